@@ -1,0 +1,38 @@
+"""Run the benchmarks, and print their numbers as JSON, one line for each.
+
+    python -m bench                    all of them, some ten minutes
+    python -m bench latency throughput
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+
+from bench import commits, latency, parsing, resting, throughput
+
+BENCHES = {
+    "machine": lambda: {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
+    "commits": lambda: commits.measure(3.0),
+    "parsing": lambda: parsing.measure(60_000),
+    "throughput": lambda: throughput.measure(12_000_000, 100_000),
+    "latency-1000": lambda: latency.measure(1_000, 60),
+    "latency-10000": lambda: latency.measure(10_000, 60),
+    "start-up": resting.start_up,
+    "idle": lambda: resting.idle(60),
+}
+
+
+def main() -> None:
+    chosen = [name for name in BENCHES if not sys.argv[1:] or any(name.startswith(word) for word in sys.argv[1:])]
+    if not chosen:
+        sys.exit(f"there is no benchmark {' '.join(sys.argv[1:])}: choose of {', '.join(BENCHES)}")
+    for name in chosen:
+        numbers = {key: round(value, 3) if isinstance(value, float) else value for key, value in BENCHES[name]().items()}
+        print(json.dumps({"bench": name, **numbers}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

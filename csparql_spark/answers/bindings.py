@@ -1,0 +1,207 @@
+"""Answers: what a query says at one instant. A table of bindings, a boolean, or a graph.
+
+A table is columnar: a tuple of variable names (without `?`) and, for each, a column of terms in N-Triples syntax with
+null where the variable is unbound. It is a bag with an order: rows keep their order and their repetitions. A table of
+no variables still has a number of rows.
+
+    answer = Answer.bindings(("s", "n"), [["<urn:a>", "<urn:b>"], ['"1"', None]])
+    answer.table.rows()[1]                                # {'s': '<urn:b>'}
+    Answer.from_bytes(answer.to_bytes()) == answer        # True
+    Answer.boolean(True), Answer.graph("<urn:a> <urn:p> <urn:b> .\\n")
+
+Equal answers have equal bytes, however they were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Kind = Literal["bindings", "boolean", "graph"]
+Column = pa.Array | pa.ChunkedArray | Sequence[str | None]
+
+_SCHEMA = pa.schema(
+    [
+        ("variables", pa.list_(pa.string())),
+        ("length", pa.int64()),
+        ("terms", pa.list_(pa.string())),
+        ("ids", pa.list_(pa.int32())),
+    ]
+)
+_VERSION = b"1"
+_MARKS: dict[Kind, bytes] = {"bindings": b"B", "boolean": b"?", "graph": b"G"}
+_KINDS: dict[bytes, Kind] = {mark: kind for kind, mark in _MARKS.items()}
+
+
+class CorruptAnswer(ValueError):
+    """Bytes that are not an answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bindings:
+    """A table of `length` rows, one string column (null: unbound) per variable."""
+
+    variables: tuple[str, ...]
+    columns: tuple[pa.StringArray, ...]
+    length: int
+
+    def __init__(self, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> None:
+        arrays = tuple(_strings(column) for column in columns)
+        if len(arrays) != len(variables) or len(set(variables)) != len(variables):
+            raise ValueError(f"{len(variables)} variables ({', '.join(variables)}) do not name {len(arrays)} columns")
+        if length is None:
+            length = len(arrays[0]) if arrays else 0
+        if any(len(array) != length for array in arrays):
+            raise ValueError(f"a table of {length} rows cannot have columns of {[len(array) for array in arrays]}")
+        object.__setattr__(self, "variables", tuple(variables))
+        object.__setattr__(self, "columns", arrays)
+        object.__setattr__(self, "length", length)
+
+    @classmethod
+    def from_rows(cls, variables: Sequence[str], rows: Iterable[Mapping[str, str]]) -> Bindings:
+        """A table from one mapping per row; what a row does not map, or maps to None, is unbound."""
+        table = list(rows)
+        return cls(variables, [[row.get(name) for row in table] for name in variables], len(table))
+
+    @classmethod
+    def from_ids(
+        cls, variables: Sequence[str], terms: pa.StringArray, ids: Sequence[np.ndarray], length: int | None = None
+    ) -> Bindings:
+        """A table from one array of ids into `terms` per variable; a negative id is unbound."""
+        columns = [terms.take(pa.array(column, mask=np.asarray(column) < 0)) for column in ids]
+        return cls(variables, columns, length)
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Bindings):
+            return NotImplemented
+        return (
+            self.variables == other.variables
+            and self.length == other.length
+            and all(mine.equals(theirs) for mine, theirs in zip(self.columns, other.columns))
+        )
+
+    def rows(self) -> list[dict[str, str]]:
+        """One mapping per row, without the unbound variables."""
+        if not self.columns:
+            return [{} for _ in range(self.length)]
+        values = zip(*(column.to_pylist() for column in self.columns))
+        return [{name: term for name, term in zip(self.variables, row) if term is not None} for row in values]
+
+    def take(self, selection: np.ndarray) -> Bindings:
+        """The rows that a boolean mask or an array of positions selects."""
+        selection = np.asarray(selection)
+        positions = np.flatnonzero(selection) if selection.dtype == np.bool_ else selection.astype(np.int64)
+        return Bindings(self.variables, [column.take(pa.array(positions)) for column in self.columns], len(positions))
+
+    def encoded(self) -> tuple[pa.StringArray, list[np.ndarray]]:
+        """The distinct terms, in order of first appearance column by column, and per column the ids (-1: unbound)."""
+        if not self.columns:
+            return pa.array([], pa.string()), []
+        encoded = pa.concat_arrays(self.columns).dictionary_encode()
+        ids = pc.fill_null(encoded.indices, -1).to_numpy()
+        return encoded.dictionary, [ids[i * self.length : (i + 1) * self.length] for i in range(len(self.columns))]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A table of bindings, a truth value, or a graph as N-Triples text: `kind` says which, the others are None."""
+
+    kind: Kind
+    table: Bindings | None = None
+    truth: bool | None = None
+    ntriples: bytes | None = None
+
+    @classmethod
+    def bindings(cls, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> Answer:
+        """A table of the given columns; `length` is needed only when there are none."""
+        return cls("bindings", table=Bindings(variables, columns, length))
+
+    @classmethod
+    def from_table(cls, table: Bindings) -> Answer:
+        return cls("bindings", table=table)
+
+    @classmethod
+    def from_rows(cls, variables: Sequence[str], rows: Iterable[Mapping[str, str]]) -> Answer:
+        return cls.from_table(Bindings.from_rows(variables, rows))
+
+    @classmethod
+    def boolean(cls, truth: bool) -> Answer:
+        return cls("boolean", truth=bool(truth))
+
+    @classmethod
+    def graph(cls, ntriples: str | bytes) -> Answer:
+        """A graph from N-Triples text, one line for each triple."""
+        return cls("graph", ntriples=ntriples.encode() if isinstance(ntriples, str) else bytes(ntriples))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Answer):
+            return NotImplemented
+        return (self.kind, self.table, self.truth, self.ntriples) == (
+            other.kind, other.table, other.truth, other.ntriples
+        )
+
+    def __len__(self) -> int:
+        """How many rows, or triples; a boolean counts one."""
+        if self.table is not None:
+            return len(self.table)
+        return 1 if self.ntriples is None else self.ntriples.count(b"\n")
+
+    def __bool__(self) -> bool:
+        raise TypeError("an answer has no truth value: look at .truth or len()")
+
+    def to_bytes(self) -> bytes:
+        """The answer as bytes, the same for the same answer."""
+        head = _VERSION + _MARKS[self.kind]
+        if self.table is None:
+            return head + (self.ntriples if self.ntriples is not None else b"1" if self.truth else b"0")
+        terms, ids = self.table.encoded()
+        everything = np.concatenate(ids) if ids else np.empty(0, np.int32)
+        columns = [
+            _one_list(pa.array(self.table.variables, pa.string())),
+            pa.array([self.table.length], pa.int64()),
+            _one_list(terms),
+            _one_list(pa.array(everything, pa.int32())),
+        ]
+        # Without the schema, which is always the same.
+        return head + pa.record_batch(columns, schema=_SCHEMA).serialize().to_pybytes()
+
+    @classmethod
+    def from_bytes(cls, payload: bytes | memoryview) -> Answer:
+        """The answer of `to_bytes`. Raises `CorruptAnswer` for anything else."""
+        version, kind, rest = bytes(payload[:1]), _KINDS.get(bytes(payload[1:2])), bytes(payload[2:])
+        if version != _VERSION or kind is None:
+            raise CorruptAnswer(f"The {len(payload)} bytes are not an answer of this version.")
+        if kind == "graph":
+            return cls.graph(rest)
+        if kind == "boolean":
+            if rest not in (b"0", b"1"):
+                raise CorruptAnswer(f"The boolean answer has the value {rest!r}.")
+            return cls.boolean(rest == b"1")
+        try:
+            batch = pa.ipc.read_record_batch(pa.py_buffer(rest), _SCHEMA)
+            batch.validate(full=True)
+            variables, length = batch.column(0)[0].as_py(), batch.column(1)[0].as_py()
+            terms, ids = batch.column(2).flatten(), batch.column(3).flatten().to_numpy().reshape(len(variables), length)
+            return cls.from_table(Bindings.from_ids(variables, terms, list(ids), length))
+        except (pa.ArrowException, OSError, ValueError, TypeError, IndexError) as error:
+            raise CorruptAnswer(f"The table of the answer is damaged: {error}.") from error
+
+
+def _strings(column: Column) -> pa.StringArray:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not isinstance(column, pa.Array):
+        return pa.array(column, pa.string())
+    return column if column.type == pa.string() else column.cast(pa.string())
+
+
+def _one_list(values: pa.Array) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)

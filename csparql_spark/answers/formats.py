@@ -1,0 +1,222 @@
+"""Formats: an answer as SPARQL results (JSON, XML, CSV, TSV) or as RDF (N-Triples, Turtle, JSON-LD).
+
+    negotiate("text/csv, application/json;q=0.5", "bindings")                   # 'text/csv'
+    negotiate("text/csv", "boolean")                                            # None: it has no such form
+    write(answer, "application/sparql-results+json", extra={"at": 1000})        # b'{"head":…,"results":…,"at":1000}'
+
+Each distinct term is spelled once; rows are joined as columns. The SPARQL formats are written for what is stored, so
+a literal keeps its lexical form. Media types that name the same format (`application/json`) are written alike.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import reduce
+from xml.sax.saxutils import escape
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyoxigraph as ox
+
+from csparql_spark.answers.bindings import Answer, Bindings, Kind
+from csparql_spark.rdf import terms as term
+
+JSON, XML = "application/sparql-results+json", "application/sparql-results+xml"
+CSV, TSV = "text/csv", "text/tab-separated-values"
+N_TRIPLES, TURTLE, JSON_LD = "application/n-triples", "text/turtle", "application/ld+json"
+
+# What each kind of answer can be written as, the most welcome first.
+OFFERED: dict[Kind, tuple[str, ...]] = {
+    "bindings": (JSON, XML, CSV, TSV, "application/json", "application/xml", "text/xml"),
+    "boolean": (JSON, XML, "application/json", "application/xml", "text/xml"),
+    "graph": (JSON_LD, TURTLE, N_TRIPLES, "application/json"),
+}
+_SPARQL_ALIASES = {"application/json": JSON, "application/xml": XML, "text/xml": XML}
+_RDF = {
+    JSON_LD: ox.RdfFormat.JSON_LD, "application/json": ox.RdfFormat.JSON_LD,
+    TURTLE: ox.RdfFormat.TURTLE, N_TRIPLES: ox.RdfFormat.N_TRIPLES,
+}
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_RANGE = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)/([!#$%&'*+.^_`|~0-9A-Za-z-]+)")
+_WEIGHT = re.compile(r"[01](?:\.[0-9]{0,3})?")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_XML_ESCAPES = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;", '"': "&quot;"}
+_OUTER_SPACES = re.compile(r"^ +| +$")
+_XML_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
+_ITS = ' xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
+
+
+class Unwritable(ValueError):
+    """An answer that a format has no way to express."""
+
+
+def negotiate(accept: str | None, kind: Kind) -> str | None:
+    """The media type to answer with, of those `kind` can be written as; None if the client accepts none of them.
+
+    The highest weight wins, then the range that names the type more closely, then the server's order (JSON first).
+    """
+    offered = OFFERED[kind]
+    ranges = _ranges(accept or "*/*")
+    best, chosen = (0.0, 0), None
+    for media_type in offered:
+        # The range that names a type most closely decides its weight.
+        closeness, weight = max((match for match in (_match(r, media_type) for r in ranges) if match), default=(0, 0.0))
+        if weight > 0 and (weight, closeness) > best:
+            best, chosen = (weight, closeness), media_type
+    return chosen
+
+
+def write(answer: Answer, media_type: str, *, extra: Mapping[str, object] | None = None) -> bytes:
+    """The answer in that format. Raises `Unwritable` if the format cannot express it.
+
+    `extra` are members that SPARQL JSON gets beside `head` and `results`; the other formats have no place for them.
+    """
+    if media_type not in OFFERED[answer.kind]:
+        ways = ", ".join(OFFERED[answer.kind])
+        raise Unwritable(f"A {answer.kind} answer cannot be written as {media_type}: ask for one of {ways}.")
+    if answer.ntriples is not None:
+        return _write_graph(answer.ntriples, media_type)
+    name = _SPARQL_ALIASES.get(media_type, media_type)
+    if name == JSON:
+        return _write_json(answer, extra or {})
+    if name == XML:
+        return _write_xml(answer)
+    assert answer.table is not None
+    return _write_csv(answer.table) if name == CSV else _write_tsv(answer.table)
+
+
+def _write_json(answer: Answer, extra: Mapping[str, object]) -> bytes:
+    taken = {"head", "results", "boolean"} & set(extra)
+    if taken:
+        raise ValueError(f"{', '.join(sorted(taken))} cannot be an extra member: SPARQL JSON defines it")
+    tail = "".join(f",{_json(name)}:{_json(value)}" for name, value in extra.items()) + "}"
+    if answer.table is None:
+        return f'{{"head":{{}},"boolean":{_json(answer.truth)}{tail}'.encode()
+    table = answer.table
+    columns = [
+        _joined([_text(_json(name) + ":"), column], _text(""))
+        for name, column in zip(table.variables, _spelled(table, _json_term))
+    ]
+    rows = _lines(columns, table.length, "{", ",", "},")
+    head = f'{{"head":{{"vars":{_json(table.variables)}}},"results":{{"bindings":['
+    return head.encode() + rows[:-1] + f"]}}{tail}".encode()
+
+
+def _write_xml(answer: Answer) -> bytes:
+    if answer.table is None:
+        return f"{_XML_HEAD}><head/><boolean>{_json(answer.truth)}</boolean></sparql>\n".encode()
+    table = answer.table
+    columns = [
+        _joined([_text(f'<binding name="{name}">'), column, _text("</binding>")], _text(""))
+        for name, column in zip(table.variables, _spelled(table, _xml_term))
+    ]
+    rows = _lines(columns, table.length, "<result>", "", "</result>\n")
+    names = "".join(f'<variable name="{name}"/>' for name in table.variables)
+    namespace = _ITS if b' its:dir="' in rows else ""  # a text cannot hold this: its quotes are escaped
+    head = f"{_XML_HEAD}{namespace}><head>{names}</head><results>\n"
+    return head.encode() + rows + b"</results></sparql>\n"
+
+
+def _write_csv(table: Bindings) -> bytes:
+    columns = [pc.fill_null(column, "") for column in _spelled(table, _csv_term)]
+    return (",".join(table.variables) + "\r\n").encode() + _lines(columns, table.length, "", ",", "\r\n")
+
+
+def _write_tsv(table: Bindings) -> bytes:
+    columns = [pc.fill_null(column, "").cast(pa.large_string()) for column in table.columns]
+    head = "\t".join("?" + name for name in table.variables) + "\n"
+    return head.encode() + _lines(columns, table.length, "", "\t", "\n")
+
+
+def _write_graph(ntriples: bytes, media_type: str) -> bytes:
+    if media_type == N_TRIPLES:
+        return ntriples
+    return ox.serialize(ox.parse(ntriples, format=ox.RdfFormat.N_TRIPLES), format=_RDF[media_type])
+
+
+def _spelled(table: Bindings, spell: Callable[[term.Term], str]) -> list[pa.Array]:
+    """The columns of a table, each term being spelled in the way of a format."""
+    distinct, ids = table.encoded()
+    spellings = pa.array([spell(term.parse(text)) for text in distinct.to_pylist()], pa.large_string())
+    return [spellings.take(pa.array(column, mask=column < 0)) for column in ids]
+
+
+def _lines(columns: list[pa.Array], length: int, start: str, between: str, end: str) -> bytes:
+    """The text of all rows: each its values in order, nulls left out, between a start and an end."""
+    if not columns or not length:
+        return (start + end).encode() * length
+    # pyarrow leaves a row of nothing but nulls out of the result: such a row gets one empty value.
+    empty = reduce(pc.and_, (column.is_null() for column in columns))
+    columns = [pc.if_else(empty, _text(""), columns[0]), *columns[1:]]
+    cells = _joined(columns, _text(between), null_handling="skip")
+    lines = _joined([_text(start), cells, _text(end)], _text(""))
+    # The strings of an array lie back to back in its data buffer: that buffer is the text.
+    return lines.buffers()[2].to_pybytes()
+
+
+def _joined(pieces: list[pa.Array | pa.Scalar], gap: pa.Scalar, null_handling: str = "emit_null") -> pa.Array:
+    return pc.binary_join_element_wise(*pieces, gap, null_handling=null_handling)
+
+
+def _text(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
+def _json_term(parts: term.Term) -> str:
+    kind, value, datatype, language, direction = parts
+    if kind != "literal":
+        return f'{{"type":"{"uri" if kind == "iri" else "bnode"}","value":{_json(value)}}}'
+    if language is not None:
+        toward = f',"its:dir":"{direction}"' if direction else ""
+        return f'{{"type":"literal","value":{_json(value)},"xml:lang":"{language}"{toward}}}'
+    typed = "" if datatype == term.XSD_STRING else f',"datatype":{_json(datatype)}'
+    return f'{{"type":"literal","value":{_json(value)}{typed}}}'
+
+
+def _xml_term(parts: term.Term) -> str:
+    kind, value, datatype, language, direction = parts
+    bad = _NOT_XML.search(value)
+    if bad:
+        raise Unwritable(
+            f"A literal of the answer holds U+{ord(bad[0]):04X}, which XML 1.0 cannot express: ask for JSON instead."
+        )
+    # Readers turn line ends into line feeds, and some trim what is not a reference.
+    text = _OUTER_SPACES.sub(lambda spaces: "&#32;" * len(spaces[0]), escape(value, _XML_ESCAPES))
+    if kind != "literal":
+        return f"<uri>{text}</uri>" if kind == "iri" else f"<bnode>{text}</bnode>"
+    attributes = ""
+    if language is not None:
+        attributes = f' xml:lang="{language}"' + (f' its:dir="{direction}"' if direction else "")
+    elif datatype != term.XSD_STRING:
+        attributes = f' datatype="{escape(datatype or "", _XML_ESCAPES)}"'
+    return f"<literal{attributes}>{text}</literal>"
+
+
+def _csv_term(parts: term.Term) -> str:
+    value = "_:" + parts.value if parts.kind == "blank" else parts.value
+    return '"' + value.replace('"', '""') + '"' if re.search('[,"\r\n]', value) else value
+
+
+def _ranges(accept: str) -> list[tuple[str, str, float]]:
+    """Type, subtype and weight of each range of an Accept header; parts that are not ranges are passed over."""
+    ranges = []
+    for part in accept.split(","):
+        name, *parameters = (piece.strip() for piece in part.lower().split(";"))
+        weights = [value.strip() for key, _, value in (p.partition("=") for p in parameters) if key.strip() == "q"]
+        match = _RANGE.fullmatch(name)
+        if match is None or any(not _WEIGHT.fullmatch(weight) for weight in weights):
+            continue
+        ranges.append((match[1], match[2], min(float(weights[0]), 1.0) if weights else 1.0))
+    return ranges
+
+
+def _match(range_: tuple[str, str, float], media_type: str) -> tuple[int, float] | None:
+    """How closely a range names a media type (1: */*, 2: type/*, 3: itself) and the weight it gives."""
+    type_, subtype, weight = range_
+    if type_ == subtype == "*":
+        return 1, weight
+    if type_ == media_type.split("/")[0] and subtype == "*":
+        return 2, weight
+    return (3, weight) if f"{type_}/{subtype}" == media_type else None

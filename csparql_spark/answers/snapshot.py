@@ -1,0 +1,115 @@
+"""The snapshot evaluator: an Oxigraph store that is kept in step with a window, and asked at each instant.
+
+Oxigraph sees names, not terms: the triple (3, 1, 4) of ids is stored as `<i:3> <i:1> <i:4>`. A basic graph pattern only asks
+which terms are equal, and equal terms have equal ids, so the solutions are exact; and our terms come back as they were
+sent, while Oxigraph by itself would turn "01"^^xsd:integer into "1".
+
+Rows are put in the order of their terms, so that an answer is a function of the window's graph alone, and not of the order
+in which its triples came.
+
+    snapshot = Snapshot(content)
+    snapshot.move(Triples.of(s, p, o))           # costs what changed since the last move
+    snapshot.select(plan, limit=1_000_000)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyoxigraph as ox
+
+from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.plan import Plan
+from csparql_spark.relations.rows import Triples
+from csparql_spark.windows.content import Content
+
+
+class TooManyRows(Exception):
+    """An answer is larger than what a query may give at one instant."""
+
+
+class Snapshot:
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self._generation = content.generation
+        self._store = ox.Store()
+        self._held = Triples.none()
+        self._queries: dict[Plan, str] = {}
+        self.version = 0            # grows when the graph changes
+
+    def move(self, triples: Triples) -> None:
+        """Make the store hold exactly these triples."""
+        if self._generation != self._content.generation:
+            self._generation = self._content.generation
+            self._store, self._held = ox.Store(), Triples.none()
+            self._queries.clear()
+            self.version += 1
+        gone = self._held.minus(triples)
+        if len(gone) > len(triples):
+            self._store.clear()
+            self._held = gone = Triples.none()
+            self.version += 1
+        new = triples.minus(self._held)
+        if len(gone):
+            self._store.update(f"DELETE DATA {{ {_lines(gone).decode()} }}")
+        if len(new):
+            self._store.load(_lines(new), ox.RdfFormat.N_TRIPLES, lenient=True)
+        if len(gone) or len(new):
+            self.version += 1
+        self._held = triples
+
+    def select(self, plan: Plan, *, limit: int) -> Answer:
+        """The solutions of the plan over the triples held; `TooManyRows` if there are more than `limit`."""
+        names = list(dict.fromkeys(plan.variables))
+        bound = {node for pattern in plan.patterns for node in pattern}
+        asked = [name for name in names if f"?{name}" in bound]
+        ids = self._solutions(plan, asked, limit)
+        if len(ids) > limit:
+            raise TooManyRows(f"the answer has more than {limit:,} rows, which is the limit for one instant")
+        columns, ranks = {}, []
+        for name, column in zip(asked, ids.T, strict=True):
+            distinct, place = np.unique(column, return_inverse=True)
+            terms = self._content.dictionary.decode(distinct)
+            order = pc.sort_indices(terms).to_numpy()
+            rank = np.empty(len(order), dtype=np.int64)
+            rank[order] = np.arange(len(order))
+            ranks.append(rank[place])
+            columns[name] = (terms, place)
+        order = np.lexsort(ranks[::-1]) if ranks else np.arange(len(ids))
+        unbound = pa.nulls(len(ids), pa.string())
+        return Answer.bindings(names, [
+            columns[name][0].take(pa.array(columns[name][1][order])) if name in columns else unbound
+            for name in names], len(ids))
+
+    def _solutions(self, plan: Plan, asked: list[str], limit: int) -> np.ndarray:
+        """One row of ids for each solution."""
+        if not plan.patterns:
+            return np.empty((1, 0), dtype=np.int64)          # the empty pattern has one solution, which binds nothing
+        if plan not in self._queries:
+            self._queries[plan] = self._query(plan, asked)
+        # A column that is always bound keeps solutions countable when nothing is projected.
+        text = self._store.query(f"{self._queries[plan]} LIMIT {limit + 1}").serialize(format=ox.QueryResultsFormat.TSV)
+        cells = text.partition(b"\n")[2].translate(None, b"<i:>").split()
+        width = max(1, len(asked))
+        ids = np.array(cells, dtype="S").astype(np.int64).reshape(-1, width)
+        if plan.distinct and not asked:
+            ids = ids[:1]
+        return ids[:, :len(asked)]
+
+    def _query(self, plan: Plan, asked: list[str]) -> str:
+        names = {}
+        for pattern in plan.patterns:
+            for node in pattern:
+                if node not in names:
+                    names[node] = (f"?v{len(names)}" if node[0] in "?_"
+                                   else f"<i:{self._content.dictionary.encode([node])[0]}>")
+        shown = " ".join(names[f"?{name}"] for name in asked) or "(<i:0> AS ?one)"
+        where = " . ".join(" ".join(names[node] for node in pattern) for pattern in plan.patterns)
+        return f"SELECT {'DISTINCT ' if plan.distinct else ''}{shown} WHERE {{ {where} }}"
+
+
+def _lines(triples: Triples) -> bytes:
+    s, p, o = (pa.array(column).cast(pa.string()) for column in (triples.s, triples.p, triples.o))
+    lines = pc.binary_join_element_wise("<i:", s, "> <i:", p, "> <i:", o, "> .\n", "")
+    return lines.buffers()[2].to_pybytes()

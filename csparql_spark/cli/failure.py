@@ -1,0 +1,29 @@
+"""How a command fails: one line on stderr, exit code 2."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import click
+
+from csparql_spark.language import LanguageError
+from csparql_spark.pipeline.admission import Refusal
+from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
+from csparql_spark.store import StoreError
+
+
+class Failure(click.ClickException):
+    exit_code = 2
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"csparql-spark: {self.format_message()}", err=True)
+
+
+@contextlib.contextmanager
+def told(about: str = "") -> Iterator[None]:
+    """Turn the errors that a user can cause into a `Failure`; `about` names the file or thing concerned."""
+    try:
+        yield
+    except (LanguageError, Refusal, RdfError, UnsupportedFormat, StoreError) as error:
+        raise Failure(f"{about}: {error}" if about else str(error)) from error

@@ -1,0 +1,123 @@
+"""Supervision: a server is two processes, and either may die and come back alone.
+
+    supervisor ──┬── web      (HTTP, the log)        holds the listening socket with the supervisor, so that clients wait
+                 └── engine   (Spark, the answers)   while one of them comes back, and are not refused
+
+A child that ends is started again, after a pause that grows while it keeps giving up. When the supervisor itself ends,
+however it ends, the children's lifelines are cut and they end too.
+
+    Supervisor([Child("web", […]), Child("engine", […])]).run()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+SOON_SECONDS = 30.0          # a child that lived shorter than this did not start well
+LONGEST_PAUSE = 10.0
+GRACE_SECONDS = 5.0
+LOOK_SECONDS = 0.1
+LOG_BYTES = 1 << 20
+
+
+@dataclass
+class Child:
+    name: str
+    command: list[str]
+    descriptors: tuple[int, ...] = ()
+    log: Path | None = None      # where what it prints goes; None: where what we print goes
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    pause: float = 0.0
+    resume: float = 0.0
+
+
+def _say_on_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+class Supervisor:
+    def __init__(self, children: list[Child], say: Callable[[str], None] = _say_on_stderr) -> None:
+        self._children = children
+        self._stop = threading.Event()
+        self._say = say
+
+    def run(self) -> None:
+        """Keep the children running until SIGTERM or SIGINT."""
+        reading, writing = os.pipe()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda number, frame: self._stop.set())
+        try:
+            for child in self._children:
+                self._start(child, reading)
+            while not self._stop.wait(LOOK_SECONDS):
+                self._look(reading)
+        finally:
+            self._end()
+            os.close(writing)
+
+    def _start(self, child: Child, lifeline: int) -> None:
+        child.started = time.monotonic()
+        with contextlib.ExitStack() as opened:
+            log = opened.enter_context(_log(child.log)) if child.log else None
+            child.process = subprocess.Popen([*child.command, "--lifeline", str(lifeline)], start_new_session=True,
+                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                             pass_fds=(lifeline, *child.descriptors))
+
+    def _look(self, lifeline: int) -> None:
+        now = time.monotonic()
+        for child in self._children:
+            if child.process is None:
+                if now >= child.resume:
+                    self._start(child, lifeline)
+            elif child.process.poll() is not None:
+                self._bury(child)
+                # One that was killed did nothing wrong; one that keeps giving up by itself should not keep the machine busy.
+                gave_up = child.process.returncode > 0 and now - child.started < SOON_SECONDS
+                child.pause = min(max(2 * child.pause, 0.5), LONGEST_PAUSE) if gave_up else 0.0
+                child.resume = now + child.pause
+                self._say(f"csparql-spark: the {child.name} process has ended ({_how(child.process.returncode)}); "
+                          f"it is started again{f' in {child.pause:.1f} s' if child.pause else ''}"
+                          f"{f' (its last words are in {child.log})' if child.log else ''}")
+                child.process = None
+
+    def _end(self) -> None:
+        running = [child for child in self._children if child.process is not None]
+        for child in running:
+            child.process.terminate()
+        deadline = time.monotonic() + GRACE_SECONDS
+        for child in running:
+            try:
+                child.process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                self._say(f"csparql-spark: the {child.name} process did not end in time and is killed")
+            self._bury(child)
+
+    @staticmethod
+    def _bury(child: Child) -> None:
+        """End what a child has left behind (the engine's JVM): it must be gone before the next one starts."""
+        try:
+            os.killpg(child.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        child.process.wait()
+
+
+def _log(path: Path) -> BinaryIO:
+    """The log of a child, continued while it is small."""
+    small = path.exists() and path.stat().st_size < LOG_BYTES
+    return path.open("ab" if small else "wb")
+
+
+def _how(code: int) -> str:
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

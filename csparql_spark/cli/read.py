@@ -1,0 +1,76 @@
+"""`check` and `explain`: what a query's text says, without running it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from csparql_spark.cli.failure import Failure
+from csparql_spark.language import ContinuousQuery, LanguageError
+#from csparql_spark.language.describe import describe
+#from csparql_spark.language.printing import show
+from csparql_spark.pipeline.admission import Refusal, admit, read
+
+FILES = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=FILES)
+def check(files: tuple[Path, ...]) -> None:
+    """Check queries: do they parse, and can they be answered?
+
+    Prints one line for each FILE that is fine, and for each that is not the place of the first mistake, with what was expected. `-` is
+    standard input. Exit code 0 if all are fine, 2 if not.
+    """
+    wrong = 0
+    for file in files:
+        text = _text(file)
+        try:
+            query = read(text, None)
+            admit(text, base=None, streams={window.stream for window in query.windows}, graphs=query.graphs)
+        except LanguageError as error:
+            wrong += 1
+            click.echo(f"{file}: {error}\n{error.picture(text)}", err=True)
+        except Refusal as error:
+            wrong += 1
+            click.echo(f"{file}: {error}", err=True)
+        else:
+            click.echo(f"{file}: {query.kind} {query.name or '(no name)'} is fine")
+            for warning in query.warnings:
+                click.echo(f"{file}: warning: {warning}")
+    if wrong:
+        raise Failure(f"{wrong} of {len(files)} files cannot be registered")
+
+
+@click.command()
+@click.argument("file", type=FILES)
+def explain(file: Path) -> None:
+    """Show how a query is read: its windows and instants in words, and its SPARQL body."""
+    text = _text(file)
+    try:
+        query = read(text, None)
+    except LanguageError as error:
+        raise Failure(f"{file}: {error}\n{error.picture(text)}") from error
+    click.echo(show(query).rstrip())
+    click.echo(f"\n{describe(query).rstrip()}")
+    click.echo(f"\nSPARQL body:\n{query.body.rstrip()}")
+    click.echo(f"\nevaluation: {_evaluation(text, query)}")
+
+
+def _evaluation(text: str, query: ContinuousQuery) -> str:
+    try:
+        admit(text, base=None, streams={window.stream for window in query.windows}, graphs=query.graphs)
+    except Refusal as error:
+        return f"refused: {error}"
+    return "snapshot (an Oxigraph store kept in step with the window), one shard"
+
+
+def _text(file: Path) -> str:
+    try:
+        with click.open_file(str(file), encoding="utf-8") as opened:
+            return opened.read()
+    except OSError as error:
+        raise Failure(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file} is not UTF-8 text (byte {error.start})") from error

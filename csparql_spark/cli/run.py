@@ -1,0 +1,145 @@
+"""`run`: a query over recorded streams, to their end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.formats import write
+from csparql_spark.cli.failure import Failure, told
+from csparql_spark.pipeline.group import FAILURE
+from csparql_spark.pipeline.replay import Script
+from csparql_spark.rdf import terms
+from csparql_spark.testing import ENGINES, load, play
+
+Printer = Callable[[str, int, Answer], None]
+
+
+class Named(click.ParamType):
+    """IRI=FILE."""
+
+    name = "iri=file"
+
+    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> tuple[str, str]:
+        iri, equals, file = str(value).rpartition("=")
+        if not equals or not iri or not file:
+            self.fail(f"{value!r} is not of the form IRI=FILE", param, context)
+        if not terms.valid_iri(iri):
+            self.fail(f"{iri!r} is not an absolute IRI", param, context)
+        return iri, file
+
+
+@click.command()
+@click.argument("query", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.option("--stream", "streams", type=Named(), multiple=True, required=True,
+              help="A recorded stream: N-Quads or TriG whose graph names are timestamps (urn:t:…); may end in .gz.")
+@click.option("--background", type=Named(), multiple=True, help="A background graph: any RDF format, by its extension; may end in .gz.")
+@click.option("--format", "form", type=click.Choice(["json", "csv", "table"]), default="table", show_default=True)
+@click.option("--engine", type=click.Choice(ENGINES[::-1]), default="spark", show_default=True,
+              help="`local` runs the same processor in this process, without Spark.")
+@click.option("--until", type=int, help="Last instant, in epoch milliseconds.  [default: when all windows have closed]")
+def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tuple[str, str], ...], form: str, engine: str,
+        until: int | None) -> None:
+    """Run QUERY over recorded streams, and print its answers at each instant.
+
+    The streams are on the event clock: their timestamps say when things happened, and the replay is as fast as it can be. Nothing is left
+    behind.
+    """
+    with click.open_file(str(query), encoding="utf-8") as file:
+        text = file.read()
+    chunks = {}
+    for number, (iri, path) in enumerate((*streams, *background)):
+        with told(path):
+            chunks[iri] = load(Path(path), base=None, number=number)
+    with told(str(query)):
+        script = Script.of(text, streams={iri: chunks[iri] for iri, _ in streams},
+                           background={iri: chunks[iri] for iri, _ in background}, until=until)
+    for warning in script.query.warnings:
+        click.echo(f"csparql-spark: {query}: warning: {warning}", err=True)
+    printer = {"json": _print_json, "csv": _CsvPrinter(), "table": _print_table}[form]
+    _print_all(script, engine, printer)
+
+
+def _print_all(script: Script, engine: str, printer: Printer) -> None:
+    from csparql_spark.spark.session import EngineError
+
+    progress = _Progress(script)
+    try:
+        for said in play(script, engine):
+            if said.part == FAILURE:
+                raise Failure(f"the query has failed at {said.instant}: {said.payload.decode()}")
+            progress.clear()
+            printer(script.query.name or "query", said.instant, Answer.from_bytes(said.payload))
+            progress.show(said.instant)
+    except EngineError as error:
+        raise Failure(str(error)) from error
+    except BrokenPipeError:          # the reader (head, say) has seen enough
+        sys.stderr.close()
+    progress.clear()
+
+
+class _Progress:
+    """How far a replay is, on a terminal, while its answers go elsewhere."""
+
+    def __init__(self, script: Script) -> None:
+        self._shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        self._end = script.end() or 0
+        self._first: int | None = None
+        if self._shown:
+            click.echo(f"{script.elements:,} elements …", nl=False, err=True)
+
+    def show(self, instant: int) -> None:
+        if self._shown:
+            self._first = instant if self._first is None else self._first
+            done = (instant - self._first) / max(1, self._end - self._first)
+            click.echo(f"\r{done:4.0%}  instant {instant}", nl=False, err=True)
+
+    def clear(self) -> None:
+        if self._shown:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _print_json(name: str, at: int, answer: Answer) -> None:
+    head = f'{{"query": {json.dumps(name)}, "at": {at}, '
+    if answer.ntriples is not None:
+        click.echo(f'{head}"triples": {json.dumps(answer.ntriples.decode())}}}')
+    else:
+        click.echo(f'{head}"results": {write(answer, "application/sparql-results+json").decode().strip()}}}')
+
+
+class _CsvPrinter:
+    """One table for all instants, with the instant in the first column."""
+
+    def __init__(self) -> None:
+        self._writer: object | None = None
+
+    def __call__(self, name: str, at: int, answer: Answer) -> None:
+        if self._writer is None:
+            self._writer = csv.writer(sys.stdout, lineterminator="\n")
+            self._writer.writerow(["at", *answer.table.variables])
+        for row in answer.table.rows():
+            self._writer.writerow([at, *(_value(row.get(name)) for name in answer.table.variables)])
+        sys.stdout.flush()
+
+
+def _value(term: str | None) -> str:
+    if term is None:
+        return ""
+    parts = terms.parse(term)
+    return f"_:{parts.value}" if parts.kind == "blank" else parts.value
+
+
+def _print_table(name: str, at: int, answer: Answer) -> None:
+    table = answer.table
+    rows = [[row.get(variable, "") for variable in table.variables] for row in table.rows()]
+    click.echo(f"── {name} at {at}: {len(rows)} row{'' if len(rows) == 1 else 's'}")
+    if rows:
+        widths = [max(len(cell) for cell in column) for column in zip(*([[f"?{v}" for v in table.variables], *rows]), strict=True)]
+        for row in [[f"?{variable}" for variable in table.variables], *rows]:
+            click.echo("   " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

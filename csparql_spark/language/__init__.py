@@ -1,0 +1,13 @@
+"""The language: C-SPARQL and RSP-QL texts become `ContinuousQuery` objects, or a `LanguageError` says why not.
+
+    from csparql_spark.language import parse
+
+    query = parse("REGISTER QUERY Hot AS SELECT ?s FROM STREAM <http://ex.org/t> [RANGE 30s STEP 5s] { ?s ?p 1 }")
+    query.windows, query.body, query.algebra
+"""
+
+from csparql_spark.language.errors import LanguageError
+from csparql_spark.language.parser import parse
+from csparql_spark.language.query import ContinuousQuery, Window
+
+__all__ = ["ContinuousQuery", "LanguageError", "Window", "parse"]

@@ -1,0 +1,124 @@
+"""From the tokens of a text to another text, knowing where each character came from.
+
+A rewriting takes the tokens of a span, some of them replaced, dropped, or followed by something new, and writes them
+with tidy white space: comments go, a gap with a line end becomes one line end and its indentation, any other gap one
+blank. Writing a text that was written this way gives the same text.
+
+    rewriting = Rewriting(text, tokenize(text))
+    rewriting.replace(token, "GRAPH")
+    written = rewriting.write(0, len(text))
+    written.text, written.source(7)          the new text, and where its eighth character stands in the old one
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+from csparql_spark.language.syntax import Node
+from csparql_spark.language.tokens import Token
+
+
+@dataclass(frozen=True)
+class Written:
+    """A rewritten text and the origin of its pieces: parallel lists of offsets, ascending in the new text."""
+
+    text: str
+    starts: tuple[int, ...]
+    sources: tuple[int, ...]
+    copied: tuple[bool, ...]
+
+    def source(self, offset: int) -> int:
+        """The offset in the old text of an offset in the new one."""
+        if not self.starts:
+            return 0
+        index = max(0, bisect_right(self.starts, offset) - 1)
+        moved = offset - self.starts[index] if self.copied[index] else 0
+        return self.sources[index] + max(0, moved)
+
+
+class Rewriting:
+    """The changes to one text. Spans that are dropped win over replacements inside them."""
+
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self.text = text
+        self.tokens = [token for token in tokens if token.text]
+        self._starts = [token.start for token in self.tokens]
+        self._replaced: dict[int, str] = {}
+        self._before: dict[int, str] = {}
+        self._after: dict[int, str] = {}
+        self._dropped: list[tuple[int, int, str | None]] = []
+
+    def replace(self, token: Token, text: str) -> None:
+        """Write `text` in the place of a token."""
+        self._replaced[token.start] = text
+
+    def drop(self, start: int, end: int, gap: str | None = None) -> None:
+        """Leave out all tokens of a span; `gap` stands in the place of them and of the white space on both sides.
+
+        Without a gap the white space after the span is kept, and the white space before it goes.
+        """
+        self._dropped.append((start, end, gap))
+
+    def put_before(self, offset: int, text: str) -> None:
+        """Write `text` just before the token that begins at an offset."""
+        self._before[offset] = text + self._before.get(offset, "")
+
+    def put_after(self, offset: int, text: str) -> None:
+        """Write `text` just after the token that ends at an offset."""
+        self._after[offset] = self._after.get(offset, "") + text
+
+    def replace_node(self, node: Node, text: str) -> None:
+        """Write `text` in the place of all tokens of a node."""
+        first = next(node.all_tokens())
+        self._replaced[first.start] = text
+        if first.end < node.end:
+            self.drop(first.end, node.end)
+
+    def write(self, start: int, end: int, changes: dict[int, str] | None = None) -> Written:
+        """The tokens between two offsets as text; `changes` replaces tokens, by their start, in this copy only."""
+        dropped = sorted(self._dropped, key=lambda span: span[:2])
+        dropped_starts = [span[0] for span in dropped]
+        pieces: list[str] = []
+        starts: list[int] = []
+        sources: list[int] = []
+        copied: list[bool] = []
+        length = 0
+        previous: int | None = None
+        gap: str | None = None
+
+        def put(piece: str, source: int, whole: bool) -> None:
+            nonlocal length
+            if piece:
+                pieces.append(piece)
+                starts.append(length)
+                sources.append(source)
+                copied.append(whole)
+                length += len(piece)
+
+        for token in self.tokens[bisect_left(self._starts, start) : bisect_left(self._starts, end)]:
+            index = bisect_right(dropped_starts, token.start) - 1
+            if index >= 0 and token.end <= dropped[index][1]:
+                gap = dropped[index][2]
+                if gap is None and previous is not None:
+                    previous = token.end
+                continue
+            if previous is not None:
+                put(_tidy(self.text[previous : token.start]) if gap is None else gap, previous, False)
+            put(self._before.get(token.start, ""), token.start, False)
+            text = self._replaced.get(token.start, token.text)
+            if changes is not None:
+                text = changes.get(token.start, text)
+            put(text, token.start, text == token.text)
+            put(self._after.get(token.end, ""), token.end, False)
+            previous, gap = token.end, None
+        return Written("".join(pieces), tuple(starts), tuple(sources), tuple(copied))
+
+
+def _tidy(gap: str) -> str:
+    if not gap:
+        return ""
+    if "\n" not in gap and "\r" not in gap:
+        return " "
+    indentation = gap[max(gap.rfind("\n"), gap.rfind("\r")) + 1 :].expandtabs(4)
+    return "\n" + indentation

@@ -1,0 +1,49 @@
+"""Admission: which continuous queries are let in.
+
+A query is admitted when it parses, reads streams and graphs that exist, and can be answered. The same check runs at
+registration and wherever a query's text is read back from the log, so a query that was admitted once stays readable.
+
+    admit("REGISTER QUERY q AS SELECT …", base="http://127.0.0.1:8000/", streams={"http://…/temp"})
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection
+
+from csparql_spark.answers.plan import Unsupported, plan
+from csparql_spark.language import ContinuousQuery, parse
+
+
+@functools.lru_cache(maxsize=4096)
+def read(text: str, base: str | None) -> ContinuousQuery:
+    """The query of a text; each text is parsed once in a process."""
+    return parse(text, base=base)
+
+
+class Refusal(Exception):
+    """A query that is well formed and not let in: `code` for programs, the text for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Collection[str] = ()) -> ContinuousQuery:
+    """The query of the text. Raises `LanguageError` when it does not parse, and `Refusal`."""
+    query = read(text, base)
+    if not query.windows:
+        raise Refusal("no-stream", "the query reads no stream: add FROM STREAM <…> [RANGE … STEP …] before WHERE")
+    try:
+        plan(query)
+    except Unsupported as error:
+        raise Refusal("not-supported", str(error)) from error
+    for window in query.windows:
+        if window.stream not in streams:
+            raise Refusal("unknown-stream", f"there is no stream <{window.stream}>: create it first with "
+                          f"PUT /streams/{{name or encoded IRI}}")
+    for graph in query.graphs:
+        if graph not in graphs:
+            raise Refusal("unknown-graph", f"there is no background graph <{graph}>: the server has none yet, and "
+                          "`csparql-spark run` takes them with --background")
+    return query

@@ -1,0 +1,221 @@
+"""A group: the stateful processor of the queries that share one materialization. It knows nothing of Spark.
+
+It is given the rows of its log entries in order, and answers instant by instant:
+
+    row ─▶ content grows ─▶ clocks move ─▶ for each instant that has passed: window ─▶ graph ─▶ plan ─▶ answer
+                                                                 └─▶ what no window will see again is forgotten
+
+Invariants: rows that it has seen are ignored, so a batch may come twice; answers depend on the rows and their order alone,
+not on how they are cut into batches; a query that fails is marked, says so once, and the others go on.
+
+    group = Group("1f0c…")
+    for told in group.feed(rows):
+        print(told.query, told.instant, told.payload)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from csparql_spark.answers.snapshot import Snapshot
+from csparql_spark.pipeline.member import Member
+from csparql_spark.pipeline.routing import Row
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.relations.rows import Triples
+from csparql_spark.windows.content import ALWAYS, Content
+
+ROWS_LIMIT = 1_000_000       # rows of one answer at one instant
+FAILURE = -1                 # the part of what is told when a query has failed
+
+
+class Told(NamedTuple):
+    """What a group says: an answer, or (part FAILURE) the reason why a query will not answer any more."""
+
+    query: int
+    instant: int
+    part: int
+    rows: int
+    payload: bytes
+
+
+class View(NamedTuple):
+    """What members have in common that look at the same graph at the same instant."""
+
+    stream: str
+    range: int
+    since: int
+
+
+class Piece:
+    """Chunks that came between two registrations, by stream: a member sees all of them or none."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.chunks: dict[int, list[Chunk]] = {}
+
+    def take(self, stream: int, seq: int, chunk: Chunk) -> None:
+        self.seq = seq
+        self.chunks.setdefault(stream, []).append(chunk)
+
+
+class Moved(NamedTuple):
+    """Where a view stands: the instant, how much of the log it has seen, and the place of its oldest element."""
+
+    instant: int
+    seq: int
+    oldest: int
+
+
+class Said(NamedTuple):
+    """The last answer of a member, and the graph that it was the answer for."""
+
+    view: View
+    version: int
+    rows: int
+    payload: bytes
+
+
+class Group:
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.seq = 0
+        self.members: dict[int, Member] = {}
+        self.streams: dict[str, int] = {}                 # IRI of a stream or background graph → its number in `content`
+        self.graphs: dict[str, int] = {}                  # background graph → place of the entry that set it
+        self.content = Content()
+        self.new_graphs: dict[str, Chunk] = {}            # background that came since it was kept
+        self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
+        self._snapshots: dict[View, Snapshot] = {}
+        self._moved: dict[View, Moved] = {}
+        self._said: dict[int, Said] = {}
+
+    def feed(self, rows: Iterable[Row]) -> Iterator[Told]:
+        """Take the next rows, in the order of the log; say what became true."""
+        for row in rows:
+            if row.kind == "background":
+                self.set_background(row.subject, row.seq, Chunk.from_ipc(row.payload))
+                continue
+            if row.seq <= self.seq:
+                continue
+            self.seq = row.seq
+            match row.kind:
+                case "register":
+                    yield from self._register(row)
+                case "unregister":
+                    self._unregister(row)
+                case "chunk":
+                    self._chunk(row)
+                case "tick":
+                    for member in self.members.values():
+                        member.progress.tick(row.subject, row.at)
+            yield from self._answer()
+        self._forget()
+
+    # --- what a row changes
+
+    def _register(self, row: Row) -> Iterator[Told]:
+        try:
+            member = Member.read(row.payload, row.at)
+        except Exception as error:       # a text that was admitted once and cannot be read now: its own failure, nobody else's
+            yield Told(row.seq, row.at, FAILURE, 0, f"the query cannot be read: {error}".encode())
+            return
+        self.members[member.id] = member
+        self.fresh.append(Piece())
+
+    def _unregister(self, row: Row) -> None:
+        for id in [id for id, member in self.members.items() if member.told["name"] == row.subject]:
+            del self.members[id]
+            self._said.pop(id, None)
+
+    def set_background(self, graph: str, seq: int, chunk: Chunk) -> None:
+        """Take a background graph, unless it is known at `seq` or later."""
+        if seq > self.graphs.get(graph, 0):
+            self.graphs[graph] = seq
+            self.new_graphs[graph] = chunk
+            self.content.replace(self.number(graph), chunk)
+
+    def _chunk(self, row: Row) -> None:
+        chunk = Chunk.from_ipc(row.payload).stamped(row.at)
+        if not len(chunk):
+            return
+        stream = self.number(row.subject)
+        self.content.add(stream, row.seq, chunk)
+        self.fresh[-1].take(stream, row.seq, chunk)
+        first, last = int(chunk.t.min()), int(chunk.t.max())
+        for member in self.members.values():
+            progress = member.progress
+            if row.subject in progress.clocks:
+                reading = progress.reading(row.subject)
+                if first <= reading and row.subject in progress.event:
+                    progress.late += self.content.late(stream, row.seq, reading)
+                progress.arrived(row.subject, row.at, first, last)
+
+    def number(self, iri: str) -> int:
+        return self.streams.setdefault(iri, len(self.streams))
+
+    # --- answering
+
+    def _answer(self) -> Iterator[Told]:
+        due = [(instant, member.id) for member in self.members.values() if member.failed is None for instant in member.due()]
+        for instant, id in sorted(due):
+            member = self.members[id]
+            if member.failed is None:
+                yield self._tell(member, instant)
+
+    def _tell(self, member: Member, instant: int) -> Told:
+        try:
+            said = self._evaluate(member, instant)
+        except Exception as error:       # whatever a query does to the evaluator, it does to itself alone
+            member.failed = str(error) or type(error).__name__
+            return Told(member.id, instant, FAILURE, 0, member.failed.encode())
+        return Told(member.id, instant, 0, said.rows, said.payload)
+
+    def _evaluate(self, member: Member, instant: int) -> Said:
+        view = self._look(member, instant)
+        snapshot = self._snapshots[view]
+        said = self._said.get(member.id)
+        if said is None or said.view != view or said.version != snapshot.version:
+            answer = snapshot.select(member.plan, limit=ROWS_LIMIT)
+            said = self._said[member.id] = Said(view, snapshot.version, len(answer), answer.to_bytes())
+        return said
+
+    def _look(self, member: Member, instant: int) -> View:
+        """Move the member's view to the instant."""
+        window = member.window
+        shared = View(window.stream, window.range, 0)
+        moved = self._moved.get(shared)
+        if moved is not None and moved.instant == instant and moved.seq == self.seq and moved.oldest > member.id:
+            return shared
+        elements = self.content.window(self.number(window.stream), instant - window.range, instant)
+        oldest = int(elements.seq.min()) if len(elements.seq) else ALWAYS
+        # When all that the window can see came after the registration, the member looks at the same graph as everybody.
+        view = shared if oldest > member.id else shared._replace(since=member.id)
+        columns = [elements[:3] if view is shared else tuple(column[elements.seq > member.id] for column in elements[:3])]
+        columns += [self.content.window(self.number(graph), ALWAYS - 1, ALWAYS)[:3] for graph in member.query.graphs]
+        if view not in self._snapshots:
+            self._snapshots[view] = Snapshot(self.content)
+        self._snapshots[view].move(Triples.of(*(np.concatenate(column) for column in zip(*columns, strict=True))))
+        self._moved[view] = Moved(instant, self.seq, oldest)
+        return view
+
+    # --- forgetting
+
+    def _forget(self) -> None:
+        self.content.forget(self.horizons())
+        used = {said.view for said in self._said.values()}
+        for view in [view for view in self._snapshots if view not in used]:
+            del self._snapshots[view], self._moved[view]
+
+    def horizons(self) -> dict[int, int]:
+        """For each stream that it is known of: elements stamped this or earlier are not seen again by any query."""
+        horizons = {}
+        for iri, stream in self.streams.items():
+            if iri not in self.graphs:
+                reach = [member.horizon() for member in self.members.values()
+                         if member.failed is None and iri in member.progress.clocks]
+                if None not in reach:
+                    horizons[stream] = min(reach, default=ALWAYS)
+        return horizons

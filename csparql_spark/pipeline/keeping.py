@@ -1,0 +1,119 @@
+"""Keeping: what of a group is kept between batches, and how the group comes back from it.
+
+Kept is the explicit content of the windows, in *slides* (what one batch added to one stream, cut at registrations), the
+background, the registrations, and a summary: how far the log was read, and each member's progress. Nothing that can be
+derived is kept: stores and answers are made again when a worker starts cold.
+
+A worker that holds the group in memory is *warm* if it has read as far as the summary says. If it is behind, because another worker
+had the last batches, it reads the slides that it lacks. If it is ahead, a batch has failed after it: it starts cold.
+
+    group = revive("1f0c…", state, remembered)     # from what is kept
+    told = list(group.feed(rows))
+    settle(group, state)                           # few calls, with large values
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from csparql_spark.pipeline.group import Group, Piece
+from csparql_spark.pipeline.member import Member
+from csparql_spark.rdf.chunk import Chunk
+
+MEMBER = -1      # in the place of a stream's number: the value is a registration
+
+
+class Name(NamedTuple):
+    """The name of a kept value: the place of the (last) entry in it, and the number of its stream or graph."""
+
+    seq: int
+    stream: int
+
+
+class State(Protocol):
+    """A group's share of a state store."""
+
+    def summary(self) -> bytes | None: ...
+    def set_summary(self, summary: bytes) -> None: ...
+    def names(self) -> Iterator[Name]: ...
+    def get(self, name: Name) -> bytes: ...
+    def put(self, name: Name, value: bytes) -> None: ...
+    def drop(self, name: Name) -> None: ...
+    def clear(self) -> None: ...
+
+
+class KeptGroup(Group):
+    """A group that knows what is kept of it: each name, with the newest stamp in a slide (None for what does not expire)."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.kept: dict[Name, int | None] = {}
+
+
+def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptGroup:
+    """The group as it was when it was settled last."""
+    kept = state.summary()
+    if kept is None:
+        return KeptGroup(key)
+    summary = json.loads(kept)
+    if remembered is not None and remembered.seq == summary["seq"]:
+        return remembered
+    group = remembered if remembered is not None and remembered.seq < summary["seq"] else KeptGroup(key)
+    group.seq = summary["seq"]
+    group.streams = summary["streams"]
+    names = set(state.names())
+    for name in group.kept.keys() - names:
+        del group.kept[name]
+    graphs = {(seq, group.streams[graph]): graph for graph, seq in summary["graphs"].items()}
+    registrations = {}
+    for name in sorted(names - group.kept.keys()):
+        value = state.get(name)
+        group.kept[name] = None
+        if name.stream == MEMBER:
+            registrations[name.seq] = json.loads(value)
+        elif name in graphs:
+            group.set_background(graphs[name], name.seq, Chunk.from_ipc(value))
+            group.new_graphs.clear()
+        else:
+            chunk = Chunk.from_ipc(value)
+            group.content.add(name.stream, name.seq, chunk)
+            group.kept[name] = int(chunk.t.max())
+    for id, progress in ((int(id), progress) for id, progress in summary["members"].items()):
+        if id not in group.members:
+            group.members[id] = Member(registrations[id], progress["registered"])
+        group.members[id].restore(progress)
+    for id in group.members.keys() - {int(id) for id in summary["members"]}:
+        del group.members[id]
+    return group
+
+
+def settle(group: KeptGroup, state: State) -> None:
+    """Keep what the batch has changed."""
+    if not group.members:
+        state.clear()
+        return
+    for piece in group.fresh:
+        for stream, chunks in piece.chunks.items():
+            chunk = Chunk.concat(chunks)
+            name = Name(piece.seq, stream)
+            group.kept[name] = int(chunk.t.max())
+            state.put(name, chunk.to_ipc())
+    group.fresh = [Piece()]
+    lasting = {Name(id, MEMBER) for id in group.members} | {Name(seq, group.streams[iri]) for iri, seq in group.graphs.items()}
+    for id, member in group.members.items():
+        if Name(id, MEMBER) not in group.kept:
+            state.put(Name(id, MEMBER), json.dumps(member.told).encode())
+    for iri, chunk in group.new_graphs.items():
+        state.put(Name(group.graphs[iri], group.streams[iri]), chunk.to_ipc())
+    group.new_graphs = {}
+    group.kept |= dict.fromkeys(lasting)
+    horizons = group.horizons()
+    for name, newest in list(group.kept.items()):
+        if name not in lasting and (newest is None or newest <= horizons.get(name.stream, newest - 1)):
+            del group.kept[name]
+            state.drop(name)
+    state.set_summary(json.dumps({
+        "seq": group.seq, "streams": group.streams, "graphs": group.graphs,
+        "members": {id: member.state() for id, member in group.members.items()}}).encode())

@@ -1,0 +1,110 @@
+"""Replay: recorded streams, through the same processor as live ones, to their end.
+
+A recording is complete, so nothing in it is late: its elements are taken in the order of their stamps, whatever the order in the
+file, on the event clock. A query is answered from the first instant at or after the first element to the first instant at which every
+stream's last window has closed (one RANGE after its last element), or `until`:
+
+        first           last      last + RANGE
+    ────●──●───●──●──●──●────────────┤
+      │   │   │   │   │   │   │   │   │        answered at each instant of the grid
+      └ first instant                 └ last instant
+
+    script = Script.of(text, streams={"http://…/temp": chunk})
+    for told in answer(script.entries()):
+        ...
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from csparql_spark.language import ContinuousQuery
+from csparql_spark.pipeline.admission import Refusal, admit
+from csparql_spark.pipeline.group import Group, Told
+from csparql_spark.pipeline.routing import Router
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.store.log import Draft, Entry
+from csparql_spark.store.registry import QueryRecord, StreamRecord
+from csparql_spark.windows.grid import Grid
+
+PIECE = 50_000       # elements in one chunk of a replayed recording
+
+
+@dataclass(frozen=True)
+class Script:
+    """One query and its recordings, as a log."""
+
+    query: ContinuousQuery
+    base: str | None
+    streams: Mapping[str, Chunk]
+    background: Mapping[str, Chunk] = field(default_factory=dict)
+    until: int | None = None
+
+    @classmethod
+    def of(cls, text: str, *, streams: Mapping[str, Chunk], background: Mapping[str, Chunk] | None = None,
+           base: str | None = None, until: int | None = None) -> Script:
+        """Check a query against what is there to replay. Raises `LanguageError` and `Refusal`."""
+        background = background or {}
+        query = admit(text, base=base, streams=streams.keys(), graphs=background.keys())
+        for iri, chunk in streams.items():
+            if chunk.unstamped:
+                raise Refusal("no-timestamps", f"{chunk.unstamped} of the {len(chunk)} triples recorded for <{iri}> have no timestamp: "
+                              "name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>")
+        return cls(query, base, streams, background, until)
+
+    @property
+    def elements(self) -> int:
+        return sum(len(chunk) for chunk in self.streams.values())
+
+    def end(self) -> int | None:
+        """The last instant; None if there is no element."""
+        if self.until is not None:
+            return self.until
+        closed = [self.streams[window.stream].last + window.range for window in self.query.windows
+                  if len(self.streams[window.stream])]
+        return Grid(tuple(window.step for window in self.query.windows)).at_or_after(max(closed)) if closed else None
+
+    def drafts(self) -> Iterator[Draft]:
+        """The entries, before a log has numbered them."""
+        for iri in self.streams:
+            yield StreamRecord.draft(iri, name=iri, clock="event", delay=0)
+        for iri, chunk in self.background.items():
+            yield Draft("background", iri, chunk.to_ipc(), rows=len(chunk))
+        yield QueryRecord.draft(self.query.name or "query", text=self.query.text, base=self.base)
+        end = self.end()
+        for iri, chunk in heapq.merge(*(self._pieces(iri, chunk, end) for iri, chunk in self.streams.items()),
+                                      key=lambda piece: piece[1].first):
+            yield Draft("chunk", iri, chunk.to_ipc(), rows=len(chunk), first=chunk.first, last=chunk.last)
+        if end is not None:
+            for iri in self.streams:
+                yield Draft("tick", iri, at=end)
+
+    def entries(self) -> Iterator[Entry]:
+        """The entries of the log, as a log would number them."""
+        for seq, draft in enumerate(self.drafts(), 1):
+            yield Entry(seq, draft.kind, draft.at or 0, draft.subject, draft.rows, draft.first, draft.last, 0, draft.payload)
+
+    @staticmethod
+    def _pieces(iri: str, chunk: Chunk, end: int | None) -> Iterator[tuple[str, Chunk]]:
+        order = np.argsort(chunk.t, kind="stable")
+        if end is not None:
+            order = order[:np.searchsorted(chunk.t[order], end, side="right")]
+        for start in range(0, len(order), PIECE):
+            yield iri, chunk.take(order[start:start + PIECE])
+
+
+def answer(entries: Iterable[Entry]) -> Iterator[Told]:
+    """Run a log through the processor in this process, without Spark."""
+    held: dict[str, Entry] = {}
+    router = Router(held.get)
+    groups: dict[str, Group] = {}
+    for entry in entries:
+        if entry.kind == "background":
+            held[entry.subject] = entry
+        for row in router.route(entry):
+            yield from groups.setdefault(row.group, Group(row.group)).feed([row])
+

@@ -1,0 +1,78 @@
+"""The ticker: writes a tick into the log when an instant of some registered query has passed on the arrival clock.
+
+Without ticks a window would close only when somebody pushes, and "all sensors are silent" would never be said. It sleeps
+until the next instant is due, and for ever when no query reads a stream on the arrival clock: an idle server is idle. An instant t has
+passed when the clock reads t + 1 or more; the tick at t tells the log that no later entry is stamped t or earlier.
+
+    ticker = Ticker(registry, writer).start()
+    ticker.changed()          # after a query was registered or deleted
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from csparql_spark.language import LanguageError
+from csparql_spark.pipeline.admission import read
+from csparql_spark.store import Draft, LogWriter, Registry, StoreError
+from csparql_spark.windows.grid import Grid
+
+RETRY_SECONDS = 1.0
+
+
+class Ticker:
+    def __init__(self, registry: Registry, writer: LogWriter) -> None:
+        self._registry, self._writer = registry, writer
+        self._change = threading.Condition()
+        self._changed = True
+        self._running = True
+        self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
+
+    def start(self) -> Ticker:
+        self._thread.start()
+        return self
+
+    def changed(self) -> None:
+        with self._change:
+            self._changed = True
+            self._change.notify()
+
+    def stop(self) -> None:
+        with self._change:
+            self._running = False
+            self._change.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        grid: Grid | None = None
+        ticked = self._writer.clock.now() - 1
+        while True:
+            with self._change:
+                if self._running and not self._changed:
+                    self._change.wait(None if grid is None else (grid.after(ticked) + 1 - self._writer.clock.now()) / 1000)
+                if not self._running:
+                    return
+                changed, self._changed = self._changed, False
+            if changed:
+                grid = self._grid()
+            passed = self._writer.clock.now() - 1
+            if grid is not None and grid.after(ticked) <= passed:
+                try:
+                    ticked = self._writer.append(Draft("tick", at=passed)).at
+                except StoreError as error:
+                    print(f"csparql-spark: no tick was written: {error}", file=sys.stderr, flush=True)
+                    threading.Event().wait(RETRY_SECONDS)
+
+    def _grid(self) -> Grid | None:
+        """The instants of all queries that read a stream on the arrival clock."""
+        event = {stream.iri for stream in self._registry.streams() if stream.clock == "event"}
+        steps = set()
+        for record in self._registry.queries():
+            try:
+                query = read(record.text, record.base)
+            except LanguageError:
+                continue        # the engine says of this query that it cannot be read
+            if any(window.stream not in event for window in query.windows):
+                steps |= {window.step for window in query.windows if window.step}
+        return Grid(tuple(sorted(steps))) if steps else None

@@ -1,0 +1,231 @@
+"""Formats: the RDF syntaxes a push may be written in, and the way from their text to a chunk.
+
+    format_of_media_type("text/turtle; charset=utf-8")                      # RdfFormat.TURTLE
+    format_of_path("monday.nq.gz")                                          # RdfFormat.N_QUADS
+    parse_push(b"<urn:a> <urn:p> 1 .", RdfFormat.TURTLE, base=None, blank_prefix="x7.")   # a Chunk of one triple
+    read_recording("monday.nq.gz", base=None, blank_prefix="m.")            # a Chunk: recordings are pushes in files
+
+Blank nodes are scoped to the push: they are renamed to the given prefix and their number in order of first
+appearance, so the same bytes with the same prefix give the same chunk. Graph names give stamps (see `stamps`) and are
+then dropped. An empty body is an empty push. Nothing outside the body is ever read: no remote context, no external
+entity.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from enum import Enum
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyoxigraph as ox
+
+from csparql_spark.rdf.bounds import TRIPLE_TERMS, BoundedSink, place, refuse_explosive
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
+from csparql_spark.rdf.quads import Quads, split
+from csparql_spark.rdf.stamps import stamps
+
+
+class RdfFormat(Enum):
+    """A syntax: its name, media types (the registered one first), file extensions, and pyoxigraph's name for it."""
+
+    N_TRIPLES = ("N-Triples", ("application/n-triples",), (".nt",), ox.RdfFormat.N_TRIPLES)
+    N_QUADS = ("N-Quads", ("application/n-quads", "text/x-nquads"), (".nq",), ox.RdfFormat.N_QUADS)
+    TURTLE = ("Turtle", ("text/turtle", "application/x-turtle"), (".ttl",), ox.RdfFormat.TURTLE)
+    TRIG = ("TriG", ("application/trig", "application/x-trig"), (".trig",), ox.RdfFormat.TRIG)
+    JSON_LD = ("JSON-LD", ("application/ld+json",), (".jsonld",), ox.RdfFormat.JSON_LD)
+    RDF_XML = ("RDF/XML", ("application/rdf+xml",), (".rdf",), ox.RdfFormat.RDF_XML)
+
+    def __init__(
+        self, label: str, media_types: tuple[str, ...], extensions: tuple[str, ...], oxigraph: ox.RdfFormat
+    ) -> None:
+        self.label = label
+        self.media_types = media_types
+        self.extensions = extensions
+        self.oxigraph = oxigraph
+
+    @property
+    def media_type(self) -> str:
+        return self.media_types[0]
+
+
+MEDIA_TYPES: tuple[str, ...] = tuple(syntax.media_type for syntax in RdfFormat)
+EXTENSIONS: tuple[str, ...] = tuple(extension for syntax in RdfFormat for extension in syntax.extensions)
+_BY_MEDIA_TYPE = {name: syntax for syntax in RdfFormat for name in syntax.media_types}
+_BY_EXTENSION = {extension: syntax for syntax in RdfFormat for extension in syntax.extensions}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_PLACE = re.compile(r"^Parser error (?:at|between) line .*?: ")
+
+
+def format_of_media_type(header: str | None) -> RdfFormat:
+    """The format a Content-Type names. Raises `UnsupportedFormat` if it names none, or an encoding other than UTF-8."""
+    if header is None or not header.strip():
+        raise UnsupportedFormat("The data has no media type: send a Content-Type.", MEDIA_TYPES)
+    name, *parameters = (part.strip() for part in header.lower().split(";"))
+    syntax = _BY_MEDIA_TYPE.get(name)
+    if syntax is None:
+        raise UnsupportedFormat(f"The media type {name!r} is not an RDF format this server reads.", MEDIA_TYPES)
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if key.strip() == "charset" and value.strip(" \"'") not in ("utf-8", "utf8", "us-ascii"):
+            raise UnsupportedFormat(f"The data is declared as {value.strip()}: RDF is read as UTF-8 only.", MEDIA_TYPES)
+    return syntax
+
+
+def format_of_path(path: str) -> RdfFormat | None:
+    """The format that a file name's extension tells, `.gz` apart; None if it has no extension that tells one."""
+    name = path.lower().removesuffix(".gz")
+    return next((syntax for extension, syntax in _BY_EXTENSION.items() if name.endswith(extension)), None)
+
+
+def parse_push(body: bytes, format: RdfFormat, *, base: str | None, blank_prefix: str) -> Chunk:
+    """The triples of a push. Raises `RdfError` if the body is not what `format` says."""
+    return _chunk(_canonical(body, format, base), body, blank_prefix)
+
+
+def read_recording(
+    path_or_text: str | bytes | os.PathLike[str],
+    *,
+    base: str | None,
+    blank_prefix: str,
+    default_format: RdfFormat | None = None,
+) -> Chunk:
+    """The triples of a file, or of text. Raises `RdfError` if it cannot be read, `UnsupportedFormat` for its extension.
+
+    A string is a path unless it holds a line break, `<`, `{` or `"`, or is blank; a `Path` is always a path, bytes are
+    always text. A file's extension tells its format; text, and a file without an extension, is N-Quads or TriG.
+    """
+    if isinstance(path_or_text, str) and _is_text(path_or_text):
+        path_or_text = path_or_text.encode()
+    if isinstance(path_or_text, bytes):
+        return _recorded(path_or_text, default_format, base, blank_prefix)
+    path = os.fspath(path_or_text)
+    format = format_of_path(path) or default_format
+    if format is None and os.path.splitext(path.removesuffix(".gz"))[1]:
+        raise UnsupportedFormat(f"The extension of {path} is not that of an RDF format.", EXTENSIONS)
+    contents = _contents(path)
+    try:
+        return _recorded(contents, format, base, blank_prefix)
+    except RdfError as error:
+        raise RdfError(f"In {path}: {error.message}", error.line, error.column, error.offending) from error
+
+
+def _recorded(body: bytes, format: RdfFormat | None, base: str | None, blank_prefix: str) -> Chunk:
+    document = _canonical_guess(body, base) if format is None else _canonical(body, format, base)
+    return _chunk(document, body, blank_prefix)
+
+
+def _chunk(document: bytes, body: bytes, blank_prefix: str) -> Chunk:
+    """The chunk of a body that says the same as a document of canonical N-Quads."""
+    if not _PREFIX.fullmatch(blank_prefix):
+        raise ValueError(f"{blank_prefix!r} cannot begin the label of a blank node: use letters and digits")
+    quads = split(document)
+    _refuse_triple_terms(quads.terms)
+    try:
+        t = stamps(quads)
+    except RdfError as error:
+        line, column = _place_of(error.offending, body)
+        raise RdfError(error.message, line, column, error.offending) from error
+    return Chunk.from_columns(_renamed(quads, blank_prefix), quads.s, quads.p, quads.o, t)
+
+
+def _canonical(body: bytes, format: RdfFormat, base: str | None) -> bytes:
+    """The body as canonical N-Quads."""
+    body = body.removeprefix(_BYTE_ORDER_MARK)
+    if not body.strip():
+        return b""
+    refuse_explosive(body, format.label)
+    sink = BoundedSink(len(body))
+    try:
+        ox.serialize(ox.parse(body, format=format.oxigraph, base_iri=base), sink, format=ox.RdfFormat.N_QUADS)
+    except SyntaxError as error:
+        raise _explained(error, body, format) from error
+    return sink.document()
+
+
+def _explained(error: SyntaxError, body: bytes, format: RdfFormat) -> RdfError:
+    message = _PLACE.sub("", error.msg)
+    if "LoadDocumentCallback" in message:
+        return RdfError("The document refers to a remote @context, which is never fetched: write the context into it")
+    if error.lineno is None:
+        return RdfError(f"The data is not {format.label}: {message}")
+    line = _line(body, error.lineno)
+    # The JSON parser counts columns in bytes, the others in characters.
+    unit = line if format is RdfFormat.JSON_LD else line.decode("utf-8", "replace")
+    before, at = unit[: error.offset - 1], unit[error.offset - 1 :]
+    if error.end_lineno == error.lineno:
+        at = at[: error.end_offset - error.offset]
+    if isinstance(unit, bytes):
+        before, at = before.decode("utf-8", "replace"), at.decode("utf-8", "replace")
+    return RdfError(message, error.lineno, len(before) + 1, at if len(at) <= 80 else at[:79] + "…")
+
+
+def _line(body: bytes, number: int) -> bytes:
+    """A line of the body, counted from 1, without its end."""
+    start = 0
+    for _ in range(number - 1):
+        start = body.find(b"\n", start) + 1
+    end = body.find(b"\n", start)
+    return body[start : end if end >= 0 else len(body)].removesuffix(b"\r")
+
+
+def _place_of(text: str | None, body: bytes) -> tuple[int | None, int | None]:
+    """Line and column of the first occurrence of a text that is written in the body as it is in N-Triples."""
+    found = -1 if text is None else body.find(text.encode())
+    return (None, None) if found < 0 else place(body, found)
+
+
+def _refuse_triple_terms(terms: pa.StringArray) -> None:
+    # Turtle's annotations and RDF/XML's parseType="Triple" make triple terms without spelling them.
+    position = pc.index(pc.starts_with(terms, "<<"), True).as_py()
+    if position >= 0:
+        raise RdfError(TRIPLE_TERMS, offending=terms[position].as_py())
+
+
+def _renamed(quads: Quads, prefix: str) -> pa.StringArray:
+    """The terms, blank nodes being renamed to the prefix and their number in order of first appearance."""
+    blank = pc.starts_with(quads.terms, "_:")
+    count = pc.sum(blank).as_py() or 0
+    if not count:
+        return quads.terms
+    numbers = pa.array(np.arange(count)).cast(pa.string())
+    labels = pc.binary_join_element_wise("_:" + prefix, numbers, "")
+    return pc.replace_with_mask(quads.terms, blank, labels)
+
+
+def _is_text(text: str) -> bool:
+    return not text.strip() or any(mark in text for mark in '\n<{"')
+
+
+def _contents(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            contents = file.read()
+    except FileNotFoundError as error:
+        raise RdfError(f"There is no file {path}") from error
+    except OSError as error:
+        raise RdfError(f"The file {path} cannot be read: {error.strerror}") from error
+    if not path.lower().endswith(".gz"):
+        return contents
+    try:
+        return gzip.decompress(contents)
+    except (OSError, EOFError, zlib.error) as error:
+        raise RdfError(f"The file {path} is not whole gzip data: {error}") from error
+
+
+def _canonical_guess(body: bytes, base: str | None) -> bytes:
+    """The body as canonical N-Quads, if it is N-Quads or TriG."""
+    # Neither language contains the other; the complaint of the one that understood more of the text is the useful one.
+    errors: list[RdfError] = []
+    for guess in (RdfFormat.N_QUADS, RdfFormat.TRIG):
+        try:
+            return _canonical(body, guess, base)
+        except RdfError as error:
+            errors.append(error)
+    raise max(reversed(errors), key=lambda error: (error.line or 0, error.column or 0))

@@ -1,0 +1,11 @@
+"""Spark: the one streaming job that serves all registered queries. The only room that imports pyspark.
+
+    log ─▶ source ─▶ groupBy(group, shard) ─▶ processor (transformWithStateInPandas) ─▶ sink ─▶ answers
+
+- `session`    a Spark session set up for short micro-batches
+- `source`     the log as a Python data source, with admission control
+- `processor`  a group of queries as a stateful processor
+- `sink`       each batch's answers into the store, exactly once
+- `job`        the query that ties them together
+- `engine`     the process that runs it
+"""

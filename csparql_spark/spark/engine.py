@@ -1,0 +1,60 @@
+"""The engine process: runs the job until it is told to stop, or dies trying.
+
+It is crash-only: everything that it knows is in the log, the checkpoint and the answer store, so there is no orderly way to end
+that would be any better than being killed. Whoever starts it restarts it.
+
+    python -m csparql_spark.spark.engine --data data --master 'local[2]'
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from csparql_spark import lifeline
+from csparql_spark.spark import job
+from csparql_spark.spark.session import EngineError, open_session
+from csparql_spark.store import Database, DataDirectory, Status
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path), required=True)
+@click.option("--master", default="local[2]")
+@click.option("--lifeline", "line", type=int, default=None, help="descriptor of a pipe; end when it is closed")
+@click.option("--to-the-end", is_flag=True, help="end when everything that is in the log now is answered")
+def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
+    """Run the engine over a data directory."""
+    if line is not None:
+        lifeline.hold(line)
+    directory = DataDirectory(data)
+    status = Status(Database(directory.database).create())
+    since = int(time.time() * 1000)
+
+    def say(state: str, **more: object) -> None:
+        status.say("engine", {"state": state, "pid": os.getpid(), "since": since, **more})
+
+    say("starting")
+    try:
+        spark = open_session(directory, master=master)
+        query = job.start(spark, directory, to_the_end=to_the_end)
+        say("running")
+        query.awaitTermination()
+        if to_the_end:
+            say("ended")
+            os._exit(0)
+        reason = "the job has ended by itself"
+    except EngineError as error:
+        reason = str(error)
+    except Exception as error:       # of Spark's many: what matters is that the process ends, and says why in a line
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    say("failed", reason=reason)
+    print(f"csparql-spark engine: {reason}", file=sys.stderr, flush=True)
+    os._exit(1)                      # whatever threads are still there must not keep a broken engine alive
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""A group of queries as Spark's stateful processor: an adapter, all meaning is in `pipeline.group`.
+
+Spark may run a batch in any worker, and run it again. Each worker process remembers the groups that it has seen;
+`pipeline.keeping` says whether what it remembers is what the state store holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from csparql_spark.pipeline.group import Told
+from csparql_spark.pipeline.keeping import KeptGroup, Name, revive, settle
+from csparql_spark.pipeline.routing import Row
+
+OUTPUT = "query long, instant long, part int, rows long, payload binary"
+
+_remembered: dict[tuple[str, str, int], KeptGroup] = {}
+
+
+class GroupProcessor(StatefulProcessor):
+    def __init__(self, job: str) -> None:
+        """`job` names the checkpoint, so that a worker never takes one job's groups for another's."""
+        self._job = job
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._summary = handle.getValueState("summary", "value binary")
+        self._values = handle.getMapState("values", "seq long, stream int", "value binary")
+
+    def handleInputRows(self, key: tuple[str, int], rows: Iterator[pandas.DataFrame], timers: object) -> Iterator[pandas.DataFrame]:
+        batch = [Row(*row) for frame in rows for row in zip(
+            frame["group"], frame["shard"], frame["seq"], frame["kind"], frame["at"], frame["subject"], frame["payload"],
+            strict=True)]
+        batch.sort(key=lambda row: row.seq)
+        place = (self._job, *key)
+        state = SparkState(self._summary, self._values)
+        # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.
+        group = revive(key[0], state, _remembered.pop(place, None))
+        told = list(group.feed(batch))
+        settle(group, state)
+        if group.members:
+            _remembered[place] = group
+        yield pandas.DataFrame(told, columns=Told._fields)
+
+    def close(self) -> None:
+        pass
+
+
+class SparkState:
+    """A group's share of Spark's state store. Each call is a round trip to the JVM."""
+
+    def __init__(self, summary: object, values: object) -> None:
+        self._summary, self._values = summary, values
+
+    def summary(self) -> bytes | None:
+        value = self._summary.get()
+        return None if value is None else bytes(value[0])
+
+    def set_summary(self, summary: bytes) -> None:
+        self._summary.update((summary,))
+
+    def names(self) -> Iterator[Name]:
+        return (Name(*key) for key in self._values.keys())
+
+    def get(self, name: Name) -> bytes:
+        return bytes(self._values.getValue(name)[0])
+
+    def put(self, name: Name, value: bytes) -> None:
+        self._values.updateValue(tuple(name), (value,))
+
+    def drop(self, name: Name) -> None:
+        self._values.removeKey(tuple(name))
+
+    def clear(self) -> None:
+        self._summary.clear()
+        self._values.clear()

@@ -1,0 +1,28 @@
+"""The store: one directory, one embedded database, the only contract between the web process and the engine.
+
+It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
+
+- `directory`  where the store lives, and the lock that gives it to one server at a time
+- `database`   SQLite in WAL mode: schema, connections, write transactions
+- `log`        entries in one total order; reading them
+- `writer`     group commit: the only way into the log
+- `clock`      the arrival clock that stamps entries
+- `registry`   streams and queries, as a view of the log
+- `answers`    what became true, keyed so that nothing is told twice
+- `retention`  what may be forgotten
+- `status`     what a process says of itself
+- `bell`       a hint that something new is there
+"""
+
+from __future__ import annotations
+
+from csparql_spark.store.answers import AnswerStore, StoredAnswer
+from csparql_spark.store.database import Database
+from csparql_spark.store.directory import DataDirectory, StoreError
+from csparql_spark.store.log import Draft, Entry, Log
+from csparql_spark.store.registry import QueryRecord, Registry, StreamRecord
+from csparql_spark.store.status import Status
+from csparql_spark.store.writer import LogWriter, Refused
+
+__all__ = ["AnswerStore", "DataDirectory", "Database", "Draft", "Entry", "Log", "LogWriter", "QueryRecord",
+           "Refused", "Registry", "Status", "StoreError", "StoredAnswer", "StreamRecord"]

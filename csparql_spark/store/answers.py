@@ -1,0 +1,89 @@
+"""Answers: what a query said at an instant, told exactly once.
+
+An answer is keyed by (query, instant, part), and the first one written stands: a batch that Spark runs again after a
+crash changes nothing that a subscriber may already have seen. `position` numbers answers in the order in which they were
+told; it only ever grows.
+
+    answers.write([StoredAnswer(query=17, instant=1700000000000, part=0, rows=2, payload=b"…")])
+    answers.after(query=17, instant=0, limit=10)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from csparql_spark.store.bell import Bell
+from csparql_spark.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    query: int
+    instant: int
+    part: int
+    rows: int
+    payload: bytes
+    position: int = 0
+
+
+_COLUMNS = "query, instant, part, rows, payload, position"
+
+
+class AnswerStore:
+    def __init__(self, database: Database, bell: Path) -> None:
+        self._database = database
+        self._bell = Bell(bell)
+
+    def write(self, answers: Iterable[StoredAnswer], failures: Iterable[tuple[int, int, str]] = ()) -> None:
+        """Write a batch whole, durably, and ring. `failures`: (query, instant, reason) of queries that failed."""
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload) VALUES (?, ?, ?, ?, ?)",
+                ((a.query, a.instant, a.part, a.rows, a.payload) for a in answers))
+            connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
+        self._bell.ring()
+
+    def latest(self, query: int) -> list[StoredAnswer]:
+        """All parts of the newest instant."""
+        return self._select("WHERE query = ? AND instant = (SELECT max(instant) FROM answers WHERE query = ?) ORDER BY part",
+                            (query, query))
+
+    def at(self, query: int, instant: int) -> list[StoredAnswer]:
+        return self._select("WHERE query = ? AND instant = ? ORDER BY part", (query, instant))
+
+    def after(self, query: int, instant: int, limit: int) -> list[StoredAnswer]:
+        """The parts of the instants after `instant`, oldest first, at most `limit` parts."""
+        return self._select("WHERE query = ? AND instant > ? ORDER BY instant, part LIMIT ?", (query, instant, limit))
+
+    def bounds(self, query: int) -> tuple[int, int] | None:
+        """The oldest and the newest instant that are kept."""
+        low, high = self._database.connection.execute(
+            "SELECT min(instant), max(instant) FROM answers WHERE query = ?", (query,)).fetchone()
+        return None if low is None else (low, high)
+
+    def newest_position(self) -> int:
+        return self._database.connection.execute("SELECT max(position) FROM answers").fetchone()[0] or 0
+
+    def told_since(self, position: int) -> tuple[int, set[int]]:
+        """The newest position, and the queries that have answers after `position`."""
+        rows = self._database.connection.execute(
+            "SELECT query, max(position) FROM answers WHERE position > ? GROUP BY query", (position,)).fetchall()
+        return max((p for _, p in rows), default=position), {query for query, _ in rows}
+
+    def failure(self, query: int) -> tuple[int, str] | None:
+        """(instant, reason) if the query has failed."""
+        return self._database.connection.execute(
+            "SELECT instant, reason FROM failures WHERE query = ?", (query,)).fetchone()
+
+    def wait(self, timeout: float) -> bool:
+        """Sleep until answers were written, or for `timeout` seconds. One listener a process."""
+        started = time.monotonic()
+        rung = self._bell.wait(timeout)
+        return rung or time.monotonic() - started >= timeout
+
+    def _select(self, clause: str, values: tuple[int, ...]) -> list[StoredAnswer]:
+        rows = self._database.connection.execute(f"SELECT {_COLUMNS} FROM answers {clause}", values)
+        return [StoredAnswer(*row) for row in rows]

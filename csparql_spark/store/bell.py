@@ -1,0 +1,60 @@
+"""A bell: a hint from one process to another that something new is in the store.
+
+Ringing never blocks and may be lost; the listener looks at the store at least every `timeout` anyway. A bell is a named
+pipe, so a ring wakes the listener at once and an idle listener costs nothing. Rings before a `wait` are not missed, and
+many rings are one.
+
+    Bell(directory.bell("log")).ring()                      # the writer, after a commit
+    bell = Bell(directory.bell("log")); bell.wait(0.5)      # the reader, then looks
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+from pathlib import Path
+
+
+class Bell:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._listening: int | None = None
+
+    def ring(self) -> None:
+        try:
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno in (errno.ENXIO, errno.ENOENT):
+                return  # nobody listens
+            raise
+        try:
+            os.write(descriptor, b"!")
+        except (BlockingIOError, BrokenPipeError):
+            return  # it rings already, or the listener has just gone
+        finally:
+            os.close(descriptor)
+
+    def wait(self, timeout: float) -> bool:
+        """Sleep until rung, at most `timeout` seconds; true if it rang."""
+        if self._listening is None:
+            if not self.path.exists():
+                try:
+                    os.mkfifo(self.path)
+                except FileExistsError:
+                    pass  # another listener was quicker
+            # Opened for both directions, so that the pipe never reports end-of-file when a ringer closes it.
+            self._listening = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+        rung, _, _ = select.select([self._listening], [], [], timeout)
+        if not rung:
+            return False
+        try:
+            os.read(self._listening, 65536)
+        except BlockingIOError:
+            return False  # another listener of the same bell took it
+        return True
+
+    def close(self) -> None:
+        if self._listening is not None:
+            os.close(self._listening)
+            self._listening = None

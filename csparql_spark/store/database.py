@@ -1,0 +1,159 @@
+"""The embedded database: SQLite in WAL mode, one file, any number of reading processes, one writer at a time.
+
+`synchronous=FULL`: when `transaction()` has returned, what it wrote survives the loss of every process and of power.
+`transaction(durable=False)` skips the wait for the disk; it is for what can be derived again.
+
+Writers of several processes take turns. SQLite's own busy handler sleeps for up to 100 ms between tries, which would
+cost an answer its latency: this module retries every millisecond instead.
+
+    database = Database(directory.database)
+    with database.transaction() as connection:
+        connection.execute("INSERT INTO log (kind, at) VALUES ('tick', 5)")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from csparql_spark.store.directory import StoreError
+
+SCHEMA_VERSION = 1
+
+SCHEMA = """
+CREATE TABLE log (
+    seq       INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind      TEXT    NOT NULL,
+    at        INTEGER NOT NULL,   -- arrival clock, epoch ms; of a tick: the instant that has passed
+    subject   TEXT,               -- IRI of a stream or graph, name of a query
+    rows      INTEGER NOT NULL DEFAULT 0,
+    first     INTEGER,            -- smallest and largest stamp that the producer gave
+    last      INTEGER,
+    unstamped INTEGER NOT NULL DEFAULT 0,
+    payload   BLOB
+);
+CREATE INDEX log_registry ON log (subject, kind, seq) WHERE kind NOT IN ('chunk', 'tick');
+CREATE INDEX log_chunks ON log (subject, seq) WHERE kind = 'chunk';
+
+CREATE VIEW streams AS
+    SELECT seq AS id, subject AS iri, at AS created, payload FROM log AS made
+    WHERE kind = 'stream' AND NOT EXISTS (
+        SELECT 1 FROM log AS gone WHERE gone.kind = 'drop' AND gone.subject = made.subject AND gone.seq > made.seq);
+CREATE VIEW queries AS
+    SELECT seq AS id, subject AS name, at AS registered, payload FROM log AS made
+    WHERE kind = 'register' AND NOT EXISTS (
+        SELECT 1 FROM log AS gone WHERE gone.kind = 'unregister' AND gone.subject = made.subject AND gone.seq > made.seq);
+
+CREATE TABLE answers (
+    position  INTEGER PRIMARY KEY AUTOINCREMENT,
+    query     INTEGER NOT NULL,   -- seq of the registration: a name used again is another query
+    instant   INTEGER NOT NULL,
+    part      INTEGER NOT NULL,
+    rows      INTEGER NOT NULL,
+    payload   BLOB    NOT NULL,
+    UNIQUE (query, instant, part)
+);
+CREATE TABLE failures (
+    query     INTEGER PRIMARY KEY,
+    instant   INTEGER NOT NULL,
+    reason    TEXT    NOT NULL
+);
+CREATE TABLE positions (
+    reader    TEXT    PRIMARY KEY,
+    seq       INTEGER NOT NULL
+);
+CREATE TABLE status (
+    name      TEXT    PRIMARY KEY,
+    payload   TEXT    NOT NULL
+);
+"""
+
+TURN_SECONDS = 30.0
+
+
+class Database:
+    """A handle on the database file. Connections are one per thread and process, and opened when first used."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+
+    def create(self) -> Database:
+        """Make the tables unless they are there."""
+        try:
+            with self.transaction() as connection:
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                if version == 0:
+                    for statement in SCHEMA.split(";\n"):
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                elif version != SCHEMA_VERSION:
+                    raise StoreError(f"{self.path} was written by another version of csparql-spark (format {version}, "
+                                     f"this one writes {SCHEMA_VERSION}): choose another directory with --data")
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{self.path} cannot be opened as a database ({error}): choose another directory with "
+                             "--data, or put back a copy of the file") from error
+        return self
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        if getattr(self._local, "pid", None) != os.getpid():
+            connection = sqlite3.connect(self.path, timeout=0, isolation_level=None, cached_statements=256)
+            self._set(connection, "journal_mode = WAL")
+            self._set(connection, "synchronous = FULL")
+            self._local.connection, self._local.pid = connection, os.getpid()
+        return self._local.connection
+
+    @staticmethod
+    def _set(connection: sqlite3.Connection, pragma: str) -> None:
+        _in_turn(lambda: connection.execute(f"PRAGMA {pragma}"))
+
+    @contextlib.contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        connection = self.connection
+        if not durable:
+            connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            _in_turn(lambda: connection.execute("BEGIN IMMEDIATE"))
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+        finally:
+            if not durable:
+                connection.execute("PRAGMA synchronous = FULL")
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several reads of one state of the database."""
+        self.connection.execute("BEGIN")
+        try:
+            yield self.connection
+        finally:
+            self.connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close this thread's connection; other threads close theirs."""
+        if getattr(self._local, "pid", None) == os.getpid():
+            self._local.connection.close()
+            del self._local.pid
+
+
+def _in_turn(statement) -> None:
+    deadline = time.monotonic() + TURN_SECONDS
+    while True:
+        try:
+            statement()
+            return
+        except sqlite3.OperationalError as error:
+            busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > deadline:
+                raise
+        time.sleep(0.001)

@@ -1,0 +1,100 @@
+"""The log: the only clock and the only input. Everything that ever happened to the server, in one total order.
+
+Kinds of entries, and what their `subject` and `payload` are:
+
+    stream       a stream is created        IRI      JSON {"name", "clock", "delay"}
+    drop         a stream is deleted        IRI
+    chunk        triples were pushed        IRI      Arrow IPC
+    tick         an instant has passed      None     (arrival clock), or the IRI of a stream on the event clock
+    register     a query is registered      name     JSON {"text", "base"}
+    unregister   a query is deleted         name
+    background   a graph is set             IRI      Arrow IPC
+
+`seq` is the place of an entry, `at` its arrival stamp. After a tick `at` T on the arrival clock no entry is stamped T or
+earlier. Entries are written by `store.writer` alone, and read in order:
+
+    for entry in log.read(after=41, upto=log.tail()):
+        ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from csparql_spark.store.database import Database
+
+REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "background")
+KINDS = (*REGISTRY_KINDS, "chunk", "tick")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry before the log has given it its place and its stamp (`at`: what a tick claims has passed)."""
+
+    kind: str
+    subject: str | None = None
+    payload: bytes | None = None
+    rows: int = 0
+    first: int | None = None
+    last: int | None = None
+    unstamped: int = 0
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    seq: int
+    kind: str
+    at: int
+    subject: str | None = None
+    rows: int = 0
+    first: int | None = None
+    last: int | None = None
+    unstamped: int = 0
+    payload: bytes | None = None
+
+
+_COLUMNS = "seq, kind, at, subject, rows, first, last, unstamped"
+
+
+class Log:
+    """The reading side of the log."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def tail(self) -> int:
+        """The place of the newest entry; 0 for an empty log."""
+        return self._database.connection.execute("SELECT max(seq) FROM log").fetchone()[0] or 0
+
+    def read(self, after: int, upto: int) -> Iterator[Entry]:
+        rows = self._database.connection.execute(
+            f"SELECT {_COLUMNS}, payload FROM log WHERE seq > ? AND seq <= ? ORDER BY seq", (after, upto))
+        return (Entry(*row) for row in rows)
+
+    def outline(self, after: int, limit: int) -> list[Entry]:
+        """The next entries without their payloads."""
+        rows = self._database.connection.execute(
+            f"SELECT {_COLUMNS} FROM log WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
+        return [Entry(*row) for row in rows]
+
+    def registrations(self, after: int, upto: int) -> Iterator[Entry]:
+        """The entries that say which streams, queries and graphs there are."""
+        marks = ", ".join("?" * len(REGISTRY_KINDS))
+        rows = self._database.connection.execute(
+            f"SELECT {_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END FROM log INDEXED BY log_registry "
+            f"WHERE kind NOT IN ('chunk', 'tick') AND kind IN ({marks}) AND seq > ? AND seq <= ? ORDER BY seq",
+            (*REGISTRY_KINDS, after, upto))
+        return (Entry(*row) for row in rows)
+
+    def last(self, subject: str, kind: str) -> Entry | None:
+        row = self._database.connection.execute(
+            f"SELECT {_COLUMNS}, payload FROM log WHERE subject = ? AND kind = ? ORDER BY seq DESC LIMIT 1",
+            (subject, kind)).fetchone()
+        return Entry(*row) if row else None
+
+    def totals(self, stream: str) -> tuple[int, int]:
+        """Chunks and triples of a stream that the log holds."""
+        return self._database.connection.execute(
+            "SELECT count(*), coalesce(sum(rows), 0) FROM log WHERE kind = 'chunk' AND subject = ?", (stream,)).fetchone()

@@ -1,0 +1,90 @@
+"""What may be forgotten.
+
+The log keeps an entry while the engine has not read past it, and for `keep_log` ms of arrival time after that, and while
+some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock). Entries
+that make the registry are kept while what they made exists. The newest entry always stays: it holds the clock.
+Answers are kept for the newest `keep_answers` instants of each query, and go with their query.
+
+    Retention(database).forget(keep_log=600_000, reach=30_000, keep_answers=1000)
+"""
+
+from __future__ import annotations
+
+from csparql_spark.store.database import Database
+
+READER = "engine"
+STEP_ENTRIES = 5000
+
+# What was undone, and the undoing: neither says anything about the registry as it is now.
+_UNDONE = """
+    kind IN ('register', 'unregister') AND seq <= (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
+                                                   AND later.kind = 'unregister' AND later.seq <= :position)
+ OR kind IN ('stream', 'drop') AND seq <= (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
+                                           AND later.kind = 'drop' AND later.seq <= :position)
+ OR kind = 'background' AND seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
+                                   AND later.kind = 'background' AND later.seq <= :position)
+"""
+
+
+class Retention:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def position(self) -> int:
+        """How far the engine has read, durably."""
+        row = self._database.connection.execute("SELECT seq FROM positions WHERE reader = ?", (READER,)).fetchone()
+        return row[0] if row else 0
+
+    def advance(self, seq: int) -> None:
+        """Note how far the engine has read. It can be derived again, so nobody waits for the disk."""
+        with self._database.transaction(durable=False) as connection:
+            connection.execute("INSERT INTO positions (reader, seq) VALUES (?, ?) "
+                               "ON CONFLICT (reader) DO UPDATE SET seq = max(seq, excluded.seq)", (READER, seq))
+
+    def forget(self, *, keep_log: int, reach: int, keep_answers: int) -> int:
+        """Delete what may go, in small transactions; return how many entries and answers went."""
+        return self._forget_entries(keep_log, reach) + self._forget_answers(keep_answers)
+
+    def _forget_entries(self, keep_log: int, reach: int) -> int:
+        connection, position = self._database.connection, self.position()
+        read = connection.execute("SELECT at FROM log WHERE seq <= ? AND (kind != 'tick' OR subject IS NULL) "
+                                  "ORDER BY seq DESC LIMIT 1", (position,)).fetchone()
+        if read is None:
+            return 0
+        horizon = read[0] - keep_log - reach
+        gone = self._delete("kind = 'tick' AND (at < ? OR subject IS NOT NULL) AND seq < ?", horizon, position)
+        newest = connection.execute("SELECT subject, max(last) FROM log WHERE kind = 'chunk' GROUP BY subject").fetchall()
+        for stream, last in newest:
+            # A stamp of the producer may be old while the chunk is new, or the other way round: both must be past.
+            gone += self._delete("kind = 'chunk' AND subject = ? AND at < ? AND (last IS NULL OR last < ?) AND seq < ?",
+                                 stream, horizon, (last or 0) - reach, position)
+        with self._database.transaction(durable=False) as connection:
+            gone += connection.execute(f"DELETE FROM log WHERE seq < (SELECT max(seq) FROM log) AND ({_UNDONE})",
+                                       {"position": position}).rowcount
+        return gone
+
+    def _delete(self, condition: str, *values: object) -> int:
+        gone = 0
+        while True:
+            with self._database.transaction(durable=False) as connection:
+                count = connection.execute(
+                    f"DELETE FROM log WHERE seq IN (SELECT seq FROM log WHERE {condition} "
+                    "AND seq < (SELECT max(seq) FROM log) ORDER BY seq LIMIT ?)", (*values, STEP_ENTRIES)).rowcount
+            gone += count
+            if count < STEP_ENTRIES:
+                return gone
+
+    def _forget_answers(self, keep: int) -> int:
+        gone = 0
+        connection = self._database.connection
+        live = {row[0] for row in connection.execute("SELECT id FROM queries")}
+        for (query,) in connection.execute("SELECT DISTINCT query FROM answers").fetchall():
+            with self._database.transaction(durable=False) as transaction:
+                if query in live:
+                    gone += transaction.execute(
+                        "DELETE FROM answers WHERE query = ? AND instant <= (SELECT instant FROM answers WHERE query = ? "
+                        "GROUP BY instant ORDER BY instant DESC LIMIT 1 OFFSET ?)", (query, query, keep)).rowcount
+                else:
+                    gone += transaction.execute("DELETE FROM answers WHERE query = ?", (query,)).rowcount
+                    transaction.execute("DELETE FROM failures WHERE query = ?", (query,))
+        return gone

@@ -1,0 +1,99 @@
+"""The public test kit: run a continuous query over recorded streams, and look at what it says at each instant.
+
+    from csparql_spark.testing import replay
+
+    text = "REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE 2s STEP 1s] WHERE { ?s <urn:p> ?o }"
+    for instant in replay(text, streams={"urn:s": "<urn:a> <urn:p> <urn:b> <urn:t:1500> ."}):
+        print(instant.at, instant.rows)         # 2000 [{'s': '<urn:a>'}] …
+
+It goes through the same parser, windows and evaluators as the server, without HTTP and, with `engine="local"`, without
+Spark; a small replay takes a few milliseconds. What the server refuses is refused here, with the same exceptions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from csparql_spark.answers.bindings import Answer
+from csparql_spark.pipeline.admission import Refusal, read
+from csparql_spark.pipeline.group import FAILURE, Told
+from csparql_spark.pipeline.once import ask
+from csparql_spark.pipeline.replay import Script, answer
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.formats import read_recording
+
+EVALUATORS = ("auto", "snapshot")
+ENGINES = ("local", "spark")
+
+Source = str | os.PathLike[str]
+
+
+class QueryFailed(Exception):
+    """The query was admitted, and could not be answered at an instant; the text says why."""
+
+
+@dataclass(frozen=True)
+class Instant:
+    """What a query says at one instant."""
+
+    at: int
+    kind: str                                  # "bindings", "boolean" or "graph"
+    variables: tuple[str, ...] = ()
+    rows: list[dict[str, str]] = field(default_factory=list)     # variable → term in N-Triples syntax; unbound ones are absent
+    boolean: bool | None = None
+    ntriples: str | None = None
+
+    @classmethod
+    def of(cls, at: int, said: Answer) -> Instant:
+        if said.table is not None:
+            return cls(at, "bindings", said.table.variables, said.table.rows())
+        if said.ntriples is not None:
+            return cls(at, "graph", ntriples=said.ntriples.decode())
+        return cls(at, "boolean", boolean=said.truth)
+
+
+def replay(text: str, *, streams: Mapping[str, Source] | None = None, background: Mapping[str, Source] | None = None,
+           base: str | None = None, default_graphs: Collection[str] | None = None,
+           named_graphs: Collection[str] | None = None, entailment: str | Collection[str] | None = None,
+           evaluator: str = "auto", engine: str = "local", until: int | None = None) -> Iterator[Instant]:
+    """Run a query over recordings; yield one `Instant` for each of its instants.
+
+    `streams` and `background` map IRIs to paths, or to RDF text (streams: N-Quads or TriG with timestamps). A plain SPARQL text
+    that reads no stream is answered once, at 0, over the background: over `default_graphs` if they are given, otherwise over the
+    graphs that its FROM names, otherwise over all of them.
+    Raises `LanguageError`, `Refusal`, `RdfError`, and `QueryFailed`.
+    """
+    if evaluator not in EVALUATORS:
+        raise ValueError(f"there is no evaluator {evaluator!r}: choose one of {', '.join(EVALUATORS)}")
+    if engine not in ENGINES:
+        raise ValueError(f"there is no engine {engine!r}: choose one of {', '.join(ENGINES)}")
+    if entailment:
+        raise Refusal("not-supported", "entailment is not supported yet: what the window says is answered")
+    if named_graphs:
+        raise Refusal("not-supported", "named graphs are not supported yet: give default_graphs")
+    recorded = {iri: load(source, base=base, number=number) for number, (iri, source) in enumerate((streams or {}).items())}
+    known = {iri: load(source, base=base, number=number) for number, (iri, source) in enumerate((background or {}).items(), 1000)}
+    if not read(text, base).windows:
+        yield Instant.of(0, ask(text, known, base=base, default_graphs=default_graphs))
+        return
+    script = Script.of(text, streams=recorded, background=known, base=base, until=until)
+    for told in play(script, engine):
+        if told.part == FAILURE:
+            raise QueryFailed(told.payload.decode())
+        yield Instant.of(told.instant, Answer.from_bytes(told.payload))
+
+
+def play(script: Script, engine: str) -> Iterator[Told]:
+    """The answers of a script, by either engine."""
+    if engine == "local":
+        return answer(script.entries())
+    from csparql_spark.spark.play import play as play_on_spark    # Spark is slow to import, and not always wanted
+
+    return play_on_spark(script)
+
+
+def load(source: Source, *, base: str | None, number: int) -> Chunk:
+    """A recording; its blank nodes are its own (`number` keeps those of different recordings apart)."""
+    return read_recording(source, base=base, blank_prefix=f"b{number}x")

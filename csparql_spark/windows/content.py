@@ -1,0 +1,117 @@
+"""Content: the elements that some window can still see, as columns.
+
+An element is a triple (three term ids) with its stamp `t`, its stream, and the place `seq` of its entry in the log. The
+window of RANGE R at instant T holds the elements with T - R < t <= T:
+
+      t-R                     t
+    ───(───●────●──●──────●───]───○──▶        ● in the window   ○ not yet
+
+A query sees only what was logged after its registration (`since`), so first windows are partial. Content is a bag: a
+triple that occurs twice is here twice, and counts once in the window's graph.
+
+    content.add(stream=0, seq=7, chunk=chunk)
+    content.window(stream=0, low=0, high=10_000, since=3).s
+    content.forget({0: 10_000})          # elements stamped 10_000 or earlier go
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.dictionary import TermDictionary
+
+COLUMNS = ("t", "seq", "stream", "s", "p", "o")
+SMALLEST = 1024
+ALWAYS = np.iinfo(np.int64).max       # the stamp of what holds at every instant
+
+
+class Elements(NamedTuple):
+    """Elements of a window: their triples, and where each was logged."""
+
+    s: np.ndarray
+    p: np.ndarray
+    o: np.ndarray
+    seq: np.ndarray
+
+
+class Content:
+    def __init__(self) -> None:
+        self.dictionary = TermDictionary()
+        self.generation = 0       # grows when ids change their meaning
+        self._columns = {name: np.empty(SMALLEST, dtype=np.int64) for name in COLUMNS}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, stream: int, seq: int, chunk: Chunk) -> None:
+        """Add a stamped chunk."""
+        count = len(chunk)
+        if not count:
+            return
+        ids = self.dictionary.encode(chunk.terms)
+        self._reserve(count)
+        place = slice(self._count, self._count + count)
+        values = {"t": chunk.t, "seq": seq, "stream": stream, "s": ids[chunk.s], "p": ids[chunk.p], "o": ids[chunk.o]}
+        for name, column in self._columns.items():
+            column[place] = values[name]
+        self._count += count
+
+    def replace(self, stream: int, chunk: Chunk) -> None:
+        """Make `chunk` all there is of `stream`, at every instant: for background, which has no stamps and never expires."""
+        self._keep(np.flatnonzero(self._live("stream") != stream))
+        self.add(stream, 0, chunk.stamped(ALWAYS))
+
+    def window(self, stream: int, low: int, high: int, since: int = -1) -> Elements:
+        """The elements of `stream` with low < t <= high that were logged after `since`."""
+        t = self._live("t")
+        inside = np.flatnonzero((t > low) & (t <= high) & (self._live("stream") == stream) & (self._live("seq") > since))
+        return Elements(*(self._columns[name][inside] for name in Elements._fields))
+
+    def late(self, stream: int, seq: int, passed: int) -> int:
+        """How many elements of the entry `seq` are stamped `passed` or earlier."""
+        return int(np.count_nonzero((self._live("t") <= passed) & (self._live("stream") == stream) & (self._live("seq") == seq)))
+
+    def forget(self, horizons: dict[int, int]) -> None:
+        """Drop the elements that no window will see again: those of each stream up to its horizon. Memory is given back."""
+        if not self._count:
+            return
+        t, of = self._live("t"), self._live("stream")
+        horizon = np.full(max(int(of.max()), *horizons, 0) + 1, np.iinfo(np.int64).min)
+        for stream, until in horizons.items():
+            horizon[stream] = until
+        kept = np.flatnonzero(t > horizon[of])
+        if 2 * len(kept) <= self._count:              # while the expired are few, skipping them is cheaper than moving the rest
+            self._keep(kept)
+            self._forget_terms()
+
+    def _live(self, name: str) -> np.ndarray:
+        return self._columns[name][:self._count]
+
+    def _keep(self, kept: np.ndarray) -> None:
+        for name, column in self._columns.items():
+            self._columns[name] = np.concatenate([column[kept], np.empty(max(SMALLEST, len(kept) // 2), np.int64)])
+        self._count = len(kept)
+
+    def _forget_terms(self) -> None:
+        columns = [self._columns[name] for name in ("s", "p", "o")]
+        wanted = np.zeros(len(self.dictionary), dtype=bool)
+        for column in columns:
+            wanted[column[:self._count]] = True
+        live = np.flatnonzero(wanted)
+        if 2 * len(live) + SMALLEST > len(self.dictionary):
+            return
+        table = self.dictionary.compact(live)
+        for column in columns:
+            column[:self._count] = table[column[:self._count]]
+        self.generation += 1
+
+    def _reserve(self, count: int) -> None:
+        size = len(self._columns["t"])
+        if self._count + count > size:
+            grown = max(2 * size, self._count + count)
+            for name, column in self._columns.items():
+                self._columns[name] = np.concatenate([column[:self._count], np.empty(grown - self._count, np.int64)])

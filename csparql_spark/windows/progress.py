@@ -1,0 +1,74 @@
+"""Progress: which instants have passed for one query, and where it begins.
+
+A clock's reading c means: no element stamped c or earlier is expected any more, so every instant up to c may be answered.
+
+    arrival clock   an entry stamped `at` was logged        c = at - 1
+                    a tick at T was logged                  c = T
+    event clock     a chunk with newest stamp m arrived     c = m - delay - 1
+                    somebody said that T has passed         c = T
+
+A query over several streams has passed t when all their clocks have. It begins at the first instant after its
+registration; on event clocks, at the first instant at or after the earliest element that it has seen when all its streams
+have begun. Clocks never go back. An element is *late* when it arrives with a stamp that has already passed; it still
+counts in every window that is yet to be answered.
+
+All this depends only on the entries since the registration: not on other queries, and not on how entries are batched.
+
+    progress = Progress.begin(at=1000, clocks={"http://…/temp": Clock("arrival", 0)})
+    progress.tick(None, 2000)
+    progress.passed, progress.start()      # 2000, 1001
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+NEVER = -(1 << 62)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    kind: str        # "arrival" or "event"
+    delay: int = 0
+
+
+@dataclass(slots=True)
+class Progress:
+    clocks: dict[str, Clock]
+    registered: int
+    arrival: int = NEVER                                     # reading of the arrival clock
+    event: dict[str, int] = field(default_factory=dict)      # readings of the event clocks, by stream
+    first: int | None = None                                 # earliest stamp seen on an event clock
+    late: int = 0
+
+    @classmethod
+    def begin(cls, *, at: int, clocks: dict[str, Clock]) -> Progress:
+        return cls(clocks, at, event={stream: NEVER for stream, clock in clocks.items() if clock.kind == "event"})
+
+    def arrived(self, stream: str, at: int, first: int, last: int) -> None:
+        """A chunk of `stream` was logged at `at`, with stamps from `first` to `last` (both `at` on the arrival clock)."""
+        self.arrival = max(self.arrival, at - 1)
+        if stream in self.event:
+            self.first = first if self.first is None else min(first, self.first)
+            self.event[stream] = max(self.event[stream], last - self.clocks[stream].delay - 1)
+
+    def tick(self, stream: str | None, at: int) -> None:
+        if stream is None:
+            self.arrival = max(self.arrival, at)
+        elif stream in self.event:
+            self.event[stream] = max(self.event[stream], at)
+
+    def reading(self, stream: str) -> int:
+        return self.event.get(stream, self.arrival)
+
+    @property
+    def passed(self) -> int:
+        return min(self.reading(stream) for stream in self.clocks)
+
+    def start(self) -> int | None:
+        """The earliest time at which the first instant can lie; None while that is not known."""
+        if not self.event:
+            return self.registered + 1
+        if self.first is None or NEVER in self.event.values():
+            return None
+        return self.first if len(self.event) == len(self.clocks) else max(self.first, self.registered + 1)

@@ -1,0 +1,20 @@
+"""The web process: requests become log entries, and answers become responses. It has no JVM and evaluates nothing.
+
+    PUT /queries/q ─▶ queries ─┐                                            ┌─▶ answers ─▶ GET /queries/q/answers
+    PUT /streams/s ─▶ streams ─┼─▶ backend ─▶ log … engine … answer store ──┤
+    POST /streams/s ─▶ streams ─┘                                           └─▶ fanout ─▶ subscription ─▶ SSE
+
+- `settings`      one frozen value
+- `process`       the process: its socket, its signals, its end
+- `connections`   HTTP, as cheroot speaks it for this server
+- `app`           the application: routes put together
+- `problems`      whatever goes wrong, as problem documents
+- `names`         names in URLs, and the IRIs they make
+- `bodies`        the bytes of a request, whole or not at all
+- `backend`       what is opened once in a process
+- `streams`, `queries`, `answers`, `health`      the routes
+- `instants`      what a query said at one instant, spelled
+- `fanout`        wakes subscribers, and spells each answer once for all of them
+- `subscription`  one subscriber: a cursor, and the events that follow it
+- `forgetting`    lets the store forget
+"""

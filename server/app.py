@@ -1,0 +1,73 @@
+"""The application: the routes over one backend, put together.
+
+    with Backend(settings) as backend:
+        app = create_app(backend)
+        app.test_client().put("/streams/temp")
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from flask import Flask, Response, request
+from werkzeug.routing import BaseConverter
+
+from csparql_spark import __version__
+from csparql_spark.server import answers, health, names, problems, queries, streams
+from csparql_spark.server.backend import Backend
+
+ROUTES = {
+    "streams": "GET lists them; PUT /streams/{name} creates one, POST pushes RDF into it, DELETE deletes it",
+    "queries": "GET lists them; PUT /queries/{name} registers one, DELETE deletes it, GET /queries/{name}/answers answers",
+    "health": "GET tells whether answers will come",
+}
+
+
+class Name(BaseConverter):
+    """A name in a path: one segment, or an IRI whose slashes were not encoded."""
+
+    part_isolating = False
+    regex = ".+?"
+    weight = 200            # as the converter of paths: what is spelled out goes before
+
+    def to_python(self, value: str) -> str:
+        return names.decoded(value)
+
+
+def create_app(backend: Backend) -> Flask:
+    app = Flask("csparql_spark.server", static_folder=None)
+    app.json.sort_keys = False
+    app.json.ensure_ascii = False
+    app.json.compact = True
+    app.url_map.converters["name"] = Name
+    app.url_map.merge_slashes = False
+    app.url_map.strict_slashes = False
+    problems.install(app)
+    for room in (streams, queries, answers, health):
+        app.register_blueprint(room.routes(backend))
+
+    @app.get("/")
+    def service() -> Response | dict[str, object]:
+        if request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
+            return page(backend)
+        links = {name: {"url": f"{backend.names.base}/{name}", "does": does} for name, does in ROUTES.items()}
+        return {"service": "csparql-spark", "version": __version__, **links}
+
+    @app.after_request
+    def without_content(response: Response) -> Response:
+        if response.status_code == 204:
+            del response.headers["Content-Type"]
+        return response
+
+    app.wsgi_app = names.as_sent(app.wsgi_app)
+    return app
+
+
+def page(backend: Backend) -> Response:
+    console = backend.settings.web / "index.html"
+    if console.is_file():
+        return Response(console.read_bytes(), content_type="text/html; charset=utf-8")
+    items = "".join(f'<li><a href="/{name}">/{name}</a>: {escape(does)}</li>' for name, does in ROUTES.items())
+    return Response('<!doctype html><html lang="en"><meta charset="utf-8"><title>csparql-spark</title>'
+                    f"<h1>csparql-spark {__version__}</h1><p>Continuous queries over RDF streams.</p><ul>{items}</ul></html>\n",
+                    content_type="text/html; charset=utf-8")

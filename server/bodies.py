@@ -1,0 +1,106 @@
+"""Bodies: the bytes of a request, whole or not at all, and never more than a limit.
+
+A body is complete when as many bytes came as Content-Length promised, or when its last chunk came. It is read in small
+pieces, so that a body that is too large is refused as soon as that is known, and counts as long as it is after
+decompression.
+
+    body = read(request.environ, limit=100_000_000)      # raises Problem: truncated-body, too-large, …
+    text = utf8(body)
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from csparql_spark.server.problems import Problem
+
+PIECE = 64 << 10
+
+
+def read(environ: dict[str, object], limit: int) -> bytes:
+    """The body of a request, decompressed. Raises `Problem`."""
+    encoding = str(environ.get("HTTP_CONTENT_ENCODING", "")).strip().lower()
+    pieces = _pieces(environ, limit)
+    if encoding in ("gzip", "x-gzip"):
+        return _bounded(_gunzipped(pieces, limit), limit)
+    if encoding not in ("", "identity"):
+        raise Problem("unsupported-encoding", f"The Content-Encoding {encoding!r} is not supported: send the body as it is, or gzip.",
+                      headers={"Accept-Encoding": "gzip"}, accepted=["gzip", "identity"])
+    return _bounded(pieces, limit)
+
+
+def utf8(body: bytes, what: str) -> str:
+    try:
+        return body.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        raise Problem("bad-body", f"{what} is not UTF-8: byte 0x{body[error.start]:02x} in line {line} "
+                      f"(byte {error.start} of the body) cannot stand there.") from None
+
+
+def _pieces(environ: dict[str, object], limit: int) -> Iterator[bytes]:
+    """What comes over the connection; when it ends early, a problem instead of an end."""
+    stream: BinaryIO = environ["wsgi.input"]
+    length = str(environ.get("CONTENT_LENGTH") or "")
+    if length and not length.isdecimal():
+        raise Problem("bad-request", f"The Content-Length {length!r} is not a number of bytes.")
+    if length and int(length) > limit:
+        raise _too_large(limit, int(length))
+    # Without a length there is a body only if the server can tell where it ends: it is chunked.
+    missing = int(length) if length else None if environ.get("wsgi.input_terminated") else 0
+    try:
+        while missing is None or missing:
+            piece = stream.read(PIECE if missing is None else min(PIECE, missing))
+            if not piece:
+                break
+            missing = None if missing is None else missing - len(piece)
+            yield piece
+    except TimeoutError:
+        raise Problem("timeout", "The connection was silent for too long in the middle of the body: nothing was kept. "
+                      "Send it again.") from None
+    except (ConnectionError, EOFError):
+        raise Problem("truncated-body", "The connection ended in the middle of the body: nothing was kept. "
+                      "Send the body again.") from None
+    except ValueError as error:
+        raise Problem("bad-request", f"The chunks of the body are malformed: {error}.") from None
+    if missing:
+        raise Problem("truncated-body", f"Content-Length promised {length} bytes and {missing} of them did not come: "
+                      "nothing was kept. Send the body again.", expected=int(length), received=int(length) - missing)
+
+
+def _bounded(pieces: Iterator[bytes], limit: int) -> bytes:
+    whole = bytearray()
+    for piece in pieces:
+        whole += piece
+        if len(whole) > limit:
+            raise _too_large(limit)
+    return bytes(whole)
+
+
+def _gunzipped(pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
+    """The content of one or more gzip members, in pieces of which none is much larger than `PIECE`."""
+    member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    begun = False
+    try:
+        for piece in pieces:
+            while piece:
+                begun = True
+                yield member.decompress(piece, PIECE)
+                piece = member.unconsumed_tail
+                if member.eof:
+                    piece, begun = member.unused_data, False
+                    member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            # What fits into no more input may still be waiting for room.
+            while begun and (more := member.decompress(member.unconsumed_tail, PIECE)):
+                yield more
+    except zlib.error as error:
+        raise Problem("bad-body", f"The body is not gzip, although its Content-Encoding says so ({error}).") from None
+    if begun:
+        raise Problem("truncated-body", "The gzip data ends in the middle: nothing was kept. Send the body again.")
+
+
+def _too_large(limit: int, length: int | None = None) -> Problem:
+    told = f"The body has {length} bytes" if length else "The body is larger than the limit"
+    return Problem("too-large", f"{told}, and this server takes at most {limit} here: send it in parts.", limit=limit)

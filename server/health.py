@@ -1,0 +1,56 @@
+"""Health: whether answers will come, and if not, what is in the way.
+
+    GET /health     {"status": "ok", "engine": {"state": "running", "position": 812, "behind": 0, "lag_ms": 0, …}, …}
+
+`starting`: the engine is not there yet; what is pushed is kept for it. `degraded`: it has failed or is gone, or is far behind.
+The web process itself serves in all three, so the response is 200; it is 503 when the store cannot be read.
+"""
+
+from __future__ import annotations
+
+import os
+
+from flask import Blueprint
+
+from csparql_spark.server.backend import Backend
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("health", __name__)
+
+    @blueprint.get("/health")
+    def health() -> dict[str, object]:
+        tail, position = backend.log.tail(), backend.retention.position()
+        engine = engine_of(backend.status.of("engine") or {})
+        unread = backend.log.outline(position, 1)
+        lag = max(0, backend.writer.clock.now() - unread[0].at) if unread else 0
+        engine |= {"position": position, "behind": max(0, tail - position), "lag_ms": lag}
+        return {"status": status_of(engine, backend.settings.lag_limit), "engine": engine, "log": {"tail": tail},
+                "queries": len(backend.registry.queries()), "streams": len(backend.registry.streams()),
+                "subscribers": backend.fanout.subscribers}
+
+    return blueprint
+
+
+def engine_of(told: dict[str, object]) -> dict[str, object]:
+    """What the engine said of itself, and whether it is still there to say so."""
+    state = told.get("state", "starting")
+    if "pid" in told and state in ("starting", "running") and not alive(told["pid"]):
+        state = "gone"
+    return {**told, "state": state}
+
+
+def status_of(engine: dict[str, object], lag_limit: int) -> str:
+    if engine["state"] == "starting":
+        return "starting"
+    return "ok" if engine["state"] == "running" and engine["lag_ms"] <= lag_limit else "degraded"
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True         # it is there, and is not ours
+    return True

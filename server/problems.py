@@ -1,0 +1,155 @@
+"""Problems: everything that can go wrong with a request, as RFC 9457 problem documents.
+
+A problem has a code. The code fixes the title and (but for queries that are refused, which is always 422) the status, so
+that programs can rely on them; `detail` is for the person who sent the request, and says what to do. Further members (`errors`, `accepted`, `limit`, …) are for programs.
+
+    raise Problem("unknown-stream", "There is no stream <http://…/temp>: create it with PUT /streams/temp.")
+
+    {"type": "/problems/unknown-stream", "title": "Unknown stream", "status": 404, "detail": "There is …",
+     "code": "unknown-stream"}
+
+Whatever else goes wrong becomes a problem too: `install` sees to it that no client ever reads a stack trace.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+import traceback
+import uuid
+from collections.abc import Mapping
+
+from flask import Flask, Response
+from werkzeug.exceptions import HTTPException
+
+from csparql_spark.language import LanguageError
+from csparql_spark.pipeline.admission import Refusal
+from csparql_spark.rdf.errors import RdfError
+from csparql_spark.store import StoreError
+
+MEDIA_TYPE = "application/problem+json"
+
+# code: (status, title, what it means)
+CATALOGUE: dict[str, tuple[int, str, str]] = {
+    "bad-request": (400, "Bad request", "The request does not follow HTTP."),
+    "bad-body": (400, "Unreadable body", "The body is not what its headers say: damaged, or not UTF-8, or not JSON."),
+    "truncated-body": (400, "Truncated body", "The connection ended before the body was complete; nothing was kept."),
+    "bad-setting": (400, "Bad setting", "A member of the body or an argument of the URL has a value that is not allowed."),
+    "bad-name": (400, "Bad name", "Names are 1 to 200 letters, digits and _ . ~ - or a percent-encoded absolute IRI."),
+    "bad-instant": (400, "Bad instant", "Instants are epoch milliseconds or an xsd:dateTime."),
+    "bad-event-id": (400, "Bad event id", "Event ids are those that this server sent: query id, hyphen, instant."),
+    "bad-rdf": (400, "RDF that does not parse", "The body is not RDF of the format its Content-Type names."),
+    "bad-query": (400, "Query that does not parse", "The text is not a C-SPARQL or RSP-QL query."),
+    "not-found": (404, "Not found", "There is nothing at this URL."),
+    "unknown-stream": (404, "Unknown stream", "No stream has this name."),
+    "unknown-query": (404, "Unknown query", "No query has this name."),
+    "no-answer": (404, "No answer at this instant", "The query has no answer at this instant, or it is kept no longer."),
+    "method-not-allowed": (405, "Method not allowed", "The URL exists and does not understand this method."),
+    "not-acceptable": (406, "Not acceptable", "The answer cannot be written in a format that the client accepts."),
+    "timeout": (408, "Timeout", "The request stopped in the middle for too long; nothing was kept."),
+    "stream-exists": (409, "Stream exists", "A stream of this name exists and has other settings."),
+    "stream-in-use": (409, "Stream in use", "A registered query reads the stream."),
+    "query-exists": (409, "Query exists", "A query of this name is registered and has another text."),
+    "query-failed": (409, "Query failed", "The query failed before it had an answer."),
+    "too-large": (413, "Too large", "The body is larger than this server takes."),
+    "unsupported-format": (415, "Unsupported format", "The Content-Type is not one that this URL reads."),
+    "unsupported-encoding": (415, "Unsupported encoding", "Bodies may be compressed with gzip, and are UTF-8."),
+    "name-mismatch": (422, "Two names", "The name in the URL and the name in the text differ."),
+    "no-stream": (422, "Query without a stream", "The query parses, and reads no stream."),
+    "not-supported": (422, "Not supported", "The query parses, and asks for something that this server does not do."),
+    "unknown-graph": (422, "Unknown graph", "The query reads a background graph that this server does not have."),
+    "refused": (422, "Refused", "The query parses and cannot be registered."),
+    "internal": (500, "Internal error", "A fault of the server; it is in the server's log under the incident."),
+    "store-unavailable": (503, "Store unavailable", "The store cannot be used now; nothing of the request was kept."),
+    "too-many-subscribers": (503, "Too many subscribers", "All places for subscribers are taken."),
+    "store-full": (507, "Store full", "The disk is full; nothing of the request was kept."),
+}
+_CODE_OF_STATUS = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 406: "not-acceptable",
+                   408: "timeout", 413: "too-large", 415: "unsupported-format"}
+
+
+class Problem(Exception):
+    def __init__(self, code: str, detail: str, *, status: int | None = None, headers: Mapping[str, str] | None = None,
+                 **members: object) -> None:
+        super().__init__(detail)
+        self.code, self.detail, self.members = code, detail, members
+        self.headers = dict(headers or {})
+        usual, self.title, _ = CATALOGUE[code]
+        self.status = status or usual
+
+    def body(self) -> bytes:
+        document = {"type": f"/problems/{self.code}", "title": self.title, "status": self.status, "detail": self.detail,
+                    "code": self.code, **self.members}
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+    def response(self) -> Response:
+        return Response(self.body(), self.status, {**self.headers, "Cache-Control": "no-store"}, content_type=MEDIA_TYPE)
+
+
+def sentence(text: str) -> str:
+    """The text with a capital at its start and a full stop at its end."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+def of_rdf(error: RdfError) -> Problem:
+    place = {} if error.line is None else {"line": error.line, "column": error.column}
+    offending = {"offending": error.offending} if error.offending else {}
+    return Problem("bad-rdf", f"{error} Nothing of this push was kept.", errors=[{**place, "message": error.message, **offending}])
+
+
+def of_language(error: LanguageError) -> Problem:
+    told = {"line": error.line, "column": error.column, "endColumn": error.end_column, "message": error.message,
+            "hint": error.hint, "code": error.code}
+    return Problem("bad-query", sentence(str(error)), errors=[told])
+
+
+def of_refusal(refusal: Refusal) -> Problem:
+    return Problem(refusal.code if refusal.code in CATALOGUE else "refused", sentence(str(refusal)), status=422)
+
+
+def of_store(error: StoreError | sqlite3.Error) -> Problem:
+    # SQLite's own words for SQLITE_FULL; the writer passes them on as text.
+    if "disk is full" in str(error):
+        return Problem("store-full", f"{sentence(str(error))} Make room on the disk, then try again.")
+    return Problem("store-unavailable", sentence(str(error)), headers={"Retry-After": "5"})
+
+
+def of_status(status: int) -> str:
+    """The code for an error of which only the status is known."""
+    return _CODE_OF_STATUS.get(status, "bad-request" if status < 500 else "internal")
+
+
+def of_http(error: HTTPException) -> Problem:
+    status = error.code or 500
+    code = of_status(status)
+    headers = {name: value for name, value in error.get_headers() if name.lower() not in ("content-type", "content-length")}
+    if status == 404:
+        return Problem(code, "There is nothing at this URL: GET / lists what there is.", headers=headers)
+    if status == 405:
+        allowed = sorted(error.valid_methods or ())
+        return Problem(code, f"This URL understands {', '.join(allowed)}.", headers=headers, allowed=allowed)
+    return Problem(code, error.description or error.name, status=status, headers=headers)
+
+
+def of_fault() -> Problem:
+    """The exception being handled is nobody's expectation: tell it to the log, and its number to the client."""
+    incident = uuid.uuid4().hex[:12]
+    print(f"incident {incident}:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
+    return Problem("internal", f"The server made a mistake. Its log tells more under incident {incident}.", incident=incident)
+
+
+def install(app: Flask) -> None:
+    """Make every error of `app` a problem document."""
+    app.register_error_handler(Problem, Problem.response)
+    for kind, problem in ((RdfError, of_rdf), (LanguageError, of_language), (Refusal, of_refusal), (StoreError, of_store),
+                          (sqlite3.Error, of_store), (HTTPException, of_http)):
+        app.register_error_handler(kind, lambda error, problem=problem: problem(error).response())
+    app.register_error_handler(Exception, lambda error: of_fault().response())
+
+    @app.get("/problems/<code>")
+    def problem_type(code: str) -> dict[str, object]:
+        if code not in CATALOGUE:
+            raise Problem("not-found", f"No problem has the code {code}.")
+        status, title, meaning = CATALOGUE[code]
+        return {"code": code, "status": status, "title": title, "meaning": meaning}

@@ -1,0 +1,145 @@
+"""The web process: opens the backend, serves, and ends in order.
+
+    python -m csparql_spark.server.process --data data                            # listens itself
+    python -m csparql_spark.server.process --data data --fd 3 --lifeline 4        # as a child
+
+A parent may open the listening socket and hand it down (`--fd`): then connections wait, instead of being refused, while
+this process is replaced. It may hand down the reading end of a pipe (`--lifeline`) of which it holds the other end: when
+the parent is gone, however it ended, the pipe is at its end, and this process and its process group are killed.
+
+It ends in order on SIGTERM and SIGINT: subscribers are sent home, requests that run are finished, and what was accepted is
+written. Exit status: 0, or 2 with one line on stderr when it cannot start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import errno
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from csparql_spark.lifeline import hold
+from csparql_spark.store import DataDirectory, StoreError
+
+from csparql_spark.server.app import create_app
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.connections import Server, inherited, listen
+from csparql_spark.server.settings import Settings
+
+END_SECONDS = 15.0          # for an orderly end; after that it ends all the same
+DESCRIPTORS = 65536
+
+
+class CannotStart(Exception):
+    """The text says why, and what to do."""
+
+
+def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = None) -> None:
+    """Serve until a signal or the end of the lifeline. Raises `CannotStart`. To be called in the main thread."""
+    if lifeline is not None:
+        hold(lifeline)
+    ending = Ending()
+    _allow_descriptors()
+    with contextlib.ExitStack() as opened:
+        listening = opened.enter_context(_listening(settings, fd))
+        settings = dataclasses.replace(settings, port=listening.getsockname()[1])
+        try:
+            if lifeline is None:        # else the directory is locked by the parent, for us too
+                opened.enter_context(DataDirectory(settings.data).create().lock())
+            backend = opened.enter_context(Backend(settings))
+        except StoreError as error:
+            raise CannotStart(str(error)) from None
+        server = Server(listening, create_app(backend), threads=settings.threads, idle_seconds=settings.idle_seconds)
+        server.prepare()
+        serving = threading.Thread(target=ending.after, args=(server.serve,), name="serving")
+        serving.start()
+        if lifeline is None:
+            print(f"csparql-spark: the web process serves {settings.base}", file=sys.stderr, flush=True)
+        ending.wait()
+        ending.force_after(END_SECONDS)
+        backend.fanout.stop()
+        server.stop()
+        serving.join()
+
+
+class Ending:
+    """When it is time to end in order: at a signal, or when serving has failed."""
+
+    def __init__(self) -> None:
+        self._told, self._tell = os.pipe()
+        os.set_blocking(self._tell, False)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda number, frame: self.begin())
+
+    def begin(self) -> None:
+        with contextlib.suppress(BlockingIOError):      # the pipe is full of this message already
+            os.write(self._tell, b"!")
+
+    def after(self, work: Callable[[], None]) -> None:
+        """Do the work; when it is done, or fails, it is time to end."""
+        try:
+            work()
+        finally:
+            self.begin()
+
+    def wait(self) -> None:
+        os.read(self._told, 1)
+
+    @staticmethod
+    def force_after(seconds: float) -> None:
+        timer = threading.Timer(seconds, os._exit, (1,))
+        timer.daemon = True
+        timer.start()
+
+
+def _listening(settings: Settings, fd: int | None) -> socket.socket:
+    try:
+        return listen(settings.host, settings.port) if fd is None else inherited(fd)
+    except OSError as error:
+        if fd is not None:
+            raise CannotStart(f"the descriptor {fd} is no listening socket ({error.strerror})") from None
+        if error.errno == errno.EADDRINUSE:
+            raise CannotStart(f"port {settings.port} of {settings.host} is taken: choose another one with --port, or stop "
+                              "the program that listens there") from None
+        raise CannotStart(f"cannot listen on port {settings.port} of {settings.host} ({error.strerror or error}): "
+                          "choose others with --host and --port") from None
+
+
+def _allow_descriptors() -> None:
+    """A subscriber takes a connection and two open files of the database."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Every setting is an option."""
+    parser = argparse.ArgumentParser(prog="csparql_spark.server.process", description="The web process of csparql-spark.")
+    parser.add_argument("--fd", type=int, help="descriptor of a listening socket")
+    parser.add_argument("--lifeline", type=int, help="descriptor of a pipe; end when it is at its end")
+    for field in dataclasses.fields(Settings):
+        required = field.default is dataclasses.MISSING
+        kind = Path if required else type(field.default)
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=Path if issubclass(kind, Path) else kind, required=required,
+                            default=None if required else field.default)
+    options = vars(parser.parse_args(arguments))
+    fd, lifeline = options.pop("fd"), options.pop("lifeline")
+    try:
+        run(Settings(**options), fd=fd, lifeline=lifeline)
+    except CannotStart as error:
+        print(f"csparql-spark: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.answers.bindings import Answer, Bindings, CorruptAnswer
+
+TERMS = ["<urn:a>", "_:b", '""', '"x y"', '"é"@en', '"1"^^<urn:d>']
+cells = st.none() | st.sampled_from(TERMS)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+    variables = tuple(draw(st.lists(st.sampled_from(["a", "b", "c", "dé"]), max_size=4, unique=True)))
+    rows = draw(st.lists(st.fixed_dictionaries({name: cells for name in variables}), max_size=8))
+    return variables, [{name: term for name, term in row.items() if term is not None} for row in rows]
+
+
+Table = tuple[tuple[str, ...], list[dict[str, str]]]
+
+
+@given(tables())
+@settings(max_examples=60, deadline=None)
+def test_rows_keep_their_order_and_repetitions(table: Table) -> None:
+    bindings = Bindings.from_rows(*table)
+    assert (bindings.variables, bindings.rows(), len(bindings)) == (*table, len(table[1]))
+
+
+@given(tables())
+@settings(max_examples=60, deadline=None)
+def test_bytes_give_the_answer_back(table: Table) -> None:
+    answer = Answer.from_rows(*table)
+    again = Answer.from_bytes(answer.to_bytes())
+    assert again == answer and again.table.rows() == table[1] and again.table.variables == table[0]
+    assert again.to_bytes() == answer.to_bytes() and len(answer) == len(table[1])
+
+
+@given(tables(), tables())
+@settings(max_examples=60, deadline=None)
+def test_bytes_are_equal_exactly_for_equal_answers(one: Table, other: Table) -> None:
+    same = one == other
+    assert (Answer.from_rows(*one) == Answer.from_rows(*other)) is same
+    assert (Answer.from_rows(*one).to_bytes() == Answer.from_rows(*other).to_bytes()) is same
+
+
+@given(tables(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_bytes_do_not_show_how_an_answer_was_made(table: Table, data: st.DataObject) -> None:
+    variables, rows = table
+    columns = [[row.get(name) for row in rows] for name in variables]
+    made = [pa.array(column, pa.string()) for column in columns]
+    # Text beneath the nulls, slices of larger arrays, pieces, other types, plain lists.
+    hiding = [with_text_beneath_nulls(column) for column in columns]
+    sliced = [pa.array(["<urn:z>", None, *column, "<urn:z>"], pa.string())[2:-1] for column in columns]
+    cut = data.draw(st.integers(0, len(rows)))
+    pieces = [pa.chunked_array([array[:cut], array[cut:]], pa.string()) for array in made]
+    others = [hiding, sliced, pieces, [array.cast(pa.large_string()) for array in made],
+              [array.dictionary_encode() for array in made], columns]
+    expected = Answer.from_rows(variables, rows).to_bytes()
+    for other in others:
+        assert Answer.bindings(variables, other, len(rows)).to_bytes() == expected
+
+
+def with_text_beneath_nulls(column: list[str | None]) -> pa.StringArray:
+    _, offsets, data = pa.array(["hidden" if cell is None else cell for cell in column], pa.string()).buffers()
+    valid = np.packbits(np.array([cell is not None for cell in column], bool), bitorder="little")
+    return pa.StringArray.from_buffers(len(column), offsets, data, pa.py_buffer(valid.tobytes()))
+
+
+def test_a_table_from_ids() -> None:
+    terms = pa.array(["<urn:a>", "<urn:b>"])
+    bindings = Bindings.from_ids(("x", "y"), terms, [np.array([0, -1, 1]), np.array([1, 1, -1], np.int32)])
+    assert bindings.rows() == [{"x": "<urn:a>", "y": "<urn:b>"}, {"y": "<urn:b>"}, {"x": "<urn:b>"}]
+    assert Bindings.from_ids((), terms, [], 2).rows() == [{}, {}]
+
+
+def test_encoded_gives_distinct_terms_and_ids() -> None:
+    terms, ids = Bindings(("x", "y"), [["<urn:a>", None], ["<urn:b>", "<urn:a>"]]).encoded()
+    assert terms.to_pylist() == ["<urn:a>", "<urn:b>"]
+    assert [column.tolist() for column in ids] == [[0, -1], [1, 0]]
+
+
+def test_take() -> None:
+    bindings = Bindings(("x",), [["<urn:a>", None, "<urn:b>"]])
+    assert bindings.take(np.array([2, 0, 2])).rows() == [{"x": "<urn:b>"}, {"x": "<urn:a>"}, {"x": "<urn:b>"}]
+    assert bindings.take(np.array([False, True, True])).rows() == [{}, {"x": "<urn:b>"}]
+    assert Bindings((), (), 3).take(np.array([0, 2])).rows() == [{}, {}]
+
+
+def test_columns_must_fit() -> None:
+    for variables, columns, length in (
+        (("x",), [], None), (("x", "y"), [["<urn:a>"], []], None), (("x", "x"), [[], []], None),
+        (("x",), [["<urn:a>"]], 2),
+    ):
+        with pytest.raises(ValueError):
+            Bindings(variables, columns, length)
+
+
+def test_booleans_and_graphs() -> None:
+    graph = "<urn:a> <urn:p> \"é\" .\n<urn:a> <urn:p> _:b .\n"
+    for answer, kind, length in (
+        (Answer.boolean(True), "boolean", 1), (Answer.boolean(False), "boolean", 1), (Answer.graph(graph), "graph", 2),
+        (Answer.graph(""), "graph", 0), (Answer.bindings((), (), 2), "bindings", 2),
+    ):
+        assert (answer.kind, len(answer)) == (kind, length)
+        assert Answer.from_bytes(answer.to_bytes()) == answer
+    assert Answer.boolean(True) != Answer.boolean(False) and Answer.graph("") != Answer.bindings((), ())
+    assert Answer.graph(graph) == Answer.graph(graph.encode())
+
+
+def test_an_answer_is_not_a_truth_value() -> None:
+    with pytest.raises(TypeError, match="an answer has no truth value"):
+        bool(Answer.boolean(False))
+
+
+def test_bytes_that_are_no_answer_are_refused() -> None:
+    whole = Answer.from_rows(("x",), [{"x": "<urn:a>"}]).to_bytes()
+    for bad in (b"", b"2B", b"1?2", b"1?", b"1Bxxxxxxgarbage", whole[:40], whole[: len(whole) // 2], b"0" + whole[1:]):
+        with pytest.raises(CorruptAnswer):
+            Answer.from_bytes(bad)
+
+
+def test_ids_outside_the_terms_are_refused() -> None:
+    whole = Answer.from_rows(("x", "y"), [{"x": "<urn:a>", "y": "<urn:b>"}]).to_bytes()
+    ids = np.array([0, 1], np.int32).tobytes()
+    place = whole.rindex(ids)
+    for value, refused in ((1, False), (2, True), (2**31 - 1, True)):
+        changed = whole[:place] + np.array([0, value], np.int32).tobytes() + whole[place + len(ids) :]
+        if refused:
+            with pytest.raises(CorruptAnswer, match="The table of the answer is damaged"):
+                Answer.from_bytes(changed)
+        else:
+            assert Answer.from_bytes(changed).to_bytes() == whole

@@ -1,0 +1,204 @@
+"""Kill -9 at random moments: nothing acknowledged is lost, nothing is told twice, and nobody notices for long.
+
+Four pushers send numbered triples, a subscriber follows the answers, and meanwhile the engine, the web process, or both are
+killed, ten times. Afterwards the log says what was acknowledged and when; from that alone follows what each instant must have said:
+
+    at        ●1 ●2   ●3       ●4
+    ──────────────┬───────┬───────┬──▶
+    instant t     {1,2}   {1,2,3} {3,4}          the numbers with t − RANGE < at ≤ t
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from csparql_spark.answers.bindings import Answer
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.terms import parse
+from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, Registry
+
+RANGE, STEP = 3000, 500
+KILLS = ["engine", "web", "web", "both", "engine", "web", "engine", "both", "web", "engine"]
+PATIENCE_SECONDS = 180
+QUERY = ("REGISTER QUERY Numbers AS SELECT ?n FROM STREAM <{stream}> [RANGE 3s STEP 500ms] WHERE {{ ?push <urn:number> ?n }}")
+
+
+class Served:
+    """`csparql-spark serve`, as a user starts it."""
+
+    def __init__(self, data: Path) -> None:
+        self.process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "serve", "--data", str(data), "--port", "0"],
+                                        stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline().partition("http://127.0.0.1:")[2].split()[0])
+
+    def ask(self, method: str, path: str, body: str = "", media_type: str = "text/plain") -> dict[str, object]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        try:
+            connection.request(method, path, body.encode(), {"Content-Type": media_type})
+            response = connection.getresponse()
+            content = response.read()
+            assert response.status in (200, 201), content
+            return json.loads(content)
+        finally:
+            connection.close()
+
+    def kill(self, name: str) -> None:
+        """Kill -9 one of the processes, if it is there at this moment."""
+        module = {"web": "csparql_spark.server.process", "engine": "csparql_spark.spark.engine"}[name]
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                command = Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")
+                parent = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
+            except (FileNotFoundError, ProcessLookupError):
+                continue          # it has ended while we looked
+            if module.encode() in command and parent == self.process.pid:
+                os.kill(int(entry), signal.SIGKILL)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+        self.process.stdout.close()
+
+
+class Pusher(threading.Thread):
+    """Sends numbers one by one; knows which ones were acknowledged. A number whose fate is unknown is not sent again."""
+
+    def __init__(self, served: Served, first: int, stop: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self.served, self.numbers, self.stop_event = served, iter(range(first, first + 1_000_000)), stop
+        self.acknowledged: set[int] = set()
+
+    def run(self) -> None:
+        while not self.stop_event.wait(0.02):
+            number = next(self.numbers)
+            try:
+                told = self.served.ask("POST", "/streams/numbers", f'<urn:push/{number}> <urn:number> "{number}" .',
+                                       "application/n-triples")
+            except (OSError, http.client.HTTPException):
+                continue          # not acknowledged
+            assert told["accepted"] == 1
+            self.acknowledged.add(number)
+
+
+class Subscriber(threading.Thread):
+    """Follows the answers over SSE, and comes back with Last-Event-ID whenever the connection breaks."""
+
+    def __init__(self, served: Served) -> None:
+        super().__init__(daemon=True)
+        self.served = served
+        self.told: list[tuple[int, frozenset[int]]] = []
+        self.connections = 0
+        self.grown = threading.Condition()
+
+    def run(self) -> None:
+        last = None
+        while True:
+            try:
+                for name, fields in self._events(last):
+                    assert name == "answer", fields
+                    said = json.loads(fields["data"])
+                    last = fields["id"]
+                    numbers = frozenset(int(row["n"]["value"]) for row in said["results"]["results"]["bindings"])
+                    with self.grown:
+                        self.told.append((said["at"], numbers))
+                        self.grown.notify_all()
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.05)          # as a browser does: a pause, then again
+
+    def _events(self, last: str | None) -> Iterator[tuple[str, dict[str, str]]]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.served.port, timeout=PATIENCE_SECONDS)
+        try:
+            headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
+            connection.request("GET", "/queries/Numbers/answers" + ("" if last else "?from=beginning"), headers=headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                raise http.client.HTTPException(f"status {response.status}")
+            self.connections += 1
+            fields: dict[str, str] = {}
+            while line := response.readline().decode():
+                name, _, value = line.rstrip("\n").partition(": ")
+                if name:
+                    fields[name] = value
+                elif "event" in fields:
+                    yield fields["event"], fields
+                    fields = {}
+                else:
+                    fields = {}
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    served = Served(tmp_path / "data")
+    yield served
+    served.stop()
+
+
+def test_kills_lose_nothing_and_repeat_nothing(served: Served, tmp_path: Path) -> None:
+    stream = served.ask("PUT", "/streams/numbers")["iri"]
+    served.ask("PUT", "/queries/Numbers", QUERY.format(stream=stream), "application/sparql-query")
+    stop = threading.Event()
+    pushers = [Pusher(served, 1_000_000 * number, stop) for number in range(4)]
+    subscriber = Subscriber(served)
+    for thread in (*pushers, subscriber):
+        thread.start()
+    dice = random.Random(20100530)
+    with subscriber.grown:
+        assert subscriber.grown.wait_for(lambda: len(subscriber.told) > 3, PATIENCE_SECONDS), "no answer came at all"
+    for victim in KILLS:
+        time.sleep(dice.uniform(0.2, 3.0))        # the random moment is the point: there is no event to wait for
+        for name in ("engine", "web") if victim == "both" else (victim,):
+            served.kill(name)
+    with subscriber.grown:
+        told = len(subscriber.told)
+        assert subscriber.grown.wait_for(lambda: len(subscriber.told) > told + 3, PATIENCE_SECONDS), "the engine did not come back"
+    stop.set()
+    for pusher in pushers:
+        pusher.join(PATIENCE_SECONDS)
+    acknowledged = set().union(*(pusher.acknowledged for pusher in pushers))
+    assert len(acknowledged) > 100
+
+    database = Database(DataDirectory(tmp_path / "data").database)
+    log = Log(database)
+    logged = {number: entry.at for entry in log.read(0, log.tail()) if entry.kind == "chunk" for number in _numbers(entry.payload)}
+    assert acknowledged <= logged.keys(), "an acknowledged push is not in the log"
+    closed = max(logged.values()) + RANGE
+    with subscriber.grown:
+        assert subscriber.grown.wait_for(lambda: subscriber.told[-1][0] > closed, PATIENCE_SECONDS), "the last windows did not close"
+
+    query = Registry(database).query("Numbers")
+    instants = range(query.registered // STEP * STEP + STEP, closed, STEP)
+    expected = {t: frozenset(number for number, at in logged.items() if t - RANGE < at <= t) for t in instants}
+    answers = AnswerStore(database, DataDirectory(tmp_path / "data").bell("answers")).after(query.id, 0, 1_000_000)
+    assert len({answer.instant for answer in answers}) == len(answers), "an instant has two answers"
+    stored = {answer.instant: _answered(answer.payload) for answer in answers}
+    assert {t: stored.get(t) for t in instants} == expected
+    told_instants = [at for at, _ in subscriber.told]
+    assert told_instants == list(range(told_instants[0], told_instants[-1] + STEP, STEP)), "SSE has a gap or a repeat"
+    assert told_instants[0] == instants[0]
+    assert {at: numbers for at, numbers in subscriber.told if at in expected} == expected
+    assert subscriber.connections > 4, "the web process was never really gone"
+
+
+def _numbers(payload: bytes) -> list[int]:
+    return [int(parse(o).value) for _, _, o in Chunk.from_ipc(payload).triples()]
+
+
+def _answered(payload: bytes) -> frozenset[int]:
+    rows = Answer.from_bytes(payload).table.rows()
+    numbers = frozenset(int(parse(row["n"]).value) for row in rows)
+    assert len(numbers) == len(rows)
+    return numbers
