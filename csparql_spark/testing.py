@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.snapshot import TooManyRows
 from csparql_spark.pipeline.admission import Refusal, read
 from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.pipeline.once import ask
@@ -76,7 +77,11 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     recorded = {iri: load(source, base=base, number=number) for number, (iri, source) in enumerate((streams or {}).items())}
     known = {iri: load(source, base=base, number=number) for number, (iri, source) in enumerate((background or {}).items(), 1000)}
     if not read(text, base).windows:
-        yield Instant.of(0, ask(text, known, base=base, default_graphs=default_graphs))
+        try:
+            said = ask(text, known, base=base, default_graphs=default_graphs)
+        except TooManyRows as error:
+            raise QueryFailed(str(error)) from error
+        yield Instant.of(0, said)
         return
     script = Script.of(text, streams=recorded, background=known, base=base, until=until)
     for told in play(script, engine):

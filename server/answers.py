@@ -4,9 +4,9 @@
     GET /queries/HotRooms/answers?at=1700000000000&format=csv       another instant, another format
     GET /queries/HotRooms/answers    Accept: text/event-stream      server-sent events
 
-Events begin after `Last-Event-ID` (or `?lastEventId=`), at `?from=beginning`, after `?from=<instant>`, or with the newest
-answer (`?from=latest`, and by default). What a client has seen counts more than what its URL asks for: a browser that
-reconnects sends both.
+Events begin after `Last-Event-ID` (or `?lastEventId=`), at `?from=beginning`, after `?from=<instant>`, or with the
+newest answer (`?from=latest`, and by default). What a client has seen counts more than what its URL asks for: a browser
+that reconnects sends both.
 
 Before its first instant a query has no answer: 204, with Retry-After and the sentence in X-CSPARQL-Status.
 """
@@ -18,7 +18,8 @@ from email.utils import formatdate
 
 from flask import Blueprint, Response, request
 
-from csparql_spark.answers.formats import CSV, JSON, JSON_LD, N_TRIPLES, OFFERED, TSV, TURTLE, XML, Unwritable, negotiate, write
+from csparql_spark.answers import formats
+from csparql_spark.answers.formats import CSV, JSON, JSON_LD, N_TRIPLES, OFFERED, TSV, TURTLE, XML
 from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.store import QueryRecord, StoredAnswer
 
@@ -53,15 +54,15 @@ def routes(backend: Backend) -> Blueprint:
         if not parts:
             bounds = backend.answers.bounds(query.id)
             kept = f"answers are kept from {bounds[0]} to {bounds[1]}" if bounds else "it has no answers yet"
-            raise Problem("no-answer", f"The query {query.name} has no answer at {instant}: {kept}.", query=query.name, at=instant,
-                          oldest=bounds and bounds[0], latest=bounds and bounds[1])
+            raise Problem("no-answer", f"The query {query.name} has no answer at {instant}: {kept}.", query=query.name,
+                          at=instant, oldest=bounds and bounds[0], latest=bounds and bounds[1])
         return parts
 
     def waiting(query: QueryRecord) -> Response:
         failure = backend.answers.failure(query.id)
         if failure is not None:
-            raise Problem("query-failed", f"The query {query.name} failed at {failure[0]}, before it had an answer: {sentence(failure[1])}",
-                          query=query.name, at=failure[0], reason=failure[1])
+            raise Problem("query-failed", f"The query {query.name} failed at {failure[0]}, before it had an answer: "
+                          f"{sentence(failure[1])}", query=query.name, at=failure[0], reason=failure[1])
         grid, now = grid_of(query), backend.writer.clock.now()
         seconds = 1 if grid is None else math.ceil((grid.after(now) + 1 - now) / 1000)
         return Response(status=204, headers={"Retry-After": str(seconds), "Cache-Control": "no-store",
@@ -76,10 +77,11 @@ def routes(backend: Backend) -> Blueprint:
             channel = backend.fanout.join(query)
         except Full:
             places = backend.settings.subscribers
-            raise Problem("too-many-subscribers", f"All {places} places for subscribers are taken: try again later, or GET the newest "
-                          "answer without text/event-stream.", headers={"Retry-After": "10"}, limit=places) from None
-        subscription = Subscription(channel, start, fanout=backend.fanout, registry=backend.registry, answers=backend.answers,
-                                    heartbeat_seconds=backend.settings.heartbeat_seconds)
+            raise Problem("too-many-subscribers", f"All {places} places for subscribers are taken: try again later, or "
+                          "GET the newest answer without text/event-stream.",
+                          headers={"Retry-After": "10"}, limit=places) from None
+        subscription = Subscription(channel, start, fanout=backend.fanout, registry=backend.registry,
+                                    answers=backend.answers, heartbeat_seconds=backend.settings.heartbeat_seconds)
         response = Response(iter(subscription), headers=headers, content_type=EVENTS)
         response.call_on_close(subscription.close)
         return response
@@ -91,18 +93,20 @@ def spelled(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
     answer, instant = whole(parts), parts[0].instant
     offered = OFFERED[answer.kind]
     asked = request.args.get("format")
-    media_type = SHORT_NAMES.get(asked, asked) if asked else negotiate(request.headers.get("Accept"), answer.kind)
+    accept = request.headers.get("Accept")
+    media_type = SHORT_NAMES.get(asked, asked) if asked else formats.negotiate(accept, answer.kind)
     if media_type not in offered:
-        wish = f"The format {asked!r} is none of them" if asked else f"None of them is in {request.headers.get('Accept')!r}"
+        wish = f"The format {asked!r} is none of them" if asked else f"None of them is in {accept!r}"
         short = [name for name, full in SHORT_NAMES.items() if full in offered]
-        raise Problem("not-acceptable", f"{wish}: this answer can be had as {', '.join(offered)} by Accept, or with ?format= and one of "
-                      f"{', '.join(short)}.", accepted=list(offered), formats=short)
+        raise Problem("not-acceptable", f"{wish}: this answer can be had as {', '.join(offered)} by Accept, or with "
+                      f"?format= and one of {', '.join(short)}.", accepted=list(offered), formats=short)
     try:
-        body = write(answer, media_type, extra={"query": query.name, "at": instant})
-    except Unwritable as error:
+        body = formats.write(answer, media_type, extra={"query": query.name, "at": instant})
+    except formats.Unwritable as error:
         raise Problem("not-acceptable", str(error), accepted=list(offered)) from None
     charset = "; charset=utf-8" if media_type.startswith("text/") else ""
-    headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id), "Cache-Control": "no-store", "Vary": "Accept"}
+    headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id), "Cache-Control": "no-store",
+               "Vary": "Accept"}
     if 0 <= instant < 1 << 47:
         headers["Last-Modified"] = formatdate(instant / 1000, usegmt=True)
     return Response(body, headers=headers, content_type=media_type + charset)
@@ -132,5 +136,5 @@ def instant_of(argument: str, text: str, others: str = "") -> int:
         # A plus sign in the query of a URL is a space by now; no instant has a space.
         return parse_stamp(text.replace(" ", "+"))
     except ValueError as error:
-        raise Problem("bad-instant", f"{argument}={text[:100]} is no instant: {error}. Write {others}epoch milliseconds or an "
-                      "xsd:dateTime such as 2023-11-14T22:13:20Z.") from None
+        raise Problem("bad-instant", f"{argument}={text[:100]} is no instant: {error}. Write {others}epoch "
+                      "milliseconds or an xsd:dateTime such as 2023-11-14T22:13:20Z.") from None

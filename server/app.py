@@ -18,7 +18,8 @@ from csparql_spark.server.backend import Backend
 
 ROUTES = {
     "streams": "GET lists them; PUT /streams/{name} creates one, POST pushes RDF into it, DELETE deletes it",
-    "queries": "GET lists them; PUT /queries/{name} registers one, DELETE deletes it, GET /queries/{name}/answers answers",
+    "queries": "GET lists them; PUT /queries/{name} registers one, DELETE deletes it; "
+               "GET /queries/{name}/answers answers",
     "health": "GET tells whether answers will come",
 }
 
@@ -29,9 +30,6 @@ class Name(BaseConverter):
     part_isolating = False
     regex = ".+?"
     weight = 200            # as the converter of paths: what is spelled out goes before
-
-    def to_python(self, value: str) -> str:
-        return names.decoded(value)
 
 
 def create_app(backend: Backend) -> Flask:
@@ -45,6 +43,11 @@ def create_app(backend: Backend) -> Flask:
     problems.install(app)
     for room in (streams, queries, answers, health):
         app.register_blueprint(room.routes(backend))
+
+    @app.url_value_preprocessor
+    def decode_name(endpoint: str | None, values: dict[str, str] | None) -> None:
+        if values and "name" in values:
+            values["name"] = names.decoded(values["name"])
 
     @app.get("/")
     def service() -> Response | dict[str, object]:
@@ -68,6 +71,6 @@ def page(backend: Backend) -> Response:
     if console.is_file():
         return Response(console.read_bytes(), content_type="text/html; charset=utf-8")
     items = "".join(f'<li><a href="/{name}">/{name}</a>: {escape(does)}</li>' for name, does in ROUTES.items())
-    return Response('<!doctype html><html lang="en"><meta charset="utf-8"><title>csparql-spark</title>'
-                    f"<h1>csparql-spark {__version__}</h1><p>Continuous queries over RDF streams.</p><ul>{items}</ul></html>\n",
-                    content_type="text/html; charset=utf-8")
+    text = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>csparql-spark</title>'
+            f"<h1>csparql-spark {__version__}</h1><p>Continuous queries over RDF streams.</p><ul>{items}</ul></html>\n")
+    return Response(text, content_type="text/html; charset=utf-8")

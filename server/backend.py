@@ -20,6 +20,7 @@ from types import TracebackType
 
 from csparql_spark.pipeline.ticker import Ticker
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, LogWriter, Registry, Status
+from csparql_spark.store.bell import Bell
 from csparql_spark.store.retention import Retention
 
 from csparql_spark.server.fanout import Fanout
@@ -37,12 +38,13 @@ class Backend:
         self.database = Database(self.directory.database).create()
         self.log = Log(self.database)
         self.registry = Registry(self.database)
-        self.answers = AnswerStore(self.database, self.directory.bell("answers"))
+        bell = self.directory.bell("answers")
+        self.answers = AnswerStore(self.database, bell)
         self.status = Status(self.database)
         self.retention = Retention(self.database)
         self.writer = LogWriter(self.database, self.directory.bell("log"))
         self.ticker = Ticker(self.registry, self.writer)
-        self.fanout = Fanout(self.answers, places=settings.subscribers)
+        self.fanout = Fanout(self.answers, Bell(bell), places=settings.subscribers)
         self.forgetter = Forgetter(settings, self.registry, self.retention)
         self._open = contextlib.ExitStack()
         # Labels of blank nodes are never used twice, by this process or by another one.
@@ -62,7 +64,8 @@ class Backend:
     def __enter__(self) -> Backend:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self.close()
 
     def blank_prefix(self) -> str:

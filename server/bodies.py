@@ -26,8 +26,8 @@ def read(environ: dict[str, object], limit: int) -> bytes:
     if encoding in ("gzip", "x-gzip"):
         return _bounded(_gunzipped(pieces, limit), limit)
     if encoding not in ("", "identity"):
-        raise Problem("unsupported-encoding", f"The Content-Encoding {encoding!r} is not supported: send the body as it is, or gzip.",
-                      headers={"Accept-Encoding": "gzip"}, accepted=["gzip", "identity"])
+        raise Problem("unsupported-encoding", f"The Content-Encoding {encoding!r} is not supported: send the body as "
+                      "it is, or gzip.", headers={"Accept-Encoding": "gzip"}, accepted=["gzip", "identity"])
     return _bounded(pieces, limit)
 
 
@@ -44,7 +44,7 @@ def _pieces(environ: dict[str, object], limit: int) -> Iterator[bytes]:
     """What comes over the connection; when it ends early, a problem instead of an end."""
     stream: BinaryIO = environ["wsgi.input"]
     length = str(environ.get("CONTENT_LENGTH") or "")
-    if length and not length.isdecimal():
+    if length and not (length.isascii() and length.isdigit()):
         raise Problem("bad-request", f"The Content-Length {length!r} is not a number of bytes.")
     if length and int(length) > limit:
         raise _too_large(limit, int(length))
@@ -92,9 +92,6 @@ def _gunzipped(pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
                 if member.eof:
                     piece, begun = member.unused_data, False
                     member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            # What fits into no more input may still be waiting for room.
-            while begun and (more := member.decompress(member.unconsumed_tail, PIECE)):
-                yield more
     except zlib.error as error:
         raise Problem("bad-body", f"The body is not gzip, although its Content-Encoding says so ({error}).") from None
     if begun:

@@ -173,8 +173,8 @@ class Connection(HTTPConnection):
 class Workers(ThreadPool):
     """Threads, as many as are needed at a time.
 
-    Each worker that waits is promised to one connection; a connection to which none is promised gets a new worker, up to
-    `max`. Counting who waits, instead of asking who is idle, leaves no moment in which a connection could be queued
+    Each worker that waits is promised to one connection; a connection to which none is promised gets a new worker, up
+    to `max`. Counting who waits, instead of asking who is idle, leaves no moment in which a connection could be queued
     behind a subscriber that stays for hours.
     """
 
@@ -208,8 +208,8 @@ class Server(wsgi.Server):
     ConnectionClass = Connection
 
     def __init__(self, listening: socket.socket, application: Callable, *, threads: int, idle_seconds: float) -> None:
-        super().__init__(listening.getsockname()[:2], application, server_name="csparql-spark", request_queue_size=BACKLOG,
-                         timeout=idle_seconds, shutdown_timeout=FINISH_SECONDS)
+        super().__init__(listening.getsockname()[:2], application, server_name="csparql-spark",
+                         request_queue_size=BACKLOG, timeout=idle_seconds, shutdown_timeout=FINISH_SECONDS)
         self.requests = Workers(self, most=threads)
         self._listening = listening
         self.keep_alive_conn_limit = KEPT_ALIVE

@@ -1,7 +1,7 @@
 """Fan-out: one thread looks for new answers, wakes whoever waits for them, and each answer is spelled once for all.
 
-Nobody has a queue. A subscriber is a cursor (the instant it has seen last), and asks for what follows it. A slow subscriber
-therefore costs what a quick one costs, and what a dead one leaves behind is nothing.
+Nobody has a queue. A subscriber is a cursor (the instant it has seen last), and asks for what follows it. A slow
+subscriber therefore costs what a quick one costs, and what a dead one leaves behind is nothing.
 
     channel = fanout.join(query)                 # raises Full; leave(channel) afterwards
     version = channel.version
@@ -9,8 +9,8 @@ therefore costs what a quick one costs, and what a dead one leaves behind is not
         ...                                      # told.event: the bytes to send
     channel.wait(version, timeout=15)            # until there may be more
 
-Invariants: `version` changes after the answers are in the store, so who reads it first and the store then misses nothing.
-What follows an instant never changes: answers of a query are told in the order of their instants.
+Invariants: `version` changes after the answers are in the store, so who reads it first and the store then misses
+nothing. What follows an instant never changes: answers of a query are told in the order of their instants.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import NamedTuple
 from csparql_spark.language import LanguageError
 from csparql_spark.pipeline.admission import read
 from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
+from csparql_spark.store.bell import Bell
 from csparql_spark.windows.grid import Grid
 
 from csparql_spark.server import instants
@@ -74,8 +75,9 @@ class Channel:
 
 
 class Fanout:
-    def __init__(self, answers: AnswerStore, *, places: int) -> None:
+    def __init__(self, answers: AnswerStore, bell: Bell, *, places: int) -> None:
         self._answers = answers
+        self._bell = bell               # that the thread listens to
         self._places = places
         self._channels: dict[int, Channel] = {}
         self._lock = threading.Lock()
@@ -95,6 +97,7 @@ class Fanout:
             self._running = False
             for channel in self._channels.values():
                 channel.wake()
+        self._bell.ring()
         if self._thread.ident is not None:
             self._thread.join()
 
@@ -183,7 +186,7 @@ class Fanout:
                 self._look()
                 self._answers.wait(LOOK_SECONDS)
             except sqlite3.Error as error:
-                print(f"csparql-spark: subscribers wait, the store cannot be read: {error}", file=sys.stderr, flush=True)
+                print(f"csparql-spark: subscribers wait, the store fails: {error}", file=sys.stderr, flush=True)
                 time.sleep(LOOK_SECONDS)
 
     def _look(self) -> None:

@@ -47,7 +47,8 @@ class Forgetter:
             except LanguageError:
                 continue        # the engine has failed it: it reads nothing
             # How long n triples take is not known: their window may reach back for ever.
-            reaches += (LONGEST if window.range is None else window.range + delays.get(window.stream, 0) for window in windows)
+            reaches += (LONGEST if window.range is None else window.range + delays.get(window.stream, 0)
+                        for window in windows)
         return max(reaches)
 
     def _run(self) -> None:

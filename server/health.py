@@ -2,8 +2,8 @@
 
     GET /health     {"status": "ok", "engine": {"state": "running", "position": 812, "behind": 0, "lag_ms": 0, …}, …}
 
-`starting`: the engine is not there yet; what is pushed is kept for it. `degraded`: it has failed or is gone, or is far behind.
-The web process itself serves in all three, so the response is 200; it is 503 when the store cannot be read.
+`starting`: the engine is not there yet; what is pushed is kept for it. `degraded`: it has failed or is gone, or is far
+behind. The web process itself serves in all three, so the response is 200; it is 503 when the store cannot be read.
 """
 
 from __future__ import annotations

@@ -25,8 +25,10 @@ def length_of_time(setting: str, value: object) -> int:
         match = _WITH_UNIT.fullmatch(text)
         try:
             if match:
-                return 0 if not match[1].strip("0") and milliseconds("1", match[2]) else milliseconds(match[1], match[2])
+                nothing = not match[1].strip("0") and milliseconds("1", match[2])       # of a unit that exists
+                return 0 if nothing else milliseconds(match[1], match[2])
             return iso_milliseconds(text)
         except DurationProblem as problem:
-            raise Problem("bad-setting", " ".join(filter(None, (f"The {setting} cannot be read: {problem.message}", problem.hint)))) from None
-    raise Problem("bad-setting", f"The {setting} {value!r} is not a length of time: write 5000 (milliseconds) or \"5s\".")
+            said = " ".join(filter(None, (problem.message, problem.hint)))
+            raise Problem("bad-setting", f"The {setting} cannot be read: {said}") from None
+    raise Problem("bad-setting", f'The {setting} {value!r} is not a length of time: write 5000 (milliseconds) or "5s".')

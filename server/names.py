@@ -4,8 +4,8 @@
     /streams/http%3A%2F%2Fex.org%2Ftemp          an absolute IRI, percent-encoded: the stream <http://ex.org/temp>
     /streams/http://ex.org/temp                  the same, as people paste it
 
-WSGI servers decode paths before anyone can see which slashes were data, so routes are matched against the path as it was
-sent (`as_sent`) and names are decoded once, after that. A name stands for one thing: an IRI that begins with
+WSGI servers decode paths before anyone can see which slashes were data, so routes are matched against the path as it
+was sent (`as_sent`) and names are decoded once, after that. A name stands for one thing: an IRI that begins with
 <base>/streams/ is the plain name it ends with.
 """
 

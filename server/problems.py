@@ -1,7 +1,8 @@
 """Problems: everything that can go wrong with a request, as RFC 9457 problem documents.
 
-A problem has a code. The code fixes the title and (but for queries that are refused, which is always 422) the status, so
-that programs can rely on them; `detail` is for the person who sent the request, and says what to do. Further members (`errors`, `accepted`, `limit`, …) are for programs.
+A problem has a code. The code fixes the title and (but for queries that are refused, which is always 422) the status,
+so that programs can rely on them; `detail` is for the person who sent the request, and says what to do. Further members
+(`errors`, `accepted`, `limit`, …) are for programs.
 
     raise Problem("unknown-stream", "There is no stream <http://…/temp>: create it with PUT /streams/temp.")
 
@@ -35,7 +36,7 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "bad-request": (400, "Bad request", "The request does not follow HTTP."),
     "bad-body": (400, "Unreadable body", "The body is not what its headers say: damaged, or not UTF-8, or not JSON."),
     "truncated-body": (400, "Truncated body", "The connection ended before the body was complete; nothing was kept."),
-    "bad-setting": (400, "Bad setting", "A member of the body or an argument of the URL has a value that is not allowed."),
+    "bad-setting": (400, "Bad setting", "A member of the body or an argument of the URL is not allowed."),
     "bad-name": (400, "Bad name", "Names are 1 to 200 letters, digits and _ . ~ - or a percent-encoded absolute IRI."),
     "bad-instant": (400, "Bad instant", "Instants are epoch milliseconds or an xsd:dateTime."),
     "bad-event-id": (400, "Bad event id", "Event ids are those that this server sent: query id, hyphen, instant."),
@@ -44,7 +45,7 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "not-found": (404, "Not found", "There is nothing at this URL."),
     "unknown-stream": (404, "Unknown stream", "No stream has this name."),
     "unknown-query": (404, "Unknown query", "No query has this name."),
-    "no-answer": (404, "No answer at this instant", "The query has no answer at this instant, or it is kept no longer."),
+    "no-answer": (404, "No answer at this instant", "The query has no answer at this instant, or no longer."),
     "method-not-allowed": (405, "Method not allowed", "The URL exists and does not understand this method."),
     "not-acceptable": (406, "Not acceptable", "The answer cannot be written in a format that the client accepts."),
     "timeout": (408, "Timeout", "The request stopped in the middle for too long; nothing was kept."),
@@ -84,7 +85,8 @@ class Problem(Exception):
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
     def response(self) -> Response:
-        return Response(self.body(), self.status, {**self.headers, "Cache-Control": "no-store"}, content_type=MEDIA_TYPE)
+        headers = {**self.headers, "Cache-Control": "no-store"}
+        return Response(self.body(), self.status, headers, content_type=MEDIA_TYPE)
 
 
 def sentence(text: str) -> str:
@@ -95,7 +97,8 @@ def sentence(text: str) -> str:
 def of_rdf(error: RdfError) -> Problem:
     place = {} if error.line is None else {"line": error.line, "column": error.column}
     offending = {"offending": error.offending} if error.offending else {}
-    return Problem("bad-rdf", f"{error} Nothing of this push was kept.", errors=[{**place, "message": error.message, **offending}])
+    told = {**place, "message": error.message, **offending}
+    return Problem("bad-rdf", f"{error} Nothing of this push was kept.", errors=[told])
 
 
 def of_language(error: LanguageError) -> Problem:
@@ -123,7 +126,7 @@ def of_status(status: int) -> str:
 def of_http(error: HTTPException) -> Problem:
     status = error.code or 500
     code = of_status(status)
-    headers = {name: value for name, value in error.get_headers() if name.lower() not in ("content-type", "content-length")}
+    headers = {name: value for name, value in error.get_headers() if not name.lower().startswith("content-")}
     if status == 404:
         return Problem(code, "There is nothing at this URL: GET / lists what there is.", headers=headers)
     if status == 405:
@@ -136,14 +139,15 @@ def of_fault() -> Problem:
     """The exception being handled is nobody's expectation: tell it to the log, and its number to the client."""
     incident = uuid.uuid4().hex[:12]
     print(f"incident {incident}:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
-    return Problem("internal", f"The server made a mistake. Its log tells more under incident {incident}.", incident=incident)
+    return Problem("internal", f"The server made a mistake. Its log tells more under incident {incident}.",
+                   incident=incident)
 
 
 def install(app: Flask) -> None:
     """Make every error of `app` a problem document."""
     app.register_error_handler(Problem, Problem.response)
-    for kind, problem in ((RdfError, of_rdf), (LanguageError, of_language), (Refusal, of_refusal), (StoreError, of_store),
-                          (sqlite3.Error, of_store), (HTTPException, of_http)):
+    for kind, problem in ((RdfError, of_rdf), (LanguageError, of_language), (Refusal, of_refusal),
+                          (StoreError, of_store), (sqlite3.Error, of_store), (HTTPException, of_http)):
         app.register_error_handler(kind, lambda error, problem=problem: problem(error).response())
     app.register_error_handler(Exception, lambda error: of_fault().response())
 

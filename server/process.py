@@ -3,12 +3,13 @@
     python -m csparql_spark.server.process --data data                            # listens itself
     python -m csparql_spark.server.process --data data --fd 3 --lifeline 4        # as a child
 
-A parent may open the listening socket and hand it down (`--fd`): then connections wait, instead of being refused, while
-this process is replaced. It may hand down the reading end of a pipe (`--lifeline`) of which it holds the other end: when
-the parent is gone, however it ended, the pipe is at its end, and this process and its process group are killed.
+A parent may open the listening socket and hand it down (`--fd`): then connections wait, instead of being refused,
+while this process is replaced. It may hand down the reading end of a pipe (`--lifeline`) of which it holds the other
+end: when the parent is gone, however it ended, the pipe is at its end, and this process and its process group are
+killed.
 
-It ends in order on SIGTERM and SIGINT: subscribers are sent home, requests that run are finished, and what was accepted is
-written. Exit status: 0, or 2 with one line on stderr when it cannot start.
+It ends in order on SIGTERM and SIGINT: subscribers are sent home, requests that run are finished, and what was accepted
+is written. Exit status: 0, or 2 with one line on stderr when it cannot start.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from csparql_spark.answers.bindings import Answer
 from csparql_spark.lifeline import hold
-from csparql_spark.store import DataDirectory, StoreError
+from csparql_spark.rdf.formats import RdfFormat, parse_push
+from csparql_spark.store import DataDirectory, StoredAnswer, StoreError
 
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.connections import Server, inherited, listen
+from csparql_spark.server.instants import event
 from csparql_spark.server.settings import Settings
 
 END_SECONDS = 15.0          # for an orderly end; after that it ends all the same
@@ -46,7 +50,6 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
     """Serve until a signal or the end of the lifeline. Raises `CannotStart`. To be called in the main thread."""
     if lifeline is not None:
         hold(lifeline)
-    ending = Ending()
     _allow_descriptors()
     with contextlib.ExitStack() as opened:
         listening = opened.enter_context(_listening(settings, fd))
@@ -57,10 +60,12 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
             backend = opened.enter_context(Backend(settings))
         except StoreError as error:
             raise CannotStart(str(error)) from None
+        ending = Ending()
         server = Server(listening, create_app(backend), threads=settings.threads, idle_seconds=settings.idle_seconds)
         server.prepare()
         serving = threading.Thread(target=ending.after, args=(server.serve,), name="serving")
         serving.start()
+        threading.Thread(target=_warm_up, name="warming-up", daemon=True).start()
         if lifeline is None:
             print(f"csparql-spark: the web process serves {settings.base}", file=sys.stderr, flush=True)
         ending.wait()
@@ -100,6 +105,13 @@ class Ending:
         timer.start()
 
 
+def _warm_up() -> None:
+    """Use once what loads more of itself when it is first used: else the first push and the first answer would wait."""
+    chunk = parse_push(b"<urn:a> <urn:b> <urn:c> .", RdfFormat.TURTLE, base=None, blank_prefix="b.")
+    answer = Answer.from_rows(("s",), [{"s": chunk.triples()[0][0]}])
+    event("", [StoredAnswer(0, 0, 0, 1, answer.to_bytes())])
+
+
 def _listening(settings: Settings, fd: int | None) -> socket.socket:
     try:
         return listen(settings.host, settings.port) if fd is None else inherited(fd)
@@ -107,9 +119,10 @@ def _listening(settings: Settings, fd: int | None) -> socket.socket:
         if fd is not None:
             raise CannotStart(f"the descriptor {fd} is no listening socket ({error.strerror})") from None
         if error.errno == errno.EADDRINUSE:
-            raise CannotStart(f"port {settings.port} of {settings.host} is taken: choose another one with --port, or stop "
-                              "the program that listens there") from None
-        raise CannotStart(f"cannot listen on port {settings.port} of {settings.host} ({error.strerror or error}): "
+            raise CannotStart(f"port {settings.port} of {settings.host} is taken: choose another one with --port, or "
+                              "stop the program that listens there") from None
+        reason = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror
+        raise CannotStart(f"cannot listen on port {settings.port} of {settings.host} ({reason}): "
                           "choose others with --host and --port") from None
 
 
@@ -123,14 +136,14 @@ def _allow_descriptors() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Every setting is an option."""
-    parser = argparse.ArgumentParser(prog="csparql_spark.server.process", description="The web process of csparql-spark.")
+    parser = argparse.ArgumentParser("csparql_spark.server.process", description="The web process of csparql-spark.")
     parser.add_argument("--fd", type=int, help="descriptor of a listening socket")
     parser.add_argument("--lifeline", type=int, help="descriptor of a pipe; end when it is at its end")
     for field in dataclasses.fields(Settings):
         required = field.default is dataclasses.MISSING
         kind = Path if required else type(field.default)
-        parser.add_argument(f"--{field.name.replace('_', '-')}", type=Path if issubclass(kind, Path) else kind, required=required,
-                            default=None if required else field.default)
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=Path if issubclass(kind, Path) else kind,
+                            required=required, default=None if required else field.default)
     options = vars(parser.parse_args(arguments))
     fd, lifeline = options.pop("fd"), options.pop("lifeline")
     try:

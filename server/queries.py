@@ -15,8 +15,7 @@ import json
 from flask import Blueprint, request
 
 from csparql_spark.language import ContinuousQuery, LanguageError
-from csparql_spark.language.durations import shortest
-from csparql_spark.pipeline.admission import Refusal, admit, read
+from csparql_spark.pipeline.admission import admit, read
 from csparql_spark.store import Draft, QueryRecord, Refused
 from csparql_spark.store.registry import absent, every, present
 
@@ -56,10 +55,10 @@ def routes(backend: Backend) -> Blueprint:
         while True:
             live = registry.query(name)
             if live is not None:
-                if (live.text, live.base) == (text, base):
+                if live.text == text and asks_the_same(live, base):
                     return described(live), 200, location
-                raise Problem("query-exists", f"The query {name} is registered with another text: delete it first, or use another name.",
-                              query=name, url=names.query_url(name))
+                raise Problem("query-exists", f"The query {name} is registered and asks for something else: delete it "
+                              "first, or use another name.", query=name, url=names.query_url(name))
             asked = admit(text, base=base, streams={stream.iri for stream in registry.streams()})
             same_name(name, asked)
             draft = QueryRecord.draft(name, text=text, base=base)
@@ -98,7 +97,16 @@ def found(backend: Backend, name: str) -> QueryRecord:
 
 
 def unknown(backend: Backend, name: str) -> Problem:
-    return Problem("unknown-query", f"There is no query {name}: register it with PUT {backend.names.query_url(name)}.", query=name)
+    url = backend.names.query_url(name)
+    return Problem("unknown-query", f"There is no query {name}: register it with PUT {url}.", query=name)
+
+
+def asks_the_same(query: QueryRecord, base: str) -> bool:
+    """Whether the query's text asks for the same with another base: whether there is no relative IRI in it, that is."""
+    try:
+        return query.base == base or read(query.text, query.base) == read(query.text, base)
+    except LanguageError:
+        return False
 
 
 def reading(query: QueryRecord) -> dict[str, object]:
@@ -110,15 +118,17 @@ def reading(query: QueryRecord) -> dict[str, object]:
     windows = [{key: value for key, value in (
         ("stream", window.stream), ("name", window.name), ("range", window.range), ("step", window.step),
         ("triples", window.triples), ("elements", window.elements)) if value is not None} for window in asked.windows]
-    return {"kind": asked.kind, "form": asked.form, "streams": list(dict.fromkeys(window.stream for window in asked.windows)),
-            "windows": windows, "warnings": list(asked.warnings)}
+    streams = dict.fromkeys(window.stream for window in asked.windows)
+    return {"kind": asked.kind, "form": asked.form, "streams": list(streams), "windows": windows,
+            "warnings": list(asked.warnings)}
 
 
 def same_name(name: str, asked: ContinuousQuery) -> None:
     """A query's name is the one in its URL; a word in its text may not say otherwise."""
     if asked.name is not None and is_plain(asked.name) and asked.name != name:
-        raise Problem("name-mismatch", f"The text registers {asked.name} and the URL names {name}: PUT it to /queries/{asked.name}, "
-                      f"or write REGISTER {asked.kind.upper()} {name if is_plain(name) else '<' + name + '>'} AS.",
+        written = name if is_plain(name) else f"<{name}>"
+        raise Problem("name-mismatch", f"The text registers {asked.name} and the URL names {name}: PUT it to "
+                      f"/queries/{asked.name}, or write REGISTER {asked.kind.upper()} {written} AS.",
                       text=asked.name, url=name)
 
 
@@ -129,8 +139,8 @@ def asked_text(limit: int) -> str:
     if charset not in ("utf-8", "utf8", "us-ascii"):
         raise Problem("unsupported-encoding", f"The text is declared as {charset}: texts are read as UTF-8 only.")
     if not (kind in UNSAID_TYPES or kind in TEXT_TYPES or kind.startswith("text/")):
-        raise Problem("unsupported-format", f"The Content-Type {kind} is no text of a query: send one of {', '.join(TEXT_TYPES)}.",
-                      accepted=list(TEXT_TYPES))
+        raise Problem("unsupported-format", f"The Content-Type {kind} is no text of a query: send one of "
+                      f"{', '.join(TEXT_TYPES)}.", accepted=list(TEXT_TYPES))
     text = bodies.utf8(bodies.read(request.environ, limit), "The text")
     if kind == "application/json":
         try:
@@ -138,5 +148,6 @@ def asked_text(limit: int) -> str:
         except (ValueError, KeyError, TypeError):
             text = None
         if not isinstance(text, str):
-            raise Problem("bad-body", 'The body is not a JSON object with the text of a query: send {"query": "REGISTER QUERY …"}.')
+            raise Problem("bad-body", "The body is not a JSON object with the text of a query: send "
+                          '{"query": "REGISTER QUERY …"}.')
     return text

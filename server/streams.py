@@ -17,7 +17,7 @@ import sqlite3
 from typing import NamedTuple
 
 import numpy as np
-from flask import Blueprint, Response, request
+from flask import Blueprint, request
 
 from csparql_spark.language import LanguageError
 from csparql_spark.pipeline.admission import read
@@ -55,7 +55,8 @@ def routes(backend: Backend) -> Blueprint:
         return stream
 
     def unknown(iri: str) -> Problem:
-        return Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT {names.stream_url(iri)}.", stream=iri)
+        url = names.stream_url(iri)
+        return Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT {url}.", stream=iri)
 
     def described(stream: StreamRecord) -> dict[str, object]:
         return {"iri": stream.iri, "name": names.stream_name(stream.iri), "url": names.stream_url(stream.iri),
@@ -78,8 +79,8 @@ def routes(backend: Backend) -> Blueprint:
             except Refused:
                 continue        # somebody else has just made it
         if (stream.clock, stream.delay) != wanted:
-            raise Problem("stream-exists", f"The stream <{iri}> exists with clock {stream.clock!r} and a delay of {stream.delay} ms: "
-                          "a stream keeps its clock. Delete it first, or use another name.",
+            raise Problem("stream-exists", f"The stream <{iri}> exists with clock {stream.clock!r} and a delay of "
+                          f"{stream.delay} ms: a stream keeps its clock. Delete it first, or use another name.",
                           stream=iri, clock=stream.clock, delay=stream.delay)
         if made:
             backend.ticker.changed()
@@ -89,8 +90,9 @@ def routes(backend: Backend) -> Blueprint:
     def describe_stream(name: str) -> dict[str, object]:
         stream = found(name)
         chunks, triples = backend.log.totals(stream.iri)
-        newest = backend.log.last(stream.iri, "chunk")
-        told = newest and {"seq": newest.seq, "at": newest.at, "first": newest.first, "last": newest.last, "triples": newest.rows}
+        newest = backend.log.last(stream.iri, "chunk", backend.log.tail())
+        told = newest and {"seq": newest.seq, "at": newest.at, "first": newest.first, "last": newest.last,
+                           "triples": newest.rows}
         return {**described(stream), "kept": {"chunks": chunks, "triples": triples}, "newest": told,
                 "queries": [query.name for query in registry.queries() if stream.iri in streams_of(query)]}
 
@@ -111,8 +113,9 @@ def routes(backend: Backend) -> Blueprint:
             (readers,) = refused.args
             if readers is None:
                 raise unknown(iri) from None
-            raise Problem("stream-in-use", f"The stream <{iri}> is read by {', '.join(readers[:10])}: delete "
-                          f"{'these queries' if len(readers) > 1 else 'this query'} first.", stream=iri, queries=readers) from None
+            these = "these queries" if len(readers) > 1 else "this query"
+            raise Problem("stream-in-use", f"The stream <{iri}> is read by {', '.join(readers[:10])}: delete {these} "
+                          "first.", stream=iri, queries=readers) from None
         backend.ticker.changed()
         return "", 204
 
@@ -129,8 +132,8 @@ def routes(backend: Backend) -> Blueprint:
         pushed = parse_push(body, format, base=iri, blank_prefix=backend.blank_prefix())
         while True:
             chunk, warnings = clocked(pushed, stream)
-            told = {"stream": iri, "accepted": len(chunk), "seq": None, "at": None, "first": chunk.first, "last": chunk.last,
-                    "warnings": warnings}
+            told = {"stream": iri, "accepted": len(chunk), "seq": None, "at": None, "first": chunk.first,
+                    "last": chunk.last, "warnings": warnings}
             try:
                 if len(chunk):
                     entry = writer.append(draft_of(chunk, iri), unchanged(stream))
@@ -166,15 +169,15 @@ def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[dict[str, o
         if not unstamped:
             return chunk, []
         return chunk, [{"code": "stamped-on-arrival", "triples": unstamped, "message":
-                        f"{unstamped} of the triples had no timestamp, and this stream is on the event clock: they are stamped "
-                        "with the time of their arrival."}]
+                        f"{unstamped} of the triples had no timestamp, and this stream is on the event clock: they are "
+                        "stamped with the time of their arrival."}]
     stamped = len(chunk) - unstamped
     if not stamped:
         return chunk, []
     bare = dataclasses.replace(chunk, t=np.full(len(chunk), Chunk.UNSTAMPED, np.int64))
     return bare, [{"code": "timestamps-ignored", "triples": stamped, "message":
-                   f"{stamped} of the triples had a timestamp, and this stream is on the arrival clock: all are stamped with the "
-                   "time of their arrival. Create a stream with clock \"event\" to keep timestamps."}]
+                   f"{stamped} of the triples had a timestamp, and this stream is on the arrival clock: all are "
+                   "stamped with the time of their arrival. Create a stream with clock \"event\" to keep timestamps."}]
 
 
 def streams_of(query: QueryRecord) -> set[str]:
@@ -195,7 +198,8 @@ def asked_clock() -> Clock:
                       'It may be left out, or be like {"clock": "event", "delay": "5s"}.',
                       errors=[{"line": error.lineno, "column": error.colno, "message": error.msg}]) from None
     if not isinstance(settings, dict):
-        raise Problem("bad-body", 'The body is not a JSON object: it may be left out, or be like {"clock": "event", "delay": "5s"}.')
+        raise Problem("bad-body", "The body is not a JSON object: it may be left out, or be like "
+                      '{"clock": "event", "delay": "5s"}.')
     settings = {**request.args.to_dict(), **settings}
     unknown = sorted(settings.keys() - {"clock", "delay"})
     if unknown:

@@ -11,8 +11,8 @@
 `event: end`      {"query", "reason"}: the query is deleted; the connection ends
 `:`               a comment now and then, so that both sides notice when the other one is gone
 
-Invariant: after an answer with id q-t comes the next kept answer of q, never an earlier one, and never the same again; so a
-client that comes back with the last id it has seen misses nothing and sees nothing twice.
+Invariant: after an answer with id q-t comes the next kept answer of q, never an earlier one, and never the same again;
+so a client that comes back with the last id it has seen misses nothing and sees nothing twice.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ import click
 
 from csparql_spark.cli.failure import Failure
 from csparql_spark.language import ContinuousQuery, LanguageError
-#from csparql_spark.language.describe import describe
-#from csparql_spark.language.printing import show
+from csparql_spark.language.describe import describe
+from csparql_spark.language.printing import show
 from csparql_spark.pipeline.admission import Refusal, admit, read
 
 FILES = click.Path(path_type=Path, dir_okay=False, allow_dash=True)

@@ -25,6 +25,8 @@ from rdflib.plugins.sparql.sparql import Query as Algebra
 
 DEEPEST = 12_000
 
+_LONGEST_REASON = 160
+
 # A term is what the text says: "01" is not "1". rdflib decides this for the whole process.
 rdflib.NORMALIZE_LITERALS = False
 
@@ -72,4 +74,5 @@ def check_evaluable(body: str) -> None:
     try:
         _NOTHING.query(body)
     except SyntaxError as reason:
-        raise BodyProblem("not-sparql", f"The SPARQL engine refuses this: {reason}") from reason
+        said = str(reason).splitlines()[0][:_LONGEST_REASON]
+        raise BodyProblem("not-sparql", f"The SPARQL engine refuses this query ({said}).") from reason

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from csparql_spark.language.durations import DurationProblem, iso_milliseconds, milliseconds
 from csparql_spark.language.problems import Problems
-from csparql_spark.language.prologue import NameProblem, Names
+from csparql_spark.language.prologue import NameProblem, Names, is_basic
 from csparql_spark.language.query import Window
 from csparql_spark.language.syntax import Node
+from csparql_spark.language.tokens import Token
 
 MOST_ELEMENTS = 10**9
 
@@ -44,41 +45,72 @@ class Clauses:
                 if node.rule == "Base":
                     self.names.declare_base(reference.text[1:-1])
                 else:
-                    self.names.declare(node.tokens()[1].text[:-1], reference.text[1:-1])
+                    self._declare_prefix(node.tokens()[1], reference)
             except NameProblem as problem:
                 self.problems.add(
                     reference.start, reference.end, problem.code, problem.message, hint=problem.hint
                 )
+
+    def _declare_prefix(self, prefix: Token, reference: Token) -> None:
+        if not is_basic(prefix.text):
+            self.problems.add(
+                prefix.start,
+                prefix.end,
+                "bad-character",
+                f"The prefix {prefix.text} has a character beyond U+FFFF.",
+                hint="Choose another prefix.",
+            )
+        self.names.declare(prefix.text[:-1], reference.text[1:-1])
 
     def name(self, node: Node) -> str:
         """The name of a query: a word as it is written, or an absolute IRI."""
         iri = node.node("Iri")
         if iri is not None:
             return self.iri(iri)
-        words = node.tokens()
-        if len(words) == 2 and words[0].end != words[1].start:
-            self.problems.add(
-                words[1].start,
-                words[1].end,
-                "missing-as",
-                f'Found "{words[1].text}" where AS was expected.',
-                expected="AS",
-                hint="The name of a query is one word.",
-            )
-        return "".join(word.text for word in words)
+        return node.tokens()[0].text
 
     def entailment(self, node: Node) -> list[str]:
         """The regimes of an `Entailment` node: names as written, IRIs absolute."""
         regimes: list[str] = []
         for regime in node.nodes("Regime"):
             iri = regime.node("Iri")
-            regimes.append(self.iri(iri) if iri is not None else regime.tokens()[0].text)
+            if iri is not None:
+                regimes.append(self.iri(iri))
+                continue
+            word = regime.tokens()[0]
+            if word.key in ("WHERE", "FROM", "AS", "USING", "UNDER"):
+                self.problems.add(
+                    word.start,
+                    word.end,
+                    "missing-regime",
+                    f'Found "{word.text}" where the name of an entailment was expected.',
+                    hint="Write USING ENTAILMENT rdfs, or another name or <IRI>.",
+                )
+            regimes.append(word.text)
         return regimes
 
     def duration(self, node: Node) -> int:
         """The milliseconds of a `Duration` node, or of the number and unit that a `Range` begins with."""
-        words = node.tokens("INTEGER") + [word for word in node.tokens() if word.kind == "WORD"]
+        words = node.tokens()
         first, last = words[0], words[-1]
+        if first is not last and last.key in ("STEP", "SLIDE", "TUMBLING", "AS"):
+            self.problems.add(
+                first.start,
+                first.end,
+                "missing-unit",
+                f"{first.text} has no unit.",
+                hint=f"Write {first.text}s for seconds.",
+            )
+            return 1
+        if first.text.upper() == "BGP":
+            self.problems.add(
+                first.start,
+                first.end,
+                "unsupported-window",
+                "A window of graph patterns (BGP) is not supported.",
+                hint="Use RANGE 10s or RANGE TRIPLES 10.",
+            )
+            return 1
         try:
             if first is last:
                 return iso_milliseconds(first.text)
@@ -107,6 +139,16 @@ class Clauses:
             )
             return 1
         return int(digits)
+
+    def check_numbers(self, tree: Node) -> None:
+        """Check all durations and counts below a node, also of clauses that are not complete."""
+        for node in tree.walk("Duration", "Range", "Triples", "Elements", "CountTail"):
+            words = [token for token in node.tokens() if token.kind == "WORD"]
+            if node.rule in ("Duration", "Range") and words and words[-1].key != "TRIPLES":
+                self.duration(node)
+            elif node.rule != "Duration" and node.token("INTEGER") is not None:
+                if node.rule != "Range" or words:
+                    self.count(node)
 
     def window(self, node: Node, stream: str, name: str | None, named: bool) -> Window:
         """The window of a `Window` node."""

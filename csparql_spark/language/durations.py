@@ -125,7 +125,8 @@ def _bounded(length: int, text: str) -> int:
 def _unit_problem(number: str, unit: str) -> DurationProblem:
     message = f'"{unit}" is not a unit of time.'
     if unit == "M":
-        return DurationProblem("bad-unit", message, f"Minutes are lower case: write {number}m. Months have no fixed length.")
+        hint = f"Minutes are lower case: write {number}m. Months have no fixed length."
+        return DurationProblem("bad-unit", message, hint)
     if unit.lower() in UNITS:
         return DurationProblem("bad-unit", message, f"Units are lower case: write {number}{unit.lower()}.")
     return DurationProblem("bad-unit", message, "Write one of ms, s, m (minutes), h, d.")

@@ -24,7 +24,7 @@ Base = 'BASE' IRIREF ;
 Prefix = 'PREFIX' PNAME_NS IRIREF ;
 
 Register = 'REGISTER' ( 'QUERY' | 'STREAM' | Output ) Name { Every | Entailment } 'AS' ;
-Name = Iri | INTEGER [ WORD ] | WORD ;
+Name = Iri | INTEGER | WORD ;
 Every = ( 'COMPUTED' | 'COMPUTE' ) 'EVERY' Duration ;
 Output = 'RSTREAM' | 'ISTREAM' | 'DSTREAM' ;
 Entailment = ( 'USING' | 'UNDER' ) 'ENTAILMENT' [ 'REGIME' ] Regime { ',' Regime } ;

@@ -92,6 +92,10 @@ def check_graphs(query: Node, dataset: Dataset, clauses: Clauses, rewriting: Rew
                 rewriting.put_after(block.end, " }")
         else:
             used.add(iri)
+    if names and not streams and not dataset.graphs:
+        for pattern in query.walk("TriplesPath", outside=("GraphBlock", "WindowBlock", "Service", "Filter")):
+            problems.warn(pattern.start, "this pattern is in no WINDOW, and without a FROM graph it matches nothing.")
+            break
     for name in names:
         if name not in used:
             start = query.nodes()[0].node("Datasets").start

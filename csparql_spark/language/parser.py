@@ -1,28 +1,34 @@
 """From a text to a `ContinuousQuery`.
 
-The steps, in order: tokens; the tree of the whole text; names and clauses; the body, rewritten into SPARQL 1.1; its
-algebra. A text that fails is refused with the leftmost thing that is wrong with it.
+The steps, in order: tokens; the tree of the whole text; names, numbers and strings; clauses and scopes; the body,
+rewritten into SPARQL 1.1; its algebra. Everything that is wrong is gathered, and the leftmost of it is raised.
 
     parse("ASK FROM STREAM <http://ex.org/s> [RANGE 5s] { ?s ?p ?o }").windows[0].range      ->  5000
 
-Bounds: a text has at most `LONGEST_TEXT` bytes and its brackets are at most `DEEPEST_NESTING` deep.
+How large a text may be stands in `bounds`.
 """
 
 from __future__ import annotations
 
-from csparql_spark.language.body import BodyProblem, algebra_of
+from dataclasses import dataclass
+
+from csparql_spark.language.aggregate import rewrite_aggregates
+from csparql_spark.language.body import BodyProblem, algebra_of, check_evaluable
+from csparql_spark.language.bounds import MOST_WORDS, check_nesting, check_parts, check_size, check_words
 from csparql_spark.language.clauses import Clauses
+from csparql_spark.language.durations import in_words
 from csparql_spark.language.errors import LanguageError, error_at
+from csparql_spark.language.graphs import Dataset, check_graphs, read_dataset
 from csparql_spark.language.problems import Problems
-from csparql_spark.language.prologue import NameProblem, Names, undeclared
-from csparql_spark.language.query import ContinuousQuery, Window
+from csparql_spark.language.prologue import NameProblem, Names
+from csparql_spark.language.query import ContinuousQuery
 from csparql_spark.language.rewriting import Rewriting
+from csparql_spark.language.scope import check_scopes, projected, visible
+from csparql_spark.language.standard import form_groups_below, standardise_blocks, standardise_words
 from csparql_spark.language.syntax import Node, Unexpected, read_tree
+from csparql_spark.language.timestamps import rewrite_timestamps
 from csparql_spark.language.tokens import Token, tokenize
-
-LONGEST_TEXT = 256 * 1024
-DEEPEST_NESTING = 100
-
+from csparql_spark.language.traps import syntax_problem
 
 def parse(text: str, *, base: str | None = None, require_register: bool = False) -> ContinuousQuery:
     """The query of a text; raises `LanguageError` and nothing else.
@@ -31,187 +37,211 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
     and without windows, unless `require_register` asks for a registration.
     """
     check_size(text)
-    tokens = tokenize(text)
-    check_nesting(text, tokens)
-    try:
-        tree = read_tree(tokens)
-    except Unexpected as problem:
-        token = tokens[problem.index]
-        expected = ", ".join(sorted(problem.expected)[:8])
-        found = f'"{token.text}"' if token.text else "the end"
-        raise error_at(
-            text,
-            token.start,
-            token.end,
-            "unexpected",
-            f"Found {found} where {expected} was expected.",
-            expected=expected,
-        ) from None
     problems = Problems(text)
-    names = Names(base)
+    names = _names(base)
     clauses = Clauses(text, names, problems)
+    tokens = tokenize(text, MOST_WORDS + 1)
+    check_words(text, tokens)
+    tree, end = _tree(text, tokens, problems)
+    check_parts(text, tree)
+    rewriting = Rewriting(text, tokens)
     for prologue in tree.nodes("Prologue"):
         clauses.declare(prologue)
-    _borrow(tokens, names, problems)
-    rewriting = Rewriting(text, tokens)
+    standardise_words(_words(tree, tokens, end), names, problems, rewriting)
+    clauses.check_numbers(tree)
+    if end is not None:
+        problems.raise_first()
 
-    register = tree.node("Register")
-    if register is None and require_register:
-        start = tree.node("Query").start
-        problems.add(
-            start,
-            start + 1,
-            "missing-register",
-            "The query has no name.",
-            expected="REGISTER",
-            hint="Begin with REGISTER QUERY name AS.",
-        )
-    query_node = tree.node("Query")
-    form_node = query_node.nodes()[0]
-    name, kind, output, every, entailment = None, "query", "RSTREAM", None, []
-    if register is not None:
-        name = clauses.name(register.node("Name"))
-        for node in register.nodes("Every"):
-            every = clauses.duration(node.node("Duration"))
-        for node in register.nodes("Entailment"):
-            entailment += clauses.entailment(node)
-        if register.token("STREAM") is not None:
-            kind = "stream"
-        if register.node("Output") is not None:
-            output = register.node("Output").tokens()[0].key
-            kind = "stream" if form_node.rule in ("Construct", "Describe") else "query"
-    r2s = form_node.node("Output")
-    if r2s is not None:
-        output = r2s.tokens()[0].key
-        rewriting.drop(r2s.start, r2s.end)
+    query = tree.node("Query")
+    form = query.nodes()[0]
+    registration = _registration(tree, form, clauses)
+    datasets = form.node("Datasets")
+    dataset = read_dataset(datasets, clauses)
+    _check_registration(tree, form, registration, dataset, require_register, problems)
+    check_scopes(tree, problems)
+    check_graphs(query, dataset, clauses, rewriting)
 
-    windows: list[Window] = []
-    graphs: list[str] = []
-    named_graphs: list[str] = []
-    datasets = form_node.node("Datasets")
-    for node in datasets.nodes():
-        if node.rule == "Entailment":
-            entailment += clauses.entailment(node)
-        elif node.node("Graph") is not None:
-            found = named_graphs if node.token("NAMED") is not None else graphs
-            found.append(clauses.iri(node.node("Graph").node("Iri")))
-        elif node.node("Stream") is not None:
-            stream = node.node("Stream")
-            windows.append(
-                clauses.window(
-                    stream.node("Window"), clauses.iri(stream.node("Iri")), None, node.token("NAMED") is not None
-                )
-            )
-        else:
-            named = node.node("NamedWindow")
-            iris = [clauses.iri(child) for child in named.nodes("Iri")]
-            if named.token("AS") is not None:
-                iris.reverse()
-            windows.append(clauses.window(named.node("Window"), iris[1], iris[0], True))
     if datasets.children:
         rewriting.drop(datasets.start, datasets.end, "\n")
-    _make_standard(query_node, clauses, rewriting)
+    output = form.node("Output")
+    if output is not None:
+        rewriting.drop(output.start, output.end)
+    standardise_blocks(query, problems, rewriting)
+    rewrite_timestamps(form, dataset, clauses, rewriting)
+    rewrite_aggregates(form, rewriting, problems)
+    form_groups_below(form, rewriting)
     problems.raise_first()
 
-    written = rewriting.write(query_node.start, tokens[-1].start)
     head = names.text()
-    body = head + written.text
+    written = rewriting.write(query.start, tokens[-1].start)
     try:
-        algebra = algebra_of(body)
+        check_evaluable(head + rewriting.write(query.start, tokens[-1].start, _without_answers(form, rewriting)).text)
+        algebra = algebra_of(head + written.text)
     except BodyProblem as problem:
-        start = query_node.start if problem.offset is None else written.source(problem.offset - len(head))
+        start = query.start if problem.offset is None else written.source(problem.offset - len(head))
         token = next((item for item in tokens if item.end > start), tokens[-1])
         raise error_at(text, token.start, token.end, problem.code, problem.message) from problem
-    query = ContinuousQuery(
+    result = ContinuousQuery(
         text=text,
-        name=name,
-        kind=kind,
-        form=form_node.rule.upper(),
-        output=output,
-        every=every,
-        windows=tuple(windows),
-        graphs=tuple(graphs),
-        named_graphs=tuple(named_graphs),
-        entailment=tuple(entailment),
-        body=body,
-        variables=_projected(form_node, algebra),
+        name=registration.name,
+        kind=registration.kind,
+        form=form.rule.upper(),
+        output=registration.output,
+        every=registration.every,
+        windows=tuple(dataset.windows),
+        graphs=tuple(dict.fromkeys(dataset.graphs)),
+        named_graphs=tuple(dict.fromkeys(dataset.named_graphs)),
+        entailment=tuple(dict.fromkeys(registration.entailment + dataset.entailment)),
+        body=head + written.text,
+        variables=_variables(tree, form),
         warnings=problems.warnings,
     )
-    query.__dict__["algebra"] = algebra
-    return query
+    result.__dict__["algebra"] = algebra
+    return result
 
 
-def check_size(text: str) -> None:
-    """Refuse what is too long to be a query, and what is no text."""
+@dataclass
+class _Registration:
+    name: str | None
+    kind: str
+    output: str
+    every: int | None
+    entailment: list[str]
+
+
+def _registration(tree: Node, form: Node, clauses: Clauses) -> _Registration:
+    found = _Registration(None, "query", "RSTREAM", None, [])
+    register = tree.node("Register")
+    outputs = form.nodes("Output")
+    if register is not None:
+        found.name = clauses.name(register.node("Name"))
+        for number, node in enumerate(register.nodes("Every")):
+            found.every = clauses.duration(node.node("Duration"))
+            if number:
+                clauses.problems.add(node.start, node.end, "two-clocks", "COMPUTE EVERY stands here twice.")
+        for node in register.nodes("Entailment"):
+            found.entailment += clauses.entailment(node)
+        outputs = register.nodes("Output") + outputs
+        # RSP-QL registers the stream of answers; only triples can be read on by other queries.
+        triples = form.rule in ("Construct", "Describe")
+        if register.token("STREAM") is not None or (register.node("Output") is not None and triples):
+            found.kind = "stream"
+    for node in outputs:
+        key = node.tokens()[0].key
+        if node is not outputs[0] and key != found.output:
+            clauses.problems.add(
+                node.start,
+                node.end,
+                "two-outputs",
+                f"The query says both {found.output} and {key}.",
+                hint="Keep one of them.",
+            )
+        found.output = key
+    return found
+
+
+def _check_registration(
+    tree: Node, form: Node, registration: _Registration, dataset: Dataset, required: bool, problems: Problems
+) -> None:
+    first = form.tokens()[0]
+    if tree.node("Register") is None:
+        if required:
+            problems.add(
+                first.start,
+                first.end,
+                "missing-register",
+                "The query has no name.",
+                expected="REGISTER",
+                hint="Begin with REGISTER QUERY name AS.",
+            )
+        return
+    if not dataset.windows:
+        problems.add(
+            first.start,
+            first.end,
+            "missing-stream",
+            "A registered query needs a stream, and this one names none.",
+            expected="FROM STREAM",
+            hint="Add FROM STREAM <s> [RANGE 10s STEP 5s] before WHERE.",
+        )
+    if registration.kind == "stream" and form.rule in ("Select", "Ask"):
+        problems.add(
+            first.start,
+            first.end,
+            "stream-without-triples",
+            f"A stream carries triples, and {first.text} gives none.",
+            expected="CONSTRUCT",
+            hint="Use CONSTRUCT, or REGISTER QUERY.",
+        )
+    ranges = [window.range for window in dataset.windows if window.range is not None]
+    every = registration.every
+    if every is not None and ranges and every > max(ranges):
+        lost = in_words(every - max(ranges))
+        problems.warn(tree.node("Register").start, f"COMPUTE EVERY is longer than the windows: {lost} are never seen.")
+
+
+def _tree(text: str, tokens: list[Token], problems: Problems) -> tuple[Node, int | None]:
+    """The tree of a text, and where it ends when the text is wrong there."""
+    end: int | None = None
     try:
-        size = len(text.encode())
-    except UnicodeEncodeError as reason:
-        raise error_at(
-            text, reason.start, reason.end, "bad-character", "The text is not valid Unicode."
-        ) from reason
-    if size > LONGEST_TEXT:
-        raise LanguageError("too-large", f"The text has {size} bytes; {LONGEST_TEXT} are the most.")
+        tree = read_tree(tokens)
+    except Unexpected as unexpected:
+        tree = unexpected.tree
+        end = tokens[unexpected.index].start
+        problems.put(syntax_problem(text, tokens, unexpected))
+    nested = check_nesting(tokens, problems)
+    if nested is not None:
+        end = nested if end is None else min(nested, end)
+    return tree, end
 
 
-def check_nesting(text: str, tokens: list[Token]) -> None:
-    """Refuse brackets that are nested too deeply."""
-    depth = 0
-    for token in tokens:
-        if token.key in ("(", "{", "["):
-            depth += 1
-            if depth > DEEPEST_NESTING:
-                raise error_at(
-                    text,
-                    token.start,
-                    token.end,
-                    "too-deep",
-                    f"More than {DEEPEST_NESTING} brackets are open here.",
-                    hint="Write the query with fewer nested groups.",
-                )
-        elif token.key in (")", "}", "]"):
-            depth -= 1
+def _words(tree: Node, tokens: list[Token], end: int | None) -> list[Token]:
+    """The tokens whose names are to be looked up: none of the prologue's, and only those before an error.
+
+    A name in REGISTER may be declared behind it, so after an error it cannot be judged.
+    """
+    rules = ("Prologue",) if end is None else ("Prologue", "Register")
+    spared = [(node.start, end if node.end < 0 else node.end) for node in tree.nodes(*rules)]
+    return [
+        token
+        for token in tokens
+        if (end is None or token.end <= end) and not any(start <= token.start < stop for start, stop in spared)
+    ]
 
 
-def _borrow(tokens: list[Token], names: Names, problems: Problems) -> None:
-    declared = {id(name) for key, name in zip(tokens, tokens[1:]) if key.key == "PREFIX"}
-    for token in tokens:
-        if token.kind in ("PNAME_LN", "PNAME_NS") and id(token) not in declared:
-            prefix = token.text.partition(":")[0]
-            if names.borrow(prefix):
-                problems.warn(
-                    token.start, f'the prefix "{prefix}:" is not declared; it is read as <{names.prefixes[prefix]}>.'
-                )
-            elif prefix not in names.prefixes:
-                problem = undeclared(prefix)
-                problems.add(
-                    token.start, token.start + len(prefix) + 1, problem.code, problem.message, hint=problem.hint
-                )
+def _without_answers(form: Node, rewriting: Rewriting) -> dict[int, str]:
+    """The changes after which the body of a query form has no answers: nothing is evaluated, no service is called."""
+    changes: dict[int, str] = {}
+    for service in form.walk("Service"):
+        for token in service.tokens("SERVICE", "SILENT"):
+            changes[token.start] = "GRAPH" if token.key == "SERVICE" else ""
+    where = form.node("Where") or form.node("ShortWhere")
+    if where is None:
+        return changes
+    group = where.node("Group") or where
+    brackets = group.tokens("{", "}")
+    changes[brackets[0].start] = "{ VALUES () {} {"
+    changes[brackets[-1].start] = "} }"
+    if where.rule == "ShortWhere":
+        template = rewriting.write(where.start, where.end).text
+        changes[form.tokens()[0].start] = f"CONSTRUCT {template}"
+    return changes
 
 
-def _make_standard(query: Node, clauses: Clauses, rewriting: Rewriting) -> None:
-    for token in query.all_tokens():
-        if token.kind == "IRIREF":
-            try:
-                iri = clauses.names.resolve(token.text[1:-1])
-            except NameProblem as problem:
-                clauses.problems.add(token.start, token.end, problem.code, problem.message, hint=problem.hint)
-            else:
-                rewriting.replace(token, f"<{iri}>")
-    for literal in query.walk("Literal"):
-        if literal.token("MISSING_CARETS") is not None:
-            iri = literal.node("Iri")
-            rewriting.put_before(iri.start, "^^")
-            clauses.problems.warn(iri.start, 'the "^^" between a string and its datatype is missing.')
-    for block in query.walk("WindowBlock"):
-        rewriting.replace(block.children[0], "GRAPH")
-
-
-def _projected(form: Node, algebra: object) -> tuple[str, ...]:
+def _variables(tree: Node, form: Node) -> tuple[str, ...]:
     if form.rule != "Select":
         return ()
-    projection = form.node("Projection")
-    if projection.token("*") is None:
-        return tuple(item.tokens("VAR")[-1].text[1:] for item in projection.nodes("ProjectionItem"))
-    visible = {str(variable) for variable in algebra.algebra.PV}
-    seen = dict.fromkeys(token.text[1:] for token in form.all_tokens() if token.kind == "VAR")
-    return tuple(name for name in seen if name in visible)
+    names = projected(form)
+    if form.node("Projection").token("*") is not None:
+        for values in tree.nodes("Values"):
+            names.update(visible(values))
+        for item in form.walk("AggregateTuple"):
+            names[item.tokens("VAR")[0].text[1:]] = None
+    return tuple(names)
+
+
+def _names(base: str | None) -> Names:
+    try:
+        return Names(base)
+    except NameProblem as problem:
+        raise LanguageError("bad-base", f"The base IRI is not usable: {problem.message}") from problem

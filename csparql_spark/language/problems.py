@@ -40,6 +40,9 @@ class Problems:
     ) -> None:
         self._found.append(Problem(start, end, code, message, expected, hint))
 
+    def put(self, problem: Problem) -> None:
+        self._found.append(problem)
+
     def warn(self, start: int, message: str) -> None:
         self._lines = self._lines or Lines(self.text)
         line, column = self._lines.locate(start)

@@ -98,13 +98,21 @@ class Names:
         except ValueError as reason:
             raise NameProblem("bad-iri", f"{name} stands for <{iri}>, which is not an IRI.") from reason
 
+    def shown_as(self, prefix: str) -> str:
+        """The prefix that a body uses: of several with one IRI the first, since rdflib forgets all but one of them."""
+        iri = self.prefixes[prefix]
+        return next(name for name, other in self.prefixes.items() if other == iri)
+
     def text(self) -> str:
         """The declarations as a SPARQL prologue: prefixes only, since no relative IRI is left in a body."""
-        return "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in self.prefixes.items())
+        shown = {self.shown_as(prefix): iri for prefix, iri in self.prefixes.items()}
+        return "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in shown.items())
 
 
 def undeclared(prefix: str) -> NameProblem:
     """The prefix that nobody declared."""
+    if prefix.lower() in ("http", "https", "urn", "file"):
+        return NameProblem("bad-iri", "An IRI stands in angle brackets.", f"Write <{prefix}:...>.")
     return NameProblem(
         "undeclared-prefix",
         f'The prefix "{prefix}:" is not declared.',
@@ -122,6 +130,11 @@ def expand_code_points(text: str) -> str:
         return chr(number)
 
     return _CODE_POINT.sub(character, text)
+
+
+def is_basic(text: str) -> bool:
+    """Whether a name can be read by pyoxigraph: beyond the basic plane it reads IRIs and strings, but not names."""
+    return text.isascii() or max(text) <= "\uffff"
 
 
 def _sentence(reason: Exception) -> str:

@@ -15,8 +15,18 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
+from csparql_spark.language.grammar import RULES
 from csparql_spark.language.syntax import Node
 from csparql_spark.language.tokens import Token
+
+_CALLED = RULES["BuiltIn"].first - {"EXISTS", "NOT"}
+
+# Two of these may touch in SPARQL (`?s a?class`, `(:p|:q)?o`), and not every parser reads it.
+_BEFORE_VARIABLE = frozenset(")*+")
+_WORDLIKE = frozenset(
+    ("WORD", "VAR", "IRIREF", "PNAME_LN", "PNAME_NS", "BLANK", "STRING", "LANGTAG")
+    + ("INTEGER", "DECIMAL", "DOUBLE", "SIGNED")
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,7 @@ class Rewriting:
         self._replaced: dict[int, str] = {}
         self._before: dict[int, str] = {}
         self._after: dict[int, str] = {}
+        self._glued: set[int] = set()
         self._dropped: list[tuple[int, int, str | None]] = []
 
     def replace(self, token: Token, text: str) -> None:
@@ -59,6 +70,10 @@ class Rewriting:
         Without a gap the white space after the span is kept, and the white space before it goes.
         """
         self._dropped.append((start, end, gap))
+
+    def glue(self, token: Token) -> None:
+        """Write a token right behind the one before it."""
+        self._glued.add(token.start)
 
     def put_before(self, offset: int, text: str) -> None:
         """Write `text` just before the token that begins at an offset."""
@@ -86,6 +101,7 @@ class Rewriting:
         length = 0
         previous: int | None = None
         gap: str | None = None
+        last: Token | None = None
 
         def put(piece: str, source: int, whole: bool) -> None:
             nonlocal length
@@ -104,15 +120,31 @@ class Rewriting:
                     previous = token.end
                 continue
             if previous is not None:
-                put(_tidy(self.text[previous : token.start]) if gap is None else gap, previous, False)
+                space = _tidy(self.text[previous : token.start]) if gap is None else gap
+                if token.start in self._glued:
+                    space = ""
+                elif last is not None and gap is None:
+                    space = _fitting(space, last, token, bool(self._before.get(token.start)))
+                put(space, previous, False)
             put(self._before.get(token.start, ""), token.start, False)
             text = self._replaced.get(token.start, token.text)
             if changes is not None:
                 text = changes.get(token.start, text)
             put(text, token.start, text == token.text)
             put(self._after.get(token.end, ""), token.end, False)
-            previous, gap = token.end, None
+            previous, gap, last = token.end, None, token
         return Written("".join(pieces), tuple(starts), tuple(sources), tuple(copied))
+
+
+def _fitting(space: str, last: Token, token: Token, parted: bool) -> str:
+    # What belongs to a string or a function touches it; words that touch are parted.
+    if token.kind == "LANGTAG" or "^^" in (token.key, last.key) or (token.key in ("(", "NIL") and last.key in _CALLED):
+        return ""
+    if space or parted:
+        return space
+    if (last.kind in _WORDLIKE and token.kind in _WORDLIKE) or (token.kind == "VAR" and last.text in _BEFORE_VARIABLE):
+        return " "
+    return ""
 
 
 def _tidy(gap: str) -> str:

@@ -35,12 +35,10 @@ def _visible_in(node: Node) -> dict[str, None]:
         return {**names, **visible(node)}
     if rule == "Bind":
         return {node.tokens("VAR")[-1].text[1:]: None}
-    if rule == "Values":
-        return {token.text[1:]: None for token in node.nodes("DataBlock")[0].tokens("VAR")}
-    if rule in ("Group", "GroupBody", "Union", "Optional", "ShortWhere"):
+    if rule == "DataBlock":
+        return {token.text[1:]: None for token in node.tokens("VAR")}
+    if rule in ("Group", "GroupBody", "Union", "Optional", "Values"):
         return visible(node)
-    if rule == "TemplateTriples":
-        return {token.text[1:]: None for token in node.all_tokens("VAR")}
     return {}
 
 
@@ -51,7 +49,7 @@ def projected(select: Node) -> dict[str, None]:
         return {item.tokens("VAR")[-1].text[1:]: None for item in projection.nodes("ProjectionItem")}
     names = visible(select.node("Where"))
     for values in select.nodes("Values"):
-        names.update(_visible_in(values))
+        names.update(visible(values))
     return names
 
 
@@ -101,7 +99,7 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
     modifiers = select.node("Modifiers") or select.node("SubModifiers")
     where = visible(select.node("Where"))
     for values in trailing:
-        where.update(_visible_in(values))
+        where.update(visible(values))
     grouped = is_grouped(select)
     keys = grouped_variables(modifiers)
     star = projection.token("*")
@@ -125,12 +123,13 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
             problems.add(
                 variable.start, variable.end, "duplicate-variable", f"The variable ?{name} is already shown."
             )
-        elif expression is not None and name in where:
+        elif expression is not None and (name in where or name in keys):
+            place = "in WHERE" if name in where else "by GROUP BY"
             problems.add(
                 variable.start,
                 variable.end,
                 "variable-in-use",
-                f"AS names a new variable, and ?{name} is already bound in WHERE.",
+                f"AS names a new variable, and ?{name} is already bound {place}.",
                 hint="Choose another name.",
             )
         if expression is None and grouped and name not in keys:
@@ -139,7 +138,15 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
             problems.warn(variable.start, f"the variable ?{name} is bound nowhere.")
         if expression is not None and grouped:
             for used in expression.all_tokens("VAR", outside=("Set", "Group")):
-                if used.text[1:] not in keys and used.text[1:] not in seen:
+                if used.text[1:] in seen and used.text[1:] not in keys:
+                    problems.add(
+                        used.start,
+                        used.end,
+                        "unsupported-alias",
+                        f"{used.text} is computed from groups in this same SELECT, and cannot be used in it.",
+                        hint="Repeat its expression, or compute it in a sub-SELECT.",
+                    )
+                elif used.text[1:] not in keys:
                     _not_grouped(used, used.text[1:], problems)
         seen[name] = None
 
@@ -251,7 +258,7 @@ def _check_template(form: Node, problems: Problems) -> None:
     bound.update((token.text[1:], None) for clause in form.walk("Aggregate") for token in _aggregated(clause))
     modifiers = form.node("Modifiers")
     if is_grouped(form):
-            keys = grouped_variables(modifiers)
+        keys = grouped_variables(modifiers)
         for token in template.all_tokens("VAR"):
             if token.text[1:] not in keys:
                 _not_grouped(token, token.text[1:], problems)

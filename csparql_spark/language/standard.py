@@ -1,7 +1,7 @@
 """What every body needs to be plain SPARQL 1.1 that means the same to every engine.
 
 Relative IRIs become absolute, prefixed names with escapes become IRIs, `$x` becomes `?x`, code point escapes become
-the characters, tabs and carriage returns inside strings become escapes, the missing `^^` of the papers is put in, and
+the characters, strings stand on one line between double quotes, the missing `^^` of the papers is put in, and
 WINDOW blocks become GRAPH blocks. `DESCRIBE *` names its variables, and groups of a query that is not a SELECT are
 formed in a sub-SELECT: engines disagree about both.
 
@@ -16,7 +16,7 @@ import re
 from pyoxigraph import Literal
 
 from csparql_spark.language.problems import Problems
-from csparql_spark.language.prologue import NameProblem, Names, expand_code_points, undeclared
+from csparql_spark.language.prologue import WELL_KNOWN, NameProblem, Names, expand_code_points, is_basic, undeclared
 from csparql_spark.language.rewriting import Rewriting
 from csparql_spark.language.scope import grouped_variables, visible
 from csparql_spark.language.syntax import Node
@@ -24,9 +24,11 @@ from csparql_spark.language.tokens import Token
 
 LARGEST_NUMBER = 10**18
 
-_STRING_PARTS = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\[\s\S]|[\t\r]")
-_ESCAPES = {"\t": "\\t", "\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'", "\\": "\\\\"}
-_KNOWN_ESCAPES = frozenset("tbnrf\\\"'")
+_ESCAPED = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\[\s\S]")
+_DECODED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_ENCODED = str.maketrans(
+    {"\t": "\\t", "\b": "\\b", "\n": "\\n", "\r": "\\r", "\f": "\\f", '"': '\\"', "\\": "\\\\"}
+)
 
 
 def standardise_words(tokens: list[Token], names: Names, problems: Problems, rewriting: Rewriting) -> None:
@@ -40,8 +42,12 @@ def standardise_words(tokens: list[Token], names: Names, problems: Problems, rew
                 _standardise_name(token, names, problems, rewriting)
             elif token.kind == "STRING":
                 rewriting.replace(token, _standard_string(token, problems))
-            elif token.kind == "VAR":
-                rewriting.replace(token, f"?{token.text[1:]}")
+            elif token.kind in ("VAR", "BLANK"):
+                _standardise_label(token, problems, rewriting)
+            elif token.kind in ("NIL", "ANON"):
+                rewriting.replace(token, token.text[0] + token.text[-1])
+            elif token.key in ("TRUE", "FALSE"):
+                rewriting.replace(token, token.key.lower())
             elif token.kind == "LANGTAG":
                 _check_language(token, problems)
         except NameProblem as problem:
@@ -55,6 +61,23 @@ def standardise_blocks(query: Node, problems: Problems, rewriting: Rewriting) ->
         if iri is not None and literal.token("MISSING_CARETS") is not None:
             rewriting.put_before(iri.start, "^^")
             problems.warn(iri.start, 'the "^^" between a string and its datatype is missing; it is read as if there.')
+    for number in query.walk("Number"):
+        signed = number.token("SIGNED")
+        if signed is not None:
+            rewriting.replace(signed, _standard_number(signed))
+    for operation in query.walk("Sum"):
+        for signed in operation.tokens("SIGNED"):
+            rewriting.replace(signed, f"{signed.text[0]} {signed.text[1:]}")
+    for condition in query.walk("GroupCondition"):
+        expression = condition.node("Expression")
+        if expression is not None and condition.token("AS") is not None:
+            if all(token.key in ("(", ")", "VAR") for token in expression.all_tokens()):
+                # pyoxigraph forgets the new name when it stands for a bare variable.
+                rewriting.put_before(expression.start, "COALESCE(")
+                rewriting.put_after(expression.end, ")")
+    for step in query.walk("PathStep"):
+        for sign in step.tokens("?", "*", "+"):
+            rewriting.glue(sign)
     for block in query.walk("WindowBlock"):
         rewriting.replace(block.tokens()[0], "GRAPH")
     for slice_node in query.walk("Limit", "Offset"):
@@ -104,35 +127,54 @@ def _standardise_name(token: Token, names: Names, problems: Problems, rewriting:
         problems.add(token.start, token.start + len(prefix) + 1, problem.code, problem.message, hint=problem.hint)
         return
     iri = names.expand(token.text)
-    if "\\" in token.text:
+    local = token.text[len(prefix) + 1 :]
+    if "\\" in local or not is_basic(local):
         rewriting.replace(token, f"<{iri}>")
+    elif names.shown_as(prefix) != prefix:
+        rewriting.replace(token, f"{names.shown_as(prefix)}:{local}")
+
+
+def _standardise_label(token: Token, problems: Problems, rewriting: Rewriting) -> None:
+    if not is_basic(token.text):
+        problems.add(
+            token.start,
+            token.end,
+            "bad-character",
+            f"{token.text} has a character beyond U+FFFF, which names of variables and blank nodes cannot have.",
+            hint="Choose another name.",
+        )
+    elif token.kind == "VAR":
+        rewriting.replace(token, f"?{token.text[1:]}")
 
 
 def _standard_string(token: Token, problems: Problems) -> str:
-    def standard(match: re.Match[str]) -> str:
-        part = match[0]
-        if part[:2] in ("\\u", "\\U"):
-            if len(part) == 2:
-                problems.add(
-                    token.start + match.start(),
-                    token.start + match.end(),
-                    "bad-escape",
-                    f"{part} needs four digits (\\u) or eight (\\U).",
-                )
-                return part
-            character = expand_code_points(part)
-            return _ESCAPES.get(character, character)
-        if part[0] == "\\" and part[1] not in _KNOWN_ESCAPES:
-            problems.add(
-                token.start + match.start(),
-                token.start + match.end(),
-                "bad-escape",
-                f"{part} stands for nothing in a string.",
-                hint=f"Write \\\\{part[1]} for a backslash.",
-            )
-        return _ESCAPES.get(part, part)
+    """A string between double quotes on one line, whatever quotes and escapes the text has."""
 
-    return _STRING_PARTS.sub(standard, token.text)
+    def decoded(match: re.Match[str]) -> str:
+        part = match[0]
+        if len(part) > 2:
+            return expand_code_points(part)
+        if part[1] in _DECODED:
+            return _DECODED[part[1]]
+        start = token.start + quotes + match.start()
+        if part[1] in "uU":
+            message, hint = f"{part} needs {'four' if part[1] == 'u' else 'eight'} hexadecimal digits.", None
+        else:
+            message, hint = f"{part} stands for nothing in a string.", f"Write \\{part} for a backslash."
+        problems.add(start, start + len(part), "bad-escape", message, hint=hint)
+        return part
+
+    quotes = 3 if token.text[:3] in ('"""', "'''") else 1
+    content = _ESCAPED.sub(decoded, token.text[quotes:-quotes])
+    return f'"{content.translate(_ENCODED)}"'
+
+
+def _standard_number(token: Token) -> str:
+    """A signed number as a typed literal: parsers lose signs, and a literal is what its text says."""
+    if re.fullmatch("-[1-9][0-9]*", token.text):
+        return token.text
+    kind = "double" if "e" in token.text.lower() else "decimal" if "." in token.text else "integer"
+    return f'"{token.text}"^^<{WELL_KNOWN["xsd"]}{kind}>'
 
 
 def _check_language(token: Token, problems: Problems) -> None:

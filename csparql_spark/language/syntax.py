@@ -27,7 +27,7 @@ class Node:
     rule: str
     children: list[Node | Token] = field(default_factory=list)
     start: int = 0
-    end: int = 0
+    end: int = -1
 
     def nodes(self, *rules: str) -> list[Node]:
         """The child nodes with one of these rules (all child nodes when none is named)."""
@@ -74,7 +74,7 @@ class Unexpected(Exception):
     """The first token that fits nowhere.
 
     Its index, the keys that would have fitted, the rules that were open, outermost first, and the tree so far, in
-    which the open nodes have no end.
+    which the open nodes end at -1.
     """
 
     def __init__(self, index: int, expected: frozenset[str], open_rules: tuple[str, ...], tree: Node) -> None:

@@ -165,9 +165,23 @@ def _latest(calls: list[str]) -> str:
     return latest
 
 
+def _is_term(expression: Node) -> bool:
+    node = expression
+    while node.rule != "Primary":
+        if len(node.children) != 1:
+            return False
+        node = node.nodes()[0]
+    child = node.children[0]
+    if not isinstance(child, Node):
+        return child.key == "VAR"
+    if child.rule == "IriOrFunction":
+        return child.node("Arguments") is None
+    return child.rule in ("Literal", "Number", "Boolean")
+
+
 def _check_call(call: Node, arguments: Node, problems: Problems) -> None:
     given = arguments.nodes("Expression")
-    if len(given) != 3:
+    if len(given) != 3 or not all(_is_term(expression) for expression in given):
         problems.add(
             call.start,
             call.end,

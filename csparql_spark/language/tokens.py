@@ -6,7 +6,7 @@ the first thing that is wrong and not the first thing that looks strange.
 
     [token.key for token in tokenize('?x ex:p "a" .')]      ->  ['VAR', 'PNAME_LN', 'STRING', '.', 'END']
 
-A token's `kind` is its lexical class. Its `key` is what the grammar asks for: for words the upper-cased keyword
+A token's `kind` is its lexical class. Its `key` is what the grammar asks for: for keywords the word in upper case
 (`a` stays `a`: SPARQL's only keyword with a case), for punctuation the sign itself, for all others the kind.
 Between a string and an IRI that touch each other stands an empty token `MISSING_CARETS`: the papers' typo.
 """
@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 from sqlparse.lexer import Lexer
 from sqlparse.tokens import Token as TokenTypes
+
+from csparql_spark.language.grammar import KEYWORDS
 
 _BASE = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
@@ -86,8 +88,8 @@ _LEXER = _lexer()
 _KINDS = {kind for kind, _ in _RULES}
 
 
-def tokenize(text: str) -> list[Token]:
-    """The tokens of a text, without white space and comments, with a last one of kind `END`."""
+def tokenize(text: str, most: int | None = None) -> list[Token]:
+    """The tokens of a text (at most so many), without white space and comments; the last one is `END`, an empty one."""
     tokens: list[Token] = []
     start = 0
     # The library reads $a$ as the quote of another language; SPARQL's $a is ?a, and only the spans are taken from here.
@@ -96,32 +98,33 @@ def tokenize(text: str) -> list[Token]:
         name = kind[-1]
         if name not in ("SPACE", "COMMENT"):
             token = _token(name, text[start:end], start, end)
+            if _ends_name(token, tokens):
+                first = tokens.pop().start
+                token = Token("WORD", "WORD", text[first:end], first, end)
             if token.kind in _IRI_KINDS and tokens and tokens[-1].kind == "STRING" and tokens[-1].end == start:
                 tokens.append(Token("MISSING_CARETS", "MISSING_CARETS", "", start, start))
             tokens.append(token)
+            if most is not None and len(tokens) >= most:
+                break
         start = end
-    tokens.append(Token("END", "END", "", len(text), len(text)))
+    stop = tokens[-1].end if tokens else 0
+    tokens.append(Token("END", "END", "", stop, stop))
     return tokens
 
 
-def comments(text: str) -> list[tuple[int, int]]:
-    """The spans of the comments of a text."""
-    spans: list[tuple[int, int]] = []
-    start = 0
-    for kind, value in _LEXER.get_tokens(text.replace("$", "?")):
-        if kind[-1] == "COMMENT":
-            spans.append((start, start + len(value)))
-        start += len(value)
-    return spans
+def _ends_name(token: Token, before: list[Token]) -> bool:
+    """Whether a word and the number it touches are the name in `REGISTER QUERY 4ever`; elsewhere they are `4 s`."""
+    if token.kind != "WORD" or len(before) < 2 or before[-1].kind != "INTEGER" or before[-1].end != token.start:
+        return False
+    return before[-2].key in ("QUERY", "STREAM")
 
 
 def _token(kind: str, text: str, start: int, end: int) -> Token:
     if kind == "WORD":
-        return Token(kind, text if text in _CASED else text.upper(), text, start, end)
+        key = text.upper() if text.isascii() and text not in _CASED else text
+        return Token(kind, key if key in KEYWORDS or key in _CASED else kind, text, start, end)
     if kind == "SIGN":
         return Token(kind, text, text, start, end)
-    if kind == "SIGNED":
-        return Token(kind, kind, text, start, end)
     if kind not in _KINDS:
         kind = "BAD"
     return Token(kind, kind, text, start, end)

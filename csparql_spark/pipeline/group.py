@@ -96,7 +96,9 @@ class Group:
         """Take the next rows, in the order of the log; say what became true."""
         for row in rows:
             if row.kind == "background":
+                # It may come again long after its place, for a query that has just been registered.
                 self.set_background(row.subject, row.seq, Chunk.from_ipc(row.payload))
+                self.seq = max(self.seq, row.seq)
                 continue
             if row.seq <= self.seq:
                 continue
@@ -128,7 +130,6 @@ class Group:
     def _unregister(self, row: Row) -> None:
         for id in [id for id, member in self.members.items() if member.told["name"] == row.subject]:
             del self.members[id]
-            self._said.pop(id, None)
 
     def set_background(self, graph: str, seq: int, chunk: Chunk) -> None:
         """Take a background graph, unless it is known at `seq` or later."""
@@ -205,9 +206,12 @@ class Group:
 
     def _forget(self) -> None:
         self.content.forget(self.horizons())
+        answering = {id for id, member in self.members.items() if member.failed is None}
+        self._said = {id: said for id, said in self._said.items() if id in answering}
         used = {said.view for said in self._said.values()}
         for view in [view for view in self._snapshots if view not in used]:
-            del self._snapshots[view], self._moved[view]
+            del self._snapshots[view]
+            self._moved.pop(view, None)       # it has not moved if that failed
 
     def horizons(self) -> dict[int, int]:
         """For each stream that it is known of: elements stamped this or earlier are not seen again by any query."""

@@ -5,7 +5,8 @@ background, the registrations, and a summary: how far the log was read, and each
 derived is kept: stores and answers are made again when a worker starts cold.
 
 A worker that holds the group in memory is *warm* if it has read as far as the summary says. If it is behind, because another worker
-had the last batches, it reads the slides that it lacks. If it is ahead, a batch has failed after it: it starts cold.
+had the last batches, it reads the slides that it lacks. If it is ahead, a batch has failed after it: it starts cold. So it does when
+it remembers none of the members: the group may have ended and begun again meanwhile, and then its numbers mean something else.
 
     group = revive("1f0c…", state, remembered)     # from what is kept
     told = list(group.feed(rows))
@@ -58,9 +59,11 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
     if kept is None:
         return KeptGroup(key)
     summary = json.loads(kept)
+    if remembered is not None and (remembered.seq > summary["seq"] or not any(str(id) in summary["members"] for id in remembered.members)):
+        remembered = None
     if remembered is not None and remembered.seq == summary["seq"]:
         return remembered
-    group = remembered if remembered is not None and remembered.seq < summary["seq"] else KeptGroup(key)
+    group = remembered or KeptGroup(key)
     group.seq = summary["seq"]
     group.streams = summary["streams"]
     names = set(state.names())

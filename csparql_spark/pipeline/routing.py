@@ -50,7 +50,7 @@ UNREADABLE = "unreadable"      # the group of queries whose text cannot be read 
 
 class Router:
     def __init__(self, background: Callable[[str], Entry | None] = lambda graph: None) -> None:
-        """`background` finds the newest `background` entry of a graph, with its payload."""
+        """`background` finds the newest `background` entry of a graph where the router stands, with its payload."""
         self.seq = 0
         self._background = background
         self._clocks: dict[str, dict[str, object]] = {}

@@ -19,13 +19,14 @@ from csparql_spark.store import Draft, LogWriter, Registry, StoreError
 from csparql_spark.windows.grid import Grid
 
 RETRY_SECONDS = 1.0
+LOOK_SECONDS = 1.0           # how long it sleeps at most: meanwhile the machine may have slept, or somebody have set the clock
 
 
 class Ticker:
     def __init__(self, registry: Registry, writer: LogWriter) -> None:
         self._registry, self._writer = registry, writer
         self._change = threading.Condition()
-        self._changed = True
+        self._changed = False
         self._running = True
         self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
 
@@ -45,12 +46,13 @@ class Ticker:
         self._thread.join()
 
     def _run(self) -> None:
-        grid: Grid | None = None
-        ticked = self._writer.clock.now() - 1
+        grid = self._grid()
+        # Instants that passed while nobody was there are made up for at once.
+        ticked = self._writer.clock.now() - 1 if grid is None else 0
         while True:
             with self._change:
                 if self._running and not self._changed:
-                    self._change.wait(None if grid is None else (grid.after(ticked) + 1 - self._writer.clock.now()) / 1000)
+                    self._change.wait(None if grid is None else min(LOOK_SECONDS, (grid.after(ticked) + 1 - self._writer.clock.now()) / 1000))
                 if not self._running:
                     return
                 changed, self._changed = self._changed, False

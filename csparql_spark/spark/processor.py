@@ -6,6 +6,8 @@ Spark may run a batch in any worker, and run it again. Each worker process remem
 
 from __future__ import annotations
 
+import functools
+import gc
 from collections.abc import Iterator
 
 import pandas
@@ -17,6 +19,8 @@ from csparql_spark.pipeline.routing import Row
 
 OUTPUT = "query long, instant long, part int, rows long, payload binary"
 
+SUMMARY = Name(0, -2)        # no entry is at place 0
+
 _remembered: dict[tuple[str, str, int], KeptGroup] = {}
 
 
@@ -26,8 +30,9 @@ class GroupProcessor(StatefulProcessor):
         self._job = job
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._summary = handle.getValueState("summary", "value binary")
+        # One state variable: each costs a set-up in every batch.
         self._values = handle.getMapState("values", "seq long, stream int", "value binary")
+        _settle_in()
 
     def handleInputRows(self, key: tuple[str, int], rows: Iterator[pandas.DataFrame], timers: object) -> Iterator[pandas.DataFrame]:
         batch = [Row(*row) for frame in rows for row in zip(
@@ -35,7 +40,7 @@ class GroupProcessor(StatefulProcessor):
             strict=True)]
         batch.sort(key=lambda row: row.seq)
         place = (self._job, *key)
-        state = SparkState(self._summary, self._values)
+        state = SparkState(self._values)
         # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.
         group = revive(key[0], state, _remembered.pop(place, None))
         told = list(group.feed(batch))
@@ -51,18 +56,18 @@ class GroupProcessor(StatefulProcessor):
 class SparkState:
     """A group's share of Spark's state store. Each call is a round trip to the JVM."""
 
-    def __init__(self, summary: object, values: object) -> None:
-        self._summary, self._values = summary, values
+    def __init__(self, values: object) -> None:
+        self._values = values
 
     def summary(self) -> bytes | None:
-        value = self._summary.get()
+        value = self._values.getValue(SUMMARY)
         return None if value is None else bytes(value[0])
 
     def set_summary(self, summary: bytes) -> None:
-        self._summary.update((summary,))
+        self._values.updateValue(SUMMARY, (summary,))
 
     def names(self) -> Iterator[Name]:
-        return (Name(*key) for key in self._values.keys())
+        return (Name(*key) for key in self._values.keys() if tuple(key) != SUMMARY)
 
     def get(self, name: Name) -> bytes:
         return bytes(self._values.getValue(name)[0])
@@ -74,5 +79,11 @@ class SparkState:
         self._values.removeKey(tuple(name))
 
     def clear(self) -> None:
-        self._summary.clear()
         self._values.clear()
+
+
+@functools.cache
+def _settle_in() -> None:
+    """Once in each worker: its modules are there to stay. PySpark collects garbage after every task, and need not look at them."""
+    gc.collect()
+    gc.freeze()

@@ -7,15 +7,22 @@ Nothing here weakens recovery: offsets, commits and state are written as Spark d
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from csparql_spark.spark import files
 from csparql_spark.store import DataDirectory
 
 SETTINGS = {
+    # A trigger runs little code, and often: the quick compiler and the collector without threads leave the cores to the work.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -27,7 +34,16 @@ SETTINGS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "10",
+    "spark.sql.streaming.ui.enabled": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+    # The plans are small and their rows few and large: compiling Java for them costs more than it saves.
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.broadcast.compress": "false",
+    "spark.locality.wait": "0",
+    "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
@@ -45,22 +61,40 @@ def check_java() -> None:
         raise EngineError("Java was not found: install a Java runtime, 17 or newer, "
                           "and put it on PATH or point JAVA_HOME at it")
     shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    words = shown.split('"')
-    version = words[1] if len(words) > 1 else ""
+    found = re.search(r'version "([^"]+)"', shown)        # there may be other lines, about options and warnings
+    version = found[1] if found else ""
     major = version.split(".")[1] if version.startswith("1.") else version.split(".")[0].split("-")[0]
     if not major.isdigit() or int(major) < 17:
         raise EngineError(f"Java 17 or newer is needed, and {java} is {version or 'of an unknown version'}: "
                           "install a newer one, and put it first on PATH or point JAVA_HOME at it")
 
 
+def _worker_python(directory: DataDirectory) -> Path:
+    """The Python of workers on this machine: ours, without the search path that Spark puts in front.
+
+    Spark points workers at a zip of pyspark's sources, which each of some ten processes would compile anew when it starts:
+    more than half a second each, of a start-up that people wait for. The installed pyspark next to it is compiled already.
+    """
+    path = directory.engine / "python"
+    own = os.environ.get("PYTHONPATH")
+    path.write_text(f"#!/bin/sh\n{f'export PYTHONPATH={shlex.quote(own)}' if own else 'unset PYTHONPATH'}\n"
+                    f'exec {shlex.quote(sys.executable)} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
 def open_session(directory: DataDirectory, *, master: str = "local[2]") -> SparkSession:
     check_java()
     # Workers must be this Python with these packages, whatever PATH says.
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(master).appName("csparql-spark")
-    for name, value in {**SETTINGS, "spark.local.dir": str(directory.engine / "scratch"),
-                        "spark.sql.warehouse.dir": str(directory.engine / "warehouse")}.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = str(_worker_python(directory)) if master.startswith("local") else sys.executable
+    conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("csparql-spark").setAll({
+        **SETTINGS,
+        "spark.local.dir": str(directory.engine / "scratch"),
+        "spark.sql.warehouse.dir": str(directory.engine / "warehouse"),
+    }.items())
+    SparkContext._ensure_initialized(conf=conf)        # starts the JVM, and no context yet
+    files.install(SparkContext._jvm)
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session

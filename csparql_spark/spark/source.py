@@ -144,7 +144,7 @@ class Opened:
         return cls._known[data]
 
     def _restart(self) -> None:
-        self.router = Router(lambda graph: self.log.last(graph, "background"))
+        self.router = Router(lambda graph: self.log.last(graph, "background", self.router.seq))
         self.due = Due(self.router, Limits())
 
     def follow(self, seq: int) -> None:

@@ -25,8 +25,8 @@ class Bell:
         try:
             descriptor = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
-            if error.errno in (errno.ENXIO, errno.ENOENT):
-                return  # nobody listens
+            if error.errno in (errno.ENXIO, errno.ENOENT, errno.EMFILE, errno.ENFILE):
+                return  # nobody listens, or there is no descriptor left to ring with
             raise
         try:
             os.write(descriptor, b"!")

@@ -122,10 +122,11 @@ class Database:
             _in_turn(lambda: connection.execute("BEGIN IMMEDIATE"))
             try:
                 yield connection
+                connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:       # a full disk, say, has undone it already
+                    connection.execute("ROLLBACK")
                 raise
-            connection.execute("COMMIT")
         finally:
             if not durable:
                 connection.execute("PRAGMA synchronous = FULL")

@@ -88,10 +88,11 @@ class Log:
             (*REGISTRY_KINDS, after, upto))
         return (Entry(*row) for row in rows)
 
-    def last(self, subject: str, kind: str) -> Entry | None:
+    def last(self, subject: str, kind: str, upto: int) -> Entry | None:
+        """The newest entry of the kind about the subject, as the log stood after `upto`."""
         row = self._database.connection.execute(
-            f"SELECT {_COLUMNS}, payload FROM log WHERE subject = ? AND kind = ? ORDER BY seq DESC LIMIT 1",
-            (subject, kind)).fetchone()
+            f"SELECT {_COLUMNS}, payload FROM log WHERE subject = ? AND kind = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+            (subject, kind, upto)).fetchone()
         return Entry(*row) if row else None
 
     def totals(self, stream: str) -> tuple[int, int]:

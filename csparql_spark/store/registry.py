@@ -89,6 +89,7 @@ def _presence(view: str, subject: str, wanted: bool, refusal: Refused) -> Guard:
     column = {"streams": "iri", "queries": "name"}[view]
 
     def check(connection: sqlite3.Connection) -> None:
-        if connection.execute(f"SELECT 1 FROM {view} WHERE {column} = ?", (subject,)).fetchone() is None == wanted:
+        found = connection.execute(f"SELECT 1 FROM {view} WHERE {column} = ?", (subject,)).fetchone() is not None
+        if found != wanted:
             raise refusal
     return check

@@ -2,7 +2,8 @@
 
 The log keeps an entry while the engine has not read past it, and for `keep_log` ms of arrival time after that, and while
 some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock). Entries
-that make the registry are kept while what they made exists. The newest entry always stays: it holds the clock.
+that make the registry are kept while what they made exists. The newest entry always stays, and the newest with an arrival stamp:
+it holds the clock.
 Answers are kept for the newest `keep_answers` instants of each query, and go with their query.
 
     Retention(database).forget(keep_log=600_000, reach=30_000, keep_answers=1000)
@@ -14,6 +15,9 @@ from csparql_spark.store.database import Database
 
 READER = "engine"
 STEP_ENTRIES = 5000
+
+# Older than the newest entry that holds the clock (a tick of an event clock does not).
+_OLDER = "seq < (SELECT max(seq) FROM log AS newest WHERE newest.kind != 'tick' OR newest.subject IS NULL)"
 
 # What was undone, and the undoing: neither says anything about the registry as it is now.
 _UNDONE = """
@@ -53,13 +57,14 @@ class Retention:
             return 0
         horizon = read[0] - keep_log - reach
         gone = self._delete("kind = 'tick' AND (at < ? OR subject IS NOT NULL) AND seq < ?", horizon, position)
-        newest = connection.execute("SELECT subject, max(last) FROM log WHERE kind = 'chunk' GROUP BY subject").fetchall()
+        newest = connection.execute("SELECT subject, max(last) FROM log WHERE kind = 'chunk' AND seq <= ? GROUP BY subject",
+                                    (position,)).fetchall()
         for stream, last in newest:
             # A stamp of the producer may be old while the chunk is new, or the other way round: both must be past.
             gone += self._delete("kind = 'chunk' AND subject = ? AND at < ? AND (last IS NULL OR last < ?) AND seq < ?",
                                  stream, horizon, (last or 0) - reach, position)
         with self._database.transaction(durable=False) as connection:
-            gone += connection.execute(f"DELETE FROM log WHERE seq < (SELECT max(seq) FROM log) AND ({_UNDONE})",
+            gone += connection.execute(f"DELETE FROM log WHERE {_OLDER} AND ({_UNDONE})",
                                        {"position": position}).rowcount
         return gone
 
@@ -78,7 +83,7 @@ class Retention:
         gone = 0
         connection = self._database.connection
         live = {row[0] for row in connection.execute("SELECT id FROM queries")}
-        for (query,) in connection.execute("SELECT DISTINCT query FROM answers").fetchall():
+        for (query,) in connection.execute("SELECT query FROM answers UNION SELECT query FROM failures").fetchall():
             with self._database.transaction(durable=False) as transaction:
                 if query in live:
                     gone += transaction.execute(

@@ -16,6 +16,7 @@ triple that occurs twice is here twice, and counts once in the window's graph.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
@@ -61,9 +62,10 @@ class Content:
         self._count += count
 
     def replace(self, stream: int, chunk: Chunk) -> None:
-        """Make `chunk` all there is of `stream`, at every instant: for background, which has no stamps and never expires."""
+        """Make `chunk` all there is of `stream`, at every instant: for background, whose stamps say nothing and which never expires."""
         self._keep(np.flatnonzero(self._live("stream") != stream))
-        self.add(stream, 0, chunk.stamped(ALWAYS))
+        self.add(stream, 0, dataclasses.replace(chunk, t=np.full(len(chunk), ALWAYS)))
+        self._forget_terms()
 
     def window(self, stream: int, low: int, high: int, since: int = -1) -> Elements:
         """The elements of `stream` with low < t <= high that were logged after `since`."""

@@ -1,0 +1,113 @@
+"""The other commands: check, explain, version, serve's refusals, and that every help reads well."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from csparql_spark import __version__
+from csparql_spark.cli import main
+from csparql_spark.store import DataDirectory
+
+QUERY = "REGISTER QUERY Q AS SELECT ?s FROM STREAM <urn:s> [RANGE 2s STEP 1s] WHERE { ?s <urn:p> ?o }"
+
+
+def test_version() -> None:
+    result = CliRunner().invoke(main, ["version"])
+    assert (result.exit_code, result.stdout) == (0, f"csparql-spark {__version__}\n")
+
+
+@pytest.mark.parametrize("command", [[], ["serve"], ["run"], ["check"], ["explain"], ["version"]])
+def test_help_fits_a_terminal(command: list[str]) -> None:
+    result = CliRunner().invoke(main, [*command, "--help"])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: ")
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_check_says_which_files_are_fine(tmp_path: Path) -> None:
+    (tmp_path / "good").write_text(QUERY)
+    (tmp_path / "bad").write_text(QUERY.replace("2s", "2"))
+    (tmp_path / "later").write_text(QUERY.replace("{ ?s", "{ FILTER(?o > 1) ?s"))
+    result = CliRunner().invoke(main, ["check", *(str(tmp_path / name) for name in ("good", "bad", "later"))])
+    assert result.exit_code == 2
+    assert result.stdout == f"{tmp_path}/good: query Q is fine\n"
+    bad, *rest = result.stderr.replace(f"{tmp_path}/", "").splitlines()
+    assert bad.startswith("bad: line 1, column 58: ")
+    assert "^" in rest[1]
+    assert rest[2].startswith("later: FILTER is not supported yet")
+    assert rest[3] == "csparql-spark: 2 of 3 files cannot be registered"
+
+
+def test_check_reads_standard_input() -> None:
+    result = CliRunner().invoke(main, ["check", "-"], input=QUERY)
+    assert (result.exit_code, result.stdout) == (0, "-: query Q is fine\n")
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_a_file_that_is_not_there_is_one_line(command: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, [command, str(tmp_path / "gone")])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"csparql-spark: {tmp_path}/gone cannot be read: No such file or directory\n"
+
+
+def test_explain_shows_windows_and_body(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text(QUERY)
+    result = CliRunner().invoke(main, ["explain", str(tmp_path / "q")])
+    assert result.exit_code == 0
+    assert "the last 2 s of <urn:s>" in result.stdout
+    assert "SELECT ?s\nWHERE { ?s <urn:p> ?o }" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("evaluation: snapshot")
+
+
+def serve(*options: str, **environment: str) -> tuple[int, str, str]:
+    """`serve`, when it cannot start."""
+    result = subprocess.run([sys.executable, "-m", "csparql_spark", "serve", *options], capture_output=True, text=True,
+                            env={**os.environ, **environment}, timeout=60, check=False)
+    return result.returncode, result.stdout, result.stderr
+
+
+def test_serve_refuses_a_taken_port(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert serve("--data", str(tmp_path), "--port", str(port)) == (2, "", (
+            f"csparql-spark: cannot listen on 127.0.0.1:{port} (Address already in use): stop what uses the port, "
+            "or choose another one with --port\n"))
+
+
+def test_serve_refuses_a_directory_in_use(tmp_path: Path) -> None:
+    with DataDirectory(tmp_path).create().lock():
+        assert serve("--data", str(tmp_path), "--port", "0") == (2, "", (
+            f"csparql-spark: the data directory {tmp_path} is in use by another server (process {os.getpid()}): "
+            "stop that one, or choose another directory with --data\n"))
+
+
+def test_serve_refuses_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert serve("--data", str(tmp_path / "file" / "data"), "--port", "0") == (2, "", (
+        f"csparql-spark: the data directory {tmp_path}/file/data cannot be written (Not a directory): "
+        "choose another one with --data\n"))
+
+
+def test_serve_says_that_java_is_missing(tmp_path: Path) -> None:
+    assert serve("--data", str(tmp_path), "--port", "0", PATH=str(tmp_path), JAVA_HOME="") == (2, "", (
+        "csparql-spark: Java was not found: install a Java runtime, 17 or newer, and put it on PATH or point JAVA_HOME at it\n"))
+
+
+def test_serve_says_that_java_is_too_old(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text('#!/bin/sh\necho \'openjdk version "11.0.2" 2019-01-15\' >&2\n')
+    java.chmod(0o755)
+    code, out, error = serve("--data", str(tmp_path / "data"), "--port", "0", JAVA_HOME=str(tmp_path))
+    assert (code, out) == (2, "")
+    assert error == (f"csparql-spark: Java 17 or newer is needed, and {java} is 11.0.2: install a newer one, and put it first "
+                     "on PATH or point JAVA_HOME at it\n")

@@ -1,0 +1,86 @@
+"""`csparql-spark run`: what it prints, and how it refuses."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from csparql_spark.cli import main
+
+QUERY = "REGISTER QUERY Q AS SELECT ?s ?o FROM STREAM <urn:s> [RANGE 2s STEP 2s] WHERE { ?s <urn:p> ?o }"
+STREAM = '<urn:a> <urn:p> "x, \\"y\\""@en <urn:t:1000> .\n_:b <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> <urn:t:2000> .\n'
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "q.csparql").write_text(QUERY)
+    (tmp_path / "s.nq").write_text(STREAM)
+    (tmp_path / "s.nq.gz").write_bytes(gzip.compress(STREAM.encode()))
+    return tmp_path
+
+
+def run(files: Path, *options: str, stream: str = "s.nq") -> tuple[int, str, str]:
+    result = CliRunner().invoke(main, ["run", str(files / "q.csparql"), "--engine", "local", "--stream", f"urn:s={files / stream}", *options])
+    return result.exit_code, result.stdout, result.stderr.replace(str(files), "DIR")
+
+
+def test_json_is_one_object_for_each_instant(files: Path) -> None:
+    assert run(files, "--format", "json") == (0, (
+        '{"query": "Q", "at": 2000, "results": {"head":{"vars":["s","o"]},"results":{"bindings":['
+        '{"s":{"type":"uri","value":"urn:a"},"o":{"type":"literal","value":"x, \\"y\\"","xml:lang":"en"}},'
+        '{"s":{"type":"bnode","value":"b0x0"},"o":{"type":"literal","value":"01","datatype":"http://www.w3.org/2001/XMLSchema#integer"}}'
+        ']}}}\n'
+        '{"query": "Q", "at": 4000, "results": {"head":{"vars":["s","o"]},"results":{"bindings":[]}}}\n'), "")
+
+
+def test_csv_is_one_table(files: Path) -> None:
+    assert run(files, "--format", "csv") == (0, 'at,s,o\n2000,urn:a,"x, ""y"""\n2000,_:b0x0,01\n', "")
+
+
+def test_table_is_for_people(files: Path) -> None:
+    assert run(files) == (0, (
+        "── Q at 2000: 2 rows\n"
+        "   ?s       ?o\n"
+        '   <urn:a>  "x, \\"y\\""@en\n'
+        '   _:b0x0   "01"^^<http://www.w3.org/2001/XMLSchema#integer>\n'
+        "── Q at 4000: 0 rows\n"), "")
+
+
+def test_compressed_recordings_are_the_same(files: Path) -> None:
+    assert run(files, stream="s.nq.gz") == run(files)
+
+
+def test_until_ends_earlier(files: Path) -> None:
+    assert run(files, "--format", "csv", "--until", "1999") == (0, "", "")
+    assert run(files, "--format", "csv", "--until", "2000")[1].count("\n") == 3
+
+
+@pytest.mark.parametrize(("name", "text", "sentence"), [
+    ("q.csparql", QUERY.replace("AS SELECT", "SELECT"), "csparql-spark: DIR/q.csparql: line 1, column 18: "),
+    ("q.csparql", QUERY.replace("<urn:s>", "<urn:other>"), "csparql-spark: DIR/q.csparql: there is no stream <urn:other>: "),
+    ("q.csparql", "SELECT ?s WHERE { ?s ?p ?o }", "csparql-spark: DIR/q.csparql: the query reads no stream: "),
+    ("s.nq", "<urn:a> <urn:p> <urn:b> .\n", "csparql-spark: DIR/q.csparql: 1 of the 1 triples recorded for <urn:s> have no timestamp: "),
+    ("s.nq", "<urn:a> <urn:p> <urn:b> <urn:t:1> .\n<urn:a> <urn:p> <urn", "csparql-spark: DIR/s.nq: "),
+])
+def test_what_is_wrong_is_one_line(files: Path, name: str, text: str, sentence: str) -> None:
+    (files / name).write_text(text)
+    code, out, error = run(files)
+    assert (code, out) == (2, "")
+    assert error.startswith(sentence), error
+    assert error.count("\n") == 1
+
+
+def test_a_missing_recording_is_named(files: Path) -> None:
+    code, out, error = run(files, stream="gone.nq")
+    assert (code, out) == (2, "")
+    assert error.startswith("csparql-spark: DIR/gone.nq: ") and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("stream", ["nothing", "urn:s=", "=file.nq", "no iri=file.nq"])
+def test_a_stream_is_an_iri_and_a_file(files: Path, stream: str) -> None:
+    result = CliRunner().invoke(main, ["run", str(files / "q.csparql"), "--stream", stream])
+    assert result.exit_code == 2
+    assert "Invalid value for '--stream'" in result.stderr

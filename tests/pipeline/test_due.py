@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pytest
+
+from csparql_spark.pipeline.due import Due, Limits
+from csparql_spark.store import Entry
+
+from .logs import by_hand
+from .naive import Asked
+from .running import router_of
+
+LIMITS = Limits(batch_rows=100, large_rows=40, hold_ms=1000)
+
+
+def asked(stream: str, step: int = 1000) -> Asked:
+    return Asked(stream, 1000, step, ("s",), (("?s", "?p", "?o"),))
+
+
+def due(*queries: Asked) -> Due:
+    """For a log in which these queries are registered."""
+    log = by_hand(*((0, "register", f"q{i}", query) for i, query in enumerate(queries)))
+    router = router_of(log)
+    for entry in log:
+        router.route(entry)
+    return Due(router, LIMITS)
+
+
+def chunk(seq: int, at: int = 10_000, rows: int = 1, stream: str = "urn:a", last: int | None = None) -> Entry:
+    return Entry(seq, "chunk", at, stream, rows, last, last)
+
+
+def test_of_nothing_nothing_is_due() -> None:
+    assert due(asked("urn:a")).end(7, [], 10_000) == 7
+    assert due(asked("urn:a")).end(7, [], 10_000, finish=True) == 7
+
+
+def test_small_tails_are_held() -> None:
+    outline = [chunk(8), chunk(9), chunk(10)]
+    assert due(asked("urn:a")).end(7, outline, 10_999) == 7
+
+
+def test_an_old_tail_goes() -> None:
+    outline = [chunk(8), chunk(9, 10_900)]
+    assert due(asked("urn:a")).end(7, outline, 11_000) == 9
+
+
+def test_a_large_tail_goes() -> None:
+    assert due(asked("urn:a")).end(7, [chunk(8, rows=20), chunk(9, rows=19)], 10_000) == 7
+    assert due(asked("urn:a")).end(7, [chunk(8, rows=20), chunk(9, rows=20)], 10_000) == 9
+
+
+def test_whatever_is_left_goes_in_the_end() -> None:
+    assert due(asked("urn:a")).end(7, [chunk(8), chunk(9)], 10_000, finish=True) == 9
+
+
+@pytest.mark.parametrize("kind", ["tick", "register", "unregister", "background"])
+def test_what_can_be_answered_is_never_held(kind: str) -> None:
+    outline = [chunk(8), Entry(9, kind, 10_000, None if kind == "tick" else "x"), chunk(10)]
+    assert due(asked("urn:a")).end(7, outline, 10_000) == 10
+
+
+@pytest.mark.parametrize("kind", ["stream", "drop"])
+def test_what_nobody_waits_for_is_held(kind: str) -> None:
+    assert due(asked("urn:a")).end(7, [Entry(8, kind, 10_000, "x")], 10_000) == 7
+
+
+def test_a_large_backlog_goes_in_steps() -> None:
+    """
+        rows    60   30   20   10   90   250   1   tick
+        batch  ├───── 90 ┤
+                         ├─ 30 ──┤
+                                 ├90┤
+                                    ├ 250 ┤            a single chunk may be larger than a batch
+                                          ├────┤
+    """
+    backlog = [chunk(8, 0, 60), chunk(9, 0, 30), chunk(10, 0, 20), chunk(11, 0, 10), chunk(12, 0, 90), chunk(13, 0, 250), chunk(14, 0),
+               Entry(15, "tick", 0)]
+    cuts, start = [], 7
+    judge = due(asked("urn:a"))
+    for _ in range(5):
+        start = judge.end(start, [entry for entry in backlog if entry.seq > start], 10_000)
+        cuts.append(start)
+    assert cuts == [9, 11, 12, 13, 15]
+
+
+def test_entries_without_rows_do_not_fill_a_batch() -> None:
+    outline = [Entry(seq, "tick", 0) for seq in range(8, 500)]
+    assert due(asked("urn:a")).end(7, outline, 10_000) == 499
+
+
+# --- event clocks: a chunk may show that an instant has passed
+
+def test_a_chunk_that_passes_an_instant_goes() -> None:
+    """
+        stamps (delay 0)   1500     1999     2000        2001          2900     3001
+                                             (2000 may be stamped again)
+        instants                             2000 …………… ┤ passed                ┤ 3000 passed
+    """
+    judge = due(asked("urn:e"))
+    assert judge.end(7, [chunk(8, stream="urn:e", last=1500)], 10_000) == 8       # nothing is known of before
+    held = [chunk(9, stream="urn:e", last=1999)]
+    assert judge.end(8, held, 10_000) == 8
+    held.append(chunk(10, stream="urn:e", last=2000))
+    assert judge.end(8, held, 10_000) == 8
+    held.append(chunk(11, stream="urn:e", last=2001))
+    assert judge.end(8, held, 10_000) == 11
+    assert judge.end(11, [chunk(12, stream="urn:e", last=2900)], 10_000) == 11
+    assert judge.end(11, [chunk(12, stream="urn:e", last=2900), chunk(13, stream="urn:e", last=3001)], 10_000) == 13
+
+
+def test_the_delay_is_waited_for() -> None:
+    judge = due(asked("urn:f"))                   # delay 4
+    assert judge.end(7, [chunk(8, stream="urn:f", last=1500)], 10_000) == 8
+    assert judge.end(8, [chunk(9, stream="urn:f", last=2004)], 10_000) == 8
+    assert judge.end(8, [chunk(9, stream="urn:f", last=2004), chunk(10, stream="urn:f", last=2005)], 10_000) == 10
+
+
+def test_late_chunks_are_held() -> None:
+    judge = due(asked("urn:e"))
+    judge.end(7, [chunk(8, stream="urn:e", last=5500)], 10_000)
+    assert judge.end(8, [chunk(9, stream="urn:e", last=1500), chunk(10, stream="urn:e", last=5600)], 10_000) == 8
+
+
+def test_each_query_has_its_instants_and_each_stream_its_clock() -> None:
+    judge = due(asked("urn:e", 1000), asked("urn:e", 300), asked("urn:f", 10))
+    judge.end(7, [chunk(8, stream="urn:e", last=1001), chunk(9, stream="urn:f", last=1)], 10_000)
+    judge.end(9, [chunk(10, stream="urn:f", last=2)], 10_000)
+    assert judge.end(10, [chunk(11, stream="urn:e", last=1200)], 10_000) == 10
+    assert judge.end(10, [chunk(11, stream="urn:e", last=1201)], 10_000) == 11     # 1200 of the second
+
+
+def test_a_stream_that_nobody_reads_is_held() -> None:
+    judge = due(asked("urn:a"))
+    judge.end(7, [chunk(8, stream="urn:e", last=1000)], 10_000)
+    assert judge.end(8, [chunk(9, stream="urn:e", last=99_000)], 10_000) == 8
+
+
+def test_chunks_without_stamps_are_held() -> None:
+    judge = due(asked("urn:e"))
+    assert judge.end(7, [chunk(8, stream="urn:e")], 10_000) == 7

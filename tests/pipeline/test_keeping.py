@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import itertools
+import json
+from unittest import mock
+
+from csparql_spark.pipeline import group as groups
+from csparql_spark.pipeline.group import FAILURE, Told
+from csparql_spark.pipeline.keeping import MEMBER, Name, revive
+from csparql_spark.store import Entry
+
+from .logs import by_hand
+from .naive import Asked, Said
+from .running import DictState, Worker, in_one_go, routed_between, said
+
+ALL = (("?s", "<urn:p>", "?o"),)
+
+
+def triple(s: object, o: object = "o") -> tuple[str, str, str]:
+    return f"<urn:{s}>", "<urn:p>", f"<urn:{o}>"
+
+
+def chunk(at: int, *subjects: object, stream: str = "urn:a") -> tuple:
+    return at, "chunk", stream, [(triple(s), None) for s in subjects]
+
+
+def asked(range: int = 1000, step: int = 1000, graphs: tuple[str, ...] = (), stream: str = "urn:a") -> Asked:
+    return Asked(stream, range, step, ("s",), ALL, graphs=graphs)
+
+
+def work(log: list[Entry], worker: Worker, start: int, end: int, state: DictState) -> list[Told]:
+    """Give the entries after `start`, up to `end`, to the worker; all of them are for one group."""
+    rows = routed_between(log, start, end)
+    (key,) = {row.group for row in rows}
+    return worker.work(key, rows, state)
+
+
+def subjects(told: list[Told]) -> list[tuple[int, list[str]]]:
+    return [(one.instant, [row["s"][5:-1] for row in one.rows]) for of in said(told).values() for _, one in of]
+
+
+class Counting(DictState):
+    """A state that counts what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.got: list[Name] = []
+        self.written: list[Name] = []
+
+    def get(self, name: Name) -> bytes:
+        self.got.append(name)
+        return super().get(name)
+
+    def put(self, name: Name, value: bytes) -> None:
+        self.written.append(name)
+        super().put(name, value)
+
+    def calls(self) -> tuple[list[Name], list[Name]]:
+        got, written, self.got, self.written = self.got, self.written, [], []
+        return got, written
+
+
+def test_a_warm_worker_reads_nothing_and_one_behind_reads_what_it_lacks() -> None:
+    log = by_hand((0, "register", "q", asked(range=9000)), *(chunk(1000 * i + 500, f"s{i}") for i in range(6)))
+    state, first, second = Counting(), Worker(), Worker()
+    work(log, first, 3, 5, state)
+    assert state.calls() == ([], [Name(5, 0), Name(4, MEMBER)])
+    work(log, first, 5, 6, state)
+    assert state.calls() == ([], [Name(6, 0)])
+    work(log, second, 6, 8, state)                                      # cold: the member and both slides
+    assert state.calls() == ([Name(4, MEMBER), Name(5, 0), Name(6, 0)], [Name(8, 0)])
+    assert subjects(work(log, first, 8, 9, state))[-1] == (4000, ["s0", "s1", "s2", "s3"])
+    assert state.calls() == ([Name(8, 0)], [Name(9, 0)])                # behind: one slide of two chunks
+
+
+def test_slides_are_cut_at_registrations() -> None:
+    """A member that is made in the middle of a batch sees what came after it, also when it comes back from what was kept."""
+    log = by_hand((0, "register", "q", asked(5000, 1000)), chunk(100, "a"), chunk(200, "b"), (300, "register", "r", asked(5000, 1000)),
+                  chunk(400, "c"), chunk(500, "d"), (1000, "tick", None))
+    state = DictState()
+    work(log, Worker(), 3, 9, state)
+    assert sorted(state.values) == [Name(4, MEMBER), Name(6, 0), Name(7, MEMBER), Name(9, 0)]
+    assert subjects(work(log, Worker(), 9, 10, state)) == [(1000, ["a", "b", "c", "d"]), (1000, ["c", "d"])]
+
+
+def test_background_that_came_to_another_worker_is_not_missed() -> None:
+    log = by_hand((0, "background", "urn:g", [triple("old")]), (0, "register", "q", asked(graphs=("urn:g",))), chunk(500, "x"),
+                  (600, "background", "urn:g", [triple("new")]), (1000, "tick", None))
+    state, first, second = DictState(), Worker(), Worker()
+    work(log, first, 3, 6, state)
+    work(log, second, 6, 7, state)
+    assert subjects(work(log, first, 7, 8, state)) == [(1000, ["new", "x"])]
+
+
+def test_a_group_that_ended_and_began_again_is_not_the_one_remembered() -> None:
+    """In its first life the stream has the number 0 and the graph 1; in its second one it is the other way round."""
+    query = asked(graphs=("urn:g",))
+    log = by_hand((0, "register", "q", query), chunk(100, "x"), (200, "background", "urn:g", [triple("always")]),
+                  (300, "unregister", "q", None),
+                  (400, "register", "r", query), chunk(500, "y"), (1000, "tick", None))
+    state, first, second = DictState(), Worker(), Worker()
+    work(log, first, 3, 6, state)
+    work(log, second, 6, 7, state)
+    assert state.kept is None and not state.values
+    work(log, second, 7, 9, state)
+    assert subjects(work(log, first, 9, 10, state)) == [(1000, ["always", "y"])]
+
+
+def test_a_worker_that_is_ahead_starts_cold() -> None:
+    log = by_hand((0, "register", "q", asked(5000, 1000)), chunk(500, "a"), chunk(1500, "b"), chunk(2500, "c"))
+    state, worker = DictState(), Worker()
+    work(log, worker, 3, 5, state)
+    lost = work(log, worker, 5, 6, state.copy())           # its batch failed after this
+    assert subjects(lost) == [(1000, ["a"])]
+    assert work(log, worker, 5, 6, state) == lost
+    assert subjects(work(log, worker, 6, 7, state)) == [(2000, ["a", "b"])]
+
+
+def test_a_batch_that_comes_again_says_nothing_new() -> None:
+    log = by_hand((0, "register", "q", asked()), chunk(500, "a"), chunk(1500, "b"))
+    state, worker = DictState(), Worker()
+    assert subjects(work(log, worker, 3, 6, state)) == [(1000, ["a"])]
+    before = state.copy()
+    for again in (worker, Worker()):
+        assert work(log, again, 3, 6, state) == []
+        assert (state.kept, state.values) == (before.kept, before.values)
+
+
+def test_nothing_is_kept_of_a_group_without_members() -> None:
+    log = by_hand((0, "register", "q", asked(graphs=("urn:g",))), chunk(500, "a"), (600, "background", "urn:g", [triple("b")]),
+                  (700, "unregister", "q", None))
+    state, worker = DictState(), Worker()
+    work(log, worker, 3, 6, state)
+    assert sorted(state.values) == [Name(4, MEMBER), Name(5, 0), Name(6, 1)]
+    work(log, worker, 6, 7, state)
+    assert state.kept is None and not state.values and not worker.remembered
+
+
+def test_a_query_that_failed_stays_failed() -> None:
+    log = by_hand((0, "register", "q", asked()), (0, "register", "r", Asked("urn:a", 1000, 1000, ("p",), (("?s", "?p", "?o"),), distinct=True)),
+                  chunk(500, "a", "b", "c"), chunk(1500, "d"), chunk(2500, "e"), chunk(3500, "f"))
+    state = DictState()
+    with mock.patch.object(groups, "ROWS_LIMIT", 2):
+        failing = work(log, Worker(), 3, 7, state)
+    assert [(one.query, one.instant, one.payload) for one in failing if one.part == FAILURE] == [
+        (4, 1000, b"the answer has more than 2 rows, which is the limit for one instant")]
+    for start, worker in ((7, Worker()), (8, Worker())):
+        assert {one.query for one in work(log, worker, start, start + 1, state)} == {5}
+        assert revive("any", state).members[4].failed is not None
+
+
+def test_late_elements_are_counted_across_workers() -> None:
+    log = by_hand((0, "register", "q", asked(stream="urn:e")),
+                  (1, "chunk", "urn:e", [(triple("a"), 1000)]), (2, "chunk", "urn:e", [(triple("b"), 999), (triple("c"), 1000)]),
+                  (3, "chunk", "urn:e", [(triple("d"), 998), (triple("e"), 5)]))
+    state = DictState()
+    for start in range(3, 7):
+        work(log, Worker(), start, start + 1, state)
+    # 1000 has been seen, so that 999 has passed, and 1000 itself has not.
+    assert json.loads(state.kept)["members"]["4"]["progress"]["late"] == 3
+
+
+def test_what_is_kept_stays_small_however_long_it_runs() -> None:
+    """
+        q   RANGE 3s STEP 1s      r   RANGE 5s STEP 5s      a chunk of three each 200 ms, in batches of five, for five minutes
+
+    What can still be seen is at most 5 s and one step of 5 s old: fifty chunks, ten slides; and some for what is not forgotten yet.
+    """
+    query = asked(5000, 5000, ("urn:g",))
+    lines = [(0, "background", "urn:g", [triple("g")]), (0, "register", "q", asked(3000, 1000, ("urn:g",))), (0, "register", "r", query)]
+    lines += [chunk(200 * i + 100, *(f"s{i}x{j}" for j in range(3))) for i in range(1500)]
+    log = by_hand(*lines)
+    state, workers = DictState(), [Worker(), Worker()]
+    rows = routed_between(log, 0, len(log))
+    told = 0
+    for batch, start in enumerate(range(0, len(rows), 5)):
+        told += len(workers[batch // 7 % 2].work("g", rows[start:start + 5], state))
+        assert len(state.values) <= 3 + 11 and len(state.kept) < 1500
+        for worker in workers:
+            for group in worker.remembered.values():
+                assert len(group.content) <= 2 * 3 * 51 + 30 and len(group.content.dictionary) <= 2 * 160 + 1024 + 200
+                assert len(group._snapshots) <= 2 and len(group.fresh) == 1 and not group.new_graphs
+    # What is kept is what can still be seen.
+    group = max(itertools.chain(*(worker.remembered.values() for worker in workers)), key=lambda group: group.seq)
+    horizons = group.horizons()
+    assert group.kept.keys() == state.values.keys()
+    assert all(newest > horizons[name.stream] for name, newest in group.kept.items() if newest is not None)
+    assert sum(newest is None for newest in group.kept.values()) == 3
+    assert told == 299 + 59
+
+
+def test_cuts_cannot_be_seen_in_a_long_run_either() -> None:
+    lines = [(0, "register", "q", asked(3000, 1000)), (0, "register", "r", asked(1000, 4000))]
+    lines += [chunk(200 * i + 100, *(f"s{i % 7}x{j}" for j in range(i % 4))) for i in range(300)]
+    lines.insert(150, (29_900, "register", "s", asked(8000, 500)))
+    log = by_hand(*lines)
+    ((key, expected),) = in_one_go(log).items()
+    for size in (1, 4, 37, 1000):
+        state, workers, told = DictState(), [Worker(), Worker(), Worker()], []
+        rows = routed_between(log, 0, len(log))
+        for batch, start in enumerate(range(0, len(rows), size)):
+            told += workers[batch * batch % 3].work(key, rows[start:start + size], state)
+        assert told == expected
+    assert all(isinstance(one, Said) and one.rows is not None for of in said(expected).values() for _, one in of)

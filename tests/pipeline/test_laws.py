@@ -1,0 +1,93 @@
+"""The laws: answers are a function of the log, they are what the naive twin says, and nothing in between can be seen in them."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csparql_spark.pipeline import group as groups
+from csparql_spark.pipeline.group import FAILURE, Told
+
+from . import naive
+from .logs import entries, law, logs
+from .naive import Logged, Said
+from .running import DictState, Worker, in_one_go, routed_between, said
+
+
+def expected(log: list[Logged], limit: int = 1_000_000) -> dict[int, list[tuple[tuple[str, ...], Said]]]:
+    variables = {entry.seq: entry.value.variables for entry in log if entry.kind == "register"}
+    return {query: [(() if one.rows is None else variables[query], one) for one in saying]
+            for query, saying in naive.answers(log, limit).items() if saying}
+
+
+def everything(told: dict[str, list[Told]]) -> list[Told]:
+    return [one for saying in told.values() for one in saying]
+
+
+@given(logs)
+@law(max_examples=150)
+def test_answers_are_what_the_log_says(log: list[Logged]) -> None:
+    assert said(everything(in_one_go(entries(log)))) == expected(log)
+
+
+class Cluster:
+    """Three workers and a state store; batches are cut, given to any worker, fail and come twice as `data` decides."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self._data = data
+        self.workers = [Worker() for _ in range(3)]
+        self.states: dict[str, DictState] = {}
+        self.told: dict[str, list[Told]] = {}
+
+    def run(self, log: list[Logged]) -> None:
+        written = entries(log)
+        start = 0
+        while start < len(written):
+            end = min(len(written), start + self._data.draw(st.sampled_from([1, 1, 2, 3, 6]), label="entries in the batch"))
+            rows = routed_between(written, start, end)
+            for key in dict.fromkeys(row.group for row in rows):
+                self.batch(key, [row for row in rows if row.group == key])
+            start = end
+
+    def batch(self, key: str, rows: list) -> None:
+        state, told = self.states.setdefault(key, DictState()), self.told.setdefault(key, [])
+        what = self._data.draw(st.sampled_from(["", "", "", "fails", "fails half-way", "comes twice", "cold"]), label="the batch")
+        if what == "fails":                  # its worker has done it, and what it kept is lost: it is ahead
+            self.worker().work(key, rows, state.copy())
+        if what == "fails half-way":
+            worker = self.worker()
+            worker.work(key, rows[:len(rows) // 2], state.copy())
+            worker.remembered.pop(key, None)
+        if what == "cold":
+            for worker in self.workers:
+                worker.remembered.clear()
+        new = self.worker().work(key, rows, state)
+        told += new
+        if what == "comes twice":
+            assert self.worker().work(key, rows, state) in ([], new)
+
+    def worker(self) -> Worker:
+        return self.workers[self._data.draw(st.integers(0, 2), label="worker")]
+
+
+@given(logs, st.data())
+@law(max_examples=150)
+def test_batches_and_workers_cannot_be_seen_in_the_answers(log: list[Logged], data: st.DataObject) -> None:
+    cluster = Cluster(data)
+    cluster.run(log)
+    assert {key: told for key, told in cluster.told.items() if told} == {
+        key: told for key, told in in_one_go(entries(log)).items() if told}
+
+
+@given(logs, st.data())
+@law(max_examples=100)
+def test_a_failing_query_hurts_nobody_else_and_does_not_come_back(log: list[Logged], data: st.DataObject) -> None:
+    cluster = Cluster(data)
+    with mock.patch.object(groups, "ROWS_LIMIT", 2):
+        cluster.run(log)
+        told = everything(cluster.told)
+        assert sorted(told) == sorted(everything(in_one_go(entries(log))))
+    assert said(told) == expected(log, limit=2)
+    assert {one.payload for one in told if one.part == FAILURE} <= {b"the answer has more than 2 rows, which is the limit for one instant"}

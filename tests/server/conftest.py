@@ -1,0 +1,61 @@
+"""A backend over a fresh directory, clients of it with and without a socket, and a hand that plays the engine."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from csparql_spark.server.app import create_app
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.connections import Server, listen
+from csparql_spark.server.settings import Settings
+
+from tests.server.playing import BASE, Engine
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path / "data", base_url=BASE, forget_seconds=3600.0, subscribers=8, idle_seconds=10.0,
+                    web=tmp_path / "web")
+
+
+@pytest.fixture
+def backend(settings: Settings) -> Iterator[Backend]:
+    with Backend(settings) as backend:
+        yield backend
+
+
+@pytest.fixture
+def client(backend: Backend) -> FlaskClient:
+    return create_app(backend).test_client()
+
+
+@pytest.fixture
+def engine(backend: Backend) -> Engine:
+    return Engine(backend)
+
+
+@contextlib.contextmanager
+def serving(backend: Backend, *, threads: int, idle_seconds: float) -> Iterator[int]:
+    """A real server in this process; its port."""
+    listening = listen("127.0.0.1", 0)
+    server = Server(listening, create_app(backend), threads=threads, idle_seconds=idle_seconds)
+    server.expiration_interval = 0.02       # how long it takes to notice that it is stopped
+    server.prepare()
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    yield listening.getsockname()[1]
+    backend.fanout.stop()
+    server.stop()
+    thread.join()
+
+
+@pytest.fixture
+def port(backend: Backend) -> Iterator[int]:
+    with serving(backend, threads=backend.settings.threads, idle_seconds=backend.settings.idle_seconds) as port:
+        yield port

@@ -1,0 +1,119 @@
+"""Bodies: whole or not at all, compressed or not, however the bytes arrive."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.server.bodies import PIECE, read, utf8
+from csparql_spark.server.problems import Problem
+
+
+class Slow(io.BytesIO):
+    """Gives less than it is asked for, as connections do."""
+
+    def read(self, size: int = -1) -> bytes:
+        return super().read(min(size, 7))
+
+
+def environ(body: bytes, length: object = None, encoding: str = "", stream: type = io.BytesIO,
+            **more: object) -> dict[str, object]:
+    told = len(body) if length is None else length
+    return {"wsgi.input": stream(body), "CONTENT_LENGTH": str(told), "HTTP_CONTENT_ENCODING": encoding, **more}
+
+
+def code_of(*arguments, **keywords) -> str:
+    with pytest.raises(Problem) as caught:
+        read(environ(*arguments, **keywords), 100)
+    return caught.value.code
+
+
+def test_plain() -> None:
+    assert read(environ(b"abc"), 3) == b"abc"
+    assert read(environ(b"abcdef", length=3), 100) == b"abc"
+    assert read(environ(b"abc", stream=Slow), 100) == b"abc"
+    assert read(environ(b"", length=""), 100) == b""
+    assert read(environ(b"not for us", length=""), 100) == b"", "no length and no chunks: no body"
+
+
+def test_chunked() -> None:
+    more = {"wsgi.input_terminated": True}
+    assert read(environ(b"abc" * 50_000, length="", **more), 200_000) == b"abc" * 50_000
+    assert code_of(b"a" * 101, length="", **more) == "too-large"
+
+
+def test_limits() -> None:
+    assert code_of(b"a" * 101) == "too-large"
+    assert code_of(b"", length=101) == "too-large", "before anything is read"
+    assert code_of(gzip.compress(b"a" * 101), encoding="gzip") == "too-large"
+    assert code_of(gzip.compress(b"a" * 60) * 2, encoding="gzip") == "too-large"
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    """A gigabyte of zeros: what is held at a time is one piece."""
+    class Counting:
+        packed = zlib.compressobj(wbits=31)
+        given = 0
+
+        def read(self, size: int) -> bytes:
+            self.given += 1
+            return self.packed.compress(bytes(64 << 20)) or self.packed.flush(zlib.Z_SYNC_FLUSH)
+
+    stream = Counting()
+    with pytest.raises(Problem) as caught:
+        read({"wsgi.input": stream, "CONTENT_LENGTH": str(1 << 19), "HTTP_CONTENT_ENCODING": "gzip"}, 1 << 20)
+    assert caught.value.code == "too-large"
+    assert stream.given <= 3
+
+
+@pytest.mark.parametrize("length", ["-5", "abc", "1.5", "١"])
+def test_lengths_that_are_none(length: str) -> None:
+    assert code_of(b"abc", length=length) == "bad-request"
+
+
+def test_truncated() -> None:
+    assert code_of(b"abc", length=4) == "truncated-body"
+    assert code_of(gzip.compress(b"abc")[:-1], encoding="gzip") == "truncated-body"
+    assert code_of(gzip.compress(b"abc") + gzip.compress(b"abc")[:12], encoding="gzip") == "truncated-body"
+
+
+@pytest.mark.parametrize("error, code", [
+    (TimeoutError(), "timeout"), (ConnectionResetError(), "truncated-body"), (EOFError(), "truncated-body"),
+    (ValueError("'x' is not the size of a chunk"), "bad-request"),
+])
+def test_connections_that_fail(error: Exception, code: str) -> None:
+    class Failing(io.BytesIO):
+        def read(self, size: int = -1) -> bytes:
+            raise error
+
+    assert code_of(b"abc", stream=Failing) == code
+
+
+def test_damaged_gzip() -> None:
+    packed = bytearray(gzip.compress(b"abc" * 20))
+    packed[-6] ^= 1        # in its checksum
+    assert code_of(bytes(packed), encoding="gzip") == "bad-body"
+    assert code_of(b"abc", encoding="gzip") == "bad-body"
+    assert code_of(b"abc", encoding="br") == "unsupported-encoding"
+
+
+@settings(max_examples=60, deadline=None)
+@given(members=st.lists(st.tuples(st.binary(max_size=40), st.sampled_from([1, 7, 3000])), max_size=4),
+       level=st.integers(0, 9))
+def test_gzip_gives_back_what_went_in(members: list[tuple[bytes, int]], level: int) -> None:
+    content = [data * times for data, times in members]
+    packed = b"".join(gzip.compress(data, level) for data in content)
+    assert read(environ(packed, encoding="gzip"), 10 * PIECE) == b"".join(content)
+    assert read(environ(packed, encoding="GZip", stream=Slow), 10 * PIECE) == b"".join(content)
+
+
+def test_utf8() -> None:
+    assert utf8("\ufeffä".encode(), "The text") == "ä"
+    said = r"The text is not UTF-8: byte 0xff in line 3 \(byte 4 of the body\) cannot stand there."
+    with pytest.raises(Problem, match=said):
+        utf8(b"a\nb\n\xff", "The text")

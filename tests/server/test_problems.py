@@ -1,0 +1,174 @@
+"""Every kind of error, with its whole problem document: status, headers that matter, and body."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from csparql_spark.pipeline.admission import Refusal
+from csparql_spark.server import problems
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.problems import CATALOGUE, Problem
+from csparql_spark.store import StoreError
+from tests.server.playing import TEXT, Engine, registered
+
+NT, NQ = {"Content-Type": "application/n-triples"}, {"Content-Type": "application/n-quads"}
+GZIP, EVENTS = {**NT, "Content-Encoding": "gzip"}, {"Accept": "text/event-stream"}
+ONE = b"<urn:a> <urn:b> <urn:c> .\n"
+
+# Requests that go wrong, in a house with the stream `s` and the query `q`. What is answered is in `problems.json`.
+CASES: dict[str, tuple[str, str, dict[str, object]]] = {
+    "no such page": ("GET", "/nothing", {}),
+    "no such problem": ("GET", "/problems/nix", {}),
+    "wrong method": ("PATCH", "/health", {}),
+    "stream: a name with a blank": ("PUT", "/streams/a%20b", {}),
+    "stream: an IRI with a blank": ("PUT", "/streams/http%3A%2F%2Fex.org%2F%20", {}),
+    "stream: a name that is not UTF-8": ("PUT", "/streams/%FF", {}),
+    "stream: settings that are not JSON": ("PUT", "/streams/new", {"data": '{"clock":\n "event",}'}),
+    "stream: settings that are no object": ("PUT", "/streams/new", {"data": '"event"'}),
+    "stream: an unknown setting": ("PUT", "/streams/new?clok=event", {}),
+    "stream: an unknown clock": ("PUT", "/streams/new?clock=wall", {}),
+    "stream: a clock that is a list": ("PUT", "/streams/new", {"json": {"clock": ["event"]}}),
+    "stream: a unit in upper case": ("PUT", "/streams/new?clock=event&delay=5S", {}),
+    "stream: a negative delay": ("PUT", "/streams/new", {"json": {"clock": "event", "delay": -1}}),
+    "stream: a delay on the arrival clock": ("PUT", "/streams/new?delay=5s", {}),
+    "stream: made again with another clock": ("PUT", "/streams/s", {}),
+    "stream: unknown": ("GET", "/streams/nix", {}),
+    "stream: deleting one that is not there": ("DELETE", "/streams/urn:x", {}),
+    "stream: deleting one that is read": ("DELETE", "/streams/s", {}),
+    "push: into no stream": ("POST", "/streams/nix", {"data": b"", "headers": NT}),
+    "push: a picture": ("POST", "/streams/s", {"data": b"x", "headers": {"Content-Type": "image/png"}}),
+    "push: no Content-Type": ("POST", "/streams/s", {"data": b"x"}),
+    "push: Latin-1 declared": ("POST", "/streams/s", {"headers": {"Content-Type": "text/turtle; charset=latin-1"}}),
+    "push: Latin-1 undeclared": ("POST", "/streams/s", {"data": b"<urn:a> <urn:b> \"\n\xe9\" .", "headers": NT}),
+    "push: compressed with brotli": ("POST", "/streams/s", {"headers": {**NT, "Content-Encoding": "br"}}),
+    "push: gzip that is none": ("POST", "/streams/s", {"data": b"plain", "headers": GZIP}),
+    "push: half a gzip": ("POST", "/streams/s", {"data": gzip.compress(b"x" * 99)[:-5], "headers": GZIP}),
+    "push: half a body": ("POST", "/streams/s", {"data": b"12345", "headers": NT,
+                                                 "environ_overrides": {"CONTENT_LENGTH": "9"}}),
+    "push: too large": ("POST", "/streams/s", {"headers": NT, "environ_overrides": {"CONTENT_LENGTH": "100000001"}}),
+    "push: an invalid IRI": ("POST", "/streams/s", {"data": ONE + b"<urn:a> <urn:b> <c d> .", "headers": NT}),
+    "push: a stamp that is none": ("POST", "/streams/s", {"data": ONE.replace(b" .", b" <urn:t:soon> ."),
+                                                          "headers": NQ}),
+    "query: another text under a live name": ("PUT", "/queries/q", {"data": TEXT.replace("2s", "3s")}),
+    "query: a unit in upper case": ("PUT", "/queries/w", {
+        "data": "REGISTER QUERY w AS\nSELECT ?s FROM STREAM <urn:s> [RANGE 10S] {}"}),
+    "query: a stream that is not there": ("PUT", "/queries/w", {
+        "data": "SELECT ?s FROM STREAM <urn:s> [RANGE 1s] { ?s ?p ?o }"}),
+    "query: no stream": ("PUT", "/queries/w", {"data": "ASK { ?s ?p ?o }"}),
+    "query: two names": ("PUT", "/queries/w", {"data": TEXT}),
+    "query: a picture": ("PUT", "/queries/w", {"data": "x", "headers": {"Content-Type": "image/png"}}),
+    "query: UTF-16": ("PUT", "/queries/w", {"data": "x", "headers": {"Content-Type": "text/plain; charset=utf-16"}}),
+    "query: not UTF-8": ("PUT", "/queries/w", {"data": b"ASK {\xff}"}),
+    "query: JSON without a text": ("PUT", "/queries/w", {"json": {"text": "ASK {}"}}),
+    "query: too long": ("PUT", "/queries/w", {"data": b" " * (256 * 1024 + 1)}),
+    "query: unknown": ("GET", "/queries/nix", {}),
+    "query: deleting one that is not there": ("DELETE", "/queries/nix", {}),
+    "answers: of no query": ("GET", "/queries/nix/answers", {}),
+    "events: of no query": ("GET", "/queries/nix/answers", {"headers": EVENTS}),
+    "answers: at another instant": ("GET", "/queries/q/answers?at=1500", {}),
+    "answers: at no instant": ("GET", "/queries/q/answers?at=now", {}),
+    "events: from no instant": ("GET", "/queries/q/answers?from=now", {"headers": EVENTS}),
+    "events: after no id": ("GET", "/queries/q/answers", {"headers": {**EVENTS, "Last-Event-ID": "x"}}),
+    "answers: as a picture": ("GET", "/queries/q/answers", {"headers": {"Accept": "image/png"}}),
+    "answers: a table as N-Triples": ("GET", "/queries/q/answers?format=nt", {}),
+}
+GOLDEN = json.loads(Path(__file__).with_name("problems.json").read_text())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_problem(client, backend: Backend, engine: Engine, name: str) -> None:
+    engine.count(registered(client), 1000, 2000)
+    tail = backend.log.tail()
+    method, path, asked = CASES[name]
+    response = client.open(path, method=method, **asked)
+    assert response.json == GOLDEN[name]
+    assert (response.status_code, response.content_type) == (GOLDEN[name]["status"], "application/problem+json")
+    assert response.data.endswith(b"}\n")
+    assert backend.log.tail() == tail, "an error left something in the log"
+
+
+def test_the_golden_documents_keep_the_rules() -> None:
+    """Each belongs to a case; its code fixes its type, its title and (but for refused queries) its status."""
+    assert GOLDEN.keys() == CASES.keys()
+    for name, told in GOLDEN.items():
+        status, title, _ = CATALOGUE[told["code"]]
+        assert (told["type"], told["title"]) == (f"/problems/{told['code']}", title)
+        assert told["status"] == (422 if name == "query: a stream that is not there" else status)
+
+
+def test_headers_of_problems(client, engine: Engine) -> None:
+    registered(client)
+    assert set(client.post("/health").headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
+    encoded = client.post("/streams/s", headers={**NT, "Content-Encoding": "br"})
+    assert encoded.headers["Accept-Encoding"] == "gzip"
+
+
+def test_a_query_that_failed_before_it_had_an_answer(client, engine: Engine) -> None:
+    engine.fail(registered(client), 1000, "too many rows")
+    response = client.get("/queries/q/answers")
+    assert (response.status_code, response.json) == (409, {
+        "type": "/problems/query-failed", "title": "Query failed", "status": 409, "code": "query-failed",
+        "detail": "The query q failed at 1000, before it had an answer: Too many rows.", "query": "q", "at": 1000,
+        "reason": "too many rows"})
+
+
+FULL = "the log could not be written (database or disk is full): nothing of this request was kept"
+SLOW = "the log did not take the entry in time: the disk does not keep up; try again"
+
+
+@pytest.mark.parametrize("error, code, detail", [
+    (StoreError(FULL), "store-full", f"T{FULL[1:]}. Make room on the disk, then try again."),
+    (StoreError(SLOW), "store-unavailable", f"T{SLOW[1:]}."),
+    (sqlite3.OperationalError("disk I/O error"), "store-unavailable", "Disk I/O error."),
+], ids=["full", "slow", "broken"])
+def test_a_store_that_does_not_work(client, backend: Backend, monkeypatch, error: Exception, code: str,
+                                    detail: str) -> None:
+    client.put("/streams/s")
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(backend.writer, "append", fail)
+    response = client.post("/streams/s", data=ONE, headers=NT)
+    status, title, _ = CATALOGUE[code]
+    assert response.json == {"type": f"/problems/{code}", "title": title, "status": status, "detail": detail,
+                             "code": code}
+    assert response.status_code == status
+    assert response.headers.get("Retry-After") == ("5" if status == 503 else None)
+
+
+def test_a_fault_is_told_to_the_log_and_numbered_for_the_client(client, backend: Backend, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(backend.registry, "streams", lambda: 1 / 0)
+    response = client.get("/streams")
+    told = response.json
+    incident = told.pop("incident")
+    assert told == {"type": "/problems/internal", "title": "Internal error", "status": 500, "code": "internal",
+                    "detail": f"The server made a mistake. Its log tells more under incident {incident}."}
+    assert response.status_code == 500
+    logged = capsys.readouterr().err
+    assert logged.startswith(f"incident {incident}:\nTraceback") and "ZeroDivisionError" in logged
+
+
+@pytest.mark.parametrize("code, title", [("not-supported", "Not supported"), ("unknown-graph", "Unknown graph"),
+                                         ("unheard-of", "Refused")])
+def test_refusals_are_unprocessable(code: str, title: str) -> None:
+    told = json.loads(problems.of_refusal(Refusal(code, "the query cannot be answered")).body())
+    known = code if code in CATALOGUE else "refused"
+    assert told == {"type": f"/problems/{known}", "title": title, "status": 422, "code": known,
+                    "detail": "The query cannot be answered."}
+
+
+def test_the_type_of_a_problem_is_a_url_that_explains_it(client) -> None:
+    for code, (status, title, meaning) in CATALOGUE.items():
+        problem = json.loads(Problem(code, "…").body())
+        assert client.get(problem["type"]).json == {"code": code, "status": status, "title": title, "meaning": meaning}
+
+
+@pytest.mark.parametrize("text, expected", [("the disk", "The disk."), ("Why?", "Why?"), ("Done.", "Done."), ("", ".")])
+def test_sentence(text: str, expected: str) -> None:
+    assert problems.sentence(text) == expected

@@ -1,0 +1,210 @@
+"""The web process itself: starting, being killed, being told to end, being left alone."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import queue
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.server.connections import listen
+from csparql_spark.server.process import main
+from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, StoredAnswer
+from tests.server.playing import Listener, number
+
+PATIENCE = 60
+
+
+class Parent:
+    """Holds the listening socket and the lifeline, and starts web processes one after the other."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.listening = listen("127.0.0.1", 0)
+        self.port = self.listening.getsockname()[1]
+        self.lifeline, self.life = os.pipe()
+        self.children: list[subprocess.Popen[str]] = []
+
+    def start(self) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "csparql_spark.server.process", "--data", str(self.data),
+                   "--fd", str(self.listening.fileno()), "--lifeline", str(self.lifeline),
+                   "--base-url", "http://csparql.test"]
+        child = subprocess.Popen(command, pass_fds=(self.listening.fileno(), self.lifeline), start_new_session=True,
+                                 stderr=subprocess.PIPE, text=True)
+        self.children.append(child)
+        return child
+
+    def ask(self, method: str, path: str, body: str = "", **headers: str) -> tuple[int, dict[str, object]]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            return response.status, json.loads(response.read() or b"{}")
+        finally:
+            connection.close()
+
+    def leave(self) -> None:
+        """What the kernel does when the parent is killed."""
+        os.close(self.life)
+        self.life = -1
+
+    def close(self) -> None:
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+            child.stderr.close()
+        self.listening.close()
+        os.close(self.lifeline)
+        if self.life >= 0:
+            os.close(self.life)
+
+
+@pytest.fixture
+def parent(tmp_path: Path) -> Iterator[Parent]:
+    parent = Parent(tmp_path / "data")
+    yield parent
+    parent.close()
+
+
+class Pusher(threading.Thread):
+    """Sends numbers over a kept connection, and comes back when it breaks; knows which ones were acknowledged."""
+
+    def __init__(self, parent: Parent, first: int, progress: queue.SimpleQueue[int]) -> None:
+        super().__init__()
+        self.parent, self.numbers, self.progress = parent, iter(range(first, first + 1_000_000)), progress
+        self.acknowledged: dict[int, int] = {}          # number → place in the log
+        self.enough = threading.Event()
+
+    def run(self) -> None:
+        while not self.enough.is_set():
+            connection = http.client.HTTPConnection("127.0.0.1", self.parent.port, timeout=PATIENCE)
+            try:
+                while not self.enough.is_set():
+                    pushed = next(self.numbers)
+                    connection.request("POST", "/streams/s", f"<urn:{pushed}> <urn:p> <urn:b> .",
+                                       {"Content-Type": "application/n-triples"})
+                    response = connection.getresponse()
+                    told = json.loads(response.read())
+                    assert response.status == 200, told
+                    self.acknowledged[pushed] = told["seq"]
+                    self.progress.put(pushed)
+            except (OSError, http.client.HTTPException):
+                pass        # its fate is unknown, and it is not sent again
+            finally:
+                connection.close()
+
+
+def test_killed_in_the_middle_of_pushes_it_has_kept_what_it_acknowledged(parent: Parent) -> None:
+    child = parent.start()
+    parent.ask("PUT", "/streams/s")
+    progress: queue.SimpleQueue[int] = queue.SimpleQueue()
+    pushers = [Pusher(parent, 1_000_000 * number, progress) for number in range(8)]
+    for pusher in pushers:
+        pusher.start()
+    dice, log = random.Random(3), Log(Database(DataDirectory(parent.data).database))
+    for _ in range(3):
+        for _ in range(dice.randint(30, 90)):
+            progress.get(timeout=PATIENCE)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child = parent.start()
+    while not progress.empty():
+        progress.get()
+    for _ in range(30):
+        progress.get(timeout=PATIENCE)
+    for pusher in pushers:
+        pusher.enough.set()
+    for pusher in pushers:
+        pusher.join()
+    logged: dict[int, list[int]] = {}
+    for entry in log.read(1, log.tail()):
+        ((subject, _, _),) = Chunk.from_ipc(entry.payload).triples()
+        logged.setdefault(int(subject.removeprefix("<urn:").removesuffix(">")), []).append(entry.seq)
+    acknowledged = {number: [seq] for pusher in pushers for number, seq in pusher.acknowledged.items()}
+    assert len(acknowledged) > 100
+    assert {number: logged.get(number) for number in acknowledged} == acknowledged
+    assert all(len(places) == 1 for places in logged.values()), "a push is in the log twice"
+
+
+def test_sigterm_ends_it_in_order(parent: Parent) -> None:
+    """Subscribers are sent home, and the next process goes on where they were."""
+    child = parent.start()
+    parent.ask("PUT", "/streams/s?clock=event")
+    status, query = parent.ask("PUT", "/queries/q", "SELECT ?s FROM STREAM <streams/s> [RANGE 1s] { ?s ?p ?o }")
+    assert status == 201
+    directory = DataDirectory(parent.data)
+    store = AnswerStore(Database(directory.database), directory.bell("answers"))
+    store.write([StoredAnswer(query["id"], 1000, 0, 1, number(1000).to_bytes())])
+    listener = Listener(parent.port)
+    first = listener.next()
+    assert first.data["at"] == 1000
+    child.send_signal(signal.SIGTERM)
+    assert listener.next() is None
+    listener.close()
+    assert child.wait(PATIENCE) == 0
+    assert child.stderr.read() == ""
+    store.write([StoredAnswer(query["id"], 2000, 0, 1, number(2000).to_bytes())])
+    parent.start()
+    again = Listener(parent.port, Last_Event_ID=first.id)
+    assert again.next().data["at"] == 2000
+    again.close()
+
+
+def test_it_does_not_outlive_its_parent(parent: Parent) -> None:
+    child = parent.start()
+    assert parent.ask("GET", "/health")[0] == 200
+    parent.leave()
+    assert child.wait(PATIENCE) == -signal.SIGKILL
+
+
+def test_alone_it_listens_itself_and_locks_the_directory(tmp_path: Path, capsys) -> None:
+    command = [sys.executable, "-m", "csparql_spark.server.process", "--data", str(tmp_path / "data"), "--port", "0"]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    said = child.stderr.readline()
+    assert said.startswith("csparql-spark: the web process serves http://127.0.0.1:")
+    port = int(said.rpartition(":")[2])
+    assert main(["--data", str(tmp_path / "data"), "--port", "0"]) == 2
+    assert capsys.readouterr().err == (
+        f"csparql-spark: the data directory {tmp_path / 'data'} is in use by another server (process {child.pid}): "
+        "stop that one, or choose another directory with --data\n")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection.request("PUT", "/streams/s")
+    assert json.loads(connection.getresponse().read())["iri"] == f"http://127.0.0.1:{port}/streams/s"
+    connection.close()
+    child.send_signal(signal.SIGINT)
+    assert child.wait(PATIENCE) == 0
+    assert child.stderr.read() == ""
+    child.stderr.close()
+
+
+def test_what_keeps_it_from_starting(tmp_path: Path, capsys) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["--data", str(tmp_path / "data"), "--port", str(port)]) == 2
+    assert capsys.readouterr().err == (
+        f"csparql-spark: port {port} of 127.0.0.1 is taken: choose another one with --port, or stop the program that "
+        "listens there\n")
+    assert not (tmp_path / "data").exists(), "nothing is half done"
+    (tmp_path / "file").write_text("")
+    assert main(["--data", str(tmp_path / "file" / "data"), "--port", "0"]) == 2
+    assert capsys.readouterr().err == (
+        f"csparql-spark: the data directory {tmp_path / 'file' / 'data'} cannot be written (Not a directory): choose "
+        "another one with --data\n")
+    assert main(["--data", str(tmp_path / "data"), "--fd", "987"]) == 2
+    assert capsys.readouterr().err == "csparql-spark: the descriptor 987 is no listening socket (Bad file descriptor)\n"
+    assert main(["--data", str(tmp_path / "data"), "--host", "192.0.2.1", "--port", "0"]) == 2
+    assert capsys.readouterr().err == (
+        "csparql-spark: cannot listen on port 0 of 192.0.2.1 (Cannot assign requested address): choose others with "
+        "--host and --port\n")

@@ -1,0 +1,160 @@
+"""Pushes: from bytes to a durable entry of the log."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import threading
+
+import pytest
+
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.server.backend import Backend
+from csparql_spark.store import Database, Log
+from tests.server.playing import BASE
+
+NT = "application/n-triples"
+ONE = b'<urn:a> <urn:p> "1" .\n'
+STAMPED = b'<urn:a> <urn:p> "1" <urn:t:5000> .\n<urn:a> <urn:p> "2" <urn:t:7000> .\n<urn:a> <urn:p> "3" .\n'
+TRIPLES = [("<urn:a>", "<urn:p>", '"1"')]
+
+
+@pytest.fixture
+def stream(client) -> str:
+    return client.put("/streams/s").json["iri"]
+
+
+def pushed(backend: Backend) -> list[Chunk]:
+    entries = list(backend.log.read(0, backend.log.tail()))
+    for entry in entries:
+        if entry.kind == "chunk":
+            chunk = Chunk.from_ipc(entry.payload)
+            told = (entry.rows, entry.first, entry.last, entry.unstamped)
+            assert told == (len(chunk), chunk.first, chunk.last, chunk.unstamped)
+    return [Chunk.from_ipc(entry.payload) for entry in entries if entry.kind == "chunk"]
+
+
+def test_a_push_is_logged_and_told(client, stream: str, backend: Backend) -> None:
+    response = client.post("/streams/s", data=ONE, content_type=NT)
+    entry = backend.log.last(stream, "chunk", backend.log.tail())
+    assert response.status_code == 200
+    assert response.json == {"stream": stream, "accepted": 1, "seq": 2, "at": entry.at, "first": None, "last": None,
+                             "warnings": []}
+    assert (entry.seq, entry.subject) == (2, stream)
+    (chunk,) = pushed(backend)
+    assert chunk.triples() == TRIPLES
+
+
+@pytest.mark.parametrize("media_type, body", [
+    ("application/n-triples", b'<urn:a> <urn:p> "1" .'),
+    ("text/turtle; charset=UTF-8", b'@prefix : <urn:> . :a :p "1" .'),
+    ("application/n-quads", b'<urn:a> <urn:p> "1" <urn:g> .'),
+    ("application/trig", b'<urn:g> { <urn:a> <urn:p> "1" }'),
+    ("application/ld+json", b'{"@id": "urn:a", "urn:p": "1"}'),
+    ("application/rdf+xml", b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:u="urn:">'
+                            b'<rdf:Description rdf:about="urn:a"><u:p>1</u:p></rdf:Description></rdf:RDF>'),
+])
+def test_every_format(client, stream: str, backend: Backend, media_type: str, body: bytes) -> None:
+    assert client.post("/streams/s", data=body, content_type=media_type).json["accepted"] == 1
+    assert [chunk.triples() for chunk in pushed(backend)] == [TRIPLES]
+
+
+def test_relative_iris_start_from_the_stream(client, stream: str, backend: Backend) -> None:
+    client.post("/streams/s", data=b"<#a> <p> <> .", content_type="text/turtle")
+    (chunk,) = pushed(backend)
+    assert chunk.triples() == [(f"<{stream}#a>", f"<{BASE}/streams/p>", f"<{stream}>")]
+
+
+def test_blank_nodes_of_two_pushes_differ(client, stream: str, backend: Backend) -> None:
+    for _ in range(2):
+        client.post("/streams/s", data=b"_:x <urn:p> _:x .", content_type=NT)
+    (first, second) = (chunk.triples()[0] for chunk in pushed(backend))
+    assert first[0] == first[2] != second[0] == second[2]
+
+
+def test_the_arrival_clock_drops_stamps_and_says_so(client, stream: str, backend: Backend) -> None:
+    told = client.post("/streams/s", data=STAMPED, content_type="application/n-quads").json
+    assert (told["accepted"], told["first"], told["last"]) == (3, None, None)
+    assert told["warnings"] == [{
+        "code": "timestamps-ignored", "triples": 2, "message":
+        "2 of the triples had a timestamp, and this stream is on the arrival clock: all are stamped with the time of "
+        'their arrival. Create a stream with clock "event" to keep timestamps.'}]
+    (chunk,) = pushed(backend)
+    assert chunk.unstamped == 3
+
+
+def test_the_event_clock_keeps_stamps_and_says_what_had_none(client, backend: Backend) -> None:
+    client.put("/streams/e?clock=event")
+    told = client.post("/streams/e", data=STAMPED, content_type="application/n-quads").json
+    assert (told["accepted"], told["first"], told["last"]) == (3, 5000, 7000)
+    assert told["warnings"] == [{
+        "code": "stamped-on-arrival", "triples": 1, "message":
+        "1 of the triples had no timestamp, and this stream is on the event clock: they are stamped with the time of "
+        "their arrival."}]
+    (chunk,) = pushed(backend)
+    assert (chunk.first, chunk.last, chunk.unstamped) == (5000, 7000, 1)
+
+
+@pytest.mark.parametrize("body", [b"", b"  \n# nothing\n", b"\xef\xbb\xbf"])
+def test_an_empty_push_is_no_entry(client, stream: str, backend: Backend, body: bytes) -> None:
+    response = client.post("/streams/s", data=body, content_type="text/turtle")
+    assert response.status_code == 200
+    assert response.json == {"stream": stream, "accepted": 0, "seq": None, "at": None, "first": None, "last": None,
+                             "warnings": []}
+    assert backend.log.tail() == 1
+
+
+def test_a_push_into_a_stream_that_became_another_one(client, backend: Backend) -> None:
+    """What the web process remembers of a stream does not outlive the stream."""
+    client.put("/streams/s")
+    client.post("/streams/s", data=STAMPED, content_type="application/n-quads")
+    client.delete("/streams/s")
+    assert client.post("/streams/s", data=ONE, content_type=NT).status_code == 404
+    assert client.post("/streams/s", data=b"", content_type=NT).status_code == 404
+    client.put("/streams/s?clock=event")
+    assert client.post("/streams/s", data=STAMPED, content_type="application/n-quads").json["first"] == 5000
+    assert [chunk.first for chunk in pushed(backend)] == [None, 5000]
+
+
+def test_gzip(client, stream: str, backend: Backend) -> None:
+    two = gzip.compress(ONE) + gzip.compress(ONE.replace(b"1", b"2"))
+    told = client.post("/streams/s", data=two, content_type=NT, headers={"Content-Encoding": "gzip"}).json
+    assert told["accepted"] == 2
+
+
+def test_a_refused_push_leaves_no_trace(client, stream: str, backend: Backend) -> None:
+    body = ONE * 1000 + b"<urn:a> nonsense .\n"
+    assert client.post("/streams/s", data=body, content_type=NT).json["errors"][0]["line"] == 1001
+    assert backend.log.tail() == 1
+
+
+def test_32_pushers_at_once(port: int, backend: Backend) -> None:
+    """Each push is one entry, in the order in which its pusher was told; no two have the same place."""
+    pushers, pushes = 32, 8
+    told: list[list[dict[str, int]]] = [[] for _ in range(pushers)]
+
+    def push(number: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        for i in range(pushes):
+            connection.request("POST", "/streams/s", f'<urn:{number}> <urn:p> "{i}" .', {"Content-Type": NT})
+            response = connection.getresponse()
+            told[number].append({"status": response.status, **json.loads(response.read())})
+        connection.close()
+
+    setup = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    setup.request("PUT", "/streams/s")
+    assert setup.getresponse().read()
+    setup.close()
+    threads = [threading.Thread(target=push, args=(number,)) for number in range(pushers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    log = Log(Database(backend.database.path))          # as another process sees it
+    logged = {entry.seq: Chunk.from_ipc(entry.payload).triples() for entry in log.read(1, log.tail())}
+    expected = {said["seq"]: [(f"<urn:{number}>", "<urn:p>", f'"{i}"')]
+                for number, saids in enumerate(told) for i, said in enumerate(saids)}
+    assert all(said["status"] == 200 for saids in told for said in saids)
+    assert logged == expected
+    assert all(saids == sorted(saids, key=lambda said: said["seq"]) for saids in told)

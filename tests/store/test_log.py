@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from csparql_spark.store import Entry
+from csparql_spark.store.log import KINDS
+
+from .opened import Opened
+
+
+def test_an_empty_log(store: Opened) -> None:
+    assert store.log.tail() == 0
+    assert store.entries() == store.log.outline(0, 10) == list(store.log.registrations(0, 10)) == []
+    assert store.log.last("urn:s", "chunk", 99) is None
+    assert store.log.totals("urn:s") == (0, 0)
+
+
+def test_reading(store: Opened) -> None:
+    entries = [store.append(kind, "urn:s", payload=f"{kind}".encode(), rows=i, at=i) for i, kind in enumerate(KINDS * 2)]
+    assert store.log.tail() == 14
+    assert list(store.log.read(0, 14)) == entries
+    assert list(store.log.read(3, 7)) == entries[3:7]
+    assert list(store.log.read(12, 99)) == entries[12:]
+    assert list(store.log.read(7, 7)) == []
+
+
+def bare(entry: Entry) -> Entry:
+    return Entry(entry.seq, entry.kind, entry.at, entry.subject, entry.rows, entry.first, entry.last, entry.unstamped)
+
+
+def test_an_outline_has_no_payloads(store: Opened) -> None:
+    entries = [store.append("chunk", "urn:s", payload=b"x" * i, rows=i, first=i, last=2 * i, unstamped=i) for i in range(5)]
+    assert store.log.outline(0, 99) == [bare(entry) for entry in entries]
+    assert store.log.outline(1, 2) == [bare(entry) for entry in entries[1:3]]
+
+
+def test_registrations_are_what_makes_the_registry(store: Opened) -> None:
+    entries = [store.append(kind, "urn:s", payload=b"x", at=0) for kind in (*KINDS, *reversed(KINDS))]
+    made = [bare(entry) if entry.kind == "background" else entry for entry in entries if entry.kind not in ("chunk", "tick")]
+    assert list(store.log.registrations(0, 99)) == made
+    assert list(store.log.registrations(made[2].seq, made[6].seq)) == made[3:7]
+
+
+def test_the_newest_entry_of_a_subject(store: Opened) -> None:
+    old = store.append("background", "urn:g", payload=b"old")
+    newest = store.append("background", "urn:g", payload=b"new")
+    store.append("background", "urn:h", payload=b"other")
+    store.append("chunk", "urn:g", payload=b"not background")
+    assert store.log.last("urn:g", "background", store.log.tail()) == newest
+    assert store.log.last("urn:g", "background", newest.seq) == newest
+    assert store.log.last("urn:g", "background", old.seq) == old
+    assert store.log.last("urn:g", "background", old.seq - 1) is None
+
+
+def test_totals(store: Opened) -> None:
+    for rows in (3, 0, 4):
+        store.append("chunk", "urn:s", rows=rows)
+    store.append("chunk", "urn:t", rows=100)
+    store.append("background", "urn:s", rows=100)
+    assert store.log.totals("urn:s") == (3, 7)

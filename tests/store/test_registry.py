@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from csparql_spark.store import QueryRecord, Refused, StreamRecord
+from csparql_spark.store.registry import absent, every, present
+
+from .opened import Opened
+
+TEMP = StreamRecord.draft("urn:temp", name="temp", clock="arrival", delay=0)
+ROOM = StreamRecord.draft("urn:room", name="room", clock="event", delay=5000)
+HOT = QueryRecord.draft("Hot", text="SELECT …", base="http://é/")
+COLD = QueryRecord.draft("Cold", text="SELECT *", base=None)
+
+
+def test_a_stream_is_there_from_its_making_to_its_end(store: Opened) -> None:
+    assert store.registry.streams() == [] and store.registry.stream("urn:temp") is None
+    temp, room = store.writer.append(TEMP), store.writer.append(ROOM)
+    records = [StreamRecord(temp.seq, "urn:temp", temp.at, "temp", "arrival", 0),
+               StreamRecord(room.seq, "urn:room", room.at, "room", "event", 5000)]
+    assert store.registry.streams() == records
+    assert store.registry.stream("urn:room") == records[1]
+    store.append("drop", "urn:temp")
+    assert store.registry.streams() == records[1:] and store.registry.stream("urn:temp") is None
+
+
+def test_a_query_is_there_from_its_registration_to_its_end(store: Opened) -> None:
+    assert store.registry.queries() == [] and store.registry.query("Hot") is None
+    hot, cold = store.writer.append(HOT), store.writer.append(COLD)
+    records = [QueryRecord(hot.seq, "Hot", hot.at, "SELECT …", "http://é/"), QueryRecord(cold.seq, "Cold", cold.at, "SELECT *", None)]
+    assert store.registry.queries() == records
+    assert store.registry.query("Cold") == records[1]
+    store.append("unregister", "Hot")
+    assert store.registry.queries() == records[1:] and store.registry.query("Hot") is None
+
+
+def test_a_name_that_is_used_again_names_another_thing(store: Opened) -> None:
+    ids = []
+    for _ in range(3):
+        ids.append((store.writer.append(TEMP).seq, store.writer.append(HOT).seq))
+        assert (store.registry.stream("urn:temp").id, store.registry.query("Hot").id) == ids[-1]
+        store.append("drop", "urn:temp")
+        store.append("unregister", "Hot")
+        assert store.registry.streams() == [] and store.registry.queries() == []
+    assert len(set(ids)) == 3
+
+
+def test_streams_and_queries_do_not_end_each_other(store: Opened) -> None:
+    store.writer.append(StreamRecord.draft("same", name="same", clock="arrival", delay=0))
+    store.writer.append(QueryRecord.draft("same", text="", base=None))
+    store.append("drop", "same")
+    assert store.registry.query("same") is not None
+    store.writer.append(StreamRecord.draft("same", name="same", clock="arrival", delay=0))
+    store.append("unregister", "same")
+    assert store.registry.stream("same") is not None and store.registry.query("same") is None
+
+
+@pytest.mark.parametrize("view, draft, ending", [("streams", TEMP, "drop"), ("queries", HOT, "unregister")])
+def test_guards(store: Opened, view: str, draft: object, ending: str) -> None:
+    subject = draft.subject
+    must_not_be, must_be = absent(view, subject, Refused("it is there")), present(view, subject, Refused("it is not there"))
+    with pytest.raises(Refused, match="it is not there"):
+        store.append(ending, subject, must_be)
+    made = store.writer.append(draft, must_not_be)
+    with pytest.raises(Refused, match="it is there"):
+        store.writer.append(draft, must_not_be)
+    gone = store.append(ending, subject, must_be)
+    with pytest.raises(Refused, match="it is not there"):
+        store.append(ending, subject, must_be)
+    again = store.writer.append(draft, must_not_be)
+    assert store.entries() == [made, gone, again]
+
+
+def test_every_guard_must_let_the_entry_in(store: Opened) -> None:
+    store.writer.append(TEMP)
+    yes = present("streams", "urn:temp", Refused("1"))
+    no, neither = present("streams", "urn:room", Refused("2")), present("queries", "Hot", Refused("3"))
+    for guards in itertools.product([yes, no, neither], repeat=2):
+        refusals = [number for guard, number in ((yes, ""), (no, "2"), (neither, "3")) if guard in guards and number]
+        before = store.log.tail()
+        if not refusals:
+            store.append("chunk", "urn:temp", every(*guards))
+            continue
+        first = next(guard for guard in guards if guard is not yes)
+        with pytest.raises(Refused, match="2" if first is no else "3"):
+            store.append("chunk", "urn:temp", every(*guards))
+        assert store.log.tail() == before

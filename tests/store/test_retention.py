@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.store import Entry, LogWriter, QueryRecord, StoredAnswer, StreamRecord
+from csparql_spark.store.database import Database
+
+from .opened import Hands, Opened
+
+
+def forget(store: Opened, *, position: int | None = None, keep_log: int = 0, reach: int = 0, keep_answers: int = 1000) -> list[int]:
+    """What is left, by seq."""
+    store.retention.advance(store.log.tail() if position is None else position)
+    before = store.log.outline(0, 10_000)
+    gone = store.retention.forget(keep_log=keep_log, reach=reach, keep_answers=keep_answers)
+    left = [entry.seq for entry in store.log.outline(0, 10_000)]
+    assert gone == len(before) - len(left)
+    return left
+
+
+def test_a_reader_moves_forward_only(store: Opened) -> None:
+    assert store.retention.position() == 0
+    positions = []
+    for seq in (5, 9, 7):
+        store.retention.advance(seq)
+        positions.append(store.retention.position())
+    assert positions == [5, 9, 9]
+
+
+def test_what_windows_reach_and_what_is_kept_besides(store: Opened) -> None:
+    """
+        at    1000  2000  3000  4000  5000  6000  7000  8000  9000  10000
+        seq      1     2     3     4     5     6     7     8     9     10      read to here
+                                               ├──── reach 3000 ──────────┤
+                                   ├ keep 2000 ┤
+              └──── these go ─────┘
+    """
+    for at in range(1000, 11_000, 1000):
+        store.put("chunk", at, "urn:s")
+    assert forget(store, keep_log=2000, reach=3000) == [5, 6, 7, 8, 9, 10]
+
+
+def test_never_beyond_the_reader(store: Opened) -> None:
+    """
+        at    1000  2000  3000  4000            90 000  99 000
+        seq      1     2     3     4                 5       6
+                             read to here
+    """
+    for at in (1000, 2000, 3000, 4000, 90_000, 99_000):
+        store.put("chunk", at, "urn:s")
+    assert forget(store, position=3) == [3, 4, 5, 6]
+    assert forget(store, position=3) == [3, 4, 5, 6]
+    assert forget(store, position=6) == [6]
+
+
+def test_nothing_goes_before_anything_was_read(store: Opened) -> None:
+    for at in (1000, 2000, 99_000):
+        store.put("chunk", at, "urn:s")
+    assert forget(store, position=0) == [1, 2, 3]
+
+
+def test_ticks_go_and_the_newest_entry_stays(store: Opened) -> None:
+    for at in (1000, 2000, 3000):
+        store.put("tick", at)
+    store.put("tick", 99_000, "urn:s")          # of an event clock: says nothing when it is read
+    store.put("tick", 4000)
+    assert forget(store, reach=1500) == [3, 5]
+    assert forget(store) == [5]
+
+
+def test_a_window_on_the_event_clock_reaches_back_on_its_own_clock(store: Opened) -> None:
+    """
+        stamps of urn:e (their place in the log), and how far a window reaches back from the newest
+
+              1000 (1)       5000 (3)   8000 (2)     9000 (4)
+                             ├───────── reach 4000 ──┤
+
+        All of them arrived long ago: the reader has come to an entry of 1 000 000.
+    """
+    for at, last in ((10, 1000), (11, 8000), (12, 5000), (13, 9000)):
+        store.put("chunk", at, "urn:e", last=last)
+    store.put("chunk", 1_000_000, "urn:s")
+    assert forget(store, reach=4000) == [2, 3, 4, 5]
+    assert forget(store, reach=1000) == [2, 4, 5]
+
+
+def test_old_stamps_that_have_just_arrived_stay(store: Opened) -> None:
+    store.put("chunk", 999_000, "urn:e", last=10)
+    store.put("chunk", 999_500, "urn:e", last=900_000)
+    store.put("chunk", 1_000_000, "urn:s")
+    assert forget(store, reach=4000) == [1, 2, 3]
+
+
+def test_a_window_reaches_back_from_what_was_read_not_from_what_is_to_come(store: Opened) -> None:
+    """
+        stamps of urn:e      1000 (1)   1500 (2)                          90 000 (4)
+                             ├─ reach 4000 from where the reader is ─┤
+                                        read to here
+    """
+    store.put("chunk", 10, "urn:e", last=1000)
+    store.put("chunk", 11, "urn:e", last=1500)
+    store.put("chunk", 1_000_000, "urn:s")
+    store.put("chunk", 1_000_001, "urn:e", last=90_000)
+    assert forget(store, position=3, reach=4000) == [1, 2, 3, 4]
+    assert forget(store, position=4, reach=4000) == [3, 4]
+
+
+def test_what_was_undone_goes_with_what_undid_it(store: Opened) -> None:
+    stream = StreamRecord.draft("urn:s", name="s", clock="arrival", delay=0).payload
+    query = QueryRecord.draft("q", text="", base=None).payload
+    for kind in ("stream", "register", "unregister", "drop", "stream", "register", "background", "background"):
+        store.put(kind, 1000, {"stream": "urn:s", "drop": "urn:s", "background": "urn:g"}.get(kind, "q"),
+                  payload={"stream": stream, "register": query}.get(kind))
+    streams, queries = store.registry.streams(), store.registry.queries()
+    assert [stream.id for stream in streams] == [5] and [query.id for query in queries] == [6]
+    assert forget(store, position=3) == [1, 4, 5, 6, 7, 8]        # not: what the reader has not seen undone
+    assert forget(store) == [5, 6, 8]
+    assert (store.registry.streams(), store.registry.queries()) == (streams, queries)
+    assert store.log.last("urn:g", "background", store.log.tail()).seq == 8
+
+
+def test_the_clock_is_held_by_what_is_left(store: Opened) -> None:
+    """The newest stamp is that of an entry which may go, and the newest entry is a tick of an event clock, which has no stamp."""
+    store.put("stream", 1000, "urn:e")
+    store.put("register", 4000, "q")
+    store.put("unregister", 5000, "q")
+    store.put("tick", 7, "urn:e")
+    forget(store)
+    writer = store.reopen(Hands(2000))          # the wall clock was set back meanwhile
+    assert writer.append(StreamRecord.draft("urn:s", name="s", clock="arrival", delay=0)).at == 5000
+
+
+def test_places_are_not_given_again(store: Opened) -> None:
+    for kind in ("register", "unregister"):
+        store.put(kind, 1000, "q")
+    forget(store)
+    with store.database.transaction() as connection:
+        connection.execute("DELETE FROM log")
+    assert store.put("register", 2000, "q") == 3
+
+
+def test_many_entries_go_in_small_transactions(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csparql_spark.store.retention.STEP_ENTRIES", 3)
+    for at in range(20):
+        store.put("chunk", at, "urn:s")
+    transactions = []
+    transaction = Database.transaction
+    monkeypatch.setattr(Database, "transaction", lambda self, **options: transactions.append(options) or transaction(self, **options))
+    assert forget(store) == [20]
+    assert len(transactions) > 19 // 3 and all(options == {"durable": False} for options in transactions)
+
+
+# --- the whole rule, entry by entry
+
+kinds = st.sampled_from(["stream", "drop", "register", "unregister", "background", "chunk", "chunk", "chunk", "tick", "event tick"])
+logs = st.lists(st.tuples(kinds, st.sampled_from(["a", "b"]), st.integers(0, 4), st.none() | st.integers(0, 20)), max_size=16)
+
+
+def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: int) -> bool:
+    def undone_by(kind: str, *, itself: bool) -> bool:
+        return any(later.kind == kind and later.subject == entry.subject and later.seq <= position
+                   and (later.seq > entry.seq or itself and later is entry) for later in log)
+
+    stamped = [other for other in log if other.kind != "tick" or other.subject is None]
+    read = [other for other in stamped if other.seq <= position]
+    if not read or entry is log[-1] or entry is stamped[-1]:
+        return True
+    match entry.kind:
+        case "stream":
+            return not undone_by("drop", itself=False)
+        case "register":
+            return not undone_by("unregister", itself=False)
+        case "drop" | "unregister":
+            return not undone_by(entry.kind, itself=True)
+        case "background":
+            return not undone_by("background", itself=False)
+    if entry.seq >= position:
+        return True
+    recent = entry.at >= read[-1].at - keep_log - reach
+    if entry.kind == "tick":
+        return recent and entry.subject is None
+    stamps = [other.last for other in log if other.kind == "chunk" and other.subject == entry.subject and other.seq <= position
+              and other.last is not None]
+    return recent or entry.last is not None and entry.last >= max(stamps) - reach
+
+
+@given(logs, st.integers(0, 16), st.integers(0, 6), st.integers(0, 6))
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_rule(store: Opened, log: list[tuple], position: int, keep_log: int, reach: int) -> None:
+    at, rows = 0, []
+    for kind, subject, later, last in log:
+        at += later
+        if kind == "event tick":
+            rows.append(("tick", last or 0, subject, None))
+        else:
+            rows.append((kind, at, None if kind == "tick" else subject, last if kind == "chunk" else None))
+    with store.database.transaction() as connection:
+        for table in ("log", "positions", "sqlite_sequence"):
+            connection.execute(f"DELETE FROM {table}")
+        connection.executemany("INSERT INTO log (kind, at, subject, last) VALUES (?, ?, ?, ?)", rows)
+    entries = store.log.outline(0, 99)
+    expected = [entry.seq for entry in entries if stays(entry, entries, position, keep_log, reach)]
+    floor = LogWriter(store.database, store.directory.bell("log"))._last
+    assert forget(store, position=position, keep_log=keep_log, reach=reach) == expected
+    assert LogWriter(store.database, store.directory.bell("log"))._last == floor
+    assert forget(store, position=position, keep_log=keep_log, reach=reach) == expected
+
+
+# --- answers
+
+def answers_left(store: Opened) -> dict[int, list[tuple[int, int]]]:
+    rows = store.database.connection.execute("SELECT query, instant, part FROM answers ORDER BY query, instant, part").fetchall()
+    return {query: [(instant, part) for q, instant, part in rows if q == query] for query, _, _ in rows}
+
+
+def test_answers_stay_for_the_newest_instants_of_each_query(store: Opened) -> None:
+    for name in ("q", "r"):
+        store.writer.append(QueryRecord.draft(name, text="", base=None))
+    store.answers.write([StoredAnswer(query, instant, part, 0, b"") for query, instant, part in
+                         [(1, 1000, 0), (1, 2000, 0), (1, 2000, 1), (1, 3000, 0), (1, 3000, 1), (2, 500, 0)]])
+    store.retention.forget(keep_log=0, reach=0, keep_answers=2)
+    assert answers_left(store) == {1: [(2000, 0), (2000, 1), (3000, 0), (3000, 1)], 2: [(500, 0)]}
+    store.retention.forget(keep_log=0, reach=0, keep_answers=1)
+    assert answers_left(store) == {1: [(3000, 0), (3000, 1)], 2: [(500, 0)]}
+
+
+def test_answers_and_failures_go_with_their_query(store: Opened) -> None:
+    for name in ("q", "r", "s"):
+        store.writer.append(QueryRecord.draft(name, text="", base=None))
+    store.answers.write([StoredAnswer(query, 1000, 0, 0, b"") for query in (1, 2)], [(1, 2000, "why"), (2, 2000, "why"), (3, 2000, "why")])
+    store.append("unregister", "q")
+    store.append("unregister", "s")             # it failed before it could answer
+    again = store.writer.append(QueryRecord.draft("q", text="", base=None)).seq
+    store.answers.write([StoredAnswer(again, 3000, 0, 0, b"")])
+    store.retention.forget(keep_log=0, reach=0, keep_answers=10)
+    assert answers_left(store) == {2: [(1000, 0)], again: [(3000, 0)]}
+    assert [store.answers.failure(query) for query in (1, 2, 3)] == [None, (2000, "why"), None]

@@ -1,0 +1,163 @@
+"""The arrows of the house: imports point downwards, as the rooms are listed here, and outside libraries stay in their rooms.
+
+    __main__  cli  testing  server    on top: they put things together
+    spark                             mounts the pipeline on Spark
+    pipeline                          entries of the log become answers
+    answers
+    entailment
+    relations
+    windows
+    language
+    rdf
+    store                             knows nothing
+    lifeline                          knows nothing either, and any process may hold one
+"""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = "csparql_spark"
+ROOMS = ["spark", "pipeline", "answers", "entailment", "relations", "windows", "language", "rdf", "store"]
+TOP = ["cli", "testing", "server", "__main__"]
+LONGEST_MODULE = 600
+
+
+@functools.cache
+def modules() -> dict[str, Path]:
+    """All modules that are installed, by name. The directory `server` is the package csparql_spark.server."""
+    found = {}
+    for directory, name in ((ROOT / PACKAGE, PACKAGE), (ROOT / "server", f"{PACKAGE}.server")):
+        for path in sorted(directory.rglob("*.py")):
+            parts = [name, *path.relative_to(directory).with_suffix("").parts]
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@functools.cache
+def imports(module: str) -> frozenset[str]:
+    """The modules that a module imports, wherever in it: also those that it imports only when they are needed."""
+    return frozenset(imported(module, modules()[module].read_text(encoding="utf-8"), modules()[module].stem == "__init__"))
+
+
+def imported(module: str, text: str, is_package: bool = False) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = module.split(".")[:None if is_package else -1]
+            base = parents[:len(parents) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            # What is imported from a package may be a module of it.
+            yield from (full if (full := f"{origin}.{name.name}") in modules() else origin for name in node.names)
+
+
+def room(module: str) -> str:
+    """The room of a module of ours; the package itself is the room `csparql_spark`."""
+    return module.split(".")[1] if "." in module else module
+
+
+def ours(module: str) -> bool:
+    return module == PACKAGE or module.startswith(f"{PACKAGE}.")
+
+
+def arrows() -> Iterator[tuple[str, str]]:
+    for module in modules():
+        yield from ((module, target) for target in imports(module) if ours(target))
+
+
+def reached(module: str) -> set[str]:
+    """The modules that are there once a module is imported and everything in it was needed."""
+    found, waiting = set(), [module]
+    while waiting:
+        for target in imports(waiting.pop()):
+            if target in modules() and target not in found:
+                found.add(target)
+                waiting.append(target)
+    return found
+
+
+def of_room(*rooms: str) -> list[str]:
+    return [module for module in modules() if room(module) in rooms]
+
+
+def test_the_imports_are_seen() -> None:
+    text = "import a.b\nfrom csparql_spark import lifeline\nfrom csparql_spark.store import Log, log\ndef f():\n    from ..rdf import chunk\n"
+    assert set(imported("csparql_spark.windows.x", text)) == {"a.b", "csparql_spark.lifeline", "csparql_spark.store",
+                                                               "csparql_spark.store.log", "csparql_spark.rdf.chunk"}
+    assert "csparql_spark.store.writer" in imports("csparql_spark.store")
+    assert "csparql_spark.rdf.chunk" in imports("csparql_spark.windows.content")
+    assert "csparql_spark.store.log" in reached("csparql_spark.pipeline.group")
+
+
+def test_every_module_is_in_a_room() -> None:
+    assert {room(module) for module in modules()} == {*ROOMS, *TOP, "lifeline", PACKAGE}
+
+
+def test_imports_point_downwards() -> None:
+    height = {name: place for place, name in enumerate(["store", *reversed(ROOMS[:-1])])}
+    wrong = [(module, target) for module, target in arrows() if room(module) in height
+             and room(target) not in ("lifeline", PACKAGE) and height.get(room(target), len(ROOMS)) > height[room(module)]]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("lowest", ["store", "lifeline", PACKAGE])
+def test_the_lowest_know_no_other_room(lowest: str) -> None:
+    assert [arrow for arrow in arrows() if room(arrow[0]) == lowest and room(arrow[1]) != lowest] == []
+
+
+def test_the_rooms_that_are_said_to_know_nothing_of_each_other_do_not() -> None:
+    unknown = {"relations": {"rdf", "language", "windows", "store"}, "rdf": {"store"}, "language": {"store"}, "windows": {"language"}}
+    assert [arrow for arrow in arrows() if room(arrow[1]) in unknown.get(room(arrow[0]), ())] == []
+
+
+def test_what_is_on_top_does_not_stand_on_each_other() -> None:
+    allowed = {("cli", "testing"), ("__main__", "cli")}      # what `run` prints is what a test would see
+    found = {(room(module), room(target)) for module, target in arrows() if room(module) in TOP and room(target) in TOP}
+    assert {pair for pair in found if pair[0] != pair[1]} <= allowed
+
+
+@pytest.mark.parametrize("library, home", [("pyspark", "spark"), ("flask", "server"), ("werkzeug", "server"), ("cheroot", "server")])
+def test_libraries_stay_in_their_rooms(library: str, home: str) -> None:
+    users = {module for module in modules() for target in imports(module) if target.split(".")[0] == library}
+    assert {room(module) for module in users} <= {home}
+
+
+def test_the_library_of_each_process_is_used() -> None:
+    """So that the test above cannot pass because a name was misspelled."""
+    roots = {room(module): {target.split(".")[0] for other in of_room(room(module)) for target in imports(other)} for module in modules()}
+    assert "pyspark" in roots["spark"] and {"flask", "cheroot"} <= roots["server"]
+
+
+def test_the_web_process_never_sees_spark() -> None:
+    for module in of_room("server"):
+        assert not {target for target in reached(module) if room(target) == "spark"}, module
+
+
+def test_the_pipeline_runs_without_spark_and_without_http() -> None:
+    for module in of_room(*ROOMS[1:]):
+        assert not {target for target in reached(module) if room(target) in ("spark", "server", "cli", "testing")}, module
+
+
+def test_all_packages_are_installed() -> None:
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    packages = {module for module, path in modules().items() if path.name == "__init__.py"}
+    assert config["options"]["packages"].split() == sorted(packages)
+    assert config["options"]["package_dir"].split("=")[0].strip() == f"{PACKAGE}.server"
+    homeless = {path.parent for path in modules().values() if not (path.parent / "__init__.py").exists()}
+    assert not homeless, "a directory with modules needs an __init__.py, or it is not installed"
+
+
+def test_no_module_is_longer_than_anybody_reads() -> None:
+    paths = [*modules().values(), *(ROOT / "tests").rglob("*.py"), *(ROOT / "bench").rglob("*.py")]
+    long = {str(path.relative_to(ROOT)): count for path in paths
+            if (count := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_MODULE}
+    assert long == {}
