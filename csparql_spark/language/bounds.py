@@ -47,8 +47,8 @@ def check_words(text: str, tokens: list[Token]) -> None:
         )
 
 
-def check_nesting(tokens: list[Token], problems: Problems) -> int | None:
-    """Note brackets that are nested too deeply; gives the place of the first of them."""
+def check_nesting(tokens: list[Token], problems: Problems) -> bool:
+    """Whether brackets are nested too deeply; the first of them is a problem."""
     depth = 0
     for token in tokens:
         if token.key in ("(", "{", "["):
@@ -61,10 +61,10 @@ def check_nesting(tokens: list[Token], problems: Problems) -> int | None:
                     f"More than {DEEPEST_NESTING} brackets are open here.",
                     hint="Nest the groups less deeply.",
                 )
-                return token.start
+                return True
         elif token.key in (")", "}", "]"):
             depth -= 1
-    return None
+    return False
 
 
 def check_parts(text: str, tree: Node) -> None:

@@ -59,14 +59,16 @@ def read_dataset(datasets: Node, clauses: Clauses) -> Dataset:
     return dataset
 
 
-def check_graphs(query: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewriting) -> None:
+def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewriting) -> None:
     """Check what GRAPH and WINDOW blocks name; a WINDOW variable is kept from ranging over graphs."""
     problems = clauses.problems
     streams = {window.stream for window in dataset.windows if window.name is None}
     names = [window.name for window in dataset.windows if window.name is not None]
     used: set[str] = set()
-    for block in query.walk("GraphBlock", "WindowBlock"):
+    for block in form.walk("GraphBlock", "WindowBlock"):
         target = block.node("VarOrIri")
+        if target is None or target.end < 0:
+            continue
         keyword = block.tokens()[0]
         iri = clauses.iri(target.node("Iri")) if target.node("Iri") is not None else None
         if block.rule == "WindowBlock":
@@ -93,12 +95,12 @@ def check_graphs(query: Node, dataset: Dataset, clauses: Clauses, rewriting: Rew
         else:
             used.add(iri)
     if names and not streams and not dataset.graphs:
-        for pattern in query.walk("TriplesPath", outside=("GraphBlock", "WindowBlock", "Service", "Filter")):
+        for pattern in form.walk("TriplesPath", outside=("GraphBlock", "WindowBlock", "Service", "Filter")):
             problems.warn(pattern.start, "this pattern is in no WINDOW, and without a FROM graph it matches nothing.")
             break
     for name in names:
         if name not in used:
-            start = query.nodes()[0].node("Datasets").start
+            start = form.node("Datasets").start
             problems.warn(start, f"the window <{name}> is declared but never used.")
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rdflib.plugins.sparql.sparql import Query as Algebra
+
 from csparql_spark.language.aggregate import rewrite_aggregates
 from csparql_spark.language.body import BodyProblem, algebra_of, check_evaluable
 from csparql_spark.language.bounds import MOST_WORDS, check_nesting, check_parts, check_size, check_words
@@ -23,12 +25,13 @@ from csparql_spark.language.problems import Problems
 from csparql_spark.language.prologue import NameProblem, Names
 from csparql_spark.language.query import ContinuousQuery
 from csparql_spark.language.rewriting import Rewriting
-from csparql_spark.language.scope import check_scopes, projected, visible
+from csparql_spark.language.scope import check_patterns, check_projections, projected, visible
 from csparql_spark.language.standard import form_groups_below, standardise_blocks, standardise_words
 from csparql_spark.language.syntax import Node, Unexpected, read_tree
 from csparql_spark.language.timestamps import rewrite_timestamps
 from csparql_spark.language.tokens import Token, tokenize
 from csparql_spark.language.traps import syntax_problem
+
 
 def parse(text: str, *, base: str | None = None, require_register: bool = False) -> ContinuousQuery:
     """The query of a text; raises `LanguageError` and nothing else.
@@ -37,50 +40,45 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
     and without windows, unless `require_register` asks for a registration.
     """
     check_size(text)
+    tokens = tokenize(text, MOST_WORDS + 1)
+    check_words(text, tokens)
     problems = Problems(text)
     names = _names(base)
     clauses = Clauses(text, names, problems)
-    tokens = tokenize(text, MOST_WORDS + 1)
-    check_words(text, tokens)
+    rewriting = Rewriting(text, tokens)
     tree, end = _tree(text, tokens, problems)
     check_parts(text, tree)
-    rewriting = Rewriting(text, tokens)
     for prologue in tree.nodes("Prologue"):
         clauses.declare(prologue)
     standardise_words(_words(tree, tokens, end), names, problems, rewriting)
     clauses.check_numbers(tree)
+    if check_nesting(tokens, problems):
+        problems.raise_first()
+    check_patterns(tree, problems)
+    form = _form(tree)
+    datasets = form.node("Datasets") if form is not None else None
+    dataset = Dataset()
+    if form is not None and datasets is not None and datasets.end >= 0:
+        dataset = read_dataset(datasets, clauses)
+        check_graphs(form, dataset, clauses, rewriting)
     if end is not None:
         problems.raise_first()
 
-    query = tree.node("Query")
-    form = query.nodes()[0]
     registration = _registration(tree, form, clauses)
-    datasets = form.node("Datasets")
-    dataset = read_dataset(datasets, clauses)
     _check_registration(tree, form, registration, dataset, require_register, problems)
-    check_scopes(tree, problems)
-    check_graphs(query, dataset, clauses, rewriting)
-
+    check_projections(tree, problems)
     if datasets.children:
         rewriting.drop(datasets.start, datasets.end, "\n")
     output = form.node("Output")
     if output is not None:
         rewriting.drop(output.start, output.end)
-    standardise_blocks(query, problems, rewriting)
+    standardise_blocks(tree, form, problems, rewriting)
     rewrite_timestamps(form, dataset, clauses, rewriting)
     rewrite_aggregates(form, rewriting, problems)
     form_groups_below(form, rewriting)
     problems.raise_first()
 
-    head = names.text()
-    written = rewriting.write(query.start, tokens[-1].start)
-    try:
-        check_evaluable(head + rewriting.write(query.start, tokens[-1].start, _without_answers(form, rewriting)).text)
-        algebra = algebra_of(head + written.text)
-    except BodyProblem as problem:
-        start = query.start if problem.offset is None else written.source(problem.offset - len(head))
-        token = next((item for item in tokens if item.end > start), tokens[-1])
-        raise error_at(text, token.start, token.end, problem.code, problem.message) from problem
+    body, algebra = _body(text, tokens, form, names, rewriting)
     result = ContinuousQuery(
         text=text,
         name=registration.name,
@@ -92,7 +90,7 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
         graphs=tuple(dict.fromkeys(dataset.graphs)),
         named_graphs=tuple(dict.fromkeys(dataset.named_graphs)),
         entailment=tuple(dict.fromkeys(registration.entailment + dataset.entailment)),
-        body=head + written.text,
+        body=body,
         variables=_variables(tree, form),
         warnings=problems.warnings,
     )
@@ -189,10 +187,13 @@ def _tree(text: str, tokens: list[Token], problems: Problems) -> tuple[Node, int
         tree = unexpected.tree
         end = tokens[unexpected.index].start
         problems.put(syntax_problem(text, tokens, unexpected))
-    nested = check_nesting(tokens, problems)
-    if nested is not None:
-        end = nested if end is None else min(nested, end)
     return tree, end
+
+
+def _form(tree: Node) -> Node | None:
+    """The query form of a tree; nothing if the text is wrong before it."""
+    query = tree.node("Query")
+    return query.nodes()[0] if query is not None and query.nodes() else None
 
 
 def _words(tree: Node, tokens: list[Token], end: int | None) -> list[Token]:
@@ -207,6 +208,21 @@ def _words(tree: Node, tokens: list[Token], end: int | None) -> list[Token]:
         for token in tokens
         if (end is None or token.end <= end) and not any(start <= token.start < stop for start, stop in spared)
     ]
+
+
+def _body(
+    text: str, tokens: list[Token], form: Node, names: Names, rewriting: Rewriting
+) -> tuple[str, Algebra]:
+    head = names.text()
+    start, stop = form.start, tokens[-1].start
+    written = rewriting.write(start, stop)
+    try:
+        check_evaluable(head + rewriting.write(start, stop, _without_answers(form, rewriting)).text)
+        return head + written.text, algebra_of(head + written.text)
+    except BodyProblem as problem:
+        place = start if problem.offset is None else written.source(problem.offset - len(head))
+        token = next((item for item in tokens if item.end > place), tokens[-1])
+        raise error_at(text, token.start, token.end, problem.code, problem.message) from problem
 
 
 def _without_answers(form: Node, rewriting: Rewriting) -> dict[int, str]:

@@ -23,6 +23,8 @@ from typing import Any
 
 from rdflib.plugins.sparql.sparql import Query as Algebra
 
+from csparql_spark.language.body import algebra_of
+
 
 @dataclass(frozen=True)
 class Window:
@@ -64,8 +66,6 @@ class ContinuousQuery:
     @cached_property
     def algebra(self) -> Algebra:
         """The body in rdflib's SPARQL algebra; terms keep the lexical forms of the text."""
-        from csparql_spark.language.body import algebra_of
-
         return algebra_of(self.body)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -69,20 +69,25 @@ def grouped_variables(modifiers: Node) -> dict[str, None]:
     return grouped
 
 
-def check_scopes(unit: Node, problems: Problems) -> None:
-    """All rules of this module, over the tree of a whole text."""
+def check_projections(unit: Node, problems: Problems) -> None:
+    """What a SELECT or a template may show, over the tree of a whole text."""
     query = unit.node("Query")
     form = query.nodes()[0]
     for select in query.walk(*_SELECTS):
         _check_projection(select, unit.nodes("Values") if select is form else select.nodes("Values"), problems)
-    for body in query.walk("GroupBody"):
-        _check_binds(body, problems)
-    _check_sets(query, problems)
-    _check_labels(query, problems)
-    for block in unit.walk("DataBlock"):
-        _check_data(block, problems)
     if form.rule == "Construct":
         _check_template(form, problems)
+
+
+def check_patterns(unit: Node, problems: Problems) -> None:
+    """What is wrong with patterns whatever follows them: the tree may be that of a text with an error further on."""
+    for body in unit.walk("GroupBody"):
+        _check_binds(body, problems)
+    _check_sets(unit, problems)
+    _check_labels(unit, problems)
+    for block in unit.walk("DataBlock"):
+        if block.end >= 0:
+            _check_data(block, problems)
 
 
 def is_grouped(select: Node) -> bool:
@@ -168,6 +173,8 @@ def _not_grouped(variable: Token, name: str, problems: Problems) -> None:
 def _check_binds(body: Node, problems: Problems) -> None:
     names: dict[str, None] = {}
     for part in body.nodes():
+        if part.end < 0:
+            break
         if part.rule == "Bind":
             variable = part.tokens("VAR")[-1]
             if variable.text[1:] in names:
@@ -181,28 +188,28 @@ def _check_binds(body: Node, problems: Problems) -> None:
         names.update(_visible_in(part))
 
 
-def _check_sets(query: Node, problems: Problems) -> None:
+def _check_sets(unit: Node, problems: Problems) -> None:
     def refuse(node: Node, message: str, hint: str) -> None:
         problems.add(node.start, node.end, "misplaced-aggregate", message, hint=hint)
 
-    for place in query.walk("Filter", "Bind", "AggregateTuple"):
+    for place in unit.walk("Filter", "Bind", "AggregateTuple"):
         for found in place.walk("Set", outside=("Group",)):
             refuse(
                 found,
                 f"{found.tokens()[0].text} has no group to count here.",
                 "Use HAVING, or compute it in a sub-SELECT.",
             )
-    for place in query.walk("GroupBy"):
+    for place in unit.walk("GroupBy"):
         for found in place.walk("Set", outside=("Group",)):
             refuse(found, "Groups cannot be formed by what is computed from groups.", "Use a sub-SELECT.")
-    for outer in query.walk("Set"):
+    for outer in unit.walk("Set"):
         for found in outer.walk("Set", outside=("Group",)):
             refuse(found, "An aggregate cannot be aggregated again.", "Use a sub-SELECT for the inner one.")
 
 
-def _check_labels(query: Node, problems: Problems) -> None:
+def _check_labels(unit: Node, problems: Problems) -> None:
     owner: dict[str, tuple[int, int]] = {}
-    for body in query.walk("GroupBody"):
+    for body in unit.walk("GroupBody"):
         pattern = 0
         for part in body.nodes():
             if part.rule != "TriplesPath":

@@ -22,8 +22,6 @@ from csparql_spark.language.scope import grouped_variables, visible
 from csparql_spark.language.syntax import Node
 from csparql_spark.language.tokens import Token
 
-LARGEST_NUMBER = 10**18
-
 _ESCAPED = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\[\s\S]")
 _DECODED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ENCODED = str.maketrans(
@@ -54,37 +52,36 @@ def standardise_words(tokens: list[Token], names: Names, problems: Problems, rew
             problems.add(token.start, token.end, problem.code, problem.message, hint=problem.hint)
 
 
-def standardise_blocks(query: Node, problems: Problems, rewriting: Rewriting) -> None:
+def standardise_blocks(unit: Node, form: Node, problems: Problems, rewriting: Rewriting) -> None:
     """What needs more than one token: datatypes, windows, numbers, DESCRIBE *."""
-    for literal in query.walk("Literal"):
+    for literal in unit.walk("Literal"):
         iri = literal.node("Iri")
         if iri is not None and literal.token("MISSING_CARETS") is not None:
             rewriting.put_before(iri.start, "^^")
             problems.warn(iri.start, 'the "^^" between a string and its datatype is missing; it is read as if there.')
-    for number in query.walk("Number"):
+    for number in unit.walk("Number"):
         signed = number.token("SIGNED")
         if signed is not None:
             rewriting.replace(signed, _standard_number(signed))
-    for operation in query.walk("Sum"):
+    for operation in unit.walk("Sum"):
         for signed in operation.tokens("SIGNED"):
             rewriting.replace(signed, f"{signed.text[0]} {signed.text[1:]}")
-    for condition in query.walk("GroupCondition"):
+    for condition in unit.walk("GroupCondition"):
         expression = condition.node("Expression")
         if expression is not None and condition.token("AS") is not None:
             if all(token.key in ("(", ")", "VAR") for token in expression.all_tokens()):
                 # pyoxigraph forgets the new name when it stands for a bare variable.
                 rewriting.put_before(expression.start, "COALESCE(")
                 rewriting.put_after(expression.end, ")")
-    for step in query.walk("PathStep"):
+    for step in unit.walk("PathStep"):
         for sign in step.tokens("?", "*", "+"):
             rewriting.glue(sign)
-    for block in query.walk("WindowBlock"):
+    for block in unit.walk("WindowBlock"):
         rewriting.replace(block.tokens()[0], "GRAPH")
-    for slice_node in query.walk("Limit", "Offset"):
+    for slice_node in unit.walk("Limit", "Offset"):
         number = slice_node.tokens()[1]
         if len(number.text.lstrip("0")) > 18:
             problems.add(number.start, number.end, "bad-count", "This number is too large.", hint="10^18 is the most.")
-    form = query.nodes()[0]
     star = form.token("*")
     if form.rule == "Describe" and star is not None:
         where = form.node("Where")

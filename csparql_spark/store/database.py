@@ -40,14 +40,17 @@ CREATE TABLE log (
 CREATE INDEX log_registry ON log (subject, kind, seq) WHERE kind NOT IN ('chunk', 'tick');
 CREATE INDEX log_chunks ON log (subject, seq) WHERE kind = 'chunk';
 
+-- The conditions on `kind` are those of the index, without which the views would read every chunk there is.
 CREATE VIEW streams AS
-    SELECT seq AS id, subject AS iri, at AS created, payload FROM log AS made
-    WHERE kind = 'stream' AND NOT EXISTS (
-        SELECT 1 FROM log AS gone WHERE gone.kind = 'drop' AND gone.subject = made.subject AND gone.seq > made.seq);
+    SELECT seq AS id, subject AS iri, at AS created, payload FROM log AS made INDEXED BY log_registry
+    WHERE kind NOT IN ('chunk', 'tick') AND kind = 'stream' AND NOT EXISTS (
+        SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
+        AND gone.kind = 'drop' AND gone.subject = made.subject AND gone.seq > made.seq);
 CREATE VIEW queries AS
-    SELECT seq AS id, subject AS name, at AS registered, payload FROM log AS made
-    WHERE kind = 'register' AND NOT EXISTS (
-        SELECT 1 FROM log AS gone WHERE gone.kind = 'unregister' AND gone.subject = made.subject AND gone.seq > made.seq);
+    SELECT seq AS id, subject AS name, at AS registered, payload FROM log AS made INDEXED BY log_registry
+    WHERE kind NOT IN ('chunk', 'tick') AND kind = 'register' AND NOT EXISTS (
+        SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
+        AND gone.kind = 'unregister' AND gone.subject = made.subject AND gone.seq > made.seq);
 
 CREATE TABLE answers (
     position  INTEGER PRIMARY KEY AUTOINCREMENT,

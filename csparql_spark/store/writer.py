@@ -92,7 +92,9 @@ class LogWriter:
                 outcomes = [self._insert(connection, draft, guard) for draft, guard, _ in group]
         except Exception as error:  # whatever it was (a full disk, say), nothing of this group was written: tell each one
             for _, _, done in group:
-                done.set_exception(StoreError(f"the log could not be written ({error}): nothing of this request was kept"))
+                failure = StoreError(f"the log could not be written ({error}): nothing of this request was kept")
+                failure.__cause__ = error
+                done.set_exception(failure)
             return
         for (_, _, done), outcome in zip(group, outcomes, strict=True):
             if isinstance(outcome, Refused):

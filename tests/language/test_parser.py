@@ -285,7 +285,8 @@ def test_terms_keep_their_lexical_forms() -> None:
 
 def test_strings_say_the_same_after_rewriting() -> None:
     found = parse(
-        "SELECT * { <http://ex.org/a> ?p 'it\\'s', \"\"\"two\r\n\t\"lines\" \"\"\", '\\\\u0041', '\\u00e9\\U0001F600\\u0022', '' }"
+        "SELECT * { <http://ex.org/a> ?p 'it\\'s', \"\"\"two\r\n\t\"lines\" \"\"\", "
+        "'\\\\u0041', '\\u00e9\\U0001F600\\u0022', '' }"
     )
     objects = {triple[2] for triple in found.algebra.algebra.p.p.triples}
     assert objects == {
@@ -327,6 +328,13 @@ def test_variables_are_those_a_row_shows_in_the_order_of_the_text() -> None:
     assert parse(f"{select} VALUES ?m {{ 1 }}").variables == ("b", "a", "c", "d", "e", "l", "m")
     assert parse("SELECT ?z (1 AS ?y) $x { ?x ?z ?w }").variables == ("z", "y", "x")
     assert parse("ASK { ?x ?y ?z }").variables == ()
+
+
+def test_values_after_the_query_are_standard_too() -> None:
+    found = parse("SELECT ?x { ?x ?y ?z } VALUES ?z { -1.5 'a' TRUE }")
+    assert found.body == (
+        'SELECT ?x { ?x ?y ?z } VALUES ?z { "-1.5"^^<http://www.w3.org/2001/XMLSchema#decimal> "a" true }'
+    )
 
 
 def test_describe_everything_names_it() -> None:

@@ -60,7 +60,8 @@ def test_in_projections_and_orders_it_looks_into_where() -> None:
         "{ ?a :p ?b } GROUP BY ?a ORDER BY MIN(timestamp(?b))"
     ).body
     assert body == (
-        f"PREFIX : <{EX}>\nSELECT ?a (MAX({T}(?a, :p, ?b)) AS ?t)\n{{ ?a :p ?b }} GROUP BY ?a ORDER BY MIN({T}(?a, :p, ?b))"
+        f"PREFIX : <{EX}>\nSELECT ?a (MAX({T}(?a, :p, ?b)) AS ?t)\n"
+        f"{{ ?a :p ?b }} GROUP BY ?a ORDER BY MIN({T}(?a, :p, ?b))"
     )
 
 

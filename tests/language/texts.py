@@ -56,7 +56,8 @@ WHERE { ?sym m:price ?px } GROUP BY ?sym
 RISE_AFTER_NEWS = """\
 REGISTER QUERY RiseAfterNews AS PREFIX m: <http://ex.org/mkt#> PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#>
 SELECT ?sym ?news (f:timestamp(?news, m:about, ?sym) AS ?when)
-FROM STREAM <http://ex.org/streams/news> [RANGE 15m STEP 1m] FROM STREAM <http://ex.org/streams/trend> [RANGE 15m STEP 1m]
+FROM STREAM <http://ex.org/streams/news> [RANGE 15m STEP 1m]
+FROM STREAM <http://ex.org/streams/trend> [RANGE 15m STEP 1m]
 WHERE { ?news m:about ?sym . ?sym m:moved m:Up .
   FILTER(f:timestamp(?sym, m:moved, m:Up) > f:timestamp(?news, m:about, ?sym)) }
 """

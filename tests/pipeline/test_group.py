@@ -125,8 +125,9 @@ def test_queries_that_look_at_the_same_graph_share_it() -> None:
 
 def test_a_shared_graph_is_as_old_as_the_row_and_not_only_as_the_instant() -> None:
     """
-        urn:e      register q   1       tick 1000                register r   900        1001
-        RANGE 500               begins  q at 1000: nothing       begins at …  at 900     r at 1000: what was late for q
+        log          q      1    tick 1000     r      900 (late for q)    1001
+        1000 of q                nothing
+        1000 of r                                                         the one of 900: RANGE 500
     """
     query = asked(500, 1000, "urn:e")
     log = by_hand((0, "register", "q", query), pushed(1, a=1), (1000, "tick", "urn:e"), (2, "register", "r", query), pushed(3, b=900),
