@@ -1,4 +1,4 @@
-"""The arrows of the house: imports point downwards, as the rooms are listed here, and outside libraries stay in their rooms.
+"""The arrows of the house: imports point downwards as the rooms are listed here, and libraries stay in their rooms.
 
     __main__  cli  testing  server    on top: they put things together
     spark                             mounts the pipeline on Spark
@@ -44,7 +44,8 @@ def modules() -> dict[str, Path]:
 @functools.cache
 def imports(module: str) -> frozenset[str]:
     """The modules that a module imports, wherever in it: also those that it imports only when they are needed."""
-    return frozenset(imported(module, modules()[module].read_text(encoding="utf-8"), modules()[module].stem == "__init__"))
+    return frozenset(imported(module, modules()[module].read_text(encoding="utf-8"),
+                              modules()[module].stem == "__init__"))
 
 
 def imported(module: str, text: str, is_package: bool = False) -> Iterator[str]:
@@ -89,7 +90,8 @@ def of_room(*rooms: str) -> list[str]:
 
 
 def test_the_imports_are_seen() -> None:
-    text = "import a.b\nfrom csparql_spark import lifeline\nfrom csparql_spark.store import Log, log\ndef f():\n    from ..rdf import chunk\n"
+    text = ("import a.b\nfrom csparql_spark import lifeline\nfrom csparql_spark.store import Log, log\n"
+            "def f():\n    from ..rdf import chunk\n")
     assert set(imported("csparql_spark.windows.x", text)) == {"a.b", "csparql_spark.lifeline", "csparql_spark.store",
                                                                "csparql_spark.store.log", "csparql_spark.rdf.chunk"}
     assert "csparql_spark.store.writer" in imports("csparql_spark.store")
@@ -104,7 +106,8 @@ def test_every_module_is_in_a_room() -> None:
 def test_imports_point_downwards() -> None:
     height = {name: place for place, name in enumerate(["store", *reversed(ROOMS[:-1])])}
     wrong = [(module, target) for module, target in arrows() if room(module) in height
-             and room(target) not in ("lifeline", PACKAGE) and height.get(room(target), len(ROOMS)) > height[room(module)]]
+             and room(target) not in ("lifeline", PACKAGE)
+             and height.get(room(target), len(ROOMS)) > height[room(module)]]
     assert wrong == []
 
 
@@ -114,7 +117,8 @@ def test_the_lowest_know_no_other_room(lowest: str) -> None:
 
 
 def test_the_rooms_that_are_said_to_know_nothing_of_each_other_do_not() -> None:
-    unknown = {"relations": {"rdf", "language", "windows", "store"}, "rdf": {"store"}, "language": {"store"}, "windows": {"language"}}
+    unknown = {"relations": {"rdf", "language", "windows", "store"}, "rdf": {"store"}, "language": {"store"},
+               "windows": {"language"}}
     assert [arrow for arrow in arrows() if room(arrow[1]) in unknown.get(room(arrow[0]), ())] == []
 
 
@@ -124,7 +128,8 @@ def test_what_is_on_top_does_not_stand_on_each_other() -> None:
     assert {pair for pair in found if pair[0] != pair[1]} <= allowed
 
 
-@pytest.mark.parametrize("library, home", [("pyspark", "spark"), ("flask", "server"), ("werkzeug", "server"), ("cheroot", "server")])
+@pytest.mark.parametrize("library, home",
+                         [("pyspark", "spark"), ("flask", "server"), ("werkzeug", "server"), ("cheroot", "server")])
 def test_libraries_stay_in_their_rooms(library: str, home: str) -> None:
     users = {module for module in modules() for target in imports(module) if target.split(".")[0] == library}
     assert {room(module) for module in users} <= {home}
@@ -132,7 +137,8 @@ def test_libraries_stay_in_their_rooms(library: str, home: str) -> None:
 
 def test_the_library_of_each_process_is_used() -> None:
     """So that the test above cannot pass because a name was misspelled."""
-    roots = {room(module): {target.split(".")[0] for other in of_room(room(module)) for target in imports(other)} for module in modules()}
+    roots = {room(module): {target.split(".")[0] for other in of_room(room(module)) for target in imports(other)}
+             for module in modules()}
     assert "pyspark" in roots["spark"] and {"flask", "cheroot"} <= roots["server"]
 
 
@@ -143,7 +149,8 @@ def test_the_web_process_never_sees_spark() -> None:
 
 def test_the_pipeline_runs_without_spark_and_without_http() -> None:
     for module in of_room(*ROOMS[1:]):
-        assert not {target for target in reached(module) if room(target) in ("spark", "server", "cli", "testing")}, module
+        assert not {target for target in reached(module)
+                    if room(target) in ("spark", "server", "cli", "testing")}, module
 
 
 def test_all_packages_are_installed() -> None:

@@ -41,7 +41,8 @@ def test_every_instant_says_all_that_there_is_to_say() -> None:
 
 def test_a_recording_is_a_text_or_a_file(tmp_path: Path) -> None:
     (tmp_path / "s.nq").write_text(STREAM)
-    (tmp_path / "s.trig").write_text('GRAPH <urn:t:1500> { <urn:a> <urn:p> "01" } GRAPH <urn:t:2600> { [] <urn:p> "b"@en }')
+    (tmp_path / "s.trig").write_text(
+        'GRAPH <urn:t:1500> { <urn:a> <urn:p> "01" } GRAPH <urn:t:2600> { [] <urn:p> "b"@en }')
     for source in (tmp_path / "s.nq", str(tmp_path / "s.nq"), tmp_path / "s.trig", (tmp_path / "s.trig").read_text()):
         assert list(replay(QUERY, streams={"urn:s": source})) == ALL
 
@@ -82,10 +83,13 @@ G, X, H = ("<urn:g>", '"g"'), ("_:b1000x0", '"h"'), ("<urn:h>", '"h"')
 
 
 @pytest.mark.parametrize("dataset, default_graphs, expected", [
-    ("", None, [G, H, X]), ("FROM <urn:h>", None, [H]), ("FROM <urn:h>", ["urn:g"], [G, X]), ("", ["urn:h", "urn:g"], [G, H, X]), ("", [], []),
+    ("", None, [G, H, X]), ("FROM <urn:h>", None, [H]), ("FROM <urn:h>", ["urn:g"], [G, X]),
+                                                               ("", ["urn:h", "urn:g"], [G, H, X]), ("", [], []),
 ])
-def test_plain_sparql_is_answered_once(dataset: str, default_graphs: list[str] | None, expected: list[tuple[str, str]]) -> None:
-    assert list(replay(PLAIN.format(dataset), background=GRAPHS, default_graphs=default_graphs)) == [table(0, *expected)]
+def test_plain_sparql_is_answered_once(dataset: str, default_graphs: list[str] | None,
+                                       expected: list[tuple[str, str]]) -> None:
+    assert list(replay(PLAIN.format(dataset), background=GRAPHS, default_graphs=default_graphs)) == [table(0,
+                                                                                                           *expected)]
 
 
 def test_plain_sparql_over_nothing() -> None:
@@ -119,7 +123,8 @@ def test_plain_sparql_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     (dict(named_graphs=["urn:g"]), Refusal, "named graphs are not supported yet: give default_graphs"),
     (dict(streams={}), Refusal, "there is no stream <urn:s>: create it first with PUT /streams/{name or encoded IRI}"),
     (dict(streams={"urn:s": "<urn:a> <urn:p> <urn:o> ."}), Refusal,
-     "1 of the 1 triples recorded for <urn:s> have no timestamp: name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>"),
+     "1 of the 1 triples recorded for <urn:s> have no timestamp: "
+     "name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>"),
 ])
 def test_refusals(options: dict[str, object], error: type[Exception], sentence: str) -> None:
     with pytest.raises(error) as caught:

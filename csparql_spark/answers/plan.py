@@ -29,6 +29,8 @@ class Plan:
     patterns: tuple[tuple[str, str, str], ...]
 
 
+MOST_PATTERNS = 50       # planning a join of some hundred would take seconds, at the first instant of every start
+
 _CAN = "what can be answered is SELECT over a basic graph pattern in one time window"
 
 _NAMES = {
@@ -52,6 +54,8 @@ def plan(query: ContinuousQuery) -> Plan:
         node = node.p
     if node.name != "BGP":
         raise Unsupported(f"{_NAMES.get(node.name, node.name)} is not supported yet: {_CAN}")
+    if len(node.triples) > MOST_PATTERNS:
+        raise Unsupported(f"the graph pattern has {len(node.triples)} triples: {MOST_PATTERNS} can be joined, at most")
     return Plan(query.variables, distinct, tuple(tuple(map(_node, triple)) for triple in node.triples))
 
 

@@ -7,9 +7,9 @@ sent, while Oxigraph by itself would turn "01"^^xsd:integer into "1".
 Rows are put in the order of their terms, so that an answer is a function of the window's graph alone, and not of the order
 in which its triples came.
 
-    snapshot = Snapshot(content)
-    snapshot.move(Triples.of(s, p, o))           # costs what changed since the last move
-    snapshot.select(plan, limit=1_000_000)
+    snapshot = Snapshot(plan, content)
+    snapshot.move(s, p, o)
+    snapshot.select(limit=1_000_000)
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pyoxigraph as ox
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.plan import Plan
+from csparql_spark.answers.relevant import is_variable, relevant
 from csparql_spark.relations.rows import Triples
 from csparql_spark.windows.content import Content
 
@@ -30,20 +31,23 @@ class TooManyRows(Exception):
 
 
 class Snapshot:
-    def __init__(self, content: Content) -> None:
+    """A plan, and the triples of a moving window that can matter to it."""
+
+    def __init__(self, plan: Plan, content: Content) -> None:
+        self.plan = plan
         self._content = content
         self._generation = content.generation
         self._store = ox.Store()
         self._held = Triples.none()
-        self._queries: dict[Plan, str] = {}
-        self.version = 0            # grows when the graph changes
+        self._query: str | None = None
+        self.version = 0            # grows when what is held changes
 
-    def move(self, triples: Triples) -> None:
-        """Make the store hold exactly these triples."""
+    def move(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
+        """Look at the graph of these triples from now on. It costs what changed of what matters."""
+        triples = Triples.of(*relevant(self.plan, self._content.dictionary, s, p, o))
         if self._generation != self._content.generation:
             self._generation = self._content.generation
-            self._store, self._held = ox.Store(), Triples.none()
-            self._queries.clear()
+            self._store, self._held, self._query = ox.Store(), Triples.none(), None
             self.version += 1
         gone = self._held.minus(triples)
         if len(gone) > len(triples):
@@ -59,12 +63,13 @@ class Snapshot:
             self.version += 1
         self._held = triples
 
-    def select(self, plan: Plan, *, limit: int) -> Answer:
-        """The solutions of the plan over the triples held; `TooManyRows` if there are more than `limit`."""
+    def select(self, *, limit: int) -> Answer:
+        """The solutions over the graph; `TooManyRows` if there are more than `limit`."""
+        plan = self.plan
         names = list(dict.fromkeys(plan.variables))
         bound = {node for pattern in plan.patterns for node in pattern}
         asked = [name for name in names if f"?{name}" in bound]
-        ids = self._solutions(plan, asked, limit)
+        ids = self._solutions(asked, limit)
         if len(ids) > limit:
             raise TooManyRows(f"the answer has more than {limit:,} rows, which is the limit for one instant")
         columns, ranks = {}, []
@@ -82,27 +87,28 @@ class Snapshot:
             columns[name][0].take(pa.array(columns[name][1][order])) if name in columns else unbound
             for name in names], len(ids))
 
-    def _solutions(self, plan: Plan, asked: list[str], limit: int) -> np.ndarray:
+    def _solutions(self, asked: list[str], limit: int) -> np.ndarray:
         """One row of ids for each solution."""
-        if not plan.patterns:
+        if not self.plan.patterns:
             return np.empty((1, 0), dtype=np.int64)          # the empty pattern has one solution, which binds nothing
-        if plan not in self._queries:
-            self._queries[plan] = self._query(plan, asked)
+        if self._query is None:
+            self._query = self._written(asked)
         # A column that is always bound keeps solutions countable when nothing is projected.
-        text = self._store.query(f"{self._queries[plan]} LIMIT {limit + 1}").serialize(format=ox.QueryResultsFormat.TSV)
+        text = self._store.query(f"{self._query} LIMIT {limit + 1}").serialize(format=ox.QueryResultsFormat.TSV)
         cells = text.partition(b"\n")[2].translate(None, b"<i:>").split()
         width = max(1, len(asked))
         ids = np.array(cells, dtype="S").astype(np.int64).reshape(-1, width)
-        if plan.distinct and not asked:
+        if self.plan.distinct and not asked:
             ids = ids[:1]
         return ids[:, :len(asked)]
 
-    def _query(self, plan: Plan, asked: list[str]) -> str:
-        names = {}
+    def _written(self, asked: list[str]) -> str:
+        """The plan as SPARQL over names."""
+        plan, names = self.plan, {}
         for pattern in plan.patterns:
             for node in pattern:
                 if node not in names:
-                    names[node] = (f"?v{len(names)}" if node[0] in "?_"
+                    names[node] = (f"?v{len(names)}" if is_variable(node)
                                    else f"<i:{self._content.dictionary.encode([node])[0]}>")
         shown = " ".join(names[f"?{name}"] for name in asked) or "(<i:0> AS ?one)"
         where = " . ".join(" ".join(names[node] for node in pattern) for pattern in plan.patterns)

@@ -16,7 +16,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,22 +48,27 @@ def _say_on_stderr(line: str) -> None:
 class Supervisor:
     def __init__(self, children: list[Child], say: Callable[[str], None] = _say_on_stderr) -> None:
         self._children = children
-        self._stop = threading.Event()
+        self._stopping = False
         self._say = say
 
     def run(self) -> None:
         """Keep the children running until SIGTERM or SIGINT."""
         reading, writing = os.pipe()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda number, frame: self._stop.set())
+            signal.signal(number, self._stop)
         try:
             for child in self._children:
                 self._start(child, reading)
-            while not self._stop.wait(LOOK_SECONDS):
+            while not self._stopping:
                 self._look(reading)
+                time.sleep(LOOK_SECONDS)
         finally:
             self._end()
             os.close(writing)
+
+    def _stop(self, number: int, frame: object) -> None:
+        # Nothing that locks: signals come in pairs (from make and from the terminal), the second in the middle of the first.
+        self._stopping = True
 
     def _start(self, child: Child, lifeline: int) -> None:
         child.started = time.monotonic()

@@ -252,7 +252,7 @@ def _check_data(block: Node, problems: Problems) -> None:
                     first.start,
                     child.end,
                     "values-width",
-                    f"This row has {found} values for {width} variables.",
+                    f"This row has {found} value{'s' * (found != 1)} for {width} variable{'s' * (width != 1)}.",
                     hint="UNDEF stands for no value.",
                 )
 

@@ -20,12 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csparql_spark.answers.plan import Plan
 from csparql_spark.answers.snapshot import Snapshot
+from csparql_spark.language import Window
 from csparql_spark.pipeline.member import Member
 from csparql_spark.pipeline.routing import Row
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.relations.rows import Triples
-from csparql_spark.windows.content import ALWAYS, Content
+from csparql_spark.windows.content import ALWAYS, Content, Elements
 
 ROWS_LIMIT = 1_000_000       # rows of one answer at one instant
 FAILURE = -1                 # the part of what is told when a query has failed
@@ -42,11 +43,21 @@ class Told(NamedTuple):
 
 
 class View(NamedTuple):
-    """What members have in common that look at the same graph at the same instant."""
+    """What members have in common that say the same: the plan, and the graph that they look at."""
 
+    plan: Plan
     stream: str
     range: int
     since: int
+
+
+class Sight(NamedTuple):
+    """What a window sees, where the log stood at `seq`; `oldest` is the place of its first element in the log."""
+
+    instant: int
+    seq: int
+    elements: Elements
+    oldest: int
 
 
 class Piece:
@@ -61,18 +72,9 @@ class Piece:
         self.chunks.setdefault(stream, []).append(chunk)
 
 
-class Moved(NamedTuple):
-    """Where a view stands: the instant, how much of the log it has seen, and the place of its oldest element."""
-
-    instant: int
-    seq: int
-    oldest: int
-
-
 class Said(NamedTuple):
-    """The last answer of a member, and the graph that it was the answer for."""
+    """The last answer of a view, and the version of the graph that it was the answer for."""
 
-    view: View
     version: int
     rows: int
     payload: bytes
@@ -89,8 +91,10 @@ class Group:
         self.new_graphs: dict[str, Chunk] = {}            # background that came since it was kept
         self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
         self._snapshots: dict[View, Snapshot] = {}
-        self._moved: dict[View, Moved] = {}
-        self._said: dict[int, Said] = {}
+        self._moved: dict[View, tuple[int, int]] = {}     # the instant, and where the log stood
+        self._said: dict[View, Said] = {}
+        self._views: dict[int, View] = {}                 # where each member looked last
+        self._sights: dict[tuple[str, int], Sight] = {}
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Told]:
         """Take the next rows, in the order of the log; say what became true."""
@@ -175,43 +179,46 @@ class Group:
         return Told(member.id, instant, 0, said.rows, said.payload)
 
     def _evaluate(self, member: Member, instant: int) -> Said:
-        view = self._look(member, instant)
+        sight = self._look(member.window, instant)
+        # When all that the window can see came after the registration, the member looks at the same graph as everybody.
+        since = 0 if sight.oldest > member.id else member.id
+        view = View(member.plan, member.window.stream, member.window.range, since)
+        if view not in self._snapshots:
+            self._snapshots[view] = Snapshot(member.plan, self.content)
         snapshot = self._snapshots[view]
-        said = self._said.get(member.id)
-        if said is None or said.view != view or said.version != snapshot.version:
-            answer = snapshot.select(member.plan, limit=ROWS_LIMIT)
-            said = self._said[member.id] = Said(view, snapshot.version, len(answer), answer.to_bytes())
+        if self._moved.get(view) != (instant, self.seq):
+            seen = sight.elements.seq > since
+            columns = [column if since == 0 else column[seen] for column in sight.elements[:3]]
+            background = [self.content.window(self.number(graph), ALWAYS - 1, ALWAYS)[:3] for graph in member.query.graphs]
+            snapshot.move(*(np.concatenate(parts) for parts in zip(columns, *background, strict=True)))
+            self._moved[view] = (instant, self.seq)
+        said = self._said.get(view)
+        if said is None or said.version != snapshot.version:
+            answer = snapshot.select(limit=ROWS_LIMIT)
+            said = self._said[view] = Said(snapshot.version, len(answer), answer.to_bytes())
+        self._views[member.id] = view
         return said
 
-    def _look(self, member: Member, instant: int) -> View:
-        """Move the member's view to the instant."""
-        window = member.window
-        shared = View(window.stream, window.range, 0)
-        moved = self._moved.get(shared)
-        if moved is not None and moved.instant == instant and moved.seq == self.seq and moved.oldest > member.id:
-            return shared
-        elements = self.content.window(self.number(window.stream), instant - window.range, instant)
-        oldest = int(elements.seq.min()) if len(elements.seq) else ALWAYS
-        # When all that the window can see came after the registration, the member looks at the same graph as everybody.
-        view = shared if oldest > member.id else shared._replace(since=member.id)
-        columns = [elements[:3] if view is shared else tuple(column[elements.seq > member.id] for column in elements[:3])]
-        columns += [self.content.window(self.number(graph), ALWAYS - 1, ALWAYS)[:3] for graph in member.query.graphs]
-        if view not in self._snapshots:
-            self._snapshots[view] = Snapshot(self.content)
-        self._snapshots[view].move(Triples.of(*(np.concatenate(column) for column in zip(*columns, strict=True))))
-        self._moved[view] = Moved(instant, self.seq, oldest)
-        return view
+    def _look(self, window: Window, instant: int) -> Sight:
+        """What a window sees at the instant; members with the same window share it."""
+        key = (window.stream, window.range)
+        sight = self._sights.get(key)
+        if sight is None or (sight.instant, sight.seq) != (instant, self.seq):
+            elements = self.content.window(self.number(window.stream), instant - window.range, instant)
+            oldest = int(elements.seq.min()) if len(elements.seq) else ALWAYS
+            sight = self._sights[key] = Sight(instant, self.seq, elements, oldest)
+        return sight
 
     # --- forgetting
 
     def _forget(self) -> None:
         self.content.forget(self.horizons())
-        answering = {id for id, member in self.members.items() if member.failed is None}
-        self._said = {id: said for id, said in self._said.items() if id in answering}
-        used = {said.view for said in self._said.values()}
-        for view in [view for view in self._snapshots if view not in used]:
-            del self._snapshots[view]
-            self._moved.pop(view, None)       # it has not moved if that failed
+        self._sights.clear()
+        self._views = {id: view for id, view in self._views.items() if id in self.members and self.members[id].failed is None}
+        used = set(self._views.values())
+        for kept in (self._snapshots, self._moved, self._said):
+            for view in kept.keys() - used:
+                del kept[view]
 
     def horizons(self) -> dict[int, int]:
         """For each stream that it is known of: elements stamped this or earlier are not seen again by any query."""

@@ -22,6 +22,7 @@ from typing import NamedTuple, Protocol
 from csparql_spark.pipeline.group import Group, Piece
 from csparql_spark.pipeline.member import Member
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.windows.progress import NEVER
 
 MEMBER = -1      # in the place of a stream's number: the value is a registration
 
@@ -97,12 +98,16 @@ def settle(group: KeptGroup, state: State) -> None:
     if not group.members:
         state.clear()
         return
+    horizons = group.horizons()
     for piece in group.fresh:
         for stream, chunks in piece.chunks.items():
-            chunk = Chunk.concat(chunks)
-            name = Name(piece.seq, stream)
-            group.kept[name] = int(chunk.t.max())
-            state.put(name, chunk.to_ipc())
+            # In a large batch, much has come and gone again.
+            seen = [chunk.take(chunk.t > horizons.get(stream, NEVER)) for chunk in chunks if chunk.last > horizons.get(stream, NEVER)]
+            if seen:
+                chunk = Chunk.concat(seen)
+                name = Name(piece.seq, stream)
+                group.kept[name] = chunk.last
+                state.put(name, chunk.to_ipc())
     group.fresh = [Piece()]
     lasting = {Name(id, MEMBER) for id in group.members} | {Name(seq, group.streams[iri]) for iri, seq in group.graphs.items()}
     for id, member in group.members.items():
@@ -112,9 +117,8 @@ def settle(group: KeptGroup, state: State) -> None:
         state.put(Name(group.graphs[iri], group.streams[iri]), chunk.to_ipc())
     group.new_graphs = {}
     group.kept |= dict.fromkeys(lasting)
-    horizons = group.horizons()
     for name, newest in list(group.kept.items()):
-        if name not in lasting and (newest is None or newest <= horizons.get(name.stream, newest - 1)):
+        if name not in lasting and (newest is None or newest <= horizons.get(name.stream, NEVER)):
             del group.kept[name]
             state.drop(name)
     state.set_summary(json.dumps({

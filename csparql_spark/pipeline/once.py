@@ -15,7 +15,6 @@ from csparql_spark.answers.snapshot import Snapshot
 from csparql_spark.pipeline.admission import Refusal, read
 from csparql_spark.pipeline.group import ROWS_LIMIT
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.relations.rows import Triples
 from csparql_spark.windows.content import ALWAYS, Content
 
 
@@ -34,7 +33,7 @@ def ask(text: str, graphs: Mapping[str, Chunk], *, base: str | None, default_gra
     for number, graph in enumerate(chosen):
         content.replace(number, graphs[graph])
     elements = [content.window(number, ALWAYS - 1, ALWAYS)[:3] for number in range(len(chosen))]
-    snapshot = Snapshot(content)
+    snapshot = Snapshot(asked, content)
     if elements:
-        snapshot.move(Triples.of(*(np.concatenate(column) for column in zip(*elements, strict=True))))
-    return snapshot.select(asked, limit=ROWS_LIMIT)
+        snapshot.move(*(np.concatenate(column) for column in zip(*elements, strict=True)))
+    return snapshot.select(limit=ROWS_LIMIT)

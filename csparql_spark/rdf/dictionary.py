@@ -10,6 +10,7 @@ an id means its term until `compact`, which gives new ids to the terms that are 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -26,15 +27,12 @@ class TermDictionary:
 
     def encode(self, terms: pa.Array | Iterable[str]) -> np.ndarray:
         """The ids of `terms`, which are added if they are new. The work is per distinct term of a push, not per triple."""
-        wanted = terms.to_pylist() if isinstance(terms, pa.Array) else list(terms)
-        ids, known = self._ids, self._terms
-        found = [ids.get(term, -1) for term in wanted]
-        if -1 in found:
-            for place, term in enumerate(wanted):
-                if found[place] < 0:
-                    found[place] = ids.setdefault(term, len(known))
-                    if found[place] == len(known):
-                        known.append(term)
+        wanted = terms.to_pylist() if isinstance(terms, pa.Array) else terms
+        ids = self._ids
+        before = len(ids)
+        found = [ids.setdefault(term, len(ids)) for term in wanted]
+        new = list(itertools.islice(reversed(ids), len(ids) - before))
+        self._terms.extend(reversed(new))
         return np.array(found, dtype=np.int64)
 
     def find(self, term: str) -> int | None:

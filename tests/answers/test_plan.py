@@ -25,7 +25,8 @@ def objects(*written: str) -> list[str]:
 def test_a_plan_is_the_pattern_and_what_is_shown_of_it() -> None:
     made = planned("?s x:p ?o . ?o a x:C", "SELECT ?o ?s")
     assert (made.variables, made.distinct) == (("o", "s"), False)
-    assert lines(made) == [("?o", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<http://x/C>"), ("?s", "<http://x/p>", "?o")]
+    assert lines(made) == [("?o", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<http://x/C>"),
+                           ("?s", "<http://x/p>", "?o")]
     assert planned("?s x:p ?o", "SELECT DISTINCT ?s") == Plan(("s",), True, (("?s", "<http://x/p>", "?o"),))
     assert planned("?b x:p ?a", "SELECT *") == Plan(("b", "a"), False, (("?b", "<http://x/p>", "?a"),))
     assert planned("", "SELECT ?never").patterns == () and planned("", "SELECT ?never").variables == ("never",)
@@ -54,7 +55,9 @@ def test_blank_nodes_are_variables_that_cannot_be_shown() -> None:
     assert len(made.patterns) == 3 and len(nodes) == 2 and made.variables == ("s", "o")
 
 
-@pytest.mark.parametrize("body", ["?s x:p/x:q ?o", "?s ^x:p ?o", "?s x:p* ?o", "?s x:p+ ?o", "?s x:p? ?o", "?s x:p|x:q ?o", "?s !x:p ?o", "?s !(x:p|^x:q) ?o"])
+@pytest.mark.parametrize("body",
+                         ["?s x:p/x:q ?o", "?s ^x:p ?o", "?s x:p* ?o", "?s x:p+ ?o", "?s x:p? ?o", "?s x:p|x:q ?o",
+                          "?s !x:p ?o", "?s !(x:p|^x:q) ?o"])
 def test_paths_are_refused(body: str) -> None:
     with pytest.raises(Unsupported, match="property paths are not supported yet|UNION is not supported yet"):
         planned(body)
@@ -62,8 +65,10 @@ def test_paths_are_refused(body: str) -> None:
 
 def test_entailment_is_refused_as_long_as_nothing_is_entailed() -> None:
     with pytest.raises(Unsupported) as caught:
-        plan(parse("REGISTER QUERY q USING ENTAILMENT RDFS AS SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP 5s] WHERE { ?s ?p ?o }"))
-    assert str(caught.value) == "USING ENTAILMENT is not supported yet: what the window says is answered, not what follows from it"
+        plan(parse("REGISTER QUERY q USING ENTAILMENT RDFS AS SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP 5s] "
+                   "WHERE { ?s ?p ?o }"))
+    assert str(caught.value) == ("USING ENTAILMENT is not supported yet: what the window says is answered, "
+                                 "not what follows from it")
 
 
 def test_equal_texts_have_equal_plans() -> None:

@@ -1,4 +1,4 @@
-"""Random small logs: streams on both clocks, late and repeated elements, ticks, queries that come and go, background that changes."""
+"""Random small logs: streams on both clocks, late and repeated elements, ticks, queries that come and go."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from csparql_spark.store import Entry, QueryRecord, StreamRecord
 from .naive import Asked, Logged
 
 # Without the phase that makes a failing log smaller: it takes minutes, and the logs are small anyway.
-law = functools.partial(settings, deadline=None, report_multiple_bugs=False, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+law = functools.partial(settings, deadline=None, report_multiple_bugs=False,
+                        phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 ONE = '"01"^^<http://www.w3.org/2001/XMLSchema#integer>'
 STREAMS = {"urn:a": ("arrival", 0), "urn:e": ("event", 0), "urn:f": ("event", 4)}
@@ -40,7 +41,8 @@ def steps(draw: st.DrawFn) -> list[tuple]:
     """Few streams and few sets of graphs, so that queries meet in groups; the first step is a registration."""
     streams = draw(st.lists(st.sampled_from(list(STREAMS)), min_size=1, max_size=2, unique=True))
     graphs = draw(st.lists(st.sampled_from([(), ("urn:g",), GRAPHS]), min_size=1, max_size=2, unique=True))
-    asked = st.builds(lambda stream, window, body, graphs: Asked(stream, *window, *body, graphs), st.sampled_from(streams),
+    asked = st.builds(lambda stream, window, body, graphs: Asked(stream, *window, *body, graphs),
+                      st.sampled_from(streams),
                       st.sampled_from(WINDOWS), st.sampled_from(BODIES), st.sampled_from(graphs))
     register = st.tuples(st.just("register"), later, names, asked)
     chunks = [
@@ -48,11 +50,13 @@ def steps(draw: st.DrawFn) -> list[tuple]:
             triples, st.none() if STREAMS[stream][0] == "arrival" else st.one_of(stamps, stamps, stamps, st.none()))))
         for stream in streams]
     tick = st.tuples(st.just("tick"), st.integers(-1, 9), st.none(), st.none())
-    event_ticks = [st.tuples(st.just("tick"), stamps, st.just(stream), st.none()) for stream in streams if STREAMS[stream][0] == "event"]
+    event_ticks = [st.tuples(st.just("tick"), stamps, st.just(stream), st.none()) for stream in streams
+                   if STREAMS[stream][0] == "event"]
     background = st.tuples(st.just("background"), later, st.sampled_from(GRAPHS), st.lists(triples, max_size=4))
     unregister = st.tuples(st.just("unregister"), later, names, st.none())
     empty = st.tuples(st.just("chunk"), later, st.just(streams[0]), st.just([]))
-    any_step = st.one_of(*chunks * 4, tick, tick, *event_ticks, register, register, background, background, unregister, empty)
+    any_step = st.one_of(*chunks * 4, tick, tick, *event_ticks, register, register, background, background, unregister,
+                         empty)
     return [draw(register), *draw(st.lists(any_step, min_size=14, max_size=30))]
 
 
@@ -93,11 +97,13 @@ def entry(logged: Logged) -> Entry:
     seq, at, kind, subject, value = logged.seq, logged.at, logged.kind, logged.subject, logged.value
     match kind:
         case "stream":
-            return Entry(seq, kind, at, subject, payload=StreamRecord.draft(subject, name=subject, clock=value[0], delay=value[1]).payload)
+            return Entry(seq, kind, at, subject,
+                         payload=StreamRecord.draft(subject, name=subject, clock=value[0], delay=value[1]).payload)
         case "register":
             return Entry(seq, kind, at, subject, payload=QueryRecord.draft(subject, text=value.text, base=None).payload)
         case "chunk":
-            chunk = Chunk.from_triples([triple for triple, _ in value], [Chunk.UNSTAMPED if t is None else t for _, t in value])
+            chunk = Chunk.from_triples([triple for triple, _ in value],
+                                       [Chunk.UNSTAMPED if t is None else t for _, t in value])
             return Entry(seq, kind, at, subject, len(chunk), chunk.first, chunk.last, chunk.unstamped, chunk.to_ipc())
         case "background":
             chunk = Chunk.from_triples(value)

@@ -1,7 +1,8 @@
-"""The naive twin of the pipeline: what each query of a log says, from the log alone, by the words of `windows.progress`.
+"""The naive twin of the pipeline: what each query says, from the log alone, by the words of `windows.progress`.
 
-It keeps nothing. Each instant is found by looking at the whole log again, each window is a set of triples made from all entries,
-and a pattern is matched by trying every triple for each of its lines. It is slow, and short enough to be believed.
+It keeps nothing. Each instant is found by looking at the whole log again, each window is a set of triples made from
+all entries, and a pattern is matched by trying every triple for each of its lines. It is slow, and short enough to be
+believed.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ class Asked:
         head = f"SELECT {'DISTINCT ' * self.distinct}{' '.join(f'?{name}' for name in self.variables) or '*'}"
         graphs = "".join(f" FROM <{graph}>" for graph in self.graphs)
         body = " . ".join(" ".join(pattern) for pattern in self.patterns)
-        return (f"REGISTER QUERY q AS {head} FROM STREAM <{self.stream}> [RANGE {self.range}ms STEP {self.step}ms]{graphs} "
-                f"WHERE {{ {body} }}")
+        window = f"[RANGE {self.range}ms STEP {self.step}ms]"
+        return f"REGISTER QUERY q AS {head} FROM STREAM <{self.stream}> {window}{graphs} WHERE {{ {body} }}"
 
 
 @dataclass(frozen=True)
 class Logged:
-    """An entry of the log. Its value: of a stream (clock, delay); of a registration what is asked; of a chunk its triples, each
-    with its stamp or None; of background its triples."""
+    """An entry of the log. Its value: of a stream (clock, delay); of a registration what is asked; of a chunk its
+    triples, each with its stamp or None; of background its triples."""
 
     seq: int
     at: int
@@ -62,7 +63,8 @@ def answers(log: list[Logged], limit: int = 1_000_000) -> dict[int, list[Said]]:
 def answers_of(registered: Logged, log: list[Logged], limit: int) -> Iterator[Said]:
     asked: Asked = registered.value
     after = [entry for entry in log if entry.seq > registered.seq]
-    end = min((entry.seq for entry in after if entry.kind == "unregister" and entry.subject == registered.subject), default=len(log) + 1)
+    end = min((entry.seq for entry in after if entry.kind == "unregister" and entry.subject == registered.subject),
+              default=len(log) + 1)
     life = [entry for entry in after if entry.seq < end]
     clock, delay = next(entry.value for entry in log if entry.kind == "stream" and entry.subject == asked.stream)
     told: set[int] = set()
@@ -118,7 +120,8 @@ def background(graphs: tuple[str, ...], place: int, log: list[Logged]) -> set[Tr
     """What the graphs held at a place in the log."""
     found: set[Triple] = set()
     for graph in graphs:
-        versions = [entry.value for entry in log if entry.kind == "background" and entry.subject == graph and entry.seq <= place]
+        versions = [entry.value for entry in log if entry.kind == "background" and entry.subject == graph
+                    and entry.seq <= place]
         found |= set(versions[-1] if versions else ())
     return found
 

@@ -17,7 +17,8 @@ from .naive import Said
 def router_of(log: list[Entry]) -> Router:
     """A router that finds the background of its place in the log."""
     def background(graph: str) -> Entry | None:
-        versions = [entry for entry in log if entry.kind == "background" and entry.subject == graph and entry.seq <= router.seq]
+        versions = [entry for entry in log if entry.kind == "background" and entry.subject == graph
+                    and entry.seq <= router.seq]
         return versions[-1] if versions else None
 
     router = Router(background)
@@ -30,7 +31,7 @@ def routed(log: list[Entry]) -> list[Row]:
 
 
 def routed_between(log: list[Entry], start: int, end: int) -> list[Row]:
-    """The rows of the entries after `start`, up to `end`: the router has seen of those before only what makes the registry."""
+    """The rows of the entries after `start`, up to `end`: before, the router has seen what makes the registry."""
     router = router_of(log)
     for entry in log:
         if entry.seq <= start and entry.kind in REGISTRY_KINDS:

@@ -18,8 +18,8 @@ def refused(text: str, graphs: tuple[str, ...] = ()) -> tuple[str, str]:
 
 
 def test_a_query_that_can_be_answered_is_let_in() -> None:
-    query = admit(f"REGISTER QUERY q AS SELECT ?s {STREAM} FROM <urn:g> WHERE {{ ?s <urn:p> 1 }}", base=None, streams=["urn:s"],
-                  graphs=["urn:g"])
+    query = admit(f"REGISTER QUERY q AS SELECT ?s {STREAM} FROM <urn:g> WHERE {{ ?s <urn:p> 1 }}", base=None,
+                  streams=["urn:s"], graphs=["urn:g"])
     assert (query.name, query.variables, query.graphs) == ("q", ("s",), ("urn:g",))
     assert admit(f"SELECT ?s {STREAM} WHERE {{ ?s <p> 1 }}", base="http://x/", streams={"urn:s"}).name is None
 
@@ -40,8 +40,8 @@ def test_what_is_not_there_is_named() -> None:
     assert refused("SELECT ?s FROM STREAM <urn:other> [RANGE 1s] WHERE { ?s ?p ?o }") == (
         "unknown-stream", "there is no stream <urn:other>: create it first with PUT /streams/{name or encoded IRI}")
     assert refused(f"SELECT ?s {STREAM} FROM <urn:g> FROM <urn:h> WHERE {{ ?s ?p ?o }}", ("urn:g",)) == (
-        "unknown-graph", "there is no background graph <urn:h>: the server has none yet, and `csparql-spark run` takes them with "
-                         "--background")
+        "unknown-graph", "there is no background graph <urn:h>: the server has none yet, and `csparql-spark run` takes "
+                         "them with --background")
     assert refused("SELECT ?s WHERE { ?s ?p ?o }") == (
         "no-stream", "the query reads no stream: add FROM STREAM <…> [RANGE … STEP …] before WHERE")
 
@@ -50,7 +50,8 @@ def test_what_is_not_there_is_named() -> None:
     (f"ASK {STREAM} {{ ?s ?p ?o }}", f"ASK is not supported yet: {CAN}"),
     (f"CONSTRUCT {{ ?s ?p ?o }} {STREAM} WHERE {{ ?s ?p ?o }}", f"CONSTRUCT is not supported yet: {CAN}"),
     (f"DESCRIBE ?s {STREAM} WHERE {{ ?s ?p ?o }}", f"DESCRIBE is not supported yet: {CAN}"),
-    (f"REGISTER STREAM q AS CONSTRUCT {{ ?s ?p ?o }} {STREAM} WHERE {{ ?s ?p ?o }}", f"REGISTER STREAM is not supported yet: {CAN}"),
+    (f"REGISTER STREAM q AS CONSTRUCT {{ ?s ?p ?o }} {STREAM} WHERE {{ ?s ?p ?o }}",
+     f"REGISTER STREAM is not supported yet: {CAN}"),
     (f"SELECT ISTREAM ?s {STREAM} WHERE {{ ?s ?p ?o }}",
      "ISTREAM is not supported yet: all answers are reported at each instant (RSTREAM)"),
     (f"REGISTER QUERY q COMPUTE EVERY 5s AS SELECT ?s {STREAM} WHERE {{ ?s ?p ?o }}",

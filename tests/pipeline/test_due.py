@@ -73,7 +73,8 @@ def test_a_large_backlog_goes_in_steps() -> None:
                                     ├ 250 ┤            a single chunk may be larger than a batch
                                           ├────┤
     """
-    backlog = [chunk(8, 0, 60), chunk(9, 0, 30), chunk(10, 0, 20), chunk(11, 0, 10), chunk(12, 0, 90), chunk(13, 0, 250), chunk(14, 0),
+    backlog = [chunk(8, 0, 60), chunk(9, 0, 30), chunk(10, 0, 20), chunk(11, 0, 10), chunk(12, 0, 90),
+               chunk(13, 0, 250), chunk(14, 0),
                Entry(15, "tick", 0)]
     cuts, start = [], 7
     judge = due(asked("urn:a"))

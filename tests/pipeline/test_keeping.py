@@ -74,8 +74,9 @@ def test_a_warm_worker_reads_nothing_and_one_behind_reads_what_it_lacks() -> Non
 
 
 def test_slides_are_cut_at_registrations() -> None:
-    """A member that is made in the middle of a batch sees what came after it, also when it comes back from what was kept."""
-    log = by_hand((0, "register", "q", asked(5000, 1000)), chunk(100, "a"), chunk(200, "b"), (300, "register", "r", asked(5000, 1000)),
+    """A member made in the middle of a batch sees what came after it, also when it comes back from what was kept."""
+    log = by_hand((0, "register", "q", asked(5000, 1000)), chunk(100, "a"), chunk(200, "b"),
+                  (300, "register", "r", asked(5000, 1000)),
                   chunk(400, "c"), chunk(500, "d"), (1000, "tick", None))
     state = DictState()
     work(log, Worker(), 3, 9, state)
@@ -84,7 +85,8 @@ def test_slides_are_cut_at_registrations() -> None:
 
 
 def test_background_that_came_to_another_worker_is_not_missed() -> None:
-    log = by_hand((0, "background", "urn:g", [triple("old")]), (0, "register", "q", asked(graphs=("urn:g",))), chunk(500, "x"),
+    log = by_hand((0, "background", "urn:g", [triple("old")]), (0, "register", "q", asked(graphs=("urn:g",))),
+                  chunk(500, "x"),
                   (600, "background", "urn:g", [triple("new")]), (1000, "tick", None))
     state, first, second = DictState(), Worker(), Worker()
     work(log, first, 3, 6, state)
@@ -127,7 +129,8 @@ def test_a_batch_that_comes_again_says_nothing_new() -> None:
 
 
 def test_nothing_is_kept_of_a_group_without_members() -> None:
-    log = by_hand((0, "register", "q", asked(graphs=("urn:g",))), chunk(500, "a"), (600, "background", "urn:g", [triple("b")]),
+    log = by_hand((0, "register", "q", asked(graphs=("urn:g",))), chunk(500, "a"),
+                  (600, "background", "urn:g", [triple("b")]),
                   (700, "unregister", "q", None))
     state, worker = DictState(), Worker()
     work(log, worker, 3, 6, state)
@@ -137,7 +140,8 @@ def test_nothing_is_kept_of_a_group_without_members() -> None:
 
 
 def test_a_query_that_failed_stays_failed() -> None:
-    log = by_hand((0, "register", "q", asked()), (0, "register", "r", Asked("urn:a", 1000, 1000, ("p",), (("?s", "?p", "?o"),), distinct=True)),
+    log = by_hand((0, "register", "q", asked()),
+                  (0, "register", "r", Asked("urn:a", 1000, 1000, ("p",), (("?s", "?p", "?o"),), distinct=True)),
                   chunk(500, "a", "b", "c"), chunk(1500, "d"), chunk(2500, "e"), chunk(3500, "f"))
     state = DictState()
     with mock.patch.object(groups, "ROWS_LIMIT", 2):
@@ -151,7 +155,8 @@ def test_a_query_that_failed_stays_failed() -> None:
 
 def test_late_elements_are_counted_across_workers() -> None:
     log = by_hand((0, "register", "q", asked(stream="urn:e")),
-                  (1, "chunk", "urn:e", [(triple("a"), 1000)]), (2, "chunk", "urn:e", [(triple("b"), 999), (triple("c"), 1000)]),
+                  (1, "chunk", "urn:e", [(triple("a"), 1000)]),
+                  (2, "chunk", "urn:e", [(triple("b"), 999), (triple("c"), 1000)]),
                   (3, "chunk", "urn:e", [(triple("d"), 998), (triple("e"), 5)]))
     state = DictState()
     for start in range(3, 7):
@@ -162,12 +167,14 @@ def test_late_elements_are_counted_across_workers() -> None:
 
 def test_what_is_kept_stays_small_however_long_it_runs() -> None:
     """
-        q   RANGE 3s STEP 1s      r   RANGE 5s STEP 5s      a chunk of three each 200 ms, in batches of five, for five minutes
+        q   RANGE 3s STEP 1s      r   RANGE 5s STEP 5s      a chunk of three each 200 ms, in batches of five, for 5 min
 
-    What can still be seen is at most 5 s and one step of 5 s old: fifty chunks, ten slides; and some for what is not forgotten yet.
+    What can still be seen is at most 5 s and one step of 5 s old: fifty chunks, ten slides; and some that is not
+    forgotten yet.
     """
     query = asked(5000, 5000, ("urn:g",))
-    lines = [(0, "background", "urn:g", [triple("g")]), (0, "register", "q", asked(3000, 1000, ("urn:g",))), (0, "register", "r", query)]
+    lines = [(0, "background", "urn:g", [triple("g")]), (0, "register", "q", asked(3000, 1000, ("urn:g",))),
+             (0, "register", "r", query)]
     lines += [chunk(200 * i + 100, *(f"s{i}x{j}" for j in range(3))) for i in range(1500)]
     log = by_hand(*lines)
     state, workers = DictState(), [Worker(), Worker()]

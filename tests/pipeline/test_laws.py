@@ -1,4 +1,4 @@
-"""The laws: answers are a function of the log, they are what the naive twin says, and nothing in between can be seen in them."""
+"""The laws: answers are what the naive twin says of the log, and nothing of how they were made can be seen in them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Cluster:
         written = entries(log)
         start = 0
         while start < len(written):
-            end = min(len(written), start + self._data.draw(st.sampled_from([1, 1, 2, 3, 6]), label="entries in the batch"))
+            end = min(len(written),
+                      start + self._data.draw(st.sampled_from([1, 1, 2, 3, 6]), label="entries in the batch"))
             rows = routed_between(written, start, end)
             for key in dict.fromkeys(row.group for row in rows):
                 self.batch(key, [row for row in rows if row.group == key])
@@ -53,7 +54,8 @@ class Cluster:
 
     def batch(self, key: str, rows: list) -> None:
         state, told = self.states.setdefault(key, DictState()), self.told.setdefault(key, [])
-        what = self._data.draw(st.sampled_from(["", "", "", "fails", "fails half-way", "comes twice", "cold"]), label="the batch")
+        what = self._data.draw(st.sampled_from(["", "", "", "fails", "fails half-way", "comes twice", "cold"]),
+                               label="the batch")
         if what == "fails":                  # its worker has done it, and what it kept is lost: it is ahead
             self.worker().work(key, rows, state.copy())
         if what == "fails half-way":
@@ -90,4 +92,5 @@ def test_a_failing_query_hurts_nobody_else_and_does_not_come_back(log: list[Logg
         told = everything(cluster.told)
         assert sorted(told) == sorted(everything(in_one_go(entries(log))))
     assert said(told) == expected(log, limit=2)
-    assert {one.payload for one in told if one.part == FAILURE} <= {b"the answer has more than 2 rows, which is the limit for one instant"}
+    reasons = {one.payload for one in told if one.part == FAILURE}
+    assert reasons <= {b"the answer has more than 2 rows, which is the limit for one instant"}

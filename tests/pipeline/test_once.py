@@ -25,10 +25,10 @@ A, B, C = ("<urn:a>", "<urn:b>"), ("<urn:b>", '"01"'), ("<urn:c>", "<urn:b>")
 
 
 def test_the_graphs_that_are_asked() -> None:
-    assert rows(SO.format("")) == [A, B, C]                                                  # all: a triple in two graphs counts once
-    assert rows(SO.format("FROM <urn:h>")) == [A, C]                                         # those of the text
+    assert rows(SO.format("")) == [A, B, C]                              # all: a triple in two graphs counts once
+    assert rows(SO.format("FROM <urn:h>")) == [A, C]                     # those of the text
     assert rows(SO.format("FROM <urn:g> FROM <urn:h>")) == [A, B, C]
-    assert rows(SO.format("FROM <urn:h>"), ("urn:g",)) == [A, B]                             # those of the request
+    assert rows(SO.format("FROM <urn:h>"), ("urn:g",)) == [A, B]         # those of the request
     assert rows(SO.format("FROM <urn:h>"), ()) == rows(SO.format("FROM <urn:empty>")) == []
 
 

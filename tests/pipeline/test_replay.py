@@ -14,7 +14,8 @@ from csparql_spark.pipeline.group import Told
 from csparql_spark.pipeline.replay import Script, answer
 from csparql_spark.rdf.chunk import Chunk
 
-QUERY = "REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE {range}ms STEP {step}ms] {more} WHERE {{ ?s <urn:p> ?o }}"
+QUERY = ("REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE {range}ms STEP {step}ms] {more} "
+         "WHERE {{ ?s <urn:p> ?o }}")
 
 
 def recording(*stamps: int) -> Chunk:
@@ -27,7 +28,8 @@ def text(range: int, step: int, more: str = "") -> str:
 
 def shown(told: list[Told]) -> list[tuple[int, list[int]]]:
     """The instants, and the numbers of the subjects at each."""
-    return [(one.instant, sorted(int(row["s"][5:-1]) for row in Answer.from_bytes(one.payload).table.rows())) for one in told]
+    return [(one.instant, sorted(int(row["s"][5:-1]) for row in Answer.from_bytes(one.payload).table.rows()))
+            for one in told]
 
 
 def played(chunk: Chunk, range: int, step: int, **options: object) -> list[tuple[int, list[int]]]:
@@ -40,7 +42,8 @@ def test_from_the_first_element_to_the_end_of_the_last_window() -> None:
         ─────●──┼───────●──────┼───────┼──────┤       RANGE 2s STEP 1s
              2000           3000    4000    5000      the last element and RANGE: 4600, and the instant after it
     """
-    assert played(recording(1500, 2600), 2000, 1000) == [(2000, [1500]), (3000, [1500, 2600]), (4000, [2600]), (5000, [])]
+    assert played(recording(1500, 2600), 2000, 1000) == [
+        (2000, [1500]), (3000, [1500, 2600]), (4000, [2600]), (5000, [])]
 
 
 def test_elements_on_instants() -> None:
@@ -76,7 +79,8 @@ def test_nothing_recorded_says_nothing() -> None:
 
 
 def test_background_stands_beside_every_window() -> None:
-    graphs = {"urn:g": Chunk.from_triples([("<urn:1>", "<urn:p>", "<urn:o>")]), "urn:h": Chunk.from_triples([("<urn:2>", "<urn:p>", "<urn:o>")])}
+    graphs = {"urn:g": Chunk.from_triples([("<urn:1>", "<urn:p>", "<urn:o>")]),
+              "urn:h": Chunk.from_triples([("<urn:2>", "<urn:p>", "<urn:o>")])}
     script = Script.of(text(1000, 1000, "FROM <urn:g>"), streams={"urn:s": recording(1000)}, background=graphs)
     assert shown(list(answer(script.entries()))) == [(1000, [1, 1000]), (2000, [1])]
 
@@ -95,23 +99,27 @@ def test_an_unsorted_recording_is_answered_like_a_sorted_one() -> None:
         assert played(recording(*stamps), 2000, 500) == expected
 
 
-@given(st.lists(st.integers(-20, 40), min_size=1, max_size=12), st.integers(1, 12), st.integers(1, 12), st.sampled_from([1, 3, 50_000]),
+@given(st.lists(st.integers(-20, 40), min_size=1, max_size=12), st.integers(1, 12), st.integers(1, 12),
+       st.sampled_from([1, 3, 50_000]),
        st.none() | st.integers(-30, 60))
 @settings(max_examples=100, deadline=None)
 def test_what_each_window_holds(stamps: list[int], range_: int, step: int, piece: int, until: int | None) -> None:
     last = max(stamps) + range_
     end = until if until is not None else -(-last // step) * step
-    expected = [(t, sorted({s for s in stamps if t - range_ < s <= t})) for t in range(min(stamps), end + 1) if t % step == 0]
+    expected = [(t, sorted({s for s in stamps if t - range_ < s <= t})) for t in range(min(stamps), end + 1)
+                if t % step == 0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(replay, "PIECE", piece)
         assert played(recording(*stamps), range_, step, until=until) == expected
 
 
 def test_the_log_of_a_script() -> None:
-    script = Script.of(text(1000, 1000), streams={"urn:s": recording(1500, 1200, 1500)}, background={"urn:g": recording(1)}, base="http://x/")
+    script = Script.of(text(1000, 1000), streams={"urn:s": recording(1500, 1200, 1500)},
+                       background={"urn:g": recording(1)}, base="http://x/")
     entries = list(script.entries())
     assert [(entry.seq, entry.kind, entry.subject, entry.at) for entry in entries] == [
-        (1, "stream", "urn:s", 0), (2, "background", "urn:g", 0), (3, "register", "q", 0), (4, "chunk", "urn:s", 0), (5, "tick", "urn:s", 3000)]
+        (1, "stream", "urn:s", 0), (2, "background", "urn:g", 0), (3, "register", "q", 0), (4, "chunk", "urn:s", 0),
+        (5, "tick", "urn:s", 3000)]
     assert (entries[3].rows, entries[3].first, entries[3].last) == (3, 1200, 1500)
     assert [entry.payload for entry in entries] == [draft.payload for draft in script.drafts()]
 
@@ -119,7 +127,8 @@ def test_the_log_of_a_script() -> None:
 @pytest.mark.parametrize("broken, code, sentence", [
     (dict(streams={"urn:t": recording(1)}), "unknown-stream",
      "there is no stream <urn:s>: create it first with PUT /streams/{name or encoded IRI}"),
-    (dict(streams={"urn:s": Chunk.from_triples([("<urn:1>", "<urn:p>", "<urn:o>")] * 3, [Chunk.UNSTAMPED, 5, Chunk.UNSTAMPED])}),
+    (dict(streams={"urn:s": Chunk.from_triples([("<urn:1>", "<urn:p>", "<urn:o>")] * 3,
+                                               [Chunk.UNSTAMPED, 5, Chunk.UNSTAMPED])}),
      "no-timestamps", "2 of the 3 triples recorded for <urn:s> have no timestamp: "
                       "name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>"),
 ])

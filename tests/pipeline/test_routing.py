@@ -44,7 +44,8 @@ def test_the_key_of_a_group_is_for_ever() -> None:
 
 def test_chunks_go_to_the_groups_that_read_their_stream() -> None:
     log = by_hand((0, "chunk", "urn:a", []), (0, "register", "q", asked()), (0, "register", "r", asked()),
-                  (0, "register", "s", asked(graphs=("urn:g",))), (0, "register", "t", asked("urn:e")), (0, "chunk", "urn:a", []),
+                  (0, "register", "s", asked(graphs=("urn:g",))), (0, "register", "t", asked("urn:e")),
+                  (0, "chunk", "urn:a", []),
                   (0, "chunk", "urn:e", []), (0, "chunk", "urn:f", []))
     a, g, e = key(asked()), key(asked(graphs=("urn:g",))), key(asked("urn:e"))
     assert gone(log) == [(5, "register", a), (6, "register", a), (7, "register", g), (8, "register", e),
@@ -52,7 +53,8 @@ def test_chunks_go_to_the_groups_that_read_their_stream() -> None:
 
 
 def test_ticks_go_to_the_groups_whose_clock_they_move() -> None:
-    log = by_hand((0, "register", "q", asked()), (0, "register", "r", asked("urn:e")), (5, "tick", None), (5, "tick", "urn:e"),
+    log = by_hand((0, "register", "q", asked()), (0, "register", "r", asked("urn:e")), (5, "tick", None),
+                  (5, "tick", "urn:e"),
                   (5, "tick", "urn:f"))
     a, e = key(asked()), key(asked("urn:e"))
     assert gone(log)[2:] == [(6, "tick", a), (7, "tick", e)]
@@ -63,19 +65,23 @@ def test_background_goes_to_the_groups_that_read_it_and_again_to_each_that_begin
     g, h = key(query), key(other)
     log = by_hand((0, "background", "urn:g", [TRIPLE]), (0, "register", "q", query), (0, "background", "urn:g", []),
                   (0, "register", "r", query), (0, "register", "s", other), (0, "background", "urn:h", []))
-    assert gone(log) == [(5, "register", g), (4, "background", g), (6, "background", g), (7, "register", g), (6, "background", g),
+    assert gone(log) == [(5, "register", g), (4, "background", g), (6, "background", g), (7, "register", g),
+                         (6, "background", g),
                          (8, "register", h), (6, "background", h), (9, "background", h)]
 
 
 def test_after_its_end_a_query_gets_nothing() -> None:
-    log = by_hand((0, "register", "q", asked()), (0, "unregister", "q", None), (0, "chunk", "urn:a", []), (0, "unregister", "q", None),
-                  (0, "tick", None), (0, "register", "q", asked("urn:e")), (0, "chunk", "urn:a", []), (0, "chunk", "urn:e", []))
+    log = by_hand((0, "register", "q", asked()), (0, "unregister", "q", None), (0, "chunk", "urn:a", []),
+                  (0, "unregister", "q", None),
+                  (0, "tick", None), (0, "register", "q", asked("urn:e")), (0, "chunk", "urn:a", []),
+                  (0, "chunk", "urn:e", []))
     a, e = key(asked()), key(asked("urn:e"))
     assert gone(log) == [(4, "register", a), (5, "unregister", a), (9, "register", e), (11, "chunk", e)]
 
 
 def test_a_row_says_what_its_entry_says() -> None:
-    log = by_hand((5, "register", "q", asked("urn:f")), (7, "chunk", "urn:f", [(TRIPLE, 9)]), (8, "unregister", "q", None))
+    log = by_hand((5, "register", "q", asked("urn:f")), (7, "chunk", "urn:f", [(TRIPLE, 9)]),
+                  (8, "unregister", "q", None))
     register, chunk, unregister = routed(log)
     group = key(asked("urn:f"))
     assert chunk == Row(group, 0, 5, "chunk", 7, "urn:f", log[4].payload)
@@ -86,7 +92,8 @@ def test_a_row_says_what_its_entry_says() -> None:
 
 
 def test_a_stream_has_the_clock_of_its_newest_making() -> None:
-    log = entries([Logged(1, 0, "stream", "urn:a", ("event", 5)), Logged(2, 0, "drop", "urn:a"), Logged(3, 0, "stream", "urn:a", ("arrival", 0))])
+    log = entries([Logged(1, 0, "stream", "urn:a", ("event", 5)), Logged(2, 0, "drop", "urn:a"),
+                   Logged(3, 0, "stream", "urn:a", ("arrival", 0))])
     router = Router()
     seen = [router.clock("urn:a")]
     for entry in log:
@@ -126,4 +133,5 @@ def test_rows_are_a_function_of_the_log_wherever_the_router_begins(log: list[Log
     written = entries(log)
     whole = routed(written)
     for cut in (1, 4):
-        assert [row for start in range(0, len(written), cut) for row in routed_between(written, start, start + cut)] == whole
+        assert [row for start in range(0, len(written), cut)
+                for row in routed_between(written, start, start + cut)] == whole

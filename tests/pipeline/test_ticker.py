@@ -22,7 +22,8 @@ class Registry:
         self.made[iri] = StreamRecord(1, iri, 0, iri, clock, 0)
 
     def query(self, name: str, step: int, stream: str = "urn:a", unit: str = "ms") -> None:
-        self.text(name, f"REGISTER QUERY q AS SELECT ?s FROM STREAM <{stream}> [RANGE 1h STEP {step}{unit}] WHERE {{ ?s ?p ?o }}")
+        window = f"[RANGE 1h STEP {step}{unit}]"
+        self.text(name, f"REGISTER QUERY q AS SELECT ?s FROM STREAM <{stream}> {window} WHERE {{ ?s ?p ?o }}")
 
     def text(self, name: str, text: str) -> None:
         self.registered[name] = QueryRecord(1, name, 0, text, None)
@@ -100,7 +101,7 @@ def test_a_tick_is_written_for_every_instant_once_it_has_passed(registry: Regist
     grid, ticks = Grid((20, 50)), [writer.next() for _ in range(30)]
     for before, tick in zip(ticks, ticks[1:]):
         instant = grid.after(before)
-        # How often it looks at the clock until the instant has come is its own affair; it does not miss one for another.
+        # How often it looks at the clock until the instant has come is its own affair; it does not miss one.
         assert instant <= tick < grid.after(instant)
 
 
@@ -130,11 +131,12 @@ def test_an_instant_has_passed_when_the_clock_reads_one_more(registry: Registry,
             pass
         ticker.changed()
         for _ in range(2):
-            writer.read.acquire(timeout=60)             # it has looked, and decides; were the first a tick, it would come first
+            writer.read.acquire(timeout=60)       # it has looked, and decides: a wrong tick would come first
     assert writer.next() == 10 * HOUR
 
 
-def test_instants_that_passed_while_nobody_was_there_are_made_up_for_at_once(registry: Registry, started: Callable) -> None:
+def test_instants_that_passed_while_nobody_was_there_are_made_up_for_at_once(registry: Registry,
+                                                                             started: Callable) -> None:
     """A server was down at 12:00 and comes back at 12:01: a query of STEP 1h is not answered at 13:00 only."""
     registry.query("q", 1, unit="h")
     writer = Writer(12 * HOUR + 60_000)
@@ -184,7 +186,8 @@ def test_a_text_that_cannot_be_read_stops_nobody_elses_ticks(registry: Registry,
     assert writer.next() < writer.next()
 
 
-def test_a_log_that_cannot_be_written_is_tried_again(registry: Registry, started: Callable, monkeypatch: pytest.MonkeyPatch,
+def test_a_log_that_cannot_be_written_is_tried_again(registry: Registry, started: Callable,
+                                                     monkeypatch: pytest.MonkeyPatch,
                                                      capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("csparql_spark.pipeline.ticker.RETRY_SECONDS", 0)
     registry.query("q", 10)

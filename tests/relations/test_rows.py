@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.relations.rows import MASK, Triples
 
-# Ids up to MASK are packed into one integer, larger ones are sorted as columns; both sides of the border, and both ways together.
+# Ids up to MASK are packed into one integer, larger ones are sorted as columns.
 small = st.integers(0, 3)
 border = st.sampled_from([0, 1, MASK - 1, MASK, MASK + 1, 2 * MASK, 1 << 40])
 ids = st.sampled_from([small, border])

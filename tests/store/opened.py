@@ -1,4 +1,4 @@
-"""A store in a directory of its own, with a writer that is started when it is first used, and a clock that is moved by hand."""
+"""A store in a directory of its own, with a writer that starts when it is first used, and a clock moved by hand."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class Opened:
     def entries(self) -> list[Entry]:
         return list(self.log.read(0, self.log.tail()))
 
-    def put(self, kind: str, at: int, subject: str | None = None, *, last: int | None = None, payload: bytes | None = None) -> int:
+    def put(self, kind: str, at: int, subject: str | None = None, *, last: int | None = None,
+            payload: bytes | None = None) -> int:
         """An entry just as it is said here, past the writer; its seq."""
         with self.database.transaction() as connection:
             return connection.execute("INSERT INTO log (kind, at, subject, last, payload) VALUES (?, ?, ?, ?, ?)",

@@ -17,15 +17,16 @@ def test_nothing_was_told(store: Opened) -> None:
     answers = store.answers
     assert answers.latest(1) == answers.at(1, 5) == answers.after(1, 0, 10) == []
     assert answers.bounds(1) is None and answers.failure(1) is None
-    assert answers.newest_position() == 0 and answers.told_since(0) == (0, set()) and answers.told_since(7) == (7, set())
+    assert answers.newest_position() == 0
+    assert answers.told_since(0) == (0, set()) and answers.told_since(7) == (7, set())
 
 
 def test_answers_come_back_in_the_order_of_their_instants_and_parts(store: Opened) -> None:
     answers = store.answers
     answers.write([answer(1, 2000, 1), answer(2, 9000), answer(1, 2000, 0), answer(1, -1000, 0, b"")])
     answers.write([answer(1, 3000)])
-    minus, two, and_a_half, three = (answer(1, -1000, 0, b"", 4), answer(1, 2000, 0, b"x", 3), answer(1, 2000, 1, b"x", 1),
-                                     answer(1, 3000, 0, b"x", 5))
+    minus, two = answer(1, -1000, 0, b"", 4), answer(1, 2000, 0, b"x", 3)
+    and_a_half, three = answer(1, 2000, 1, b"x", 1), answer(1, 3000, 0, b"x", 5)
     assert answers.after(1, -5000, 10) == [minus, two, and_a_half, three]
     assert answers.after(1, -1000, 10) == [two, and_a_half, three]
     assert answers.after(1, -5000, 2) == [minus, two]

@@ -59,7 +59,8 @@ def test_without_a_listener_nothing_happens(path: Path) -> None:
     listener.close()
 
 
-def test_a_listener_that_goes_between_opening_and_ringing(path: Path, listener: Bell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listener_that_goes_between_opening_and_ringing(path: Path, listener: Bell,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     opened = os.open
 
     def open_and_lose(*arguments: object) -> int:
@@ -72,7 +73,8 @@ def test_a_listener_that_goes_between_opening_and_ringing(path: Path, listener: 
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
-def test_a_ring_may_be_lost_when_descriptors_are_short(path: Path, listener: Bell, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_a_ring_may_be_lost_when_descriptors_are_short(path: Path, listener: Bell, monkeypatch: pytest.MonkeyPatch,
+                                                       number: int) -> None:
     def refuse(*arguments: object) -> int:
         raise OSError(number, os.strerror(number))
 

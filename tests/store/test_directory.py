@@ -27,7 +27,8 @@ except StoreError as error:
 
 
 def started(program: str, path: Path, descriptors: tuple[int, ...] = ()) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    return subprocess.Popen([sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            text=True,
                             pass_fds=descriptors)
 
 
@@ -49,17 +50,19 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError) as caught:
         DataDirectory(tmp_path / "file" / "data").create()
-    assert str(caught.value) == f"the data directory {tmp_path}/file/data cannot be written (Not a directory): choose another one with --data"
+    assert str(caught.value) == (f"the data directory {tmp_path}/file/data cannot be written (Not a directory): "
+                                 "choose another one with --data")
 
 
 def test_a_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, data: bytes) -> int:
-        raise PermissionError(13, "Permission denied", str(path))      # a superuser is refused nothing: so it is said here
+        raise PermissionError(13, "Permission denied", str(path))   # a superuser is refused nothing: so it is said here
 
     monkeypatch.setattr(Path, "write_bytes", refuse)
     with pytest.raises(StoreError) as caught:
         DataDirectory(tmp_path).create()
-    assert str(caught.value) == f"the data directory {tmp_path} cannot be written (Permission denied): choose another one with --data"
+    assert str(caught.value) == (f"the data directory {tmp_path} cannot be written (Permission denied): "
+                                 "choose another one with --data")
 
 
 def test_a_second_process_gets_the_sentence_and_the_third_gets_the_lock(tmp_path: Path) -> None:
@@ -67,7 +70,8 @@ def test_a_second_process_gets_the_sentence_and_the_third_gets_the_lock(tmp_path
     with started(HOLD, tmp_path) as first:
         assert first.stdout.readline() == "held\n"
         with started(TRY, tmp_path) as second:
-            assert second.communicate()[0] == (f"the data directory {tmp_path} is in use by another server (process {first.pid}): "
+            assert second.communicate()[0] == (
+                f"the data directory {tmp_path} is in use by another server (process {first.pid}): "
                                                "stop that one, or choose another directory with --data\n")
         with pytest.raises(StoreError, match=f"process {first.pid}"), directory.lock():
             pass

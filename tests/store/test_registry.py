@@ -29,7 +29,8 @@ def test_a_stream_is_there_from_its_making_to_its_end(store: Opened) -> None:
 def test_a_query_is_there_from_its_registration_to_its_end(store: Opened) -> None:
     assert store.registry.queries() == [] and store.registry.query("Hot") is None
     hot, cold = store.writer.append(HOT), store.writer.append(COLD)
-    records = [QueryRecord(hot.seq, "Hot", hot.at, "SELECT …", "http://é/"), QueryRecord(cold.seq, "Cold", cold.at, "SELECT *", None)]
+    records = [QueryRecord(hot.seq, "Hot", hot.at, "SELECT …", "http://é/"),
+               QueryRecord(cold.seq, "Cold", cold.at, "SELECT *", None)]
     assert store.registry.queries() == records
     assert store.registry.query("Cold") == records[1]
     store.append("unregister", "Hot")
@@ -60,7 +61,8 @@ def test_streams_and_queries_do_not_end_each_other(store: Opened) -> None:
 @pytest.mark.parametrize("view, draft, ending", [("streams", TEMP, "drop"), ("queries", HOT, "unregister")])
 def test_guards(store: Opened, view: str, draft: object, ending: str) -> None:
     subject = draft.subject
-    must_not_be, must_be = absent(view, subject, Refused("it is there")), present(view, subject, Refused("it is not there"))
+    must_not_be = absent(view, subject, Refused("it is there"))
+    must_be = present(view, subject, Refused("it is not there"))
     with pytest.raises(Refused, match="it is not there"):
         store.append(ending, subject, must_be)
     made = store.writer.append(draft, must_not_be)

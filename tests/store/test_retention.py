@@ -10,7 +10,8 @@ from csparql_spark.store.database import Database
 from .opened import Hands, Opened
 
 
-def forget(store: Opened, *, position: int | None = None, keep_log: int = 0, reach: int = 0, keep_answers: int = 1000) -> list[int]:
+def forget(store: Opened, *, position: int | None = None, keep_log: int = 0, reach: int = 0,
+           keep_answers: int = 1000) -> list[int]:
     """What is left, by seq."""
     store.retention.advance(store.log.tail() if position is None else position)
     before = store.log.outline(0, 10_000)
@@ -122,7 +123,7 @@ def test_what_was_undone_goes_with_what_undid_it(store: Opened) -> None:
 
 
 def test_the_clock_is_held_by_what_is_left(store: Opened) -> None:
-    """The newest stamp is that of an entry which may go, and the newest entry is a tick of an event clock, which has no stamp."""
+    """The newest stamp is that of an entry that was undone; the newest entry, a tick of an event clock, has none."""
     store.put("stream", 1000, "urn:e")
     store.put("register", 4000, "q")
     store.put("unregister", 5000, "q")
@@ -147,15 +148,18 @@ def test_many_entries_go_in_small_transactions(store: Opened, monkeypatch: pytes
         store.put("chunk", at, "urn:s")
     transactions = []
     transaction = Database.transaction
-    monkeypatch.setattr(Database, "transaction", lambda self, **options: transactions.append(options) or transaction(self, **options))
+    monkeypatch.setattr(Database, "transaction",
+                        lambda self, **options: transactions.append(options) or transaction(self, **options))
     assert forget(store) == [20]
     assert len(transactions) > 19 // 3 and all(options == {"durable": False} for options in transactions)
 
 
 # --- the whole rule, entry by entry
 
-kinds = st.sampled_from(["stream", "drop", "register", "unregister", "background", "chunk", "chunk", "chunk", "tick", "event tick"])
-logs = st.lists(st.tuples(kinds, st.sampled_from(["a", "b"]), st.integers(0, 4), st.none() | st.integers(0, 20)), max_size=16)
+kinds = st.sampled_from(["stream", "drop", "register", "unregister", "background", "chunk", "chunk", "chunk", "tick",
+                         "event tick"])
+logs = st.lists(st.tuples(kinds, st.sampled_from(["a", "b"]), st.integers(0, 4), st.none() | st.integers(0, 20)),
+                max_size=16)
 
 
 def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: int) -> bool:
@@ -181,7 +185,8 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
     recent = entry.at >= read[-1].at - keep_log - reach
     if entry.kind == "tick":
         return recent and entry.subject is None
-    stamps = [other.last for other in log if other.kind == "chunk" and other.subject == entry.subject and other.seq <= position
+    stamps = [other.last for other in log if other.kind == "chunk" and other.subject == entry.subject
+              and other.seq <= position
               and other.last is not None]
     return recent or entry.last is not None and entry.last >= max(stamps) - reach
 
@@ -211,7 +216,8 @@ def test_the_rule(store: Opened, log: list[tuple], position: int, keep_log: int,
 # --- answers
 
 def answers_left(store: Opened) -> dict[int, list[tuple[int, int]]]:
-    rows = store.database.connection.execute("SELECT query, instant, part FROM answers ORDER BY query, instant, part").fetchall()
+    rows = store.database.connection.execute(
+        "SELECT query, instant, part FROM answers ORDER BY query, instant, part").fetchall()
     return {query: [(instant, part) for q, instant, part in rows if q == query] for query, _, _ in rows}
 
 
@@ -229,7 +235,8 @@ def test_answers_stay_for_the_newest_instants_of_each_query(store: Opened) -> No
 def test_answers_and_failures_go_with_their_query(store: Opened) -> None:
     for name in ("q", "r", "s"):
         store.writer.append(QueryRecord.draft(name, text="", base=None))
-    store.answers.write([StoredAnswer(query, 1000, 0, 0, b"") for query in (1, 2)], [(1, 2000, "why"), (2, 2000, "why"), (3, 2000, "why")])
+    store.answers.write([StoredAnswer(query, 1000, 0, 0, b"") for query in (1, 2)],
+                        [(1, 2000, "why"), (2, 2000, "why"), (3, 2000, "why")])
     store.append("unregister", "q")
     store.append("unregister", "s")             # it failed before it could answer
     again = store.writer.append(QueryRecord.draft("q", text="", base=None)).seq

@@ -84,7 +84,8 @@ def test_many_threads_append_and_every_entry_is_there_in_one_order(store: Opened
     assert [entry.seq for entry in entries] == list(range(1, 241))
     assert all(before.at <= after.at for before, after in zip(entries, entries[1:]))
     for name in range(12):                           # nobody's own entries overtake each other
-        assert [entry.payload for entry in entries if entry.subject == f"urn:{name}"] == [f"{name}/{i}".encode() for i in range(20)]
+        payloads = [entry.payload for entry in entries if entry.subject == f"urn:{name}"]
+        assert payloads == [f"{name}/{i}".encode() for i in range(20)]
 
 
 def test_entries_that_wait_share_a_transaction(store: Opened) -> None:
@@ -141,7 +142,8 @@ def test_when_the_disk_is_full_each_is_told_why_and_the_log_goes_on(store: Opene
 
     with pytest.raises(StoreError) as caught:
         writer.append(Draft("chunk", "urn:s", bytes(1_000_000)), fill)
-    assert str(caught.value) == "the log could not be written (database or disk is full): nothing of this request was kept"
+    assert str(caught.value) == ("the log could not be written (database or disk is full): "
+                                 "nothing of this request was kept")
     second = writer.append(Draft("chunk", "urn:s", bytes(1_000_000)), empty)
     assert store.entries() == [first, second]
     assert second.at >= first.at
@@ -202,7 +204,8 @@ def test_a_tick_of_an_event_clock_says_nothing_of_arrival(store: Opened) -> None
     (Draft("tick", at=HOUR), HOUR + 1),
     (Draft("tick", at=2 * HOUR), 2 * HOUR + 1),
 ])
-def test_stamps_do_not_go_back_when_the_wall_clock_was_set_back_while_nobody_wrote(store: Opened, last: Draft, later: int) -> None:
+def test_stamps_do_not_go_back_when_the_wall_clock_was_set_back_while_nobody_wrote(store: Opened, last: Draft,
+                                                                                   later: int) -> None:
     store.reopen(Hands(HOUR)).append(last)
     writer = store.reopen(Hands(0))
     assert writer.append(Draft("tick", "urn:e", at=5)).at == 5      # what is said of event clocks holds no stamp

@@ -21,7 +21,8 @@ def numbered(stamps: list[int], prefix: str = "n") -> Chunk:
 
 
 def stamps(content: Content, stream: int, low: int, high: int, since: int = -1) -> list[int]:
-    return sorted(int(s.removeprefix("<urn:n").removesuffix(">")) for _, (s, _, _) in told(content, content.window(stream, low, high, since)))
+    elements = content.window(stream, low, high, since)
+    return sorted(int(s.removeprefix("<urn:n").removesuffix(">")) for _, (s, _, _) in told(content, elements))
 
 
 def size(content: Content) -> int:
@@ -46,7 +47,8 @@ def test_a_query_sees_what_was_logged_after_it() -> None:
     content = Content()
     for seq in (3, 5, 8):
         content.add(0, seq, numbered([seq]))
-    assert [stamps(content, 0, 0, 99, since) for since in (-1, 2, 3, 4, 5, 8)] == [[3, 5, 8], [3, 5, 8], [5, 8], [5, 8], [8], []]
+    assert [stamps(content, 0, 0, 99, since) for since in (-1, 2, 3, 4, 5, 8)] == [
+        [3, 5, 8], [3, 5, 8], [5, 8], [5, 8], [8], []]
 
 
 def test_streams_are_apart() -> None:
@@ -68,7 +70,8 @@ def test_it_is_a_bag() -> None:
 def test_terms_that_look_alike_stay_apart() -> None:
     content = Content()
     integer = "^^<http://www.w3.org/2001/XMLSchema#integer>"
-    triples = [("<urn:a>", "<urn:p>", term) for term in ('"1"', f'"1"{integer}', f'"01"{integer}', '"1"@en', "_:b1", "<urn:1>")]
+    triples = [("<urn:a>", "<urn:p>", term)
+               for term in ('"1"', f'"1"{integer}', f'"01"{integer}', '"1"@en', "_:b1", "<urn:1>")]
     content.add(0, 1, Chunk.from_triples(triples, [1] * 6))
     assert [triple for _, triple in told(content, content.window(0, 0, 1))] == sorted(triples)
 
@@ -153,7 +156,8 @@ class Naive:
         self.add(stream, 0, chunk.stamped(ALWAYS))
 
     def window(self, stream: int, low: int, high: int, since: int) -> list[tuple[int, Triple]]:
-        return sorted((seq, triple) for of, seq, t, triple in self.elements if of == stream and low < t <= high and seq > since)
+        return sorted((seq, triple) for of, seq, t, triple in self.elements
+                      if of == stream and low < t <= high and seq > since)
 
     def late(self, stream: int, seq: int, passed: int) -> int:
         return sum(1 for of, place, t, _ in self.elements if (of, place) == (stream, seq) and t <= passed)

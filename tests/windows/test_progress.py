@@ -147,12 +147,14 @@ def test_beside_an_arrival_clock_it_does_not_begin_before_its_registration() -> 
 
 
 moves = st.lists(max_size=20, elements=st.tuples(
-    st.sampled_from(["a", "e", "f", "tick a", "tick e", "tick f"]), st.integers(0, 30), st.integers(0, 60), st.integers(0, 9)))
+    st.sampled_from(["a", "e", "f", "tick a", "tick e", "tick f"]), st.integers(0, 30), st.integers(0, 60),
+    st.integers(0, 9)))
 
 
 @given(st.sets(st.sampled_from(["a", "e", "f"]), min_size=1), moves)
 @settings(max_examples=150, deadline=None)
-def test_readings_are_what_the_docstring_says_of_all_that_has_happened(streams: set[str], moves: list[tuple[str, int, int, int]]) -> None:
+def test_readings_are_what_the_docstring_says_of_all_that_has_happened(streams: set[str],
+                                                                       moves: list[tuple[str, int, int, int]]) -> None:
     clocks = {stream: {"a": ARRIVAL, "e": event(3), "f": event(0)}[stream] for stream in streams}
     progress = Progress.begin(at=7, clocks=clocks)
     readings: dict[str, list[int]] = {stream: [NEVER] for stream in streams}
