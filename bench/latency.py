@@ -45,7 +45,8 @@ def measure(rate: int, seconds: int) -> dict[str, float]:
             for number in itertools.count():
                 if stop.is_set():
                     return
-                connection.request("POST", "/streams/readings", body(size, number * size), {"Content-Type": "application/n-triples"})
+                connection.request("POST", "/streams/readings", body(size, number * size),
+                                   {"Content-Type": "application/n-triples"})
                 response = connection.getresponse()
                 response.read()
                 due += 1 / PUSHES_A_SECOND
@@ -66,4 +67,5 @@ def measure(rate: int, seconds: int) -> dict[str, float]:
         pusher.join()
         delays.sort()
         return {"instants": len(delays), "rows": sum(rows) / len(rows), "p50_ms": delays[len(delays) // 2],
-                "p90_ms": delays[int(len(delays) * 0.9)], "p99_ms": delays[int(len(delays) * 0.99)], "max_ms": delays[-1]}
+                "p90_ms": delays[int(len(delays) * 0.9)], "p99_ms": delays[int(len(delays) * 0.99)],
+                "max_ms": delays[-1]}

@@ -29,7 +29,8 @@ def idle(seconds: int) -> dict[str, float]:
         time.sleep(30)
         before, start = server.cpu_seconds(), time.monotonic()
         time.sleep(seconds)
-        return {"core_percent": 100 * (server.cpu_seconds() - before) / (time.monotonic() - start), "memory_mb": server.memory_mb()}
+        return {"core_percent": 100 * (server.cpu_seconds() - before) / (time.monotonic() - start),
+                "memory_mb": server.memory_mb()}
 
 
 def _http(server: Server) -> float:

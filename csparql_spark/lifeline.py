@@ -1,7 +1,7 @@
 """A lifeline: how a process learns that the one that started it is gone, however that one ended.
 
-The parent holds one end of a pipe and never writes; the child gets the other end. When the parent is gone, killed with -9
-too, the kernel closes its end, and the child ends with all the processes of its group.
+The parent holds one end of a pipe and never writes; the child gets the other end. When the parent is gone, killed with
+-9 too, the kernel closes its end, and the child ends with all the processes of its group.
 
     reading, writing = os.pipe()               # the parent keeps `writing`, and passes `reading` on
     lifeline.hold(reading)                     # the child

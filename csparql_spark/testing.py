@@ -42,7 +42,8 @@ class Instant:
     at: int
     kind: str                                  # "bindings", "boolean" or "graph"
     variables: tuple[str, ...] = ()
-    rows: list[dict[str, str]] = field(default_factory=list)     # variable → term in N-Triples syntax; unbound ones are absent
+    # Variable → term in N-Triples syntax; unbound ones are absent.
+    rows: list[dict[str, str]] = field(default_factory=list)
     boolean: bool | None = None
     ntriples: str | None = None
 
@@ -61,10 +62,10 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
            evaluator: str = "auto", engine: str = "local", until: int | None = None) -> Iterator[Instant]:
     """Run a query over recordings; yield one `Instant` for each of its instants.
 
-    `streams` and `background` map IRIs to paths, or to RDF text (streams: N-Quads or TriG with timestamps). A plain SPARQL text
-    that reads no stream is answered once, at 0, over the background: over `default_graphs` if they are given, otherwise over the
-    graphs that its FROM names, otherwise over all of them.
-    Raises `LanguageError`, `Refusal`, `RdfError`, and `QueryFailed`.
+    `streams` and `background` map IRIs to paths, or to RDF text (streams: N-Quads or TriG with timestamps). A plain
+    SPARQL text that reads no stream is answered once, at 0, over the background: over `default_graphs` if they are
+    given, otherwise over the graphs that its FROM names, otherwise over all of them. Raises `LanguageError`, `Refusal`,
+    `RdfError`, and `QueryFailed`.
     """
     if evaluator not in EVALUATORS:
         raise ValueError(f"there is no evaluator {evaluator!r}: choose one of {', '.join(EVALUATORS)}")
@@ -74,8 +75,10 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
         raise Refusal("not-supported", "entailment is not supported yet: what the window says is answered")
     if named_graphs:
         raise Refusal("not-supported", "named graphs are not supported yet: give default_graphs")
-    recorded = {iri: load(source, base=base, number=number) for number, (iri, source) in enumerate((streams or {}).items())}
-    known = {iri: load(source, base=base, number=number) for number, (iri, source) in enumerate((background or {}).items(), 1000)}
+    recorded = {iri: load(source, base=base, number=number)
+                for number, (iri, source) in enumerate((streams or {}).items())}
+    known = {iri: load(source, base=base, number=number)
+             for number, (iri, source) in enumerate((background or {}).items(), 1000)}
     if not read(text, base).windows:
         try:
             said = ask(text, known, base=base, default_graphs=default_graphs)

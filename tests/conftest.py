@@ -1,4 +1,5 @@
-"""What all tests share: property tests try new examples at each run by hand, and always the same ones in continuous integration."""
+"""What all tests share: property tests try new examples at each run by hand, and always the same ones in continuous
+integration."""
 
 from __future__ import annotations
 

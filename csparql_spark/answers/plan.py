@@ -1,8 +1,8 @@
 """Plans: what a continuous query asks for, in the terms of the evaluator; and what cannot be answered, refused by name.
 
-What can be answered: SELECT over a basic graph pattern, in one time window, with or without background graphs. A plan holds
-the pattern with its variables written `?x` and its constants in N-Triples syntax; a blank node in a pattern, written
-`_:x`, is a variable that cannot be projected.
+What can be answered: SELECT over a basic graph pattern, in one time window, with or without background graphs. A plan
+holds the pattern with its variables written `?x` and its constants in N-Triples syntax; a blank node in a pattern,
+written `_:x`, is a variable that cannot be projected.
 
     plan(parse("REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP 5s] WHERE { ?s <urn:p> 1 }"))
     # Plan(variables=("s",), distinct=False, patterns=(("?s", "<urn:p>", '"1"^^<…integer>'),))
@@ -19,7 +19,8 @@ from csparql_spark.rdf.terms import iri, literal
 
 
 class Unsupported(Exception):
-    """The query is well formed, and this evaluator has no way to answer it. The text says which part, and what there is."""
+    """The query is well formed, and this evaluator has no way to answer it. The text says which part, and what there
+    is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,9 @@ MOST_PATTERNS = 50       # planning a join of some hundred would take seconds, a
 _CAN = "what can be answered is SELECT over a basic graph pattern in one time window"
 
 _NAMES = {
-    "Filter": "FILTER", "LeftJoin": "OPTIONAL", "Union": "UNION", "Minus": "MINUS", "Extend": "BIND and AS", "Graph": "GRAPH",
-    "AggregateJoin": "aggregates and GROUP BY", "Group": "GROUP BY", "OrderBy": "ORDER BY", "Slice": "LIMIT and OFFSET",
+    "Filter": "FILTER", "LeftJoin": "OPTIONAL", "Union": "UNION", "Minus": "MINUS", "Extend": "BIND and AS",
+    "Graph": "GRAPH", "AggregateJoin": "aggregates and GROUP BY", "Group": "GROUP BY", "OrderBy": "ORDER BY",
+    "Slice": "LIMIT and OFFSET",
     "ToMultiSet": "VALUES and sub-SELECT", "values": "VALUES", "ServiceGraphPattern": "SERVICE", "Reduced": "REDUCED",
     "Join": "joins of group patterns",
 }
@@ -69,14 +71,16 @@ def _check_clauses(query: ContinuousQuery) -> None:
     if query.every is not None:
         raise Unsupported("COMPUTE EVERY is not supported yet: write the STEP that is wanted")
     if query.entailment:
-        raise Unsupported("USING ENTAILMENT is not supported yet: what the window says is answered, not what follows from it")
+        raise Unsupported("USING ENTAILMENT is not supported yet: what the window says is answered, "
+                          "not what follows from it")
     if query.named_graphs:
         raise Unsupported(f"FROM NAMED is not supported yet: {_CAN}")
     if len(query.windows) > 1:
         raise Unsupported(f"more than one window is not supported yet: {_CAN}")
     for window in query.windows:
         if window.range is None:
-            raise Unsupported("windows that count (TRIPLES, ELEMENTS) are not supported yet: write RANGE with a duration")
+            raise Unsupported("windows that count (TRIPLES, ELEMENTS) are not supported yet: "
+                              "write RANGE with a duration")
         if window.name is not None:
             raise Unsupported("named windows (WINDOW blocks) are not supported yet: write FROM STREAM")
 

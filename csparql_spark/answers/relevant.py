@@ -1,7 +1,7 @@
 """Which triples can matter to a plan: a reduction before the matching, by columns.
 
-A triple matters when it fits some pattern by itself, and when, for each variable that patterns share, the other patterns
-have a candidate with the same term. The others can be left out without changing any answer:
+A triple matters when it fits some pattern by itself, and when, for each variable that patterns share, the other
+patterns have a candidate with the same term. The others can be left out without changing any answer:
 
     patterns   ?r :level :high . ?r :value ?v
     triples    r1 :level :high   r1 :value 7        kept: r1 is on both sides

@@ -1,11 +1,11 @@
 """The snapshot evaluator: an Oxigraph store that is kept in step with a window, and asked at each instant.
 
-Oxigraph sees names, not terms: the triple (3, 1, 4) of ids is stored as `<i:3> <i:1> <i:4>`. A basic graph pattern only asks
-which terms are equal, and equal terms have equal ids, so the solutions are exact; and our terms come back as they were
-sent, while Oxigraph by itself would turn "01"^^xsd:integer into "1".
+Oxigraph sees names, not terms: the triple (3, 1, 4) of ids is stored as `<i:3> <i:1> <i:4>`. A basic graph pattern only
+asks which terms are equal, and equal terms have equal ids, so the solutions are exact; and our terms come back as they
+were sent, while Oxigraph by itself would turn "01"^^xsd:integer into "1".
 
-Rows are put in the order of their terms, so that an answer is a function of the window's graph alone, and not of the order
-in which its triples came.
+Rows are put in the order of their terms, so that an answer is a function of the window's graph alone, and not of the
+order in which its triples came.
 
     snapshot = Snapshot(plan, content)
     snapshot.move(s, p, o)
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.plan import Plan
 from csparql_spark.answers.relevant import is_variable, relevant
 from csparql_spark.relations.rows import Triples
@@ -38,23 +38,24 @@ class Snapshot:
         self._content = content
         self._generation = content.generation
         self._store = ox.Store()
-        self._held = Triples.none()
+        self._held: Triples | None = Triples.none()
         self._query: str | None = None
         self.version = 0            # grows when what is held changes
 
     def move(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
         """Look at the graph of these triples from now on. It costs what changed of what matters."""
         triples = Triples.of(*relevant(self.plan, self._content.dictionary, s, p, o))
-        if self._generation != self._content.generation:
+        if self._held is None or self._generation != self._content.generation:
             self._generation = self._content.generation
             self._store, self._held, self._query = ox.Store(), Triples.none(), None
             self.version += 1
-        gone = self._held.minus(triples)
+        held, self._held = self._held, None          # unknown, should one of the next steps fail
+        gone = held.minus(triples)
         if len(gone) > len(triples):
             self._store.clear()
-            self._held = gone = Triples.none()
+            held = gone = Triples.none()
             self.version += 1
-        new = triples.minus(self._held)
+        new = triples.minus(held)
         if len(gone):
             self._store.update(f"DELETE DATA {{ {_lines(gone).decode()} }}")
         if len(new):
@@ -72,20 +73,18 @@ class Snapshot:
         ids = self._solutions(asked, limit)
         if len(ids) > limit:
             raise TooManyRows(f"the answer has more than {limit:,} rows, which is the limit for one instant")
-        columns, ranks = {}, []
-        for name, column in zip(asked, ids.T, strict=True):
-            distinct, place = np.unique(column, return_inverse=True)
-            terms = self._content.dictionary.decode(distinct)
-            order = pc.sort_indices(terms).to_numpy()
-            rank = np.empty(len(order), dtype=np.int64)
-            rank[order] = np.arange(len(order))
-            ranks.append(rank[place])
-            columns[name] = (terms, place)
-        order = np.lexsort(ranks[::-1]) if ranks else np.arange(len(ids))
-        unbound = pa.nulls(len(ids), pa.string())
-        return Answer.bindings(names, [
-            columns[name][0].take(pa.array(columns[name][1][order])) if name in columns else unbound
-            for name in names], len(ids))
+        distinct, place = np.unique(ids, return_inverse=True)
+        terms = [self._content.dictionary.term(id) for id in distinct.tolist()]
+        order = sorted(range(len(terms)), key=terms.__getitem__)
+        rank = np.empty(len(order), dtype=np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        ranks = rank[place.reshape(ids.shape)]
+        ranks = ranks[np.lexsort(ranks.T[::-1])] if asked else ranks
+        shown = dict(zip(asked, ranks.T, strict=True))
+        unbound = np.full(len(ids), -1, dtype=np.int32)
+        return Answer.from_table(Bindings.from_ids(
+            names, pa.array([terms[i] for i in order], pa.string()), [shown.get(name, unbound) for name in names],
+            len(ids)))
 
     def _solutions(self, asked: list[str], limit: int) -> np.ndarray:
         """One row of ids for each solution."""

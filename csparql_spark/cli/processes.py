@@ -1,7 +1,7 @@
 """Supervision: a server is two processes, and either may die and come back alone.
 
-    supervisor ──┬── web      (HTTP, the log)        holds the listening socket with the supervisor, so that clients wait
-                 └── engine   (Spark, the answers)   while one of them comes back, and are not refused
+    supervisor ──┬── web      (HTTP, the log)        holds the listening socket with the supervisor, so that clients
+                 └── engine   (Spark, the answers)   wait while one of them comes back, and are not refused
 
 A child that ends is started again, after a pause that grows while it keeps giving up. When the supervisor itself ends,
 however it ends, the children's lifelines are cut and they end too.
@@ -67,7 +67,8 @@ class Supervisor:
             os.close(writing)
 
     def _stop(self, number: int, frame: object) -> None:
-        # Nothing that locks: signals come in pairs (from make and from the terminal), the second in the middle of the first.
+        # Nothing that locks: signals come in pairs (from make and from the terminal), the second in the middle of the
+        # first.
         self._stopping = True
 
     def _start(self, child: Child, lifeline: int) -> None:
@@ -86,7 +87,8 @@ class Supervisor:
                     self._start(child, lifeline)
             elif child.process.poll() is not None:
                 self._bury(child)
-                # One that was killed did nothing wrong; one that keeps giving up by itself should not keep the machine busy.
+                # One that was killed did nothing wrong; one that keeps giving up by itself should not keep the machine
+                # busy.
                 gave_up = child.process.returncode > 0 and now - child.started < SOON_SECONDS
                 child.pause = min(max(2 * child.pause, 0.5), LONGEST_PAUSE) if gave_up else 0.0
                 child.resume = now + child.pause
@@ -110,11 +112,14 @@ class Supervisor:
     @staticmethod
     def _bury(child: Child) -> None:
         """End what a child has left behind (the engine's JVM): it must be gone before the next one starts."""
-        try:
-            os.killpg(child.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
-        child.process.wait()
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                os.killpg(child.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return
+            child.process.wait()
+            time.sleep(0.01)          # until the last of the group is gone, and not only told to go
 
 
 def _log(path: Path) -> BinaryIO:

@@ -20,8 +20,8 @@ FILES = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 def check(files: tuple[Path, ...]) -> None:
     """Check queries: do they parse, and can they be answered?
 
-    Prints one line for each FILE that is fine, and for each that is not the place of the first mistake, with what was expected. `-` is
-    standard input. Exit code 0 if all are fine, 2 if not.
+    Prints one line for each FILE that is fine, and for each that is not the place of the first mistake, with what was
+    expected. `-` is standard input. Exit code 0 if all are fine, 2 if not.
     """
     wrong = 0
     for file in files:

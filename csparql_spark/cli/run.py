@@ -39,17 +39,18 @@ class Named(click.ParamType):
 @click.argument("query", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
 @click.option("--stream", "streams", type=Named(), multiple=True, required=True,
               help="A recorded stream: N-Quads or TriG whose graph names are timestamps (urn:t:…); may end in .gz.")
-@click.option("--background", type=Named(), multiple=True, help="A background graph: any RDF format, by its extension; may end in .gz.")
+@click.option("--background", type=Named(), multiple=True,
+              help="A background graph: any RDF format, by its extension; may end in .gz.")
 @click.option("--format", "form", type=click.Choice(["json", "csv", "table"]), default="table", show_default=True)
 @click.option("--engine", type=click.Choice(ENGINES[::-1]), default="spark", show_default=True,
               help="`local` runs the same processor in this process, without Spark.")
 @click.option("--until", type=int, help="Last instant, in epoch milliseconds.  [default: when all windows have closed]")
-def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tuple[str, str], ...], form: str, engine: str,
-        until: int | None) -> None:
+def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tuple[str, str], ...], form: str,
+        engine: str, until: int | None) -> None:
     """Run QUERY over recorded streams, and print its answers at each instant.
 
-    The streams are on the event clock: their timestamps say when things happened, and the replay is as fast as it can be. Nothing is left
-    behind.
+    The streams are on the event clock: their timestamps say when things happened, and the replay is as fast as it can
+    be. Nothing is left behind.
     """
     with click.open_file(str(query), encoding="utf-8") as file:
         text = file.read()
@@ -140,6 +141,7 @@ def _print_table(name: str, at: int, answer: Answer) -> None:
     rows = [[row.get(variable, "") for variable in table.variables] for row in table.rows()]
     click.echo(f"── {name} at {at}: {len(rows)} row{'' if len(rows) == 1 else 's'}")
     if rows:
-        widths = [max(len(cell) for cell in column) for column in zip(*([[f"?{v}" for v in table.variables], *rows]), strict=True)]
-        for row in [[f"?{variable}" for variable in table.variables], *rows]:
+        lines = [[f"?{variable}" for variable in table.variables], *rows]
+        widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+        for row in lines:
             click.echo("   " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

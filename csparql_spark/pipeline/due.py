@@ -1,9 +1,9 @@
 """When a batch is due, and how much of the log it takes.
 
 A trigger of Spark costs about the same for one triple as for a hundred thousand. So small tails are held back until
-something in them can be answered: an instant has passed, a query was registered or deleted. They go anyway when they have grown
-large, or old. A batch is bounded, so that catching up after a pause goes in steps of even size.
-None of this changes an answer: it only moves the cuts between batches.
+something in them can be answered: an instant has passed, a query was registered or deleted. They go anyway when they
+have grown large, or old. A batch is bounded, so that catching up after a pause goes in steps of even size. None of this
+changes an answer: it only moves the cuts between batches.
 
     due = Due(router)
     due.end(start, outline, now)       # the seq to read to; `start` itself when nothing is due

@@ -5,8 +5,8 @@ It is given the rows of its log entries in order, and answers instant by instant
     row ─▶ content grows ─▶ clocks move ─▶ for each instant that has passed: window ─▶ graph ─▶ plan ─▶ answer
                                                                  └─▶ what no window will see again is forgotten
 
-Invariants: rows that it has seen are ignored, so a batch may come twice; answers depend on the rows and their order alone,
-not on how they are cut into batches; a query that fails is marked, says so once, and the others go on.
+Invariants: rows that it has seen are ignored, so a batch may come twice; answers depend on the rows and their order
+alone, not on how they are cut into batches; a query that fails is marked, says so once, and the others go on.
 
     group = Group("1f0c…")
     for told in group.feed(rows):
@@ -23,7 +23,7 @@ import numpy as np
 from csparql_spark.answers.plan import Plan
 from csparql_spark.answers.snapshot import Snapshot
 from csparql_spark.language import Window
-from csparql_spark.pipeline.member import Member
+from csparql_spark.pipeline.member import Member, TooManyInstants
 from csparql_spark.pipeline.routing import Row
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import ALWAYS, Content, Elements
@@ -80,15 +80,20 @@ class Said(NamedTuple):
     payload: bytes
 
 
+def unreadable(error: Exception) -> str:
+    return f"the query cannot be read: {error}"
+
+
 class Group:
     def __init__(self, key: str) -> None:
         self.key = key
         self.seq = 0
         self.members: dict[int, Member] = {}
-        self.streams: dict[str, int] = {}                 # IRI of a stream or background graph → its number in `content`
+        self.streams: dict[str, int] = {}                 # IRI of a stream or graph → its number in `content`
         self.graphs: dict[str, int] = {}                  # background graph → place of the entry that set it
         self.content = Content()
         self.new_graphs: dict[str, Chunk] = {}            # background that came since it was kept
+        self.unreadable: dict[int, str] = {}              # queries that could not be read when the group came back
         self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
         self._snapshots: dict[View, Snapshot] = {}
         self._moved: dict[View, tuple[int, int]] = {}     # the instant, and where the log stood
@@ -98,6 +103,9 @@ class Group:
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Told]:
         """Take the next rows, in the order of the log; say what became true."""
+        for id, reason in self.unreadable.items():
+            yield Told(id, 0, FAILURE, 0, reason.encode())
+        self.unreadable = {}
         for row in rows:
             if row.kind == "background":
                 # It may come again long after its place, for a query that has just been registered.
@@ -125,8 +133,9 @@ class Group:
     def _register(self, row: Row) -> Iterator[Told]:
         try:
             member = Member.read(row.payload, row.at)
-        except Exception as error:       # a text that was admitted once and cannot be read now: its own failure, nobody else's
-            yield Told(row.seq, row.at, FAILURE, 0, f"the query cannot be read: {error}".encode())
+        # A text that was admitted once and cannot be read now: its own failure, nobody else's.
+        except Exception as error:
+            yield Told(row.seq, row.at, FAILURE, 0, unreadable(error).encode())
             return
         self.members[member.id] = member
         self.fresh.append(Piece())
@@ -164,7 +173,13 @@ class Group:
     # --- answering
 
     def _answer(self) -> Iterator[Told]:
-        due = [(instant, member.id) for member in self.members.values() if member.failed is None for instant in member.due()]
+        due = []
+        for member in self.members.values():
+            if member.failed is None:
+                try:
+                    due += [(instant, member.id) for instant in member.due()]
+                except TooManyInstants as error:
+                    yield self._fail(member, member.next, error)
         for instant, id in sorted(due):
             member = self.members[id]
             if member.failed is None:
@@ -174,9 +189,12 @@ class Group:
         try:
             said = self._evaluate(member, instant)
         except Exception as error:       # whatever a query does to the evaluator, it does to itself alone
-            member.failed = str(error) or type(error).__name__
-            return Told(member.id, instant, FAILURE, 0, member.failed.encode())
+            return self._fail(member, instant, error)
         return Told(member.id, instant, 0, said.rows, said.payload)
+
+    def _fail(self, member: Member, instant: int, error: Exception) -> Told:
+        member.failed = str(error) or type(error).__name__
+        return Told(member.id, instant, FAILURE, 0, member.failed.encode())
 
     def _evaluate(self, member: Member, instant: int) -> Said:
         sight = self._look(member.window, instant)
@@ -189,7 +207,8 @@ class Group:
         if self._moved.get(view) != (instant, self.seq):
             seen = sight.elements.seq > since
             columns = [column if since == 0 else column[seen] for column in sight.elements[:3]]
-            background = [self.content.window(self.number(graph), ALWAYS - 1, ALWAYS)[:3] for graph in member.query.graphs]
+            background = [self.content.window(self.number(graph), ALWAYS - 1, ALWAYS)[:3]
+                          for graph in member.query.graphs]
             snapshot.move(*(np.concatenate(parts) for parts in zip(columns, *background, strict=True)))
             self._moved[view] = (instant, self.seq)
         said = self._said.get(view)
@@ -214,7 +233,8 @@ class Group:
     def _forget(self) -> None:
         self.content.forget(self.horizons())
         self._sights.clear()
-        self._views = {id: view for id, view in self._views.items() if id in self.members and self.members[id].failed is None}
+        self._views = {id: view for id, view in self._views.items()
+                       if id in self.members and self.members[id].failed is None}
         used = set(self._views.values())
         for kept in (self._snapshots, self._moved, self._said):
             for view in kept.keys() - used:

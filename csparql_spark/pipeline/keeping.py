@@ -4,9 +4,10 @@ Kept is the explicit content of the windows, in *slides* (what one batch added t
 background, the registrations, and a summary: how far the log was read, and each member's progress. Nothing that can be
 derived is kept: stores and answers are made again when a worker starts cold.
 
-A worker that holds the group in memory is *warm* if it has read as far as the summary says. If it is behind, because another worker
-had the last batches, it reads the slides that it lacks. If it is ahead, a batch has failed after it: it starts cold. So it does when
-it remembers none of the members: the group may have ended and begun again meanwhile, and then its numbers mean something else.
+A worker that holds the group in memory is *warm* if it has read as far as the summary says. If it is behind, because
+another worker had the last batches, it reads the slides that it lacks. If it is ahead, a batch has failed after it: it
+starts cold. So it does when it remembers none of the members: the group may have ended and begun again meanwhile, and
+then its numbers mean something else.
 
     group = revive("1f0c…", state, remembered)     # from what is kept
     told = list(group.feed(rows))
@@ -19,7 +20,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from csparql_spark.pipeline.group import Group, Piece
+from csparql_spark.pipeline.group import Group, Piece, unreadable
 from csparql_spark.pipeline.member import Member
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.progress import NEVER
@@ -47,7 +48,8 @@ class State(Protocol):
 
 
 class KeptGroup(Group):
-    """A group that knows what is kept of it: each name, with the newest stamp in a slide (None for what does not expire)."""
+    """A group that knows what is kept of it: each name, with the newest stamp in a slide (None for what does not
+    expire)."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -60,7 +62,8 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
     if kept is None:
         return KeptGroup(key)
     summary = json.loads(kept)
-    if remembered is not None and (remembered.seq > summary["seq"] or not any(str(id) in summary["members"] for id in remembered.members)):
+    if remembered is not None and (remembered.seq > summary["seq"]
+                                   or not any(str(id) in summary["members"] for id in remembered.members)):
         remembered = None
     if remembered is not None and remembered.seq == summary["seq"]:
         return remembered
@@ -86,7 +89,13 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
             group.kept[name] = int(chunk.t.max())
     for id, progress in ((int(id), progress) for id, progress in summary["members"].items()):
         if id not in group.members:
-            group.members[id] = Member(registrations[id], progress["registered"])
+            told = registrations[id]
+            try:
+                group.members[id] = Member(told, progress["registered"])
+            # Another version may read less: that is this query's failure, and nobody else's.
+            except Exception as error:
+                group.unreadable[id] = unreadable(error)
+                continue
         group.members[id].restore(progress)
     for id in group.members.keys() - {int(id) for id in summary["members"]}:
         del group.members[id]
@@ -102,14 +111,16 @@ def settle(group: KeptGroup, state: State) -> None:
     for piece in group.fresh:
         for stream, chunks in piece.chunks.items():
             # In a large batch, much has come and gone again.
-            seen = [chunk.take(chunk.t > horizons.get(stream, NEVER)) for chunk in chunks if chunk.last > horizons.get(stream, NEVER)]
+            horizon = horizons.get(stream, NEVER)
+            seen = [chunk.take(chunk.t > horizon) for chunk in chunks if chunk.last > horizon]
             if seen:
                 chunk = Chunk.concat(seen)
                 name = Name(piece.seq, stream)
                 group.kept[name] = chunk.last
                 state.put(name, chunk.to_ipc())
     group.fresh = [Piece()]
-    lasting = {Name(id, MEMBER) for id in group.members} | {Name(seq, group.streams[iri]) for iri, seq in group.graphs.items()}
+    lasting = {Name(id, MEMBER) for id in group.members}
+    lasting |= {Name(seq, group.streams[iri]) for iri, seq in group.graphs.items()}
     for id, member in group.members.items():
         if Name(id, MEMBER) not in group.kept:
             state.put(Name(id, MEMBER), json.dumps(member.told).encode())

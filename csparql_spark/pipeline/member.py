@@ -16,7 +16,13 @@ from csparql_spark.pipeline.admission import read
 from csparql_spark.windows.grid import Grid
 from csparql_spark.windows.progress import Clock, Progress
 
+MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
+
 CHANGING = ("arrival", "event", "first", "late")      # the fields of Progress that entries change
+
+
+class TooManyInstants(Exception):
+    """A clock has jumped over more instants than can be answered at once."""
 
 
 class Member:
@@ -37,14 +43,22 @@ class Member:
     def read(cls, payload: bytes, at: int) -> Member:
         return cls(json.loads(payload), at)
 
-    def due(self) -> range | list[int]:
-        """The instants that have passed and are not answered yet; they count as answered from now on."""
+    def due(self) -> list[int]:
+        """The instants that have passed and are not answered yet; they count as answered from now on. `TooManyInstants`
+        if a clock has jumped too far."""
         if self.next is None:
             start = self.progress.start()
             if start is None:
                 return []
             self.next = self.grid.at_or_after(start)
-        instants = list(self.grid.between(self.next, self.progress.passed))
+        passed = self.progress.passed
+        most = self.grid.most_between(self.next, passed)
+        if most > MOST_INSTANTS:
+            raise TooManyInstants(
+                f"the clock has moved from {self.next} to {passed} at once, which is {most:,} instants of this query, "
+                f"and at most {MOST_INSTANTS:,} are answered at once: delete the query and register it "
+                "again (over a new stream, if a wrong timestamp was the reason)")
+        instants = list(self.grid.between(self.next, passed))
         if instants:
             self.next = self.grid.after(instants[-1])
         return instants

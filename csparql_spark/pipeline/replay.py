@@ -1,8 +1,8 @@
 """Replay: recorded streams, through the same processor as live ones, to their end.
 
-A recording is complete, so nothing in it is late: its elements are taken in the order of their stamps, whatever the order in the
-file, on the event clock. A query is answered from the first instant at or after the first element to the first instant at which every
-stream's last window has closed (one RANGE after its last element), or `until`:
+A recording is complete, so nothing in it is late: its elements are taken in the order of their stamps, whatever the
+order in the file, on the event clock. A query is answered from the first instant at or after the first element to the
+first instant at which every stream's last window has closed (one RANGE after its last element), or `until`:
 
         first           last      last + RANGE
     ────●──●───●──●──●──●────────────┤
@@ -52,8 +52,8 @@ class Script:
         query = admit(text, base=base, streams=streams.keys(), graphs=background.keys())
         for iri, chunk in streams.items():
             if chunk.unstamped:
-                raise Refusal("no-timestamps", f"{chunk.unstamped} of the {len(chunk)} triples recorded for <{iri}> have no timestamp: "
-                              "name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>")
+                raise Refusal("no-timestamps", f"{chunk.unstamped} of the {len(chunk)} triples recorded for <{iri}> "
+                              "have no timestamp: name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>")
         return cls(query, base, streams, background, until)
 
     @property
@@ -86,7 +86,8 @@ class Script:
     def entries(self) -> Iterator[Entry]:
         """The entries of the log, as a log would number them."""
         for seq, draft in enumerate(self.drafts(), 1):
-            yield Entry(seq, draft.kind, draft.at or 0, draft.subject, draft.rows, draft.first, draft.last, 0, draft.payload)
+            yield Entry(seq, draft.kind, draft.at or 0, draft.subject, draft.rows, draft.first, draft.last, 0,
+                        draft.payload)
 
     @staticmethod
     def _pieces(iri: str, chunk: Chunk, end: int | None) -> Iterator[tuple[str, Chunk]]:

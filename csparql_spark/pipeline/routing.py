@@ -1,11 +1,11 @@
 """Routing: which groups an entry of the log goes to.
 
 A *group* is the set of queries that can share one materialization: the same streams, the same background graphs, the
-same rules. Its key says so and nothing else, so a group that ends and comes again has the same key. A *shard* is a slice
-of a group's data; a group has one.
+same rules. Its key says so and nothing else, so a group that ends and comes again has the same key. A *shard* is a
+slice of a group's data; a group has one.
 
-The router is a fold over the entries that make the registry. It is given the log from its beginning (chunks and ticks may
-be left out), and answers for the place in the log where it stands: the rows of an entry are a function of the log.
+The router is a fold over the entries that make the registry. It is given the log from its beginning (chunks and ticks
+may be left out), and answers for the place in the log where it stands: the rows of an entry are a function of the log.
 
     router.route(entry)      # [Row(group="1f0c…", shard=0, seq=7, kind="chunk", …)]
 """

@@ -1,8 +1,9 @@
 """The ticker: writes a tick into the log when an instant of some registered query has passed on the arrival clock.
 
-Without ticks a window would close only when somebody pushes, and "all sensors are silent" would never be said. It sleeps
-until the next instant is due, and for ever when no query reads a stream on the arrival clock: an idle server is idle. An instant t has
-passed when the clock reads t + 1 or more; the tick at t tells the log that no later entry is stamped t or earlier.
+Without ticks a window would close only when somebody pushes, and "all sensors are silent" would never be said. It
+sleeps until the next instant is due, and for ever when no query reads a stream on the arrival clock: an idle server is
+idle. An instant t has passed when the clock reads t + 1 or more; the tick at t tells the log that no later entry is
+stamped t or earlier.
 
     ticker = Ticker(registry, writer).start()
     ticker.changed()          # after a query was registered or deleted
@@ -10,8 +11,10 @@ passed when the clock reads t + 1 or more; the tick at t tells the log that no l
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 import threading
+import time
 
 from csparql_spark.language import LanguageError
 from csparql_spark.pipeline.admission import read
@@ -19,7 +22,7 @@ from csparql_spark.store import Draft, LogWriter, Registry, StoreError
 from csparql_spark.windows.grid import Grid
 
 RETRY_SECONDS = 1.0
-LOOK_SECONDS = 1.0           # how long it sleeps at most: meanwhile the machine may have slept, or somebody have set the clock
+LOOK_SECONDS = 1.0           # its longest sleep: meanwhile the machine may have slept, or somebody have set the clock
 
 
 class Ticker:
@@ -52,19 +55,27 @@ class Ticker:
         while True:
             with self._change:
                 if self._running and not self._changed:
-                    self._change.wait(None if grid is None else min(LOOK_SECONDS, (grid.after(ticked) + 1 - self._writer.clock.now()) / 1000))
+                    self._change.wait(self._pause(grid, ticked))
                 if not self._running:
                     return
                 changed, self._changed = self._changed, False
-            if changed:
-                grid = self._grid()
-            passed = self._writer.clock.now() - 1
-            if grid is not None and grid.after(ticked) <= passed:
-                try:
+            try:
+                if changed:
+                    grid = self._grid()
+                passed = self._writer.clock.now() - 1
+                if grid is not None and grid.after(ticked) <= passed:
                     ticked = self._writer.append(Draft("tick", at=passed)).at
-                except StoreError as error:
-                    print(f"csparql-spark: no tick was written: {error}", file=sys.stderr, flush=True)
-                    threading.Event().wait(RETRY_SECONDS)
+            except (StoreError, sqlite3.Error) as error:
+                print(f"csparql-spark: no tick was written: {error}", file=sys.stderr, flush=True)
+                self._changed = True        # look again at everything, after a moment
+                time.sleep(RETRY_SECONDS)
+
+    def _pause(self, grid: Grid | None, ticked: int) -> float | None:
+        """How long to sleep until the next instant: for ever if there is none, and a second at most if there is one,
+        because wall clocks jump and machines sleep."""
+        if grid is None:
+            return None
+        return min(LOOK_SECONDS, (grid.after(ticked) + 1 - self._writer.clock.now()) / 1000)
 
     def _grid(self) -> Grid | None:
         """The instants of all queries that read a stream on the arrival clock."""

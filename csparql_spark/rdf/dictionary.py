@@ -1,7 +1,8 @@
 """A term dictionary: terms become integers once, and the integers become terms again.
 
-Invariants: equal terms have equal ids, different terms different ones ("01" and "1" are different terms, whatever their values);
-an id means its term until `compact`, which gives new ids to the terms that are still wanted and forgets the others.
+Invariants: equal terms have equal ids, different terms different ones ("01" and "1" are different terms, whatever their
+values); an id means its term until `compact`, which gives new ids to the terms that are still wanted and forgets the
+others.
 
     dictionary = TermDictionary()
     ids = dictionary.encode(chunk.terms)     # one id for each term of the chunk
@@ -26,7 +27,8 @@ class TermDictionary:
         return len(self._terms)
 
     def encode(self, terms: pa.Array | Iterable[str]) -> np.ndarray:
-        """The ids of `terms`, which are added if they are new. The work is per distinct term of a push, not per triple."""
+        """The ids of `terms`, which are added if they are new. The work is per distinct term of a push, not per
+        triple."""
         wanted = terms.to_pylist() if isinstance(terms, pa.Array) else terms
         ids = self._ids
         before = len(ids)
@@ -46,7 +48,8 @@ class TermDictionary:
         return pa.array([self._terms[i] for i in distinct.tolist()], pa.string()).take(pa.array(inverse))
 
     def compact(self, wanted: np.ndarray) -> np.ndarray:
-        """Keep the ids in `wanted` (sorted, distinct) only; return the table from old ids to new ones (-1: forgotten)."""
+        """Keep the ids in `wanted` (sorted, distinct) only; return the table from old ids to new ones (-1:
+        forgotten)."""
         table = np.full(len(self._terms), -1, dtype=np.int64)
         table[wanted] = np.arange(len(wanted))
         self._terms = [self._terms[i] for i in wanted.tolist()]

@@ -1,7 +1,8 @@
-"""Sets of triples of ids, as sorted columns: the union, difference and membership that keep a copy in step with a window.
+"""Sets of triples of ids, as sorted columns: the union, difference and membership that keep a copy in step with a
+window.
 
-A `Triples` is sorted by (s, p, o) and has no duplicates. When ids are small enough, a triple is packed into one integer, and
-sorting costs a third; the order is the same either way.
+A `Triples` is sorted by (s, p, o) and has no duplicates. When ids are small enough, a triple is packed into one
+integer, and sorting costs a third; the order is the same either way.
 
     new = Triples.of(s, p, o)
     new.minus(old), old.minus(new)       # what to add, what to remove

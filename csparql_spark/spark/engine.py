@@ -1,7 +1,7 @@
 """The engine process: runs the job until it is told to stop, or dies trying.
 
-It is crash-only: everything that it knows is in the log, the checkpoint and the answer store, so there is no orderly way to end
-that would be any better than being killed. Whoever starts it restarts it.
+It is crash-only: everything that it knows is in the log, the checkpoint and the answer store, so there is no orderly
+way to end that would be any better than being killed. Whoever starts it restarts it.
 
     python -m csparql_spark.spark.engine --data data --master 'local[2]'
 """

@@ -1,8 +1,8 @@
 """Checkpoint files without forked processes.
 
 Hadoop's local file system runs the program `chmod` for every file that it makes, unless a native library is there that
-pip does not install: some 10 ms each, several times for each micro-batch. This module puts a file system in its place that makes the same
-system call from within the JVM, and is the same in everything else (checksums, renames).
+pip does not install: some 10 ms each, several times for each micro-batch. This module puts a file system in its place
+that makes the same system call from within the JVM, and is the same in everything else (checksums, renames).
 
 The few lines of Java are compiled by Janino, the compiler that Spark has on board for its own generated code: no Java
 development kit is needed, and no bytecode is kept in the repository.

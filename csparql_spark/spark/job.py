@@ -16,12 +16,14 @@ from csparql_spark.store import AnswerStore, Database, DataDirectory
 
 
 def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = False) -> StreamingQuery:
-    """Start the job over the log in `directory`; `to_the_end`: stop when everything that is in the log now is answered."""
+    """Start the job over the log in `directory`; `to_the_end`: stop when everything that is in the log now is
+    answered."""
     spark.dataSource.register(LogSource)
     rows = spark.readStream.format(LogSource.name()).option("data", str(directory.path)).load()
     # One partition is one task without a shuffle, which is a quarter of the price of a trigger.
     told = rows.coalesce(1).groupBy("group", "shard").transformWithStateInPandas(
-        statefulProcessor=GroupProcessor(str(directory.checkpoint)), outputStructType=OUTPUT, outputMode="Update", timeMode="None")
+        statefulProcessor=GroupProcessor(str(directory.checkpoint)), outputStructType=OUTPUT, outputMode="Update",
+        timeMode="None")
     answers = AnswerStore(Database(directory.database), directory.bell("answers"))
     writer = told.writeStream.foreachBatch(AnswerSink(answers)).queryName("csparql").option(
         "checkpointLocation", str(directory.checkpoint))

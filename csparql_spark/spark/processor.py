@@ -34,10 +34,10 @@ class GroupProcessor(StatefulProcessor):
         self._values = handle.getMapState("values", "seq long, stream int", "value binary")
         _settle_in()
 
-    def handleInputRows(self, key: tuple[str, int], rows: Iterator[pandas.DataFrame], timers: object) -> Iterator[pandas.DataFrame]:
-        batch = [Row(*row) for frame in rows for row in zip(
-            frame["group"], frame["shard"], frame["seq"], frame["kind"], frame["at"], frame["subject"], frame["payload"],
-            strict=True)]
+    def handleInputRows(self, key: tuple[str, int], rows: Iterator[pandas.DataFrame],
+                        timers: object) -> Iterator[pandas.DataFrame]:
+        batch = [Row(*row) for frame in rows
+                 for row in zip(*(frame[field] for field in Row._fields), strict=True)]
         batch.sort(key=lambda row: row.seq)
         place = (self._job, *key)
         state = SparkState(self._values)
@@ -84,6 +84,7 @@ class SparkState:
 
 @functools.cache
 def _settle_in() -> None:
-    """Once in each worker: its modules are there to stay. PySpark collects garbage after every task, and need not look at them."""
+    """Once in each worker: its modules are there to stay. PySpark collects garbage after every task, and need not look
+    at them."""
     gc.collect()
     gc.freeze()

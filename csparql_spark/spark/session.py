@@ -21,7 +21,8 @@ from csparql_spark.spark import files
 from csparql_spark.store import DataDirectory
 
 SETTINGS = {
-    # A trigger runs little code, and often: the quick compiler and the collector without threads leave the cores to the work.
+    # A trigger runs little code, and often: the quick compiler and the collector without threads leave the cores to the
+    # work.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
@@ -72,8 +73,9 @@ def check_java() -> None:
 def _worker_python(directory: DataDirectory) -> Path:
     """The Python of workers on this machine: ours, without the search path that Spark puts in front.
 
-    Spark points workers at a zip of pyspark's sources, which each of some ten processes would compile anew when it starts:
-    more than half a second each, of a start-up that people wait for. The installed pyspark next to it is compiled already.
+    Spark points workers at a zip of pyspark's sources, which each of some ten processes would compile anew when it
+    starts: more than half a second each, of a start-up that people wait for. The installed pyspark next to it is
+    compiled already.
     """
     path = directory.engine / "python"
     own = os.environ.get("PYTHONPATH")

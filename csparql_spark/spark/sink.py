@@ -21,4 +21,5 @@ class AnswerSink:
             return
         told = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
         self._answers.write((StoredAnswer(*row) for row in told if row[2] != FAILURE),
-                            ((query, instant, reason.decode()) for query, instant, part, _, reason in told if part == FAILURE))
+                            ((query, instant, reason.decode()) for query, instant, part, _, reason in told
+                             if part == FAILURE))

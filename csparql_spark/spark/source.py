@@ -1,7 +1,7 @@
 """The log as a streaming source: offsets are places in the log, rows are entries addressed to their groups.
 
-`latestOffset` decides when a batch is due (see `pipeline.due`). While nothing is, it sleeps on the log's bell, so that an
-idle engine costs next to nothing and a due one starts at once. Rows carry whole chunks, never single triples.
+`latestOffset` decides when a batch is due (see `pipeline.due`). While nothing is, it sleeps on the log's bell, so that
+an idle engine costs next to nothing and a due one starts at once. Rows carry whole chunks, never single triples.
 
 Spark calls `latestOffset`, `partitions` and `commit` in one long-lived Python process on the driver, and `read` in
 workers: each of them keeps a router of its own, which it moves along the log.
@@ -157,5 +157,6 @@ class Opened:
 
 
 def _batch(rows: list[Row]) -> pa.RecordBatch:
-    return pa.record_batch([pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), ARROW, strict=True)],
+    columns = zip(*rows, strict=True)
+    return pa.record_batch([pa.array(column, field.type) for column, field in zip(columns, ARROW, strict=True)],
                            schema=ARROW)

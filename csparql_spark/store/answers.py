@@ -1,8 +1,8 @@
 """Answers: what a query said at an instant, told exactly once.
 
 An answer is keyed by (query, instant, part), and the first one written stands: a batch that Spark runs again after a
-crash changes nothing that a subscriber may already have seen. `position` numbers answers in the order in which they were
-told; it only ever grows.
+crash changes nothing that a subscriber may already have seen. `position` numbers answers in the order in which they
+were told; it only ever grows.
 
     answers.write([StoredAnswer(query=17, instant=1700000000000, part=0, rows=2, payload=b"…")])
     answers.after(query=17, instant=0, limit=10)
@@ -48,7 +48,8 @@ class AnswerStore:
 
     def latest(self, query: int) -> list[StoredAnswer]:
         """All parts of the newest instant."""
-        return self._select("WHERE query = ? AND instant = (SELECT max(instant) FROM answers WHERE query = ?) ORDER BY part",
+        return self._select("WHERE query = ? AND instant = (SELECT max(instant) FROM answers WHERE query = ?) "
+                            "ORDER BY part",
                             (query, query))
 
     def at(self, query: int, instant: int) -> list[StoredAnswer]:

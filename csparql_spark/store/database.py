@@ -77,6 +77,7 @@ CREATE TABLE status (
 """
 
 TURN_SECONDS = 30.0
+READ_SECONDS = 5          # readers wait for nobody, but for a moment when the database is recovered after a crash
 
 
 class Database:
@@ -106,7 +107,7 @@ class Database:
     @property
     def connection(self) -> sqlite3.Connection:
         if getattr(self._local, "pid", None) != os.getpid():
-            connection = sqlite3.connect(self.path, timeout=0, isolation_level=None, cached_statements=256)
+            connection = sqlite3.connect(self.path, timeout=READ_SECONDS, isolation_level=None, cached_statements=256)
             self._set(connection, "journal_mode = WAL")
             self._set(connection, "synchronous = FULL")
             self._local.connection, self._local.pid = connection, os.getpid()
@@ -119,6 +120,7 @@ class Database:
     @contextlib.contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         connection = self.connection
+        connection.execute("PRAGMA busy_timeout = 0")
         if not durable:
             connection.execute("PRAGMA synchronous = NORMAL")
         try:
@@ -133,6 +135,7 @@ class Database:
         finally:
             if not durable:
                 connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA busy_timeout = {1000 * READ_SECONDS}")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:

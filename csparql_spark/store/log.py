@@ -10,8 +10,8 @@ Kinds of entries, and what their `subject` and `payload` are:
     unregister   a query is deleted         name
     background   a graph is set             IRI      Arrow IPC
 
-`seq` is the place of an entry, `at` its arrival stamp. After a tick `at` T on the arrival clock no entry is stamped T or
-earlier. Entries are written by `store.writer` alone, and read in order:
+`seq` is the place of an entry, `at` its arrival stamp. After a tick `at` T on the arrival clock no entry is stamped T
+or earlier. Entries are written by `store.writer` alone, and read in order:
 
     for entry in log.read(after=41, upto=log.tail()):
         ...
@@ -83,19 +83,22 @@ class Log:
         """The entries that say which streams, queries and graphs there are."""
         marks = ", ".join("?" * len(REGISTRY_KINDS))
         rows = self._database.connection.execute(
-            f"SELECT {_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END FROM log INDEXED BY log_registry "
-            f"WHERE kind NOT IN ('chunk', 'tick') AND kind IN ({marks}) AND seq > ? AND seq <= ? ORDER BY seq",
+            f"SELECT {_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END FROM log "
+            f"INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick') AND kind IN ({marks}) "
+            "AND seq > ? AND seq <= ? ORDER BY seq",
             (*REGISTRY_KINDS, after, upto))
         return (Entry(*row) for row in rows)
 
     def last(self, subject: str, kind: str, upto: int) -> Entry | None:
         """The newest entry of the kind about the subject, as the log stood after `upto`."""
         row = self._database.connection.execute(
-            f"SELECT {_COLUMNS}, payload FROM log WHERE subject = ? AND kind = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+            f"SELECT {_COLUMNS}, payload FROM log WHERE subject = ? AND kind = ? AND seq <= ? "
+            "ORDER BY seq DESC LIMIT 1",
             (subject, kind, upto)).fetchone()
         return Entry(*row) if row else None
 
     def totals(self, stream: str) -> tuple[int, int]:
         """Chunks and triples of a stream that the log holds."""
         return self._database.connection.execute(
-            "SELECT count(*), coalesce(sum(rows), 0) FROM log WHERE kind = 'chunk' AND subject = ?", (stream,)).fetchone()
+            "SELECT count(*), coalesce(sum(rows), 0) FROM log WHERE kind = 'chunk' AND subject = ?",
+            (stream,)).fetchone()

@@ -1,10 +1,10 @@
 """What may be forgotten.
 
-The log keeps an entry while the engine has not read past it, and for `keep_log` ms of arrival time after that, and while
-some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock). Entries
-that make the registry are kept while what they made exists. The newest entry always stays, and the newest with an arrival stamp:
-it holds the clock.
-Answers are kept for the newest `keep_answers` instants of each query, and go with their query.
+The log keeps an entry while the engine has not read past it, and for `keep_log` ms of arrival time after that, and
+while some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock).
+Entries that make the registry are kept while what they made exists. The newest entry always stays, and the newest with
+an arrival stamp: it holds the clock. Answers are kept for the newest `keep_answers` instants of each query, and go with
+their query.
 
     Retention(database).forget(keep_log=600_000, reach=30_000, keep_answers=1000)
 """
@@ -57,8 +57,8 @@ class Retention:
             return 0
         horizon = read[0] - keep_log - reach
         gone = self._delete("kind = 'tick' AND (at < ? OR subject IS NOT NULL) AND seq < ?", horizon, position)
-        newest = connection.execute("SELECT subject, max(last) FROM log WHERE kind = 'chunk' AND seq <= ? GROUP BY subject",
-                                    (position,)).fetchall()
+        newest = connection.execute("SELECT subject, max(last) FROM log WHERE kind = 'chunk' AND seq <= ? "
+                                    "GROUP BY subject", (position,)).fetchall()
         for stream, last in newest:
             # A stamp of the producer may be old while the chunk is new, or the other way round: both must be past.
             gone += self._delete("kind = 'chunk' AND subject = ? AND at < ? AND (last IS NULL OR last < ?) AND seq < ?",
@@ -87,8 +87,9 @@ class Retention:
             with self._database.transaction(durable=False) as transaction:
                 if query in live:
                     gone += transaction.execute(
-                        "DELETE FROM answers WHERE query = ? AND instant <= (SELECT instant FROM answers WHERE query = ? "
-                        "GROUP BY instant ORDER BY instant DESC LIMIT 1 OFFSET ?)", (query, query, keep)).rowcount
+                        "DELETE FROM answers WHERE query = ? AND instant <= "
+                        "(SELECT instant FROM answers WHERE query = ? GROUP BY instant "
+                        "ORDER BY instant DESC LIMIT 1 OFFSET ?)", (query, query, keep)).rowcount
                 else:
                     gone += transaction.execute("DELETE FROM answers WHERE query = ?", (query,)).rowcount
                     transaction.execute("DELETE FROM failures WHERE query = ?", (query,))

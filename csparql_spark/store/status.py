@@ -18,7 +18,8 @@ class Status:
     def say(self, name: str, status: dict[str, object]) -> None:
         with self._database.transaction(durable=False) as connection:
             connection.execute("INSERT INTO status (name, payload) VALUES (?, ?) "
-                               "ON CONFLICT (name) DO UPDATE SET payload = excluded.payload", (name, json.dumps(status)))
+                               "ON CONFLICT (name) DO UPDATE SET payload = excluded.payload",
+                               (name, json.dumps(status)))
 
     def of(self, name: str) -> dict[str, object] | None:
         row = self._database.connection.execute("SELECT payload FROM status WHERE name = ?", (name,)).fetchone()

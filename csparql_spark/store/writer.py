@@ -1,10 +1,11 @@
 """Group commit: the one way into the log.
 
 Any number of threads append; one thread writes. While it waits for the disk, the next entries queue up, and then share
-one transaction, so that 32 concurrent pushers cost few waits for the disk more than one. `append` returns when its entry is durable.
+one transaction, so that 32 concurrent pushers cost few waits for the disk more than one. `append` returns when its
+entry is durable.
 
-Invariants: entries are stamped in the order of the log, with stamps that never go back; a `guard` sees the log exactly as
-it is before its entry, and may refuse it by raising `Refused`; a refused entry leaves no trace and holds up nobody.
+Invariants: entries are stamped in the order of the log, with stamps that never go back; a `guard` sees the log exactly
+as it is before its entry, and may refuse it by raising `Refused`; a refused entry leaves no trace and holds up nobody.
 
     writer = LogWriter(database, directory.bell("log")).start()
     entry = writer.append(Draft("chunk", subject=iri, payload=chunk))
@@ -45,8 +46,10 @@ class LogWriter:
         self._bell = Bell(bell)
         self._queue: queue.SimpleQueue[tuple[Draft, Guard | None, Future[Entry]] | None] = queue.SimpleQueue()
         newest = database.connection.execute(
-            "SELECT at + (kind = 'tick') FROM log WHERE kind != 'tick' OR subject IS NULL ORDER BY seq DESC LIMIT 1").fetchone()
+            "SELECT at + (kind = 'tick') FROM log WHERE kind != 'tick' OR subject IS NULL "
+            "ORDER BY seq DESC LIMIT 1").fetchone()
         self._last = newest[0] if newest else 0
+        self._stopped = False
         self.clock = ArrivalClock(self._last)
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
 
@@ -55,15 +58,19 @@ class LogWriter:
         return self
 
     def append(self, draft: Draft, guard: Guard | None = None) -> Entry:
+        if self._stopped:
+            raise StoreError("the log is closed: the server is stopping; try again")
         done: Future[Entry] = Future()
         self._queue.put((draft, guard, done))
         try:
             return done.result(PATIENCE_SECONDS)
         except TimeoutError:
-            raise StoreError("the log did not take the entry in time: the disk does not keep up; try again") from None
+            raise StoreError("the log did not take the entry in time, and may still do so: "
+                             "the disk does not keep up") from None
 
     def stop(self) -> None:
         """Write what is queued, then end."""
+        self._stopped = True
         self._queue.put(None)
         self._thread.join()
 
@@ -90,7 +97,8 @@ class LogWriter:
         try:
             with self._database.transaction() as connection:
                 outcomes = [self._insert(connection, draft, guard) for draft, guard, _ in group]
-        except Exception as error:  # whatever it was (a full disk, say), nothing of this group was written: tell each one
+        # Whatever it was (a full disk, say), nothing of this group was written: tell each one.
+        except Exception as error:
             for _, _, done in group:
                 failure = StoreError(f"the log could not be written ({error}): nothing of this request was kept")
                 failure.__cause__ = error
@@ -118,6 +126,9 @@ class LogWriter:
         else:
             at = draft.at
         seq = connection.execute(
-            "INSERT INTO log (kind, at, subject, rows, first, last, unstamped, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped, draft.payload)).lastrowid
-        return Entry(seq, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped, draft.payload)
+            "INSERT INTO log (kind, at, subject, rows, first, last, unstamped, payload) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
+             draft.payload)).lastrowid
+        return Entry(seq, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
+                     draft.payload)

@@ -62,7 +62,8 @@ class Content:
         self._count += count
 
     def replace(self, stream: int, chunk: Chunk) -> None:
-        """Make `chunk` all there is of `stream`, at every instant: for background, whose stamps say nothing and which never expires."""
+        """Make `chunk` all there is of `stream`, at every instant: for background, whose stamps say nothing and which
+        never expires."""
         self._keep(np.flatnonzero(self._live("stream") != stream))
         self.add(stream, 0, dataclasses.replace(chunk, t=np.full(len(chunk), ALWAYS)))
         self._forget_terms()
@@ -70,15 +71,18 @@ class Content:
     def window(self, stream: int, low: int, high: int, since: int = -1) -> Elements:
         """The elements of `stream` with low < t <= high that were logged after `since`."""
         t = self._live("t")
-        inside = np.flatnonzero((t > low) & (t <= high) & (self._live("stream") == stream) & (self._live("seq") > since))
+        inside = np.flatnonzero((t > low) & (t <= high)
+                                & (self._live("stream") == stream) & (self._live("seq") > since))
         return Elements(*(self._columns[name][inside] for name in Elements._fields))
 
     def late(self, stream: int, seq: int, passed: int) -> int:
         """How many elements of the entry `seq` are stamped `passed` or earlier."""
-        return int(np.count_nonzero((self._live("t") <= passed) & (self._live("stream") == stream) & (self._live("seq") == seq)))
+        return int(np.count_nonzero((self._live("t") <= passed)
+                                    & (self._live("stream") == stream) & (self._live("seq") == seq)))
 
     def forget(self, horizons: dict[int, int]) -> None:
-        """Drop the elements that no window will see again: those of each stream up to its horizon. Memory is given back."""
+        """Drop the elements that no window will see again: those of each stream up to its horizon. Memory is given
+        back."""
         if not self._count:
             return
         t, of = self._live("t"), self._live("stream")
@@ -86,7 +90,8 @@ class Content:
         for stream, until in horizons.items():
             horizon[stream] = until
         kept = np.flatnonzero(t > horizon[of])
-        if 2 * len(kept) <= self._count:              # while the expired are few, skipping them is cheaper than moving the rest
+        # While the expired are few, skipping them is cheaper than moving the rest.
+        if 2 * len(kept) <= self._count:
             self._keep(kept)
             self._forget_terms()
 

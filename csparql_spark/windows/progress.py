@@ -1,6 +1,7 @@
 """Progress: which instants have passed for one query, and where it begins.
 
-A clock's reading c means: no element stamped c or earlier is expected any more, so every instant up to c may be answered.
+A clock's reading c means: no element stamped c or earlier is expected any more, so every instant up to c may be
+answered.
 
     arrival clock   an entry stamped `at` was logged        c = at - 1
                     a tick at T was logged                  c = T
@@ -8,9 +9,9 @@ A clock's reading c means: no element stamped c or earlier is expected any more,
                     somebody said that T has passed         c = T
 
 A query over several streams has passed t when all their clocks have. It begins at the first instant after its
-registration; on event clocks, at the first instant at or after the earliest element that it has seen when all its streams
-have begun. Clocks never go back. An element is *late* when it arrives with a stamp that has already passed; it still
-counts in every window that is yet to be answered.
+registration; on event clocks, at the first instant at or after the earliest element that it has seen when all its
+streams have begun. Clocks never go back. An element is *late* when it arrives with a stamp that has already passed; it
+still counts in every window that is yet to be answered.
 
 All this depends only on the entries since the registration: not on other queries, and not on how entries are batched.
 
@@ -46,7 +47,8 @@ class Progress:
         return cls(clocks, at, event={stream: NEVER for stream, clock in clocks.items() if clock.kind == "event"})
 
     def arrived(self, stream: str, at: int, first: int, last: int) -> None:
-        """A chunk of `stream` was logged at `at`, with stamps from `first` to `last` (both `at` on the arrival clock)."""
+        """A chunk of `stream` was logged at `at`, with stamps from `first` to `last` (both `at` on the arrival
+        clock)."""
         self.arrival = max(self.arrival, at - 1)
         if stream in self.event:
             self.first = first if self.first is None else min(first, self.first)

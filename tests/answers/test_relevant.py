@@ -18,7 +18,8 @@ LEVEL = (("?r", "<urn:level>", "<urn:high>"), ("?r", "<urn:value>", "?v"))
 def kept(plan: tuple[Triple, ...], triples: list[Triple]) -> list[Triple]:
     dictionary = TermDictionary()
     columns = [dictionary.encode([triple[position] for triple in triples]) for position in range(3)]
-    return [tuple(dictionary.term(id) for id in row) for row in zip(*relevant(Plan((), False, plan), dictionary, *columns), strict=True)]
+    left = relevant(Plan((), False, plan), dictionary, *columns)
+    return [tuple(dictionary.term(id) for id in row) for row in zip(*left, strict=True)]
 
 
 def test_the_picture() -> None:

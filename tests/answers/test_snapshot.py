@@ -4,6 +4,7 @@ import itertools
 import random
 
 import numpy as np
+import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -167,6 +168,40 @@ def test_it_stands_when_ids_change_their_meaning() -> None:
     assert rows(held.select(("s", "o"), P)) == [("<urn:other>", '"new"'), ("<urn:other>", '"old"')]
 
 
+class Faulty:
+    """A store of which one method fails, once."""
+
+    def __init__(self, store: ox.Store, method: str) -> None:
+        self._store, self._method = store, method
+
+    def __getattr__(self, name: str) -> object:
+        if name == self._method:
+            self._method = ""
+            raise MemoryError
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("after", ['"b" "c"', '"a" "b"', '"b"', '"c" "d"', ""])
+@pytest.mark.parametrize("method, before, half_way", [
+    ("load", '"a" "b"', '"b" "c"'),              # what has gone is out of the store, what is new is not yet in it
+    ("update", '"a" "b"', '"b" "c"'),
+    ("load", '"a" "b" "c" "x"', '"d"'),          # the store has been emptied
+])
+def test_a_move_that_fails_half_way_does_not_spoil_the_next(method: str, before: str, half_way: str,
+                                                            after: str) -> None:
+    held = holding(*star(*before.split()))
+    plan = Plan(("o",), False, P)
+    snapshot = held.snapshot(plan)
+    assert rows(held.select(("o",), P)) == [(o,) for o in before.split()]
+    version = snapshot.version
+    snapshot._store = Faulty(snapshot._store, method)
+    with pytest.raises(MemoryError):
+        held.move(star(*half_way.split()))
+    held.move(star(*after.split()))
+    assert rows(held.select(("o",), P)) == [(o,) for o in after.split()]
+    assert snapshot.version > version            # nobody takes an earlier answer for this one
+
+
 nodes = st.sampled_from(["<urn:a>", "<urn:b>", "_:c"])
 predicates = st.sampled_from(["<urn:p>", "<urn:q>", "<urn:a>"])
 graphs = st.lists(st.tuples(nodes, predicates, st.one_of(nodes, st.sampled_from(['"1"', '"01"', '"a"@en']))),
@@ -197,7 +232,8 @@ def test_large_ids_are_the_same() -> None:
     content = Content()
     ids = content.dictionary.encode(["<urn:s>", "<urn:p>", "<urn:o>"])
     content.dictionary.encode([f"<urn:{i}>" for i in range(10)])
-    for plan, sizes in ((Plan((), False, (("?s", "?p", "?o"),)), (2, 1)), (Plan(("o",), False, (("<urn:s>", "?p", "?o"),)), (1, 1))):
+    for plan, sizes in ((Plan((), False, (("?s", "?p", "?o"),)), (2, 1)),
+                        (Plan(("o",), False, (("<urn:s>", "?p", "?o"),)), (1, 1))):
         snapshot = Snapshot(plan, content)
         snapshot.move(*(np.array([id, (1 << 21) + id]) for id in ids))
         assert len(snapshot.select(limit=9)) == sizes[0]

@@ -99,7 +99,8 @@ def test_serve_refuses_a_directory_that_cannot_be_written(tmp_path: Path) -> Non
 
 def test_serve_says_that_java_is_missing(tmp_path: Path) -> None:
     assert serve("--data", str(tmp_path), "--port", "0", PATH=str(tmp_path), JAVA_HOME="") == (2, "", (
-        "csparql-spark: Java was not found: install a Java runtime, 17 or newer, and put it on PATH or point JAVA_HOME at it\n"))
+        "csparql-spark: Java was not found: install a Java runtime, 17 or newer, and put it on PATH "
+        "or point JAVA_HOME at it\n"))
 
 
 def test_serve_says_that_java_is_too_old(tmp_path: Path) -> None:
@@ -109,5 +110,5 @@ def test_serve_says_that_java_is_too_old(tmp_path: Path) -> None:
     java.chmod(0o755)
     code, out, error = serve("--data", str(tmp_path / "data"), "--port", "0", JAVA_HOME=str(tmp_path))
     assert (code, out) == (2, "")
-    assert error == (f"csparql-spark: Java 17 or newer is needed, and {java} is 11.0.2: install a newer one, and put it first "
-                     "on PATH or point JAVA_HOME at it\n")
+    assert error == (f"csparql-spark: Java 17 or newer is needed, and {java} is 11.0.2: install a newer one, "
+                     "and put it first on PATH or point JAVA_HOME at it\n")

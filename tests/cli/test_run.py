@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from csparql_spark.cli import main
 
 QUERY = "REGISTER QUERY Q AS SELECT ?s ?o FROM STREAM <urn:s> [RANGE 2s STEP 2s] WHERE { ?s <urn:p> ?o }"
-STREAM = '<urn:a> <urn:p> "x, \\"y\\""@en <urn:t:1000> .\n_:b <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> <urn:t:2000> .\n'
+STREAM = ('<urn:a> <urn:p> "x, \\"y\\""@en <urn:t:1000> .\n'
+          '_:b <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> <urn:t:2000> .\n')
 
 
 @pytest.fixture
@@ -23,7 +24,8 @@ def files(tmp_path: Path) -> Path:
 
 
 def run(files: Path, *options: str, stream: str = "s.nq") -> tuple[int, str, str]:
-    result = CliRunner().invoke(main, ["run", str(files / "q.csparql"), "--engine", "local", "--stream", f"urn:s={files / stream}", *options])
+    result = CliRunner().invoke(main, ["run", str(files / "q.csparql"), "--engine", "local",
+                                       "--stream", f"urn:s={files / stream}", *options])
     return result.exit_code, result.stdout, result.stderr.replace(str(files), "DIR")
 
 
@@ -31,7 +33,8 @@ def test_json_is_one_object_for_each_instant(files: Path) -> None:
     assert run(files, "--format", "json") == (0, (
         '{"query": "Q", "at": 2000, "results": {"head":{"vars":["s","o"]},"results":{"bindings":['
         '{"s":{"type":"uri","value":"urn:a"},"o":{"type":"literal","value":"x, \\"y\\"","xml:lang":"en"}},'
-        '{"s":{"type":"bnode","value":"b0x0"},"o":{"type":"literal","value":"01","datatype":"http://www.w3.org/2001/XMLSchema#integer"}}'
+        '{"s":{"type":"bnode","value":"b0x0"},"o":{"type":"literal","value":"01",'
+        '"datatype":"http://www.w3.org/2001/XMLSchema#integer"}}'
         ']}}}\n'
         '{"query": "Q", "at": 4000, "results": {"head":{"vars":["s","o"]},"results":{"bindings":[]}}}\n'), "")
 
@@ -60,9 +63,11 @@ def test_until_ends_earlier(files: Path) -> None:
 
 @pytest.mark.parametrize(("name", "text", "sentence"), [
     ("q.csparql", QUERY.replace("AS SELECT", "SELECT"), "csparql-spark: DIR/q.csparql: line 1, column 18: "),
-    ("q.csparql", QUERY.replace("<urn:s>", "<urn:other>"), "csparql-spark: DIR/q.csparql: there is no stream <urn:other>: "),
+    ("q.csparql", QUERY.replace("<urn:s>", "<urn:other>"),
+     "csparql-spark: DIR/q.csparql: there is no stream <urn:other>: "),
     ("q.csparql", "SELECT ?s WHERE { ?s ?p ?o }", "csparql-spark: DIR/q.csparql: the query reads no stream: "),
-    ("s.nq", "<urn:a> <urn:p> <urn:b> .\n", "csparql-spark: DIR/q.csparql: 1 of the 1 triples recorded for <urn:s> have no timestamp: "),
+    ("s.nq", "<urn:a> <urn:p> <urn:b> .\n",
+     "csparql-spark: DIR/q.csparql: 1 of the 1 triples recorded for <urn:s> have no timestamp: "),
     ("s.nq", "<urn:a> <urn:p> <urn:b> <urn:t:1> .\n<urn:a> <urn:p> <urn", "csparql-spark: DIR/s.nq: "),
 ])
 def test_what_is_wrong_is_one_line(files: Path, name: str, text: str, sentence: str) -> None:

@@ -165,6 +165,43 @@ def test_late_elements_are_counted_across_workers() -> None:
     assert json.loads(state.kept)["members"]["4"]["progress"]["late"] == 3
 
 
+def forgotten_words(state: DictState, id: int) -> None:
+    """What is kept of a registration is from a version that could read more."""
+    told = json.loads(state.values[Name(id, MEMBER)])
+    state.values[Name(id, MEMBER)] = json.dumps({**told, "text": "SELECT nothing"}).encode()
+
+
+def test_a_kept_query_that_cannot_be_read_any_more_fails_once_and_nobody_else() -> None:
+    log = by_hand((0, "register", "q", asked(2000)), (0, "register", "r", asked(3000)), chunk(500, "a"),
+                  chunk(1500, "b"), chunk(2500, "c"), chunk(3500, "d"))
+    state = DictState()
+    work(log, Worker(), 3, 7, state)
+    forgotten_words(state, 4)
+    tried = state.copy()
+    worker = Worker()
+    told = work(log, worker, 7, 8, state)
+    assert told[0][:4] == (4, 0, FAILURE, 0)
+    assert told[0].payload.startswith(b"the query cannot be read: line 1, column 8: ")
+    assert [one.query for one in told[1:]] == [5] and subjects(told[1:]) == [(2000, ["a", "b"])]
+    assert list(worker.remembered.values())[0].members.keys() == {5}
+    assert json.loads(state.kept)["members"].keys() == {"5"} and Name(4, MEMBER) not in state.values
+    assert work(log, Worker(), 7, 8, tried) == told                     # Spark runs the batch again: the same words
+    for other in (worker, Worker()):
+        later = work(log, other, 8, 9, state.copy())
+        assert [one.query for one in later] == [5] and subjects(later) == [(3000, ["a", "b", "c"])]
+
+
+def test_a_group_of_which_no_query_can_be_read_leaves_nothing() -> None:
+    log = by_hand((0, "register", "q", asked()), chunk(500, "a"), chunk(1500, "b"), chunk(2500, "c"))
+    state = DictState()
+    work(log, Worker(), 3, 5, state)
+    forgotten_words(state, 4)
+    (failure,) = work(log, Worker(), 5, 6, state)
+    assert failure[:4] == (4, 0, FAILURE, 0)
+    assert state.kept is None and not state.values
+    assert work(log, Worker(), 6, 7, state) == []
+
+
 def test_what_is_kept_stays_small_however_long_it_runs() -> None:
     """
         q   RANGE 3s STEP 1s      r   RANGE 5s STEP 5s      a chunk of three each 200 ms, in batches of five, for 5 min

@@ -46,7 +46,8 @@ def test_program(program: Path, mode: str) -> None:
 
 def run(program: Path, mode: str) -> Iterator[dict[str, object]]:
     if mode == "command":
-        result = CliRunner().invoke(main, ["run", str(program / "query.csparql"), *options(program), "--format", "json", "--engine", "local"])
+        result = CliRunner().invoke(main, ["run", str(program / "query.csparql"), *options(program),
+                                           "--format", "json", "--engine", "local"])
         assert result.exit_code == 0, result.output
         yield from map(json.loads, result.stdout.splitlines())
         return
@@ -86,4 +87,5 @@ def script(program: Path) -> Script:
 def options(program: Path) -> list[str]:
     files = json.loads((program / "program.json").read_text())
     given = [("--stream", files["streams"]), ("--background", files.get("background", {}))]
-    return [word for option, named in given for iri, name in named.items() for word in (option, f"{iri}={program / name}")]
+    return [word for option, named in given for iri, name in named.items()
+            for word in (option, f"{iri}={program / name}")]

@@ -1,7 +1,8 @@
 """Kill -9 at random moments: nothing acknowledged is lost, nothing is told twice, and nobody notices for long.
 
-Four pushers send numbered triples, a subscriber follows the answers, and meanwhile the engine, the web process, or both are
-killed, ten times. Afterwards the log says what was acknowledged and when; from that alone follows what each instant must have said:
+Four pushers send numbered triples, a subscriber follows the answers, and meanwhile the engine, the web process, or both
+are killed, ten times. Afterwards the log says what was acknowledged and when; from that alone follows what each instant
+must have said:
 
     at        ●1 ●2   ●3       ●4
     ──────────────┬───────┬───────┬──▶
@@ -32,15 +33,16 @@ from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, Regis
 RANGE, STEP = 3000, 500
 KILLS = ["engine", "web", "web", "both", "engine", "web", "engine", "both", "web", "engine"]
 PATIENCE_SECONDS = 180
-QUERY = ("REGISTER QUERY Numbers AS SELECT ?n FROM STREAM <{stream}> [RANGE 3s STEP 500ms] WHERE {{ ?push <urn:number> ?n }}")
+QUERY = ("REGISTER QUERY Numbers AS SELECT ?n FROM STREAM <{stream}> [RANGE 3s STEP 500ms] "
+         "WHERE {{ ?push <urn:number> ?n }}")
 
 
 class Served:
     """`csparql-spark serve`, as a user starts it."""
 
     def __init__(self, data: Path) -> None:
-        self.process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "serve", "--data", str(data), "--port", "0"],
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "serve", "--data", str(data),
+                                         "--port", "0"], stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline().partition("http://127.0.0.1:")[2].split()[0])
 
     def ask(self, method: str, path: str, body: str = "", media_type: str = "text/plain") -> dict[str, object]:
@@ -73,7 +75,8 @@ class Served:
 
 
 class Pusher(threading.Thread):
-    """Sends numbers one by one; knows which ones were acknowledged. A number whose fate is unknown is not sent again."""
+    """Sends numbers one by one; knows which ones were acknowledged. A number whose fate is unknown is not sent
+    again."""
 
     def __init__(self, served: Served, first: int, stop: threading.Event) -> None:
         super().__init__(daemon=True)
@@ -179,11 +182,13 @@ def test_kills_lose_nothing_and_repeat_nothing(served: Served, tmp_path: Path) -
 
     database = Database(DataDirectory(tmp_path / "data").database)
     log = Log(database)
-    logged = {number: entry.at for entry in log.read(0, log.tail()) if entry.kind == "chunk" for number in _numbers(entry.payload)}
+    logged = {number: entry.at for entry in log.read(0, log.tail()) if entry.kind == "chunk"
+              for number in _numbers(entry.payload)}
     assert acknowledged <= logged.keys(), "an acknowledged push is not in the log"
     closed = max(logged.values()) + RANGE
     with subscriber.grown:
-        assert subscriber.grown.wait_for(lambda: subscriber.told[-1][0] > closed, PATIENCE_SECONDS), "the last windows did not close"
+        assert subscriber.grown.wait_for(lambda: subscriber.told[-1][0] > closed, PATIENCE_SECONDS), (
+            "the last windows did not close")
 
     query = Registry(database).query("Numbers")
     instants = range(query.registered // STEP * STEP + STEP, closed, STEP)

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType, SimpleNamespace
+
+import pytest
+
+from csparql_spark.cli import processes
+from csparql_spark.cli.processes import Child, Supervisor
+
+SUPERVISE = """
+import sys
+from csparql_spark.cli import processes
+processes.GRACE_SECONDS = 1.0
+named = zip(sys.argv[1::2], sys.argv[2::2])
+processes.Supervisor([processes.Child(name, [sys.executable, "-c", program]) for name, program in named]).run()
+"""
+# Whoever outlives its supervisor says so, in the end.
+LINGER = "time.sleep(60); print('has survived', flush=True)"
+HOLD = "import os, signal, subprocess, sys, time; from csparql_spark import lifeline; lifeline.hold(int(sys.argv[2]))"
+SAY = "print(os.getpid(), flush=True)"
+STEADY = f"{HOLD}; {SAY}; {LINGER}"
+STUBBORN = f"{HOLD}; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SAY}; {LINGER}"
+QUITTER = f"{HOLD}; {SAY}; sys.exit(1)"
+PARENT = f'{HOLD}; subprocess.Popen([sys.executable, "-c", "import time; {LINGER}"]); {SAY}; {LINGER}'
+
+
+class Supervised:
+    """A supervisor in a process of its own, and what it and its children print."""
+
+    def __init__(self, **programs: str) -> None:
+        words = [word for named in programs.items() for word in named]
+        self.process = subprocess.Popen([sys.executable, "-c", SUPERVISE, *words], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+
+    def line(self) -> str:
+        return self.process.stdout.readline().rstrip("\n")
+
+    def rest(self) -> list[str]:
+        """What is printed until nobody is left who could print."""
+        return self.process.stdout.read().splitlines()
+
+
+@pytest.fixture
+def supervised() -> Iterator[object]:
+    made: list[Supervised] = []
+
+    def make(**programs: str) -> Supervised:
+        made.append(Supervised(**programs))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.process.kill()               # the children's lifelines are cut with it
+        one.process.wait()
+        one.process.stdout.close()
+
+
+def test_a_child_that_was_killed_comes_back_at_once(supervised: object) -> None:
+    server = supervised(steady=STEADY)
+    first = int(server.line())
+    os.kill(first, signal.SIGKILL)
+    assert server.line() == "csparql-spark: the steady process has ended (killed by SIGKILL); it is started again"
+    assert int(server.line()) != first
+
+
+def test_one_child_comes_back_and_the_other_is_left_alone(supervised: object) -> None:
+    server = supervised(one=STEADY, other=STEADY)
+    first, second = int(server.line()), int(server.line())
+    os.kill(first, signal.SIGKILL)
+    assert server.line().endswith("process has ended (killed by SIGKILL); it is started again")
+    assert int(server.line()) not in (first, second)
+    os.kill(second, 0)
+
+
+def test_what_a_child_has_left_behind_ends_with_it(supervised: object) -> None:
+    server = supervised(parent=PARENT)
+    os.kill(int(server.line()), signal.SIGKILL)
+    assert server.line() == "csparql-spark: the parent process has ended (killed by SIGKILL); it is started again"
+    server.line()
+    server.process.terminate()
+    assert server.rest() == []
+
+
+def test_a_child_that_gives_up_comes_back_after_a_pause_that_grows(supervised: object) -> None:
+    server = supervised(quitter=QUITTER)
+    assert server.line().isdigit()
+    ended = "csparql-spark: the quitter process has ended (exit code 1); it is started again in"
+    assert server.line() == f"{ended} 0.5 s"
+    assert server.line().isdigit()
+    assert server.line() == f"{ended} 1.0 s"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_in_a_row_end_it_and_nobody_survives(supervised: object, number: signal.Signals) -> None:
+    server = supervised(steady=STEADY, stubborn=STUBBORN, parent=PARENT)
+    assert all(server.line().isdigit() for _ in range(3))
+    for _ in range(2):
+        server.process.send_signal(number)
+    assert server.rest() == ["csparql-spark: the stubborn process did not end in time and is killed"]
+    assert server.process.wait() == 0
+
+
+def test_a_signal_may_come_in_the_middle_of_another_one() -> None:
+    """Wherever the second one comes: it must not wait for the first, which goes on only after it."""
+    supervisor = Supervisor([])
+    interruptions = []
+
+    def interrupt(frame: FrameType, event: str, argument: object) -> object:
+        interruptions.append(event)
+        supervisor._stop(signal.SIGTERM, frame)
+        return interrupt
+
+    def stop() -> None:
+        sys.settrace(interrupt)
+        supervisor._stop(signal.SIGTERM, None)
+        sys.settrace(None)
+
+    first = threading.Thread(target=stop, daemon=True)
+    first.start()
+    first.join(10)
+    assert not first.is_alive()
+    assert "line" in interruptions and supervisor._stopping
+
+
+def test_when_it_is_killed_the_children_end_too(supervised: object) -> None:
+    server = supervised(steady=STEADY, stubborn=STUBBORN, parent=PARENT)
+    assert all(server.line().isdigit() for _ in range(3))
+    server.process.kill()
+    assert server.rest() == []
+
+
+# --- pauses, by a clock that is moved by hand
+
+class Stage:
+    """A supervisor of one child, whose lives are told beforehand: how long each is, and its exit code."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *lives: tuple[float, int]) -> None:
+        self.now = 1000.0
+        self.lives = iter(lives)
+        self.starts: list[float] = []
+        monkeypatch.setattr(processes, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(Supervisor, "_start", self.start)
+        monkeypatch.setattr(Supervisor, "_bury", lambda supervisor, child: None)
+        self.child = Child("child", [])
+        self.supervisor = Supervisor([self.child], lambda line: None)
+
+    def start(self, child: Child, lifeline: int) -> None:
+        self.starts.append(self.now)
+        length, code = next(self.lives)
+        end = self.now + length
+        child.started = self.now
+        child.process = SimpleNamespace(returncode=code, poll=lambda: code if self.now >= end else None)
+
+    def pauses(self, lives: int) -> list[float]:
+        """How long it waits after each of so many lives, in steps of 0.5 s."""
+        pauses = []
+        self.supervisor._look(0)
+        for _ in range(lives):
+            while self.child.process is not None:
+                self.now += 0.5
+                self.supervisor._look(0)
+            ended = self.now
+            self.supervisor._look(0)
+            while self.child.process is None:
+                self.now += 0.5
+                self.supervisor._look(0)
+            pauses.append(self.starts[-1] - ended)
+        return pauses
+
+
+def test_pauses_grow_to_a_longest_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(monkeypatch, *[(1.0, 1)] * 9)
+    assert stage.pauses(8) == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0, 10.0]
+
+
+def test_pauses_begin_anew_after_a_long_life_or_a_violent_death(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(monkeypatch, (1.0, 1), (1.0, 1), (1.0, -9), (1.0, 1), (1.0, 1), (60.0, 1), (1.0, 1), (1.0, 1))
+    assert stage.pauses(7) == [0.5, 1.0, 0.0, 0.5, 1.0, 0.0, 0.5]

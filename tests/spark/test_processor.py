@@ -1,0 +1,213 @@
+"""The stateful processor, without Spark: a dict stands for the state store, and frames are made by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csparql_spark.pipeline.group import FAILURE, Group, Told
+from csparql_spark.pipeline.keeping import MEMBER, Name, revive, settle
+from csparql_spark.pipeline.routing import Row
+from csparql_spark.spark import processor as processors
+from csparql_spark.spark.processor import OUTPUT, SUMMARY, GroupProcessor, SparkState
+from csparql_spark.store import Entry
+
+from ..pipeline.logs import by_hand, entries, law, logs
+from ..pipeline.naive import Asked, Logged
+from ..pipeline.running import DictState, Worker, in_one_go, routed, routed_between
+
+ANY = (("?s", "<urn:p>", "?o"),)
+
+
+class FakeMap:
+    """PySpark's MapState, as far as it is used: keys and values are tuples, and binary comes back as a bytearray."""
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[int, int], tuple[bytes]] = {}
+
+    def getValue(self, key: tuple[int, int]) -> tuple[bytearray] | None:
+        value = self.held.get(self._key(key))
+        return None if value is None else (bytearray(value[0]),)
+
+    def updateValue(self, key: tuple[int, int], value: tuple[bytes]) -> None:
+        (payload,) = value
+        assert isinstance(payload, bytes)
+        self.held[self._key(key)] = (payload,)
+
+    def removeKey(self, key: tuple[int, int]) -> None:
+        del self.held[self._key(key)]
+
+    def keys(self) -> Iterator[tuple[int, int]]:
+        return iter(list(self.held))
+
+    def clear(self) -> None:
+        self.held.clear()
+
+    @staticmethod
+    def _key(key: tuple[int, int]) -> tuple[int, int]:
+        seq, stream = key
+        assert type(seq) is int and type(stream) is int
+        return seq, stream
+
+
+class Handle:
+    """Hands out one map for each name, as Spark does."""
+
+    def __init__(self) -> None:
+        self.maps: dict[str, FakeMap] = {}
+
+    def getMapState(self, name: str, key: str, value: str) -> FakeMap:
+        assert (key, value) == ("seq long, stream int", "value binary")
+        return self.maps.setdefault(name, FakeMap())
+
+
+@pytest.fixture(autouse=True)
+def process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker process that has seen nothing yet, and whose memory is still collected."""
+    monkeypatch.setattr(processors, "_remembered", {})
+    monkeypatch.setattr(processors, "_settle_in", lambda: None)
+
+
+def asked(range: int = 2000, step: int = 1000, graphs: tuple[str, ...] = ()) -> Asked:
+    return Asked("urn:a", range, step, ("s",), ANY, graphs=graphs)
+
+
+def triple(s: str) -> tuple[str, str, str]:
+    return f"<urn:{s}>", "<urn:p>", "<urn:o>"
+
+
+def chunk(at: int, *subjects: str) -> tuple:
+    return at, "chunk", "urn:a", [(triple(s), None) for s in subjects]
+
+
+def frames(rows: list[Row], *cuts: int) -> list[pandas.DataFrame]:
+    places = [0, *cuts, len(rows)]
+    return [pandas.DataFrame(rows[start:end], columns=Row._fields) for start, end in zip(places, places[1:])]
+
+
+def handled(handle: Handle, key: tuple[str, int], given: list[pandas.DataFrame], job: str = "job") -> list[Told]:
+    """What a batch tells; as in Spark, the processor is another one in each batch."""
+    processor = GroupProcessor(job)
+    processor.init(handle)
+    told = list(processor.handleInputRows(key, iter(given), None))
+    processor.close()
+    assert all(list(frame.columns) == [field.split()[0] for field in OUTPUT.split(", ")] for frame in told)
+    return [Told(*row) for frame in told for row in frame.itertuples(index=False, name=None)]
+
+
+def a_log() -> list[Entry]:
+    return by_hand((0, "background", "urn:g", [triple("g")]), (0, "register", "q", asked(graphs=("urn:g",))),
+                   chunk(500, "a"), (600, "register", "r", asked(5000, graphs=("urn:g",))), chunk(700, "b"),
+                   (1000, "tick", None), chunk(1500, "c"), (1600, "background", "urn:g", [triple("h")]),
+                   chunk(2500, "d"), (2600, "unregister", "q", None), chunk(3500, "e"), (4000, "tick", None))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_and_the_frames_of_the_rows_do_not_matter(seed: int) -> None:
+    log = a_log()
+    rows = routed(log)
+    (key,) = {row.group for row in rows}
+    expected = list(Group(key).feed(rows))
+    assert [(one.query, one.instant) for one in expected] == [
+        (5, 1000), (7, 1000), (5, 2000), (7, 2000), (7, 3000), (7, 4000)]
+    generator = random.Random(seed)
+    generator.shuffle(rows)
+    cuts = sorted(generator.choices(range(len(rows) + 1), k=3))        # some frames may be empty
+    assert handled(Handle(), (key, 0), frames(rows, *cuts)) == expected
+
+
+@given(logs, st.data())
+@law(max_examples=40)
+def test_batches_of_frames_say_what_the_group_says(log: list[Logged], data: st.DataObject) -> None:
+    """Whatever the cuts, and whether a worker remembers the group or not."""
+    written = entries(log)
+    expected = in_one_go(written)
+    handles: dict[str, Handle] = {}
+    told: dict[str, list[Told]] = {}
+    processors._remembered.clear()
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(log)), max_size=4)))
+    for start, end in zip([0, *cuts], [*cuts, len(log)]):
+        if data.draw(st.booleans()):
+            processors._remembered.clear()
+        rows = routed_between(written, start, end)
+        for key in dict.fromkeys(row.group for row in rows):
+            mine = [row for row in rows if row.group == key][::-1]
+            said = handled(handles.setdefault(key, Handle()), (key, 0), frames(mine, len(mine) // 2))
+            told.setdefault(key, []).extend(said)
+    assert told == expected
+
+
+def test_the_state_is_that_of_a_worker() -> None:
+    """Spark's map holds what a plain state holds, and the summary beside it; a group comes back from it."""
+    log = a_log()
+    values, plain = FakeMap(), DictState()
+    state = SparkState(values)
+    assert state.summary() is None and list(state.names()) == []
+    for start, end in ((3, 8), (8, 12), (12, 15)):
+        rows = routed_between(log, start, end)
+        group = revive("g", state)
+        told = list(group.feed(rows))
+        settle(group, state)
+        assert told == Worker().work("g", rows, plain)
+        assert state.summary() == plain.summary() and type(state.summary()) is bytes
+        assert sorted(state.names()) == sorted(plain.names())
+        assert {name: state.get(name) for name in state.names()} == plain.values
+        assert values.held.keys() == {SUMMARY, *plain.values}
+
+
+def test_of_a_group_without_queries_nothing_is_kept_or_remembered() -> None:
+    log = by_hand((0, "register", "q", asked()), chunk(500, "a"), (600, "unregister", "q", None))
+    rows = routed(log)
+    handle, key = Handle(), (rows[0].group, 0)
+    assert handled(handle, key, frames(rows[:2])) == []
+    assert handle.maps["values"].held and processors._remembered
+    assert handled(handle, key, frames(rows[2:])) == []
+    assert handle.maps["values"].held == {} and processors._remembered == {}
+
+
+def test_groups_of_another_checkpoint_are_others() -> None:
+    """Two jobs in one worker, of which the second has read less: neither takes the other's group."""
+    log = by_hand((0, "register", "q", asked()), chunk(500, "a"), chunk(600, "b"), (1000, "tick", None))
+    rows = routed(log)
+    one, other, key = Handle(), Handle(), (rows[0].group, 0)
+    handled(one, key, frames(rows[:3]), job="one")
+    handled(other, key, frames(rows[:2]), job="other")
+    assert {job for job, *_ in processors._remembered} == {"one", "other"}
+    expected = list(Group(key[0]).feed(rows))
+    assert handled(one, key, frames(rows[3:]), job="one") == expected
+    assert handled(other, key, frames(rows[2:]), job="other") == expected
+
+
+def test_a_batch_that_failed_half_way_is_run_again_from_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = by_hand((0, "register", "q", asked()), chunk(500, "a"), (1000, "tick", None), chunk(1500, "b"),
+                  (2000, "tick", None))
+    rows = routed(log)
+    handle, key = Handle(), (rows[0].group, 0)
+    expected = list(Group(key[0]).feed(rows))
+    assert handled(handle, key, frames(rows[:3])) == expected[:1]
+
+    def full(values: FakeMap, key: tuple[int, int], value: tuple[bytes]) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeMap, "updateValue", full)
+        with pytest.raises(OSError, match="no space left"):
+            handled(handle, key, frames(rows[3:]))
+    assert handled(handle, key, frames(rows[3:])) == expected[1:]
+
+
+def test_a_kept_query_that_cannot_be_read_any_more_is_told() -> None:
+    log = by_hand((0, "register", "q", asked()), (0, "register", "r", asked()), chunk(500, "a"), (1000, "tick", None))
+    rows = routed(log)
+    handle, key = Handle(), (rows[0].group, 0)
+    handled(handle, key, frames(rows[:3]))
+    handle.maps["values"].held[Name(4, MEMBER)] = (b"{}",)
+    processors._remembered.clear()
+    told = handled(handle, key, frames(rows[3:]))
+    assert [(one.query, one.instant, one.part) for one in told] == [(4, 0, FAILURE), (5, 1000, 0)]
+    assert told[0].payload.startswith(b"the query cannot be read: ")

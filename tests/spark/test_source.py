@@ -1,0 +1,296 @@
+"""The log as a source, without Spark: its reader is asked as Spark would ask it."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+from csparql_spark.pipeline.routing import Router, Row
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.spark import source
+from csparql_spark.spark.source import ARROW, SCHEMA, LogReader, LogSource, Opened, Span
+from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from csparql_spark.store.bell import Bell
+
+from ..pipeline.naive import Asked
+from ..store.opened import Hands
+from ..store.opened import Opened as Store
+
+FUTURE = 4_000_000_000_000       # no tail that is stamped with it becomes old while a test runs
+ALL = ReadAllAvailable()
+ANY = (("?s", "<urn:p>", "?o"),)
+
+
+class Pushed(Store):
+    """A store with the entries of a small history; each method returns the place of what it wrote."""
+
+    def stream(self, iri: str, clock: str = "arrival") -> int:
+        return self.writer.append(StreamRecord.draft(iri, name=iri[4:], clock=clock, delay=0)).seq
+
+    def query(self, name: str, stream: str = "urn:a", graphs: tuple[str, ...] = ()) -> int:
+        text = Asked(stream, 1000, 1000, ("s",), ANY, graphs=graphs).text
+        return self.writer.append(QueryRecord.draft(name, text=text, base=None)).seq
+
+    def chunk(self, *subjects: str, stream: str = "urn:a", stamps: list[int] | None = None) -> int:
+        chunk = Chunk.from_triples([(f"<urn:{s}>", "<urn:p>", "<urn:o>") for s in subjects],
+                                   stamps or [Chunk.UNSTAMPED] * len(subjects))
+        return self.append("chunk", stream, rows=len(chunk), first=chunk.first, last=chunk.last,
+                           unstamped=chunk.unstamped, payload=chunk.to_ipc()).seq
+
+    def graph(self, iri: str, *subjects: str) -> int:
+        chunk = Chunk.from_triples([(f"<urn:{s}>", "<urn:p>", "<urn:o>") for s in subjects])
+        return self.append("background", iri, rows=len(chunk), payload=chunk.to_ipc()).seq
+
+    def tick(self, at: int) -> int:
+        return self.append("tick", at=at).seq
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Pushed]:
+    opened = Pushed(tmp_path / "data")
+    opened.reopen(Hands(wall=FUTURE))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def reader(store: Pushed, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogReader]:
+    """A reader that does not wait for what is not there yet."""
+    monkeypatch.setattr(source, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(Opened, "_known", {})
+    reader = LogReader(str(store.directory.path))
+    reader.initialOffset()
+    yield reader
+    reader._opened.bell.close()
+    reader._opened.database.close()
+
+
+def at(seq: int) -> dict[str, int]:
+    return {"seq": seq}
+
+
+def rows(batches: Iterator[pa.RecordBatch]) -> list[Row]:
+    found = list(batches)
+    assert all(batch.schema == ARROW for batch in found)
+    return [Row(**row) for batch in found for row in batch.to_pylist()]
+
+
+def routed(entries: list[Entry], start: int, end: int) -> list[Row]:
+    """What a router says of the entries after `start`, up to `end`, when it has seen all that came before."""
+    def background(graph: str) -> Entry | None:
+        versions = [entry for entry in entries if (entry.kind, entry.subject) == ("background", graph)
+                    and entry.seq <= router.seq]
+        return versions[-1] if versions else None
+
+    router = Router(background)
+    by_place = [(entry.seq, router.route(entry)) for entry in entries]
+    return [row for seq, of in by_place for row in of if start < seq <= end]
+
+
+def history(store: Pushed) -> int:
+    """Streams on both clocks, background in two versions, queries that come and go; the place of the last entry."""
+    store.stream("urn:a")
+    store.stream("urn:e", "event")
+    store.graph("urn:g", "old")
+    store.query("q", graphs=("urn:g",))
+    store.chunk("a", "b")
+    store.chunk("nobody", stream="urn:other")
+    store.graph("urn:g", "new")
+    store.query("r", "urn:e", ("urn:g",))
+    store.chunk("c", stream="urn:e", stamps=[5])
+    store.query("s", graphs=("urn:g",))
+    store.tick(FUTURE + 1000)
+    store.append("unregister", "q")
+    store.chunk("d")
+    store.append("unregister", "s")
+    store.chunk("e")
+    return store.tick(FUTURE + 2000)
+
+
+# --- how far to read
+
+def test_it_begins_before_the_first_entry(reader: LogReader) -> None:
+    assert reader.initialOffset() == at(0)
+    assert reader.latestOffset(at(0), ALL) == at(0)
+    assert isinstance(reader.getDefaultReadLimit(), ReadAllAvailable)
+
+
+def test_a_small_tail_waits_for_the_tick_that_makes_it_due(store: Pushed, reader: LogReader) -> None:
+    store.stream("urn:a")
+    registered = store.query("q")
+    assert reader.latestOffset(at(0), ALL) == at(registered)
+    store.chunk("a")
+    assert reader.latestOffset(at(registered), ALL) == at(registered)
+    held = store.chunk("b")
+    assert reader.latestOffset(at(registered), ALL) == at(registered)
+    ticked = store.tick(FUTURE + 1000)
+    assert ticked == held + 1
+    assert reader.latestOffset(at(registered), ALL) == at(ticked)
+    assert reader.latestOffset(at(ticked), ALL) == at(ticked)
+
+
+def test_a_tail_that_has_become_old_is_read(store: Pushed, reader: LogReader) -> None:
+    store.reopen(Hands(wall=1_000_000))
+    store.stream("urn:a")
+    chunk = store.chunk("a")
+    assert reader.latestOffset(at(chunk - 1), ALL) == at(chunk)
+
+
+def test_an_element_that_passes_an_instant_is_due(store: Pushed, reader: LogReader) -> None:
+    """The clock of the stream is known to the reader, because it follows the registry before it asks what is due."""
+    store.stream("urn:e", "event")
+    store.query("q", "urn:e")
+    first = store.chunk("a", stream="urn:e", stamps=[500])
+    assert reader.latestOffset(at(first - 1), ALL) == at(first)
+    held = store.chunk("b", stream="urn:e", stamps=[600])
+    assert reader.latestOffset(at(first), ALL) == at(first)
+    due = store.chunk("c", stream="urn:e", stamps=[1001])
+    assert due == held + 1 and reader.latestOffset(at(first), ALL) == at(due)
+
+
+@pytest.mark.parametrize("held, longest", [(False, 30.0), (True, 0.1)])
+def test_while_nothing_is_due_it_sleeps_until_the_bell_rings(store: Pushed, reader: LogReader, held: bool,
+                                                             longest: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a tail that is held back it looks again soon, for that becomes old without anybody ringing."""
+    monkeypatch.setattr(source, "LOOK_SECONDS", 30.0)
+    start = [store.stream("urn:a"), store.query("q")][-1]
+    end = (store.chunk("a") if held else start) + 1
+    whole, rung = Bell.wait, []
+    reader._opened.bell.wait(0)                 # it listens
+
+    def wait(bell: Bell, timeout: float) -> bool:
+        assert longest / 2 < timeout <= longest
+        if not rung:
+            assert store.tick(FUTURE + 1000) == end
+        rung.append(whole(bell, timeout))
+        return rung[-1]
+
+    monkeypatch.setattr(Bell, "wait", wait)
+    assert reader.latestOffset(at(start), ALL) == at(end)
+    assert rung == [True]
+
+
+def test_to_the_end_is_to_what_was_the_end_when_it_began(store: Pushed, reader: LogReader) -> None:
+    store.stream("urn:a")
+    store.query("q")
+    end = store.chunk("a")
+    reader.prepareForTriggerAvailableNow()
+    store.tick(FUTURE + 1000)
+    assert reader.latestOffset(at(end - 1), ALL) == at(end)           # it is not due by itself
+    assert reader.latestOffset(at(0), ALL) == at(end)
+    assert reader.latestOffset(at(end), ALL) == at(end)
+
+
+# --- what is read
+
+def test_a_batch_is_one_partition(reader: LogReader) -> None:
+    (span,) = reader.partitions(at(3), at(9))
+    assert (span.start, span.end) == (3, 9)
+    again = pickle.loads(pickle.dumps(span))
+    assert isinstance(again, Span) and (again.start, again.end) == (3, 9)
+
+
+def test_what_is_read_are_the_rows_of_the_router(store: Pushed, reader: LogReader) -> None:
+    end = history(store)
+    expected = routed(store.entries(), 0, end)
+    assert rows(reader.read(Span(0, end))) == expected
+    kinds = [(row.seq, row.kind) for row in expected]
+    assert kinds == [(4, "register"), (3, "background"), (5, "chunk"), (7, "background"), (8, "register"),
+                     (7, "background"), (9, "chunk"), (10, "register"), (7, "background"), (11, "tick"),
+                     (12, "unregister"), (13, "chunk"), (14, "unregister")]
+
+
+def test_any_span_may_be_read_after_any_other(store: Pushed, reader: LogReader) -> None:
+    end = history(store)
+    entries = store.entries()
+    spans = [Span(*span) for span in itertools.combinations(range(end + 1), 2)]
+    random.Random(7).shuffle(spans)
+    for span in spans:
+        assert rows(reader.read(span)) == routed(entries, span.start, span.end)
+    assert rows(reader.read(Span(end, end))) == []
+
+
+def test_what_is_due_is_not_disturbed_by_what_is_read(store: Pushed, reader: LogReader) -> None:
+    """One process asks and reads at once where there is one process: both move the same router."""
+    end = history(store)
+    for start in range(end):
+        assert reader.latestOffset(at(start), ALL)["seq"] in (start, end)
+        assert rows(reader.read(Span(0, start))) == routed(store.entries(), 0, start)
+    assert reader.latestOffset(at(end - 2), ALL) == at(end)
+
+
+def test_a_query_that_is_registered_later_is_sent_the_background_of_that_place(store: Pushed,
+                                                                              reader: LogReader) -> None:
+    store.stream("urn:a")
+    versions = {}
+    for name, subjects in (("q", ("old",)), ("r", ("new", "newer")), ("s", ())):
+        version = store.graph("urn:g", *subjects)
+        versions[store.query(name, graphs=("urn:g",))] = version, len(subjects)
+    for registered, (version, size) in reversed(versions.items()):
+        registration, background = rows(reader.read(Span(registered - 1, registered)))
+        assert (registration.kind, registration.seq) == ("register", registered)
+        assert (background.kind, background.seq, background.subject) == ("background", version, "urn:g")
+        assert background.group == registration.group
+        assert len(Chunk.from_ipc(background.payload)) == size
+
+
+def test_large_spans_come_in_several_batches(store: Pushed, reader: LogReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.stream("urn:a")
+    store.query("q")
+    size = len(store.log.last("urn:a", "chunk", store.chunk("s0")).payload)
+    end = [store.chunk(f"s{i}") for i in range(1, 6)][-1]
+    monkeypatch.setattr(source, "BATCH_BYTES", 2 * size - 1)
+    batches = list(reader.read(Span(2, end)))
+    assert [batch.num_rows for batch in batches] == [2, 2, 2]
+    assert rows(iter(batches)) == routed(store.entries(), 2, end)
+
+
+def test_where_nothing_is_for_anybody_there_are_no_batches(store: Pushed, reader: LogReader) -> None:
+    store.stream("urn:a")
+    end = store.chunk("a")
+    assert list(reader.read(Span(0, end))) == []
+
+
+# --- the rest of its life
+
+def test_what_is_committed_is_where_the_log_may_be_forgotten(store: Pushed, reader: LogReader) -> None:
+    end = history(store)
+    assert store.retention.position() == 0
+    reader.commit(at(end))
+    assert store.retention.position() == end
+    reader.commit(at(3))                          # Spark runs a batch again
+    assert store.retention.position() == end
+
+
+def test_a_reader_is_sent_to_workers_also_after_its_first_use(store: Pushed, reader: LogReader) -> None:
+    end = history(store)
+    reader.prepareForTriggerAvailableNow()
+    expected = rows(reader.read(Span(0, end)))
+    sent = pickle.loads(pickle.dumps(reader))
+    assert rows(sent.read(Span(0, end))) == expected
+    store.tick(FUTURE + 3000)
+    assert sent.latestOffset(at(0), ALL) == at(end)             # where to stop was sent with it
+
+
+def test_after_its_end_it_may_be_asked_again(store: Pushed, reader: LogReader) -> None:
+    end = history(store)
+    reader.commit(at(end))
+    reader.stop()
+    reader.stop()
+    assert rows(reader.read(Span(0, end))) == routed(store.entries(), 0, end)
+
+
+def test_the_source_says_what_it_gives(store: Pushed, reader: LogReader) -> None:
+    end = history(store)
+    made = LogSource({"data": str(store.directory.path)})
+    assert LogSource.name() == "csparql-log"
+    assert [field.split()[0] for field in made.schema().split(", ")] == ARROW.names == list(Row._fields)
+    assert made.schema() == SCHEMA
+    assert rows(made.streamReader(None).read(Span(0, end))) == routed(store.entries(), 0, end)
