@@ -74,7 +74,7 @@ class Snapshot:
         if len(ids) > limit:
             raise TooManyRows(f"the answer has more than {limit:,} rows, which is the limit for one instant")
         distinct, place = np.unique(ids, return_inverse=True)
-        terms = [self._content.dictionary.term(id) for id in distinct.tolist()]
+        terms = self._content.dictionary.decode(distinct)
         order = sorted(range(len(terms)), key=terms.__getitem__)
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)

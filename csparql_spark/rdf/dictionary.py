@@ -6,7 +6,7 @@ others.
 
     dictionary = TermDictionary()
     ids = dictionary.encode(chunk.terms)     # one id for each term of the chunk
-    dictionary.decode(ids)                   # a pyarrow array of the terms
+    dictionary.decode(ids)                   # the terms again
 """
 
 from __future__ import annotations
@@ -40,12 +40,8 @@ class TermDictionary:
     def find(self, term: str) -> int | None:
         return self._ids.get(term)
 
-    def term(self, id: int) -> str:
-        return self._terms[id]
-
-    def decode(self, ids: np.ndarray) -> pa.Array:
-        distinct, inverse = np.unique(ids, return_inverse=True)
-        return pa.array([self._terms[i] for i in distinct.tolist()], pa.string()).take(pa.array(inverse))
+    def decode(self, ids: np.ndarray) -> list[str]:
+        return [self._terms[id] for id in ids.tolist()]
 
     def compact(self, wanted: np.ndarray) -> np.ndarray:
         """Keep the ids in `wanted` (sorted, distinct) only; return the table from old ids to new ones (-1:

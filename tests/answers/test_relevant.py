@@ -19,7 +19,7 @@ def kept(plan: tuple[Triple, ...], triples: list[Triple]) -> list[Triple]:
     dictionary = TermDictionary()
     columns = [dictionary.encode([triple[position] for triple in triples]) for position in range(3)]
     left = relevant(Plan((), False, plan), dictionary, *columns)
-    return [tuple(dictionary.term(id) for id in row) for row in zip(*left, strict=True)]
+    return list(zip(*(dictionary.decode(column) for column in left), strict=True))
 
 
 def test_the_picture() -> None:

@@ -12,7 +12,7 @@ Triple = tuple[str, str, str]
 
 def told(content: Content, elements: Elements) -> list[tuple[int, Triple]]:
     """The elements as (seq, triple), sorted."""
-    terms = [content.dictionary.decode(column).to_pylist() for column in elements[:3]]
+    terms = [content.dictionary.decode(column) for column in elements[:3]]
     return sorted(zip(elements.seq.tolist(), zip(*terms, strict=True), strict=True))
 
 
