@@ -27,8 +27,7 @@ def check(files: tuple[Path, ...]) -> None:
     for file in files:
         text = _text(file)
         try:
-            query = read(text, None)
-            admit(text, base=None, streams={window.stream for window in query.windows}, graphs=query.graphs)
+            query = _answerable(read(text, None))
         except LanguageError as error:
             wrong += 1
             click.echo(f"{file}: {error}\n{error.picture(text)}", err=True)
@@ -55,12 +54,17 @@ def explain(file: Path) -> None:
     click.echo(show(query).rstrip())
     click.echo(f"\n{describe(query).rstrip()}")
     click.echo(f"\nSPARQL body:\n{query.body.rstrip()}")
-    click.echo(f"\nevaluation: {_evaluation(text, query)}")
+    click.echo(f"\nevaluation: {_evaluation(query)}")
 
 
-def _evaluation(text: str, query: ContinuousQuery) -> str:
+def _answerable(query: ContinuousQuery) -> ContinuousQuery:
+    """The query, if it can be registered where everything exists that it reads; raises `Refusal`."""
+    return admit(query.text, base=None, streams={window.stream for window in query.windows}, graphs=query.graphs)
+
+
+def _evaluation(query: ContinuousQuery) -> str:
     try:
-        admit(text, base=None, streams={window.stream for window in query.windows}, graphs=query.graphs)
+        _answerable(query)
     except Refusal as error:
         return f"refused: {error}"
     return "snapshot (an Oxigraph store kept in step with the window), one shard"

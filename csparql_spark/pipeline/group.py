@@ -15,6 +15,7 @@ alone, not on how they are cut into batches; a query that fails is marked, says 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -141,8 +142,7 @@ class Group:
         self.fresh.append(Piece())
 
     def _unregister(self, row: Row) -> None:
-        for id in [id for id, member in self.members.items() if member.told["name"] == row.subject]:
-            del self.members[id]
+        self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read
 
     def set_background(self, graph: str, seq: int, chunk: Chunk) -> None:
         """Take a background graph, unless it is known at `seq` or later."""
@@ -158,7 +158,7 @@ class Group:
         stream = self.number(row.subject)
         self.content.add(stream, row.seq, chunk)
         self.fresh[-1].take(stream, row.seq, chunk)
-        first, last = int(chunk.t.min()), int(chunk.t.max())
+        first, last = chunk.first, chunk.last
         for member in self.members.values():
             progress = member.progress
             if row.subject in progress.clocks:

@@ -86,7 +86,7 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
         else:
             chunk = Chunk.from_ipc(value)
             group.content.add(name.stream, name.seq, chunk)
-            group.kept[name] = int(chunk.t.max())
+            group.kept[name] = chunk.last
     for id, progress in ((int(id), progress) for id, progress in summary["members"].items()):
         if id not in group.members:
             told = registrations[id]
