@@ -42,7 +42,7 @@ class Child:
 
 
 def _say_on_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(f"{line}\n", end="", file=sys.stderr, flush=True)        # in one write: the children print there too
 
 
 class Supervisor:

@@ -23,7 +23,8 @@ processes.Supervisor([processes.Child(name, [sys.executable, "-c", program]) for
 # Whoever outlives its supervisor says so, in the end.
 LINGER = "time.sleep(60); print('has survived', flush=True)"
 HOLD = "import os, signal, subprocess, sys, time; from csparql_spark import lifeline; lifeline.hold(int(sys.argv[2]))"
-SAY = "print(os.getpid(), flush=True)"
+# In one write: several children share the pipe, and an unbuffered Python prints the end of the line by itself.
+SAY = "os.write(1, (str(os.getpid()) + chr(10)).encode())"
 STEADY = f"{HOLD}; {SAY}; {LINGER}"
 STUBBORN = f"{HOLD}; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SAY}; {LINGER}"
 QUITTER = f"{HOLD}; {SAY}; sys.exit(1)"
