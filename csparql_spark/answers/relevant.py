@@ -1,7 +1,8 @@
 """Which triples can matter to a plan: a reduction before the matching, by columns.
 
-A triple matters when it fits some pattern by itself, and when, for each variable that patterns share, the other
-patterns have a candidate with the same term. The others can be left out without changing any answer:
+A plan reads basic graph patterns. A triple matters to one of them when it fits some of its patterns by itself, and when,
+for each variable that patterns share, the other patterns have a candidate with the same term. What matters to none of
+them can be left out without changing any answer:
 
     patterns   ?r :level :high . ?r :value ?v
     triples    r1 :level :high   r1 :value 7        kept: r1 is on both sides
@@ -10,14 +11,14 @@ patterns have a candidate with the same term. The others can be left out without
 
 It is a filter, not a join: what it keeps may still be too much (it looks at one variable at a time), never too little.
 
-    s, p, o = relevant(plan, dictionary, s, p, o)
+    s, p, o = relevant(plan.reads, dictionary, s, p, o)
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from csparql_spark.answers.plan import Plan
+from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 
 ROUNDS = 2       # what one round has left out lets the next one leave out more; most is gone after two
@@ -25,11 +26,25 @@ ROUNDS = 2       # what one round has left out lets the next one leave out more;
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def relevant(plan: Plan, dictionary: TermDictionary, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> Columns:
-    """The triples of the columns that can matter to the plan."""
+def relevant(reads: tuple[tuple[Pattern, ...], ...] | None, dictionary: TermDictionary,
+             s: np.ndarray, p: np.ndarray, o: np.ndarray) -> Columns:
+    """The triples of the columns that can matter to what is read; all of them if that is not known."""
     columns = (s, p, o)
-    candidates = [_fitting(pattern, dictionary, columns) for pattern in plan.patterns]
-    shared = _shared(plan)
+    if reads is None:
+        return columns
+    kept = np.zeros(len(s), dtype=bool)
+    for patterns in reads:
+        candidates = _candidates(patterns, dictionary, columns)
+        if all(len(rows) for rows in candidates):        # a pattern that nothing fits leaves no solution at all
+            for rows in candidates:
+                kept[rows] = True
+    return s[kept], p[kept], o[kept]
+
+
+def _candidates(patterns: tuple[Pattern, ...], dictionary: TermDictionary, columns: Columns) -> list[np.ndarray]:
+    """For each pattern the rows that can be matched by it."""
+    candidates = [_fitting(pattern, dictionary, columns) for pattern in patterns]
+    shared = _shared(patterns)
     for _ in range(ROUNDS):
         for places in shared:
             known = np.ones(len(dictionary), dtype=bool)
@@ -40,14 +55,10 @@ def relevant(plan: Plan, dictionary: TermDictionary, s: np.ndarray, p: np.ndarra
             for pattern, position in places:
                 rows = candidates[pattern]
                 candidates[pattern] = rows[known[columns[position][rows]]]
-    kept = np.zeros(len(s), dtype=bool)
-    if all(len(rows) for rows in candidates):        # a pattern that nothing fits leaves no solution at all
-        for rows in candidates:
-            kept[rows] = True
-    return s[kept], p[kept], o[kept]
+    return candidates
 
 
-def _fitting(pattern: tuple[str, str, str], dictionary: TermDictionary, columns: Columns) -> np.ndarray:
+def _fitting(pattern: Pattern, dictionary: TermDictionary, columns: Columns) -> np.ndarray:
     """The rows that fit a pattern by themselves."""
     fits = np.ones(len(columns[0]), dtype=bool)
     for position, node in enumerate(pattern):
@@ -59,14 +70,10 @@ def _fitting(pattern: tuple[str, str, str], dictionary: TermDictionary, columns:
     return np.flatnonzero(fits)
 
 
-def is_variable(node: str) -> bool:
-    return node[0] in "?_"
-
-
-def _shared(plan: Plan) -> list[list[tuple[int, int]]]:
+def _shared(patterns: tuple[Pattern, ...]) -> list[list[tuple[int, int]]]:
     """For each variable that several patterns share: where it stands, once for each pattern."""
     places: dict[str, dict[int, int]] = {}
-    for number, pattern in enumerate(plan.patterns):
+    for number, pattern in enumerate(patterns):
         for position, node in enumerate(pattern):
             if is_variable(node):
                 places.setdefault(node, {}).setdefault(number, position)

@@ -1,117 +1,177 @@
-"""The snapshot evaluator: an Oxigraph store that is kept in step with a window, and asked at each instant.
+"""The snapshot evaluator: an Oxigraph store that is kept in step with a dataset, and asked at each instant.
 
-Oxigraph sees names, not terms: the triple (3, 1, 4) of ids is stored as `<i:3> <i:1> <i:4>`. A basic graph pattern only
-asks which terms are equal, and equal terms have equal ids, so the solutions are exact; and our terms come back as they
-were sent, while Oxigraph by itself would turn "01"^^xsd:integer into "1".
+Oxigraph sees names, not terms: the triple (3, 1, 4) of ids is stored as `<i:3> <i:1> <i:4>`, and the plan says the query
+over names (see `over_ids`). Patterns ask which terms are equal, and equal terms have equal ids; our terms come back
+as they were sent, while Oxigraph by itself would turn "01"^^xsd:integer into "1".
 
-Rows are put in the order of their terms, so that an answer is a function of the window's graph alone, and not of the
-order in which its triples came.
+Where the query gives no order, rows are put in the order of their terms, so that an answer is a function of the
+dataset alone, and not of the order in which its triples came.
 
     snapshot = Snapshot(plan, content)
-    snapshot.move(s, p, o)
-    snapshot.select(limit=1_000_000)
+    snapshot.move(Dataset(default=(s, p, o)), instant=5_000)
+    snapshot.answer(limit=1_000_000)
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyoxigraph as ox
 
 from csparql_spark.answers.bindings import Answer, Bindings
-from csparql_spark.answers.plan import Plan
-from csparql_spark.answers.relevant import is_variable, relevant
+from csparql_spark.answers.construct import described, instantiated
+from csparql_spark.answers.functions import Functions, Stamps
+from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.relevant import Columns, relevant
 from csparql_spark.relations.rows import Triples
 from csparql_spark.windows.content import Content
+
+DEFAULT = ""         # the name of the default graph
+
+_NOTHING: Columns = tuple(np.empty(0, dtype=np.int64) for _ in range(3))
 
 
 class TooManyRows(Exception):
     """An answer is larger than what a query may give at one instant."""
 
 
+@dataclass(frozen=True)
+class Dataset:
+    """What a query sees at an instant: ids of the triples of its graphs. `stamps` says when a triple came."""
+
+    default: Columns = _NOTHING
+    named: Mapping[str, Columns] = field(default_factory=dict)
+    stamps: Stamps | None = None
+
+
+def merged(graphs: Iterable[Columns]) -> Columns:
+    """The columns of several graphs, one after the other."""
+    parts = list(graphs)
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True)) if parts else _NOTHING
+
+
 class Snapshot:
-    """A plan, and the triples of a moving window that can matter to it."""
+    """A plan, and what of a moving dataset can matter to it."""
 
     def __init__(self, plan: Plan, content: Content) -> None:
         self.plan = plan
         self._content = content
-        self._generation = content.generation
-        self._store = ox.Store()
-        self._held: Triples | None = Triples.none()
-        self._query: str | None = None
+        self._start()
         self.version = 0            # grows when what is held changes
 
-    def move(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
-        """Look at the graph of these triples from now on. It costs what changed of what matters."""
-        triples = Triples.of(*relevant(self.plan, self._content.dictionary, s, p, o))
+    def _start(self) -> None:
+        self._generation = self._content.generation
+        self._store = ox.Store()
+        self._held: dict[str, Triples] | None = {DEFAULT: Triples.none()}
+        self._functions = Functions(self._content.dictionary)
+        self._text: tuple[int, str] | None = None
+        self._dataset = Dataset()
+        self._instant = 0
+
+    def move(self, dataset: Dataset, *, instant: int = 0) -> None:
+        """Look at this dataset from now on. It costs what changed of what matters."""
         if self._held is None or self._generation != self._content.generation:
-            self._generation = self._content.generation
-            self._store, self._held, self._query = ox.Store(), Triples.none(), None
-            self.version += 1
+            version = self.version
+            self._start()
+            self.version = version + 1
         held, self._held = self._held, None          # unknown, should one of the next steps fail
+        graphs = {DEFAULT: dataset.default, **dataset.named}
+        changed = graphs.keys() != held.keys()
+        for name in held.keys() - graphs.keys():
+            self._store.remove_graph(self._graph(name))
+            del held[name]
+        for name, columns in graphs.items():
+            triples = Triples.of(*relevant(self.plan.reads, self._content.dictionary, *columns))
+            if name and name not in held:
+                self._store.add_graph(self._graph(name))      # a graph without a triple is one, too
+            changed |= self._step(name, held.get(name, Triples.none()), triples)
+            held[name] = triples
+        if changed or self.plan.volatile or self.plan.stamps:
+            self.version += 1
+        self._dataset, self._instant = dataset, instant
+        self._held = held
+
+    def _step(self, name: str, held: Triples, triples: Triples) -> bool:
         gone = held.minus(triples)
         if len(gone) > len(triples):
-            self._store.clear()
+            self._store.clear_graph(self._graph(name))
             held = gone = Triples.none()
-            self.version += 1
         new = triples.minus(held)
         if len(gone):
-            self._store.update(f"DELETE DATA {{ {_lines(gone).decode()} }}")
+            lines = _lines(gone).decode()
+            graph = f"GRAPH {self._graph(name)} {{ {lines} }}" if name else lines
+            self._store.update(f"DELETE DATA {{ {graph} }}")
         if len(new):
-            self._store.load(_lines(new), ox.RdfFormat.N_TRIPLES, lenient=True)
-        if len(gone) or len(new):
-            self.version += 1
-        self._held = triples
+            self._store.load(_lines(new), ox.RdfFormat.N_TRIPLES, to_graph=self._graph(name), lenient=True)
+        return bool(len(gone) or len(new) or held is not triples and len(held) != len(triples))
 
-    def select(self, *, limit: int) -> Answer:
-        """The solutions over the graph; `TooManyRows` if there are more than `limit`."""
+    def _graph(self, name: str) -> ox.NamedNode | ox.DefaultGraph:
+        if not name:
+            return ox.DefaultGraph()
+        return ox.NamedNode(f"i:{self._content.dictionary.encode([f'<{name}>'])[0]}")
+
+    def answer(self, *, limit: int) -> Answer:
+        """What the plan says of the dataset; `TooManyRows` if that is more than `limit` rows or triples."""
         plan = self.plan
-        names = list(dict.fromkeys(plan.variables))
-        bound = {node for pattern in plan.patterns for node in pattern}
-        asked = [name for name in names if f"?{name}" in bound]
-        ids = self._solutions(asked, limit)
-        if len(ids) > limit:
+        self._functions.begin(instant=self._instant, stamps=self._dataset.stamps)
+        rows = self._rows(limit)
+        if plan.form == "ASK":
+            return Answer.boolean(len(rows) > 0)
+        if len(rows) > limit:
             raise TooManyRows(f"the answer has more than {limit:,} rows, which is the limit for one instant")
-        distinct, place = np.unique(ids, return_inverse=True)
-        terms = self._content.dictionary.decode(distinct)
+        if plan.form == "SELECT":
+            return Answer.from_table(self._table(rows))
+        if plan.form == "CONSTRUCT":
+            lines = instantiated(plan, self._table(rows))
+        else:
+            lines = described(plan, rows, Triples.of(*self._dataset.default), self._content.dictionary)
+        if len(lines) > limit:
+            raise TooManyRows(f"the answer has more than {limit:,} triples, which is the limit for one instant")
+        return Answer.graph("".join(lines))
+
+    def _table(self, rows: np.ndarray) -> Bindings:
+        """Rows of ids as a table of terms, in their order or in that of the terms."""
+        bound = rows[rows >= 0]
+        distinct = np.sort(bound)
+        distinct = distinct[np.concatenate(([True], distinct[1:] != distinct[:-1]))] if len(distinct) else distinct
+        terms = self._functions.decode(distinct)
         order = sorted(range(len(terms)), key=terms.__getitem__)
-        rank = np.empty(len(order), dtype=np.int32)
+        rank = np.empty(len(order) + 1, dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        ranks = rank[place.reshape(ids.shape)]
-        ranks = ranks[np.lexsort(ranks.T[::-1])] if asked else ranks
-        shown = dict(zip(asked, ranks.T, strict=True))
-        unbound = np.full(len(ids), -1, dtype=np.int32)
-        return Answer.from_table(Bindings.from_ids(
-            names, pa.array([terms[i] for i in order], pa.string()), [shown.get(name, unbound) for name in names],
-            len(ids)))
+        rank[-1] = -1                                          # an unbound cell comes first
+        place = np.where(rows >= 0, np.searchsorted(distinct, rows), len(order))
+        ranks = rank[place]
+        if not self.plan.ordered and ranks.shape[1]:
+            ranks = ranks[np.lexsort(ranks.T[::-1])]
+        return Bindings.from_ids(self.plan.variables, pa.array([terms[i] for i in order], pa.string()),
+                                 list(ranks.T), len(rows))
 
-    def _solutions(self, asked: list[str], limit: int) -> np.ndarray:
-        """One row of ids for each solution."""
-        if not self.plan.patterns:
-            return np.empty((1, 0), dtype=np.int64)          # the empty pattern has one solution, which binds nothing
-        if self._query is None:
-            self._query = self._written(asked)
-        # A column that is always bound keeps solutions countable when nothing is projected.
-        text = self._store.query(f"{self._query} LIMIT {limit + 1}").serialize(format=ox.QueryResultsFormat.TSV)
-        cells = text.partition(b"\n")[2].translate(None, b"<i:>").split()
-        width = max(1, len(asked))
-        ids = np.array(cells, dtype="S").astype(np.int64).reshape(-1, width)
-        if self.plan.distinct and not asked:
-            ids = ids[:1]
-        return ids[:, :len(asked)]
-
-    def _written(self, asked: list[str]) -> str:
-        """The plan as SPARQL over names."""
-        plan, names = self.plan, {}
-        for pattern in plan.patterns:
-            for node in pattern:
-                if node not in names:
-                    names[node] = (f"?v{len(names)}" if is_variable(node)
-                                   else f"<i:{self._content.dictionary.encode([node])[0]}>")
-        shown = " ".join(names[f"?{name}"] for name in asked) or "(<i:0> AS ?one)"
-        where = " . ".join(" ".join(names[node] for node in pattern) for pattern in plan.patterns)
-        return f"SELECT {'DISTINCT ' if plan.distinct else ''}{shown} WHERE {{ {where} }}"
+    def _rows(self, limit: int) -> np.ndarray:
+        """One row of ids for each solution; -1 where a variable is unbound."""
+        plan, dictionary = self.plan, self._content.dictionary
+        if plan.form == "DESCRIBE" and not plan.variables:
+            return np.empty((0, 0), dtype=np.int64)
+        if self._text is None or self._text[0] != limit:
+            self._text = limit, plan.text(dictionary, limit=limit)
+        text = self._store.query(self._text[1], custom_functions=self._functions.custom,
+                                 custom_aggregate_functions=self._functions.aggregates(plan.aggregates),
+                                 ).serialize(format=ox.QueryResultsFormat.TSV)
+        head, _, cells = text.partition(b"\n")
+        width = head.count(b"\t") + 1
+        if not cells:
+            return np.empty((0, len(plan.variables)), dtype=np.int64)
+        table = pa.csv.read_csv(
+            pa.py_buffer(cells.translate(None, b"<i:>")),
+            read_options=pa.csv.ReadOptions(column_names=[str(place) for place in range(width)], use_threads=False),
+            parse_options=pa.csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
+            convert_options=pa.csv.ConvertOptions(column_types={str(place): pa.int64() for place in range(width)}))
+        columns = [pc.fill_null(column, -1).to_numpy() for column in table.columns]
+        return np.stack(columns, axis=1)[:, :len(plan.variables)]
 
 
 def _lines(triples: Triples) -> bytes:

@@ -1,10 +1,15 @@
-"""The language: C-SPARQL and RSP-QL texts become `ContinuousQuery` objects, or a `LanguageError` says why not.
+"""The language: C-SPARQL and RSP-QL texts become `ContinuousQuery` objects, rule files `RuleFile` objects, or a
+`LanguageError` says why not.
 
     from csparql_spark.language import parse, show
 
     query = parse("REGISTER QUERY Hot AS SELECT ?s FROM STREAM <http://ex.org/t> [RANGE 30s STEP 5s] { ?s ?p 1 }")
     query.windows, query.body, query.algebra
     parse(show(query)) == query
+
+    file = parse_rules("[r: (?a <urn:isIn> ?b) (?b <urn:isIn> ?c) -> (?a <urn:isIn> ?c)]")
+    file.rules[0].body, file.rules[0].head
+    parse_rules(show_rules(file)) == file
 """
 
 from csparql_spark.language.describe import describe
@@ -12,5 +17,21 @@ from csparql_spark.language.errors import LanguageError
 from csparql_spark.language.parser import parse
 from csparql_spark.language.printing import show
 from csparql_spark.language.query import ContinuousQuery, Window
+from csparql_spark.language.rule_parser import parse_rules
+from csparql_spark.language.rule_printing import show_rules
+from csparql_spark.language.rules import Atom, Guard, Rule, RuleFile
 
-__all__ = ["ContinuousQuery", "LanguageError", "Window", "describe", "parse", "show"]
+__all__ = [
+    "Atom",
+    "ContinuousQuery",
+    "Guard",
+    "LanguageError",
+    "Rule",
+    "RuleFile",
+    "Window",
+    "describe",
+    "parse",
+    "parse_rules",
+    "show",
+    "show_rules",
+]

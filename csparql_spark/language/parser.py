@@ -213,7 +213,7 @@ def _words(tree: Node, tokens: list[Token], end: int | None) -> list[Token]:
 def _body(
     text: str, tokens: list[Token], form: Node, names: Names, rewriting: Rewriting
 ) -> tuple[str, Algebra]:
-    head = names.text()
+    head = names.text(with_base=any(form.all_tokens("IRI", "URI")))
     start, stop = form.start, tokens[-1].start
     written = rewriting.write(start, stop)
     try:

@@ -103,10 +103,12 @@ class Names:
         iri = self.prefixes[prefix]
         return next(name for name, other in self.prefixes.items() if other == iri)
 
-    def text(self) -> str:
-        """The declarations as a SPARQL prologue: prefixes only, since no relative IRI is left in a body."""
+    def text(self, *, with_base: bool = False) -> str:
+        """The declarations as a SPARQL prologue: prefixes, since no relative IRI is left in a body; the base too where
+        the body makes IRIs."""
         shown = {self.shown_as(prefix): iri for prefix, iri in self.prefixes.items()}
-        return "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in shown.items())
+        base = f"BASE <{self.base}>\n" if with_base and self.base is not None else ""
+        return base + "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in shown.items())
 
 
 def undeclared(prefix: str) -> NameProblem:

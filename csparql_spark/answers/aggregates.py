@@ -1,0 +1,84 @@
+"""Aggregates: one term out of a bag of terms, whatever the order in which they came.
+
+A bag maps terms to how often they are in it. A result is a term, or None where SPARQL says error. Sums of doubles are
+rounded once, at the end; of equal values ("1" and "01") the one that is written first in the order of text is taken.
+
+    AGGREGATES["sum"]({'"1"^^<…integer>': 2, '"0.5"^^<…decimal>': 1}, " ")     # '"2.5"^^<…decimal>'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal, localcontext
+
+from csparql_spark.answers.order import order_key
+from csparql_spark.answers.values import Number, number, number_term
+from csparql_spark.rdf.terms import literal, parse
+
+Bag = Mapping[str, int]
+
+
+def total(bag: Bag, _: str = " ") -> str | None:
+    added = _added(bag)
+    return None if added is None else number_term(added)
+
+
+def mean(bag: Bag, _: str = " ") -> str | None:
+    added, count = _added(bag), sum(bag.values())
+    if added is None or not count:
+        return added if added is None else number_term(added)
+    if added.kind in ("integer", "decimal"):
+        with localcontext() as context:
+            context.prec = 60
+            quotient = Decimal(added.value) / count
+            # Eighteen digits behind the point: what Oxigraph's decimals hold.
+            return number_term(Number("decimal", quotient.quantize(Decimal(1).scaleb(-18), rounding="ROUND_DOWN")))
+    return number_term(Number(added.kind, added.value / count))
+
+
+def least(bag: Bag, _: str = " ") -> str | None:
+    return min(bag, key=lambda term: (order_key(term), term), default=None)
+
+
+def greatest(bag: Bag, _: str = " ") -> str | None:
+    # Of equal values the first by text, so that the smallest of the greatest is taken.
+    most = max(map(order_key, bag), default=None)
+    return min((term for term in bag if order_key(term) == most), default=None)
+
+
+def sample(bag: Bag, _: str = " ") -> str | None:
+    return min(bag, default=None)
+
+
+def joined(bag: Bag, separator: str = " ") -> str | None:
+    parts = []
+    for term in sorted(bag):
+        kind, value, *_ = parse(term)
+        if kind == "blank":
+            return None
+        parts += [value] * bag[term]
+    return literal(separator.join(parts))
+
+
+AGGREGATES: dict[str, Callable[[Bag, str], str | None]] = {
+    "sum": total, "avg": mean, "min": least, "max": greatest, "sample": sample, "group_concat": joined}
+
+_RANKS = ("integer", "decimal", "float", "double")
+
+
+def _added(bag: Bag) -> Number | None:
+    numbers = []
+    for term, count in bag.items():
+        if (found := number(term)) is None:
+            return None
+        numbers.append((found, count))
+    rank = max((_RANKS.index(found.kind) for found, _ in numbers), default=0)
+    if rank < 2:
+        with localcontext() as context:
+            context.prec = 200
+            return Number(_RANKS[rank], sum(found.value * count for found, count in numbers))
+    try:
+        return Number(_RANKS[rank], math.fsum(value for found, count in numbers for value in [float(found.value)] * count))
+    except (OverflowError, ValueError):       # both infinities, or more than a double can hold
+        return Number(_RANKS[rank], sum(sorted(float(found.value) * count for found, count in numbers)))
