@@ -63,8 +63,9 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     """Run a query over recordings; yield one `Instant` for each of its instants.
 
     `streams` and `background` map IRIs to paths, or to RDF text (streams: N-Quads or TriG with timestamps). A plain
-    SPARQL text that reads no stream is answered once, at 0, over the background: over `default_graphs` if they are
-    given, otherwise over the graphs that its FROM names, otherwise over all of them. Raises `LanguageError`, `Refusal`,
+    SPARQL text that reads no stream is answered once, at 0, over the background: over `default_graphs` and
+    `named_graphs` if they are given, otherwise over those that its FROM and FROM NAMED name, otherwise over all of
+    them. Raises `LanguageError`, `Refusal`,
     `RdfError`, and `QueryFailed`.
     """
     if evaluator not in EVALUATORS:
@@ -73,15 +74,13 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
         raise ValueError(f"there is no engine {engine!r}: choose one of {', '.join(ENGINES)}")
     if entailment:
         raise Refusal("not-supported", "entailment is not supported yet: what the window says is answered")
-    if named_graphs:
-        raise Refusal("not-supported", "named graphs are not supported yet: give default_graphs")
     recorded = {iri: load(source, base=base, number=number)
                 for number, (iri, source) in enumerate((streams or {}).items())}
     known = {iri: load(source, base=base, number=number)
              for number, (iri, source) in enumerate((background or {}).items(), 1000)}
     if not read(text, base).windows:
         try:
-            said = ask(text, known, base=base, default_graphs=default_graphs)
+            said = ask(text, known, base=base, default_graphs=default_graphs, named_graphs=named_graphs)
         except TooManyRows as error:
             raise QueryFailed(str(error)) from error
         yield Instant.of(0, said)

@@ -24,7 +24,7 @@ from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.store import QueryRecord, StoredAnswer
 
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.fanout import Full, grid_of
+from csparql_spark.server.fanout import Full, instants_of
 from csparql_spark.server.instants import whole
 from csparql_spark.server.problems import Problem, sentence
 from csparql_spark.server.queries import found
@@ -63,7 +63,7 @@ def routes(backend: Backend) -> Blueprint:
         if failure is not None:
             raise Problem("query-failed", f"The query {query.name} failed at {failure[0]}, before it had an answer: "
                           f"{sentence(failure[1])}", query=query.name, at=failure[0], reason=failure[1])
-        grid, now = grid_of(query), backend.writer.clock.now()
+        grid, now = instants_of(query), backend.writer.clock.now()
         seconds = 1 if grid is None else math.ceil((grid.after(now) + 1 - now) / 1000)
         return Response(status=204, headers={"Retry-After": str(seconds), "Cache-Control": "no-store",
                                              "X-CSPARQL-Status": "waiting for the first instant"})

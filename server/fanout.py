@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from csparql_spark.language import LanguageError
 from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.instants import grid_of, is_known_before
 from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
 from csparql_spark.store.bell import Bell
 from csparql_spark.windows.grid import Grid
@@ -53,7 +54,7 @@ class Channel:
 
     def __init__(self, query: QueryRecord) -> None:
         self.query = query
-        self.grid = grid_of(query)
+        self.grid = instants_of(query)
         self.version = 0
         self.ended = False              # no more answers will come: the query is deleted, or the process goes
         self.failed = False
@@ -222,13 +223,10 @@ class Cache:
                 self._size -= len(self._entries.popitem(last=False)[1].event)
 
 
-def grid_of(query: QueryRecord) -> Grid | None:
+def instants_of(query: QueryRecord) -> Grid | None:
     """The instants of a query, if they are known before they come."""
     try:
         asked = read(query.text, query.base)
     except LanguageError:
         return None
-    steps = [window.step for window in asked.windows]
-    if asked.every is not None:
-        steps = [asked.every]
-    return Grid(tuple(steps)) if steps and all(steps) else None
+    return grid_of(asked) if is_known_before(asked) else None

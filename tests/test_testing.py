@@ -8,7 +8,7 @@ import pytest
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.language import LanguageError
-from csparql_spark.pipeline import group, once
+from csparql_spark.pipeline import once, views
 from csparql_spark.pipeline.admission import Refusal
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.testing import Instant, QueryFailed, replay
@@ -103,7 +103,7 @@ def test_background_with_timestamps_is_background() -> None:
 # --- what goes wrong
 
 def test_a_query_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group, "ROWS_LIMIT", 1)
+    monkeypatch.setattr(views, "ROWS_LIMIT", 1)
     instants = replay(QUERY, streams={"urn:s": STREAM})
     assert next(instants) == ALL[0]
     with pytest.raises(QueryFailed, match="the answer has more than 1 rows, which is the limit for one instant"):
@@ -120,7 +120,6 @@ def test_plain_sparql_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     (dict(evaluator="magic"), ValueError, "there is no evaluator 'magic': choose one of auto, snapshot"),
     (dict(engine="flink"), ValueError, "there is no engine 'flink': choose one of local, spark"),
     (dict(entailment="rdfs"), Refusal, "entailment is not supported yet: what the window says is answered"),
-    (dict(named_graphs=["urn:g"]), Refusal, "named graphs are not supported yet: give default_graphs"),
     (dict(streams={}), Refusal, "there is no stream <urn:s>: create it first with PUT /streams/{name or encoded IRI}"),
     (dict(streams={"urn:s": "<urn:a> <urn:p> <urn:o> ."}), Refusal,
      "1 of the 1 triples recorded for <urn:s> have no timestamp: "

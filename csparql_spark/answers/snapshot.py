@@ -97,8 +97,10 @@ class Snapshot:
         self._held = held
 
     def _step(self, name: str, held: Triples, triples: Triples) -> bool:
+        """Bring one graph from what is held to these triples; whether that was a change."""
         gone = held.minus(triples)
-        if len(gone) > len(triples):
+        cleared = len(gone) > len(triples)
+        if cleared:
             self._store.clear_graph(self._graph(name))
             held = gone = Triples.none()
         new = triples.minus(held)
@@ -108,7 +110,7 @@ class Snapshot:
             self._store.update(f"DELETE DATA {{ {graph} }}")
         if len(new):
             self._store.load(_lines(new), ox.RdfFormat.N_TRIPLES, to_graph=self._graph(name), lenient=True)
-        return bool(len(gone) or len(new) or held is not triples and len(held) != len(triples))
+        return bool(cleared or len(gone) or len(new))
 
     def _graph(self, name: str) -> ox.NamedNode | ox.DefaultGraph:
         if not name:

@@ -42,7 +42,10 @@ def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Coll
         if window.stream not in streams:
             raise Refusal("unknown-stream", f"there is no stream <{window.stream}>: create it first with "
                           f"PUT /streams/{{name or encoded IRI}}")
-    for graph in query.graphs:
+    if query.kind == "query" and query.form == "ASK" and query.output != "RSTREAM":
+        raise Refusal("not-supported", f"{query.output} tells which rows are new or have ceased, and ASK has none: "
+                      "leave it out, or SELECT what the question is about")
+    for graph in (*query.graphs, *query.named_graphs):
         if graph not in graphs:
             raise Refusal("unknown-graph", f"there is no background graph <{graph}>: the server has none yet, and "
                           "`csparql-spark run` takes them with --background")

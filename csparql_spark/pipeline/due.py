@@ -55,6 +55,9 @@ class Due:
         if entry.kind != "chunk" or entry.last is None:
             return False
         clock = self._router.clock(entry.subject)
+        readers = [routed for routed in self._router.queries.values() if entry.subject in routed.streams]
+        if any(routed.counts for routed in readers):
+            return True
         if clock["kind"] != "event":
             return False
         passed = entry.last - clock["delay"] - 1
@@ -62,5 +65,4 @@ class Due:
         self._passed[entry.subject] = passed if before is None else max(passed, before)
         if before is None:
             return True
-        return any(routed.grid is not None and routed.grid.after(before) <= passed
-                   for routed in self._router.queries.values() if entry.subject in routed.streams)
+        return any(routed.grid is not None and routed.grid.after(before) <= passed for routed in readers)

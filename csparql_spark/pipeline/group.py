@@ -21,15 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.answers.plan import Plan
-from csparql_spark.answers.snapshot import Snapshot
-from csparql_spark.language import Window
+from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.changes import difference
 from csparql_spark.pipeline.member import Member, TooManyInstants
 from csparql_spark.pipeline.routing import Row
+from csparql_spark.pipeline.views import Said, Views
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.windows.content import ALWAYS, Content, Elements
+from csparql_spark.windows.content import ALWAYS, Content
 
-ROWS_LIMIT = 1_000_000       # rows of one answer at one instant
 FAILURE = -1                 # the part of what is told when a query has failed
 
 
@@ -43,24 +42,6 @@ class Told(NamedTuple):
     payload: bytes
 
 
-class View(NamedTuple):
-    """What members have in common that say the same: the plan, and the graph that they look at."""
-
-    plan: Plan
-    stream: str
-    range: int
-    since: int
-
-
-class Sight(NamedTuple):
-    """What a window sees, where the log stood at `seq`; `oldest` is the place of its first element in the log."""
-
-    instant: int
-    seq: int
-    elements: Elements
-    oldest: int
-
-
 class Piece:
     """Chunks that came between two registrations, by stream: a member sees all of them or none."""
 
@@ -71,14 +52,6 @@ class Piece:
     def take(self, stream: int, seq: int, chunk: Chunk) -> None:
         self.seq = seq
         self.chunks.setdefault(stream, []).append(chunk)
-
-
-class Said(NamedTuple):
-    """The last answer of a view, and the version of the graph that it was the answer for."""
-
-    version: int
-    rows: int
-    payload: bytes
 
 
 def unreadable(error: Exception) -> str:
@@ -96,11 +69,7 @@ class Group:
         self.new_graphs: dict[str, Chunk] = {}            # background that came since it was kept
         self.unreadable: dict[int, str] = {}              # queries that could not be read when the group came back
         self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
-        self._snapshots: dict[View, Snapshot] = {}
-        self._moved: dict[View, tuple[int, int]] = {}     # the instant, and where the log stood
-        self._said: dict[View, Said] = {}
-        self._views: dict[int, View] = {}                 # where each member looked last
-        self._sights: dict[tuple[str, int], Sight] = {}
+        self._views = Views(self.content, self.number)
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Told]:
         """Take the next rows, in the order of the log; say what became true."""
@@ -159,6 +128,7 @@ class Group:
         self.content.add(stream, row.seq, chunk)
         self.fresh[-1].take(stream, row.seq, chunk)
         first, last = chunk.first, chunk.last
+        apart = False
         for member in self.members.values():
             progress = member.progress
             if row.subject in progress.clocks:
@@ -166,6 +136,12 @@ class Group:
                 if first <= reading and row.subject in progress.event:
                     progress.late += self.content.late(stream, row.seq, reading)
                 progress.arrived(row.subject, row.at, first, last)
+                if member.counts:
+                    member.arrived(row.subject, chunk.t, np.unique(chunk.t))
+                    if any(window.elements is not None for window in member.windows):
+                        apart = True
+        if apart:       # a slide must not hide which triples came in one push
+            self.fresh.append(Piece())
 
     def number(self, iri: str) -> int:
         return self.streams.setdefault(iri, len(self.streams))
@@ -187,66 +163,46 @@ class Group:
 
     def _tell(self, member: Member, instant: int) -> Told:
         try:
-            said = self._evaluate(member, instant)
+            said = self._views.say(member, instant, self.seq)
+            rows, payload = self._changed(member, said) if member.query.output != "RSTREAM" else said[1:]
         except Exception as error:       # whatever a query does to the evaluator, it does to itself alone
             return self._fail(member, instant, error)
-        return Told(member.id, instant, 0, said.rows, said.payload)
+        return Told(member.id, instant, 0, rows, payload)
+
+    @staticmethod
+    def _changed(member: Member, said: Said) -> tuple[int, bytes]:
+        """What is new (ISTREAM) or has ceased (DSTREAM) since the instant before."""
+        before, member.before = member.before, said.payload
+        now = Answer.from_bytes(said.payload)
+        then = Answer.from_bytes(before) if before is not None else difference(now, now)
+        changed = difference(now, then) if member.query.output == "ISTREAM" else difference(then, now)
+        return len(changed), changed.to_bytes()
 
     def _fail(self, member: Member, instant: int, error: Exception) -> Told:
         member.failed = str(error) or type(error).__name__
         return Told(member.id, instant, FAILURE, 0, member.failed.encode())
 
-    def _evaluate(self, member: Member, instant: int) -> Said:
-        sight = self._look(member.window, instant)
-        # When all that the window can see came after the registration, the member looks at the same graph as everybody.
-        since = 0 if sight.oldest > member.id else member.id
-        view = View(member.plan, member.window.stream, member.window.range, since)
-        if view not in self._snapshots:
-            self._snapshots[view] = Snapshot(member.plan, self.content)
-        snapshot = self._snapshots[view]
-        if self._moved.get(view) != (instant, self.seq):
-            seen = sight.elements.seq > since
-            columns = [column if since == 0 else column[seen] for column in sight.elements[:3]]
-            background = [self.content.window(self.number(graph), ALWAYS - 1, ALWAYS)[:3]
-                          for graph in member.query.graphs]
-            snapshot.move(*(np.concatenate(parts) for parts in zip(columns, *background, strict=True)))
-            self._moved[view] = (instant, self.seq)
-        said = self._said.get(view)
-        if said is None or said.version != snapshot.version:
-            answer = snapshot.select(limit=ROWS_LIMIT)
-            said = self._said[view] = Said(snapshot.version, len(answer), answer.to_bytes())
-        self._views[member.id] = view
-        return said
-
-    def _look(self, window: Window, instant: int) -> Sight:
-        """What a window sees at the instant; members with the same window share it."""
-        key = (window.stream, window.range)
-        sight = self._sights.get(key)
-        if sight is None or (sight.instant, sight.seq) != (instant, self.seq):
-            elements = self.content.window(self.number(window.stream), instant - window.range, instant)
-            oldest = int(elements.seq.min()) if len(elements.seq) else ALWAYS
-            sight = self._sights[key] = Sight(instant, self.seq, elements, oldest)
-        return sight
-
     # --- forgetting
 
     def _forget(self) -> None:
         self.content.forget(self.horizons())
-        self._sights.clear()
-        self._views = {id: view for id, view in self._views.items()
-                       if id in self.members and self.members[id].failed is None}
-        used = set(self._views.values())
-        for kept in (self._snapshots, self._moved, self._said):
-            for view in kept.keys() - used:
-                del kept[view]
+        self._views.forget({id for id, member in self.members.items() if member.failed is None})
 
     def horizons(self) -> dict[int, int]:
         """For each stream that it is known of: elements stamped this or earlier are not seen again by any query."""
         horizons = {}
         for iri, stream in self.streams.items():
             if iri not in self.graphs:
-                reach = [member.horizon() for member in self.members.values()
-                         if member.failed is None and iri in member.progress.clocks]
+                reach = [self._horizon(member, place) for member in self.members.values() if member.failed is None
+                         for place, window in enumerate(member.windows) if window.stream == iri]
                 if None not in reach:
                     horizons[stream] = min(reach, default=ALWAYS)
         return horizons
+
+    def _horizon(self, member: Member, place: int) -> int | None:
+        window = member.windows[place]
+        if place not in member.counts:
+            return member.horizon(window)
+        needed = self.content.counted(self.number(window.stream), member.id, 0, member.counts[place].needed(),
+                                      graphs=window.elements is not None)
+        return int(needed.t.min()) - 1 if len(needed.t) else ALWAYS

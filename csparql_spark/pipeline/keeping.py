@@ -25,7 +25,9 @@ from csparql_spark.pipeline.member import Member
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.progress import NEVER
 
-MEMBER = -1      # in the place of a stream's number: the value is a registration
+# In the place of a stream's number: what the value is instead of a slide.
+MEMBER = -1      # a registration
+BEFORE = -3      # the newest answer of a query that tells what has changed since
 
 
 class Name(NamedTuple):
@@ -54,6 +56,7 @@ class KeptGroup(Group):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.kept: dict[Name, int | None] = {}
+        self.kept_before: dict[int, bytes] = {}
 
 
 def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptGroup:
@@ -80,6 +83,8 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
         group.kept[name] = None
         if name.stream == MEMBER:
             registrations[name.seq] = json.loads(value)
+        elif name.stream == BEFORE:
+            continue        # it changes under its name: it is read below
         elif name in graphs:
             group.set_background(graphs[name], name.seq, Chunk.from_ipc(value))
             group.new_graphs.clear()
@@ -96,7 +101,10 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
             except Exception as error:
                 group.unreadable[id] = unreadable(error)
                 continue
-        group.members[id].restore(progress)
+        member = group.members[id]
+        member.restore(progress)
+        if Name(id, BEFORE) in names:
+            member.before = group.kept_before[id] = state.get(Name(id, BEFORE))
     for id in group.members.keys() - {int(id) for id in summary["members"]}:
         del group.members[id]
     return group
@@ -127,6 +135,12 @@ def settle(group: KeptGroup, state: State) -> None:
     for iri, chunk in group.new_graphs.items():
         state.put(Name(group.graphs[iri], group.streams[iri]), chunk.to_ipc())
     group.new_graphs = {}
+    for id, member in group.members.items():
+        if member.before is not None:
+            lasting.add(Name(id, BEFORE))
+            if group.kept_before.get(id) is not member.before:
+                state.put(Name(id, BEFORE), member.before)
+                group.kept_before[id] = member.before
     group.kept |= dict.fromkeys(lasting)
     for name, newest in list(group.kept.items()):
         if name not in lasting and (newest is None or newest <= horizons.get(name.stream, NEVER)):

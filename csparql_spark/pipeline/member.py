@@ -1,6 +1,14 @@
-"""A member: one registered query in its group, with its plan, its progress and the instant it will answer next.
+"""A member: one registered query in its group, with its plan, its progress and the instants it has still to answer.
 
     registered ──▶ waiting for its first instant ──▶ answering ──▶ failed (with a reason; the others go on)
+
+Its instants are the multiples of its windows' steps, or of COMPUTE EVERY, and the turns of windows that count. An instant is
+due when the clocks of all its streams have passed it; a query whose windows all count waits for no clock. At an
+instant each window is seen as of its own last step:
+
+    RANGE 4s STEP 4s     ────┼───────┼───────┼────
+    RANGE 9s STEP 6s     ────────┼───────────┼────
+    instants                 4   6   8      12        at 8 the second window is that of 6
 
 A member sees only elements logged after it (`id` is the place of its registration). Everything that changes is in
 `state()`, which is kept between batches: after `Member(told, at).restore(state)` it is the same member.
@@ -10,10 +18,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from csparql_spark.answers.plan import plan
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.pipeline.admission import read
-from csparql_spark.windows.grid import Grid
+from csparql_spark.pipeline.instants import grid_of
+from csparql_spark.windows.counting import Count
 from csparql_spark.windows.progress import Clock, Progress
 
 MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
@@ -25,6 +36,15 @@ class TooManyInstants(Exception):
     """A clock has jumped over more instants than can be answered at once."""
 
 
+def count_of(window: Window) -> Count | None:
+    """The counting of a window, if it counts."""
+    if window.triples is not None:
+        return Count(window.triples, window.triples_step or window.triples)
+    if window.elements is not None:
+        return Count(window.elements, window.elements_step or window.elements)
+    return None
+
+
 class Member:
     def __init__(self, told: dict[str, object], at: int) -> None:
         """`told` is what routing says of a registration; `at` its arrival stamp."""
@@ -32,47 +52,87 @@ class Member:
         self.id: int = told["id"]
         self.query: ContinuousQuery = read(told["text"], told["base"])
         self.plan = plan(self.query)
-        self.window: Window = self.query.windows[0]
-        self.grid = Grid((self.window.step,))
+        self.windows = self.query.windows
+        self.grid = grid_of(self.query)
         clocks = {stream: Clock(**clock) for stream, clock in told["clocks"].items()}
         self.progress = Progress.begin(at=at, clocks=clocks)
+        self.counts = {place: count for place, window in enumerate(self.windows)
+                       if (count := count_of(window)) is not None}
         self.next: int | None = None
+        self.answered: int | None = None        # the newest instant that was due
+        self.turned: int | None = None          # the newest turn of any window that counts
+        self.before: bytes | None = None        # what was answered there, where the query tells what has changed
         self.failed: str | None = None
 
     @classmethod
     def read(cls, payload: bytes, at: int) -> Member:
         return cls(json.loads(payload), at)
 
+    @property
+    def turns_only(self) -> bool:
+        """Whether no clock matters: each instant is a turn of a window that counts."""
+        return self.grid is None
+
     def due(self) -> list[int]:
         """The instants that have passed and are not answered yet; they count as answered from now on. `TooManyInstants`
-        if a clock has jumped too far."""
-        if self.next is None:
-            start = self.progress.start()
-            if start is None:
-                return []
-            self.next = self.grid.at_or_after(start)
+        if there are too many at once."""
         passed = self.progress.passed
-        most = self.grid.most_between(self.next, passed)
+        turns = {turn for count in self.counts.values() for turn, _ in count.turns
+                 if self.query.every is None and (self.turns_only or turn <= passed)}
+        most = len(turns)
+        if self.grid is not None:
+            if self.next is None:
+                start = self.progress.start()
+                if start is None:
+                    return []
+                self.next = self.grid.at_or_after(start)
+            most += self.grid.most_between(self.next, passed)
         if most > MOST_INSTANTS:
             raise TooManyInstants(
                 f"the clock has moved from {self.next} to {passed} at once, which is {most:,} instants of this query, "
                 f"and at most {MOST_INSTANTS:,} are answered at once: delete the query and register it "
                 "again (over a new stream, if a wrong timestamp was the reason)")
-        instants = list(self.grid.between(self.next, passed))
+        timed = [] if self.grid is None else list(self.grid.between(self.next, passed))
+        if timed:
+            self.next = self.grid.after(timed[-1])
+        instants = sorted({*timed, *turns})
         if instants:
-            self.next = self.grid.after(instants[-1])
+            self.answered = instants[-1]
         return instants
 
-    def horizon(self) -> int | None:
-        """Elements stamped this or earlier are not seen again by this query; None while that is not known."""
-        return None if self.next is None else self.next - self.window.range
+    def arrived(self, stream: str, stamps: np.ndarray, pushed: np.ndarray) -> None:
+        """Triples of a stream have arrived, stamped so; `pushed` are the stamps of the graphs that they make up."""
+        for place, count in self.counts.items():
+            window = self.windows[place]
+            if window.stream == stream:
+                floor = max(-1 if instant is None else instant for instant in (self.answered, self.turned))
+                self.turned = count.arrived(stamps if window.triples is not None else pushed, floor) or self.turned
+
+    def see(self, instant: int) -> None:
+        """Look at the windows that count as they are at an instant."""
+        for count in self.counts.values():
+            count.see(instant)
+
+    def as_of(self, window: Window, instant: int) -> int:
+        """The instant of a window that is seen at an instant: its own last one."""
+        return instant // window.step * window.step
+
+    def horizon(self, window: Window) -> int | None:
+        """Elements stamped this or earlier are not seen again through this window of time; None while that is not
+        known."""
+        return None if self.next is None else self.as_of(window, self.next) - window.range
 
     def state(self) -> dict[str, object]:
         progress = self.progress
-        return {"registered": progress.registered, "next": self.next, "failed": self.failed,
+        return {"registered": progress.registered, "next": self.next, "answered": self.answered,
+                "turned": self.turned, "failed": self.failed,
+                "counts": {place: count.state() for place, count in self.counts.items()},
                 "progress": {name: getattr(progress, name) for name in CHANGING}}
 
     def restore(self, state: dict[str, object]) -> None:
-        self.next, self.failed = state["next"], state["failed"]
+        for name in ("next", "answered", "turned", "failed"):
+            setattr(self, name, state[name])
+        for place, counted in state["counts"].items():
+            self.counts[int(place)].restore(counted)
         for name, value in state["progress"].items():
             setattr(self.progress, name, value)

@@ -24,12 +24,12 @@ import numpy as np
 
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.pipeline.admission import Refusal, admit
+from csparql_spark.pipeline.instants import grid_of
 from csparql_spark.pipeline.group import Group, Told
 from csparql_spark.pipeline.routing import Router
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store.log import Draft, Entry
 from csparql_spark.store.registry import QueryRecord, StreamRecord
-from csparql_spark.windows.grid import Grid
 
 PIECE = 50_000       # elements in one chunk of a replayed recording
 
@@ -64,9 +64,12 @@ class Script:
         """The last instant; None if there is no element."""
         if self.until is not None:
             return self.until
-        closed = [self.streams[window.stream].last + window.range for window in self.query.windows
+        closed = [self.streams[window.stream].last + (window.range or 0) for window in self.query.windows
                   if len(self.streams[window.stream])]
-        return Grid(tuple(window.step for window in self.query.windows)).at_or_after(max(closed)) if closed else None
+        grid = grid_of(self.query)
+        if grid is None or not closed:
+            return max(closed, default=None)
+        return grid.at_or_after(max(closed))
 
     def drafts(self) -> Iterator[Draft]:
         """The entries, before a log has numbered them."""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.instants import grid_of
 from csparql_spark.store.log import Entry
 from csparql_spark.windows.grid import Grid
 
@@ -43,6 +44,7 @@ class Routed(NamedTuple):
     streams: tuple[str, ...]
     graphs: tuple[str, ...]
     grid: Grid | None
+    counts: bool = False       # whether a window of it counts: then each push may make an instant
 
 
 UNREADABLE = "unreadable"      # the group of queries whose text cannot be read (any more): it tells why
@@ -96,8 +98,9 @@ class Router:
         made = json.loads(entry.payload)
         try:
             query = read(made["text"], made["base"])
-            routed = Routed(entry.seq, group_key(query), tuple(window.stream for window in query.windows), query.graphs,
-                            Grid(tuple(window.step for window in query.windows if window.step)))
+            routed = Routed(entry.seq, group_key(query), tuple(dict.fromkeys(w.stream for w in query.windows)),
+                            tuple(dict.fromkeys((*query.graphs, *query.named_graphs))), grid_of(query),
+                            any(window.step is None for window in query.windows))
         except (LanguageError, ValueError):
             routed = Routed(entry.seq, UNREADABLE, (), (), None)
         self._queries[entry.subject] = routed
@@ -116,7 +119,7 @@ class Router:
 
 def group_key(query: ContinuousQuery) -> str:
     """The key of the group of a query."""
-    shared = {"streams": sorted({window.stream for window in query.windows}), "graphs": sorted(set(query.graphs)),
+    shared = {"streams": sorted({window.stream for window in query.windows}), "graphs": sorted({*query.graphs, *query.named_graphs}),
               "entailment": sorted(query.entailment)}
     return hashlib.sha256(json.dumps(shared).encode()).hexdigest()[:16]
 

@@ -18,6 +18,7 @@ import time
 
 from csparql_spark.language import LanguageError
 from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.instants import grid_of
 from csparql_spark.store import Draft, LogWriter, Registry, StoreError
 from csparql_spark.windows.grid import Grid
 
@@ -87,5 +88,6 @@ class Ticker:
             except LanguageError:
                 continue        # the engine says of this query that it cannot be read
             if any(window.stream not in event for window in query.windows):
-                steps |= {window.step for window in query.windows if window.step}
+                grid = grid_of(query)
+                steps |= set(grid.steps if grid is not None else ())
         return Grid(tuple(sorted(steps))) if steps else None

@@ -30,12 +30,13 @@ ALWAYS = np.iinfo(np.int64).max       # the stamp of what holds at every instant
 
 
 class Elements(NamedTuple):
-    """Elements of a window: their triples, and where each was logged."""
+    """Elements of a window: their triples, where each was logged, and its stamp."""
 
     s: np.ndarray
     p: np.ndarray
     o: np.ndarray
     seq: np.ndarray
+    t: np.ndarray
 
 
 class Content:
@@ -73,7 +74,24 @@ class Content:
         t = self._live("t")
         inside = np.flatnonzero((t > low) & (t <= high)
                                 & (self._live("stream") == stream) & (self._live("seq") > since))
-        return Elements(*(self._columns[name][inside] for name in Elements._fields))
+        return self._elements(inside)
+
+    def counted(self, stream: int, since: int, begin: int, end: int, *, graphs: bool = False) -> Elements:
+        """Of the elements of `stream` that were logged after `since`: those after which at least `begin` and less than
+        `end` others came. With `graphs`, the triples of one entry with one stamp are one element."""
+        of = np.flatnonzero((self._live("stream") == stream) & (self._live("seq") > since))
+        if not graphs:
+            return self._elements(of[max(0, len(of) - end):max(0, len(of) - begin)])
+        seq, t = self._live("seq")[of], self._live("t")[of]
+        order = np.lexsort((t, seq))
+        seq, t = seq[order], t[order]
+        first = np.ones(len(of), dtype=bool)
+        first[1:] = (seq[1:] != seq[:-1]) | (t[1:] != t[:-1])
+        after = np.count_nonzero(first) - np.cumsum(first)
+        return self._elements(of[np.sort(order[(after >= begin) & (after < end)])])
+
+    def _elements(self, rows: np.ndarray) -> Elements:
+        return Elements(*(self._columns[name][rows] for name in Elements._fields))
 
     def late(self, stream: int, seq: int, passed: int) -> int:
         """How many elements of the entry `seq` are stamped `passed` or earlier."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 
-from csparql_spark.answers.plan import Plan
 from csparql_spark.answers.relevant import relevant
 from csparql_spark.rdf.dictionary import TermDictionary
 
@@ -18,7 +17,7 @@ LEVEL = (("?r", "<urn:level>", "<urn:high>"), ("?r", "<urn:value>", "?v"))
 def kept(plan: tuple[Triple, ...], triples: list[Triple]) -> list[Triple]:
     dictionary = TermDictionary()
     columns = [dictionary.encode([triple[position] for triple in triples]) for position in range(3)]
-    left = relevant(Plan((), False, plan), dictionary, *columns)
+    left = relevant((plan,) if plan else (), dictionary, *columns)
     return list(zip(*(dictionary.decode(column) for column in left), strict=True))
 
 
@@ -32,6 +31,17 @@ def test_a_pattern_that_nothing_fits_leaves_nothing() -> None:
     assert kept(LEVEL, [("<urn:r1>", "<urn:value>", '"7"')]) == []
     assert kept((("?s", "?p", "?o"), ("<urn:never>", "?p", "?o")), [("<urn:a>", "<urn:p>", "<urn:b>")]) == []
     assert kept((), [("<urn:a>", "<urn:p>", "<urn:b>")]) == []
+
+
+def test_what_matters_to_one_of_several_patterns_stays() -> None:
+    r1 = [("<urn:r1>", "<urn:level>", "<urn:high>"), ("<urn:r1>", "<urn:value>", '"7"')]
+    other = ("<urn:r3>", "<urn:colour>", "<urn:red>")
+    dictionary = TermDictionary()
+    triples = [*r1, other, ("<urn:r2>", "<urn:value>", '"9"')]
+    columns = [dictionary.encode([triple[position] for triple in triples]) for position in range(3)]
+    left = relevant((LEVEL, (("?x", "<urn:colour>", "?y"),)), dictionary, *columns)
+    assert list(zip(*(dictionary.decode(column) for column in left), strict=True)) == [*r1, other]
+    assert relevant(None, dictionary, *columns) == tuple(columns)
 
 
 def test_a_variable_that_stands_twice_in_a_pattern_is_one_term() -> None:
@@ -52,4 +62,4 @@ def test_solutions_stay(triples: list[Triple], plan: tuple[Triple, ...]) -> None
 def test_nothing_comes_of_nothing() -> None:
     dictionary = TermDictionary()
     none = np.empty(0, dtype=np.int64)
-    assert [len(column) for column in relevant(Plan((), False, LEVEL), dictionary, none, none, none)] == [0, 0, 0]
+    assert [len(column) for column in relevant((LEVEL,), dictionary, none, none, none)] == [0, 0, 0]

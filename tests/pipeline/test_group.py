@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 
 from csparql_spark.answers.snapshot import Snapshot
-from csparql_spark.pipeline import group as groups
+from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Group, Told
 from csparql_spark.pipeline.routing import UNREADABLE
 from csparql_spark.store import Entry
@@ -128,7 +128,7 @@ def test_queries_that_look_at_the_same_graph_share_it() -> None:
                   (0, "register", "s", asked(2000, 1000)), chunk(500, "a"), (1000, "tick", None))
     group, told = fed(log)
     assert [(one.query, one.instant) for one in told] == [(5, 500), (4, 1000), (5, 1000), (6, 1000)]
-    assert {(view.range, view.since) for view in group._snapshots} == {(1000, 0), (2000, 0)}
+    assert {(view.windows[0].range, view.since) for view in group._views.held()} == {(1000, 0), (2000, 0)}
 
 
 def test_a_shared_graph_is_as_old_as_the_row_and_not_only_as_the_instant() -> None:
@@ -148,7 +148,7 @@ def test_what_has_not_changed_is_not_evaluated_again() -> None:
     log = by_hand((0, "register", "q", asked(10_000, 1000)), chunk(500, "a"), (5000, "tick", None), chunk(5500, "a"),
                   chunk(6500, "b"),
                   (8000, "tick", None))
-    with mock.patch.object(Snapshot, "select", autospec=True, side_effect=Snapshot.select) as select:
+    with mock.patch.object(Snapshot, "answer", autospec=True, side_effect=Snapshot.answer) as select:
         told = fed(log)[1]
     assert shown(told) == {4: {**dict.fromkeys(range(1000, 7000, 1000), "a"), 7000: "ab", 8000: "ab"}}
     assert select.call_count == 2             # the second a is the same triple: the graph has not changed
@@ -164,16 +164,16 @@ def test_a_view_is_dropped_when_nobody_looks_at_it_any_more() -> None:
     views = []
     for row in rows:
         list(group.feed([row]))
-        views.append(sorted(view.since for view in group._snapshots))
+        views.append(sorted(view.since for view in group._views.held()))
     # While the window reaches back behind the second registration, that query has a view of its own.
     assert views == [[], [], [], [], [0, 6], [0], [0], []]
-    assert not group._said and not group._moved and len(group.content) == 0
+    assert not group._views.held() and len(group.content) == 0
 
 
 # --- failures
 
 def test_too_many_rows_fail_the_query_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "ROWS_LIMIT", 2)
+    monkeypatch.setattr(views, "ROWS_LIMIT", 2)
     log = by_hand((0, "register", "q", asked(1000, 1000)),
                   (0, "register", "r", Asked("urn:a", 1000, 1000, ("o",), ALL, distinct=True)),
                   chunk(500, "a", "b"), chunk(1500, "a", "b", "c"), chunk(2500, "a"), chunk(3500, "b"))
@@ -183,10 +183,10 @@ def test_too_many_rows_fail_the_query_and_nobody_else(monkeypatch: pytest.Monkey
     assert told[2] == Told(4, 2000, FAILURE, 0, b"the answer has more than 2 rows, which is the limit for one instant")
     assert group.members[4].failed == told[2].payload.decode() and group.members[5].failed is None
     assert group.horizons() == {0: 4000 - 1000}       # of what only the failed one could see nothing is kept
-    assert [view.plan for view in group._said] == [group.members[5].plan]
+    assert [view.plan for view in group._views.held()] == [group.members[5].plan]
 
 
-@pytest.mark.parametrize("method", ["move", "select"])
+@pytest.mark.parametrize("method", ["move", "answer"])
 @pytest.mark.parametrize("error, reason",
                          [(MemoryError(), b"MemoryError"), (RuntimeError("out of luck"), b"out of luck")])
 def test_whatever_happens_in_the_evaluator_happens_to_one_query(method: str, error: Exception, reason: bytes) -> None:
@@ -224,10 +224,10 @@ def test_a_text_that_cannot_be_read_any_more_fails_its_query_once() -> None:
 def test_a_text_that_cannot_be_answered_any_more_fails_its_query_once() -> None:
     log = by_hand((0, "register", "q", asked(1000, 1000)), (7, "register", "bad", asked(1000, 1000)), chunk(500, "a"),
                   (1000, "tick", None))
-    text = asked(1000, 1000).text.replace("WHERE {", "WHERE { FILTER(true) ")
+    text = asked(1000, 1000).text.replace("WHERE {", "WHERE { SERVICE <urn:x> { ?x ?y ?z } ")
     log[4] = Entry(5, "register", 7, "bad", payload=json.dumps({"text": text, "base": None}).encode())
     group, told = fed(log)
-    assert told[0].query == 5 and told[0].payload.startswith(b"the query cannot be read: FILTER is not supported yet")
+    assert told[0].query == 5 and told[0].payload.startswith(b"the query cannot be read: SERVICE is not supported")
     assert shown(told) == {5: {7: "failed"}, 4: {1000: "a"}} and list(group.members) == [4]
 
 

@@ -4,7 +4,7 @@ import itertools
 import json
 from unittest import mock
 
-from csparql_spark.pipeline import group as groups
+from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.pipeline.keeping import MEMBER, Name, revive
 from csparql_spark.store import Entry
@@ -144,7 +144,7 @@ def test_a_query_that_failed_stays_failed() -> None:
                   (0, "register", "r", Asked("urn:a", 1000, 1000, ("p",), (("?s", "?p", "?o"),), distinct=True)),
                   chunk(500, "a", "b", "c"), chunk(1500, "d"), chunk(2500, "e"), chunk(3500, "f"))
     state = DictState()
-    with mock.patch.object(groups, "ROWS_LIMIT", 2):
+    with mock.patch.object(views, "ROWS_LIMIT", 2):
         failing = work(log, Worker(), 3, 7, state)
     assert [(one.query, one.instant, one.payload) for one in failing if one.part == FAILURE] == [
         (4, 1000, b"the answer has more than 2 rows, which is the limit for one instant")]
@@ -223,7 +223,7 @@ def test_what_is_kept_stays_small_however_long_it_runs() -> None:
         for worker in workers:
             for group in worker.remembered.values():
                 assert len(group.content) <= 2 * 3 * 51 + 30 and len(group.content.dictionary) <= 2 * 160 + 1024 + 200
-                assert len(group._snapshots) <= 2 and len(group.fresh) == 1 and not group.new_graphs
+                assert len(group._views.held()) <= 2 and len(group.fresh) == 1 and not group.new_graphs
     # What is kept is what can still be seen.
     group = max(itertools.chain(*(worker.remembered.values() for worker in workers)), key=lambda group: group.seq)
     horizons = group.horizons()

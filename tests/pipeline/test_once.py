@@ -32,6 +32,16 @@ def test_the_graphs_that_are_asked() -> None:
     assert rows(SO.format("FROM <urn:h>"), ()) == rows(SO.format("FROM <urn:empty>")) == []
 
 
+def test_graphs_by_their_names() -> None:
+    asked = "SELECT ?g ?s ?o {} WHERE {{ GRAPH ?g {{ ?s <urn:p> ?o }} }}"
+    everything = ask(asked.format(""), GRAPHS, base=None)
+    assert {row["g"] for row in everything.table.rows()} == {"<urn:g>", "<urn:h>"}
+    (first, *rest) = ask(asked.format("FROM <urn:h> FROM NAMED <urn:g>"), GRAPHS, base=None).table.rows()
+    assert {row["g"] for row in (first, *rest)} == {"<urn:g>"}
+    given = ask(asked.format("FROM NAMED <urn:g>"), GRAPHS, base=None, named_graphs=["urn:h"]).table.rows()
+    assert {row["g"] for row in given} == {"<urn:h>"}
+
+
 def test_without_any_graph() -> None:
     assert ask(SO.format(""), {}, base=None, default_graphs=None) == Answer.from_rows(("s", "o"), [])
     assert ask("SELECT * WHERE { }", {}, base=None, default_graphs=None) == Answer.bindings((), (), 1)
@@ -46,8 +56,9 @@ def test_relative_names_start_from_the_base() -> None:
 @pytest.mark.parametrize("text, default_graphs, code, sentence", [
     (SO.format("FROM <urn:i>"), None, "unknown-graph", "there is no background graph <urn:i>"),
     (SO.format(""), ("urn:g", "urn:i"), "unknown-graph", "there is no background graph <urn:i>"),
-    ("ASK { ?s ?p ?o }", None, "not-supported",
-     "ASK is not supported yet: what can be answered is SELECT over a basic graph pattern in one time window"),
+    ("ASK { SERVICE <urn:x> { ?s ?p ?o } }", None, "not-supported",
+     "SERVICE is not supported: the server sends no requests on behalf of a query. Load what the other endpoint knows as "
+     "a background graph"),
 ])
 def test_refusals(text: str, default_graphs: tuple[str, ...] | None, code: str, sentence: str) -> None:
     with pytest.raises(Refusal) as caught:

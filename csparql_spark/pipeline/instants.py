@@ -1,0 +1,23 @@
+"""Which instants a query has: the multiples of its windows' steps, or of COMPUTE EVERY.
+
+    grid_of(parse("… [RANGE 10s STEP 4s] …"))      # Grid((4000,))
+    grid_of(parse("… [RANGE TRIPLES 10] …"))       # None: its instants are the turns of its windows (see windows.counting)
+"""
+
+from __future__ import annotations
+
+from csparql_spark.language import ContinuousQuery
+from csparql_spark.windows.grid import Grid
+
+
+def grid_of(query: ContinuousQuery) -> Grid | None:
+    """The instants that a query has by time."""
+    if query.every is not None:
+        return Grid((query.every,))
+    steps = tuple(sorted({window.step for window in query.windows if window.step is not None}))
+    return Grid(steps) if steps else None
+
+
+def is_known_before(query: ContinuousQuery) -> bool:
+    """Whether the instants of a query are known before anything has arrived."""
+    return query.every is not None or all(window.step is not None for window in query.windows)

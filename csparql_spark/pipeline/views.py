@@ -1,0 +1,144 @@
+"""Views: what members see, and what is said of it. Members that ask the same of the same graphs share one view.
+
+    member, instant ──▶ sights (what each window sees) ──▶ dataset ──▶ snapshot ──▶ answer
+
+A sight is shared by all windows that see the same elements; a view by all members that have the same plan over the same
+windows and graphs. A view whose dataset has not changed since its last answer says the same again without asking.
+
+    views = Views(content, number)
+    said = views.say(member, instant, seq)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from csparql_spark.answers.functions import Stamps
+from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
+from csparql_spark.answers.stamps import stamps_of
+from csparql_spark.language import Window
+from csparql_spark.pipeline.member import Member
+from csparql_spark.windows.content import ALWAYS, Content, Elements
+
+ROWS_LIMIT = 1_000_000       # rows of one answer at one instant
+
+
+class View(NamedTuple):
+    """What members have in common that say the same: the plan, and the dataset that they look at."""
+
+    plan: Plan
+    windows: tuple[Window, ...]
+    graphs: tuple[str, ...]
+    named_graphs: tuple[str, ...]
+    since: int
+
+
+class Sight(NamedTuple):
+    """What a window sees, where the log stood at `seq`; `oldest` is the place of its first element in the log."""
+
+    instant: int
+    seq: int
+    elements: Elements
+    oldest: int
+
+
+class Said(NamedTuple):
+    """The last answer of a view, and the version of the dataset that it was the answer for."""
+
+    version: int
+    rows: int
+    payload: bytes
+
+
+class Views:
+    def __init__(self, content: Content, number: Callable[[str], int]) -> None:
+        """`number` gives the number that a stream or graph has in `content`."""
+        self._content, self._number = content, number
+        self._snapshots: dict[View, Snapshot] = {}
+        self._moved: dict[View, tuple[int, int]] = {}     # the instant, and where the log stood
+        self._said: dict[View, Said] = {}
+        self._views: dict[int, View] = {}                 # where each member looked last
+        self._sights: dict[tuple[str, int], Sight] = {}
+
+    def say(self, member: Member, instant: int, seq: int) -> Said:
+        """What a member says at an instant, where the log stands at `seq`."""
+        member.see(instant)
+        sights = [self._look(member, place, instant, seq) for place in range(len(member.windows))]
+        # When all that the windows can see came after the registration, the member sees the same as everybody.
+        since = 0 if not member.counts and all(sight.oldest > member.id for sight in sights) else member.id
+        query = member.query
+        view = View(member.plan, _shared(member), query.graphs, query.named_graphs, since)
+        if view not in self._snapshots:
+            self._snapshots[view] = Snapshot(member.plan, self._content)
+        snapshot = self._snapshots[view]
+        if self._moved.get(view) != (instant, seq):
+            seen = [_since(sight.elements, since) for sight in sights]
+            snapshot.move(self._dataset(member, seen), instant=instant)
+            self._moved[view] = (instant, seq)
+        said = self._said.get(view)
+        if said is None or said.version != snapshot.version:
+            answer = snapshot.answer(limit=ROWS_LIMIT)
+            said = self._said[view] = Said(snapshot.version, len(answer), answer.to_bytes())
+        self._views[member.id] = view
+        return said
+
+    def held(self) -> Collection[View]:
+        """The views that something is held for."""
+        return self._snapshots.keys()
+
+    def forget(self, members: Collection[int]) -> None:
+        """Drop what no living member looks at."""
+        self._sights.clear()
+        self._views = {id: view for id, view in self._views.items() if id in members}
+        used = set(self._views.values())
+        for kept in (self._snapshots, self._moved, self._said):
+            for view in kept.keys() - used:
+                del kept[view]
+
+    def _dataset(self, member: Member, seen: list[Elements]) -> Dataset:
+        default = [elements for window, elements in zip(member.windows, seen, strict=True) if window.name is None]
+        named = {window.name: elements[:3] for window, elements in zip(member.windows, seen, strict=True)
+                 if window.name is not None}
+        named |= {graph: self._graph(graph) for graph in member.query.named_graphs}
+        graphs = [self._graph(graph) for graph in member.query.graphs]
+        stamps: Stamps | None = stamps_of(seen) if member.plan.stamps else None
+        return Dataset(merged([*(elements[:3] for elements in default), *graphs]), named, stamps)
+
+    def _graph(self, graph: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self._content.window(self._number(graph), ALWAYS - 1, ALWAYS)[:3]
+
+    def _look(self, member: Member, place: int, instant: int, seq: int) -> Sight:
+        """What a window sees at the instant; members with the same window share it."""
+        window = member.windows[place]
+        stream = self._number(window.stream)
+        if place in member.counts:
+            begin, end = member.counts[place].view()
+            elements = self._content.counted(stream, member.id, begin, end, graphs=window.elements is not None)
+            return Sight(instant, seq, elements, member.id)
+        as_of = member.as_of(window, instant)
+        key = (window.stream, window.range)
+        sight = self._sights.get(key)
+        if sight is None or (sight.instant, sight.seq) != (as_of, seq):
+            elements = self._content.window(stream, as_of - window.range, as_of)
+            oldest = int(elements.seq.min()) if len(elements.seq) else ALWAYS
+            sight = self._sights[key] = Sight(as_of, seq, elements, oldest)
+        return sight
+
+
+def _shared(member: Member) -> tuple[Window, ...]:
+    """The windows, as far as they decide what is seen at an instant of the member: its only window is seen as it is."""
+    if len(member.windows) == 1 and member.query.every is None and not member.counts:
+        window = member.windows[0]
+        return (Window(window.stream, range=window.range, step=1, name=window.name),)
+    return member.windows
+
+
+def _since(elements: Elements, since: int) -> Elements:
+    if since == 0:
+        return elements
+    seen = elements.seq > since
+    return elements if seen.all() else Elements(*(column[seen] for column in elements))
