@@ -11,7 +11,7 @@ import os
 import platform
 import sys
 
-from bench import commits, latency, parsing, resting, throughput
+from bench import closure, commits, latency, parsing, resting, throughput
 
 BENCHES = {
     "machine": lambda: {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
@@ -22,6 +22,12 @@ BENCHES = {
     "latency-1000": lambda: latency.measure(1_000, 60),
     "latency-10000": lambda: latency.measure(10_000, 60),
     "start-up": resting.start_up,
+    "closure-scratch-10000": lambda: closure.from_scratch(10_000),
+    "closure-scratch-70131": lambda: closure.from_scratch(70_131),
+    "closure-slides-10000": lambda: closure.changes(10_000),
+    "closure-slides-100000": lambda: closure.changes(100_000),
+    "closure-windows": closure.windows,
+    "closure-rates": closure.rates,
     "idle": lambda: resting.idle(60),
 }
 

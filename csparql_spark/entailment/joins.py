@@ -1,0 +1,131 @@
+"""Joins: the ways to match a rule's body, as columns, one for each variable that is still needed.
+
+A plan begins with what is known already (the matches of one atom in a delta, or of a head, or nothing), and then takes
+the body's other atoms one after the other: each step looks up all rows at once by what is bound. The next atom is
+always the one that is expected to give the fewest rows, so that small relations (a schema) come first.
+
+    start = matched(pattern, delta)                     # Bindings(columns by variable, tag)
+    run(plan(shape, graph, ["?a", "?b"], 0), graph, start)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from csparql_spark.relations.graph import Facts, TaggedGraph
+
+Node = int | str                                        # the id of a term, or a variable
+Pattern = tuple[Node, Node, Node]
+PLACES = "spo"
+
+
+class Bindings(NamedTuple):
+    """Rows: a column of ids for each variable, and the tag of each row, the least of what it was made from."""
+
+    columns: dict[str, np.ndarray]
+    tag: np.ndarray
+
+
+class Shape(NamedTuple):
+    """What a plan has to know of a rule: its body, and the variables that are used after the body is matched."""
+
+    body: tuple[Pattern, ...]
+    used: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One atom, matched in the graph."""
+
+    constants: dict[str, int]                           # by place
+    bound: dict[str, str]                               # variables that have a column already, by place
+    new: dict[str, str]                                 # by variable that gets a column: its place
+    same: tuple[tuple[str, str], ...]                   # places that have to be equal: a variable that occurs twice
+    kept: tuple[str, ...]                               # columns from before that are needed further on
+    fresh: bool                                         # whether to look at the graph's fresh facts
+
+
+Plan = tuple[Step, ...]
+
+
+def matched(pattern: Pattern, facts: Facts) -> Bindings:
+    """The matches of one atom in some facts."""
+    rows, columns = None, {}
+    for node, column in zip(pattern, facts):
+        if isinstance(node, str) and node not in columns:
+            columns[node] = column
+            continue
+        hit = column == (columns[node] if isinstance(node, str) else node)
+        rows = hit if rows is None else rows & hit
+    if rows is None or rows.all():
+        return Bindings(columns, facts.tag)
+    return Bindings({name: column[rows] for name, column in columns.items()}, facts.tag[rows])
+
+
+def plan(shape: Shape, graph: TaggedGraph, known: Iterable[str], done: int | None, all_fresh: bool = False) -> Plan:
+    """The steps from bindings of the `known` variables to matches of the whole body. `done`: the place in the body of
+    the atom that they come from; the atoms before it then leave out what is fresh, unless `all_fresh`."""
+    body, known = shape.body, set(known)
+    waiting = [place for place in range(len(body)) if place != done]
+    order = []
+    while waiting:
+        next_ = min(waiting, key=lambda place: _expected(body[place], known, graph)) if len(waiting) > 1 else waiting[0]
+        waiting.remove(next_)
+        order.append((next_, frozenset(known)))
+        known.update(node for node in body[next_] if isinstance(node, str))
+    steps, needed = [], set(shape.used)
+    for place, before in reversed(order):
+        steps.append(_step(body[place], before, needed, all_fresh or done is None or place > done))
+        needed |= {node for node in body[place] if isinstance(node, str)}
+    return tuple(reversed(steps))
+
+
+def _expected(pattern: Pattern, known: set[str], graph: TaggedGraph) -> float:
+    """A guess at how many rows there are to each that is there already."""
+    s, p, o = (isinstance(node, int) or node in known for node in pattern)
+    size = graph.count(pattern[1]) if isinstance(pattern[1], int) else graph.rows / (8 if p else 1)
+    # Constants alone do not join: what is matched with them is paired with every row.
+    linked = any(isinstance(node, str) and node in known for node in pattern)
+    return (size + 1) ** (1 / (1 + s + o)) * (1 if linked else 4)
+
+
+def _step(pattern: Pattern, before: frozenset[str], needed: set[str], fresh: bool) -> Step:
+    constants, bound, first, same = {}, {}, {}, []
+    for place, node in zip(PLACES, pattern):
+        if isinstance(node, int):
+            constants[place] = node
+        elif node in before:
+            bound[place] = node
+        elif node in first:
+            same.append((first[node], place))
+        else:
+            first[node] = place
+    return Step(constants, bound, {name: place for name, place in first.items() if name in needed}, tuple(same),
+                tuple(sorted(before & needed)), fresh)
+
+
+def run(steps: Sequence[Step], graph: TaggedGraph, start: Bindings) -> Bindings:
+    for step in steps:
+        if not len(start.tag):
+            break
+        start = _extended(step, graph, start)
+    return start
+
+
+def _extended(step: Step, graph: TaggedGraph, rows: Bindings) -> Bindings:
+    columns, tag = rows
+    found = graph.search(**step.constants, **{place: columns[name] for place, name in step.bound.items()},
+                         fresh=step.fresh)
+    for one, other in step.same:
+        found = found.where(found.column(one) == found.column(other))
+    index = found.index
+    if not step.bound and len(tag) != 1:                # each row with each match
+        index = np.repeat(np.arange(len(tag)), len(found))
+        found = found.where(np.tile(np.arange(len(found)), len(tag)))
+    kept = {name: columns[name][index] for name in step.kept}
+    kept.update((name, found.column(place)) for name, place in step.new.items())
+    return Bindings(kept, np.minimum(tag[index], found.tag))

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from csparql_spark.relations import runs as module
+from csparql_spark.relations.runs import ALWAYS, NEVER, Runs, found, grouped, latest, merged
+
+keys = st.integers(0, 40)
+tags = st.integers(1, 12) | st.just(ALWAYS)
+SPAN = 5
+
+
+@pytest.fixture(scope="module", params=[(0, 1, 2, 0), (8, 2, 4, 10), None], ids=["tiny", "small", "as it is"])
+def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in zip(("SMALL", "RATIO", "MANY", "SIEVED"), request.param or ()):
+            patch.setattr(module, name, value)
+        yield
+
+
+class Twin(RuleBasedStateMachine):
+    """A map and what was fresh in it, in a dict and a set."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.runs, self.rows, self.fresh, self.now = Runs(), {}, set(), 0
+        self.runs.expire(0)
+
+    def hold(self) -> dict[int, int]:
+        return {key: tag for key, tag in self.rows.items() if tag > self.now}
+
+    @rule(new=st.dictionaries(keys, tags, max_size=12))
+    def add(self, new: dict[int, int]) -> None:
+        new = {key: tag if tag == ALWAYS else tag + self.now for key, tag in sorted(new.items())}
+        before = self.hold()
+        expected = [tag > before.get(key, NEVER) for key, tag in new.items()]
+        grown, known = self.runs.add(np.array(list(new), np.int64), np.array(list(new.values()), np.int64))
+        assert grown.tolist() == expected
+        assert all(there for key, there in zip(new, known.tolist()) if key in before)
+        self.fresh = {key for key, grew in zip(new, expected) if grew}
+        self.rows.update((key, new[key]) for key in self.fresh)
+
+    @rule(gone=st.sets(keys, max_size=8))
+    def remove(self, gone: set[int]) -> None:
+        self.runs.remove(np.array(sorted(gone), np.int64))
+        self.fresh -= gone
+        for key in gone:
+            self.rows.pop(key, None)
+
+    @rule(chosen=st.sets(keys, max_size=8))
+    def refresh(self, chosen: set[int]) -> None:
+        self.runs.refresh(np.array(sorted(chosen), np.int64))
+        self.fresh = chosen & set(self.hold())
+
+    @rule()
+    def discard(self) -> None:
+        self.runs.discard_fresh()
+        for key in self.fresh:
+            self.rows.pop(key, None)
+        self.fresh = set()
+
+    @rule(by=st.integers(1, 4))
+    def expire(self, by: int) -> None:
+        self.now += by
+        self.runs.expire(self.now)
+
+    @rule(compact=st.booleans())
+    def settle(self, compact: bool) -> None:
+        self.runs.compact() if compact else self.runs.settle()
+        self.fresh = set()
+        assert not compact or self.runs.rows == len(self.hold())
+
+    @rule(low=st.lists(st.integers(-3, 40), max_size=8), fresh=st.booleans())
+    def slices(self, low: list[int], fresh: bool) -> None:
+        expected = sorted((place, key, tag) for place, first in enumerate(low) for key, tag in self.hold().items()
+                          if first <= key < first + SPAN and (fresh or key not in self.fresh))
+        found = self.runs.slices(np.array(low, np.int64), SPAN, fresh)
+        assert sorted(zip(*(column.tolist() for column in found))) == expected
+        if len(low) == 1:
+            assert sorted(zip(*(column.tolist() for column in self.runs.slices(low[0], SPAN, fresh)))) == expected
+
+    @rule(sought=st.lists(keys, max_size=8))
+    def look_up(self, sought: list[int]) -> None:
+        assert self.runs.tags_of(np.array(sought, np.int64)).tolist() == [self.hold().get(key, NEVER) for key in sought]
+
+    @invariant()
+    def same(self) -> None:
+        held, until = self.runs.holding()
+        assert dict(zip(held.tolist(), until.tolist())) == self.hold()
+        assert held.tolist() == sorted(self.hold())
+
+
+def test_like_a_dict(bounds: None) -> None:
+    run_state_machine_as_test(Twin, settings=settings(max_examples=40, stateful_step_count=20, deadline=None))
+
+
+def test_memory_is_given_back() -> None:
+    runs = Runs()
+    for slide in range(60):
+        runs.expire(slide)
+        runs.add(np.arange(slide * 1000, (slide + 1) * 1000), np.full(1000, slide + 10))
+        assert runs.rows <= 2 * 10_000 + module.SMALL
+    runs.expire(100)
+    assert runs.rows == 0
+    runs.add(np.arange(100), np.full(100, ALWAYS))
+    runs.remove(np.arange(99))
+    assert runs.rows == 1
+
+
+def test_what_was_found_does_not_change_when_rows_are_dropped() -> None:
+    runs = Runs()
+    runs.add(np.arange(10), np.full(10, 5))
+    _, _, one = runs.slices(3, 4)
+    _, _, many = runs.slices(np.array([3, 7]), 2)
+    runs.add(np.arange(10), np.full(10, 6))
+    assert one.tolist() == many.tolist() == [5] * 4
+
+
+def test_the_lower_tag_of_a_followed_map_is_forgotten() -> None:
+    runs = Runs()
+    runs.follow(np.arange(6), np.full(6, 5), np.zeros(6, bool))
+    runs.follow(np.array([2, 7]), np.full(2, 9), np.array([True, False]))
+    assert [column.tolist() for column in runs.slices(2, 1)] == [[0], [2], [9]]
+    assert [column.tolist() for column in runs.slices(0, 9, fresh=False)][1:] == [[0, 1, 3, 4, 5], [5] * 5]
+
+
+@given(st.lists(st.tuples(keys, tags), max_size=30))
+@settings(max_examples=60, deadline=None)
+def test_latest(rows: list[tuple[int, int]]) -> None:
+    expected: dict[int, int] = {}
+    for key, tag in rows:
+        expected[key] = max(tag, expected.get(key, NEVER))
+    sorted_keys, their_tags = latest(*(np.array([row[i] for row in rows], np.int64) for i in (0, 1)))
+    assert list(zip(sorted_keys.tolist(), their_tags.tolist())) == sorted(expected.items())
+
+
+@given(st.dictionaries(st.integers(0, ALWAYS), tags, max_size=30), st.data())
+@settings(max_examples=60, deadline=None)
+def test_merged(rows: dict[int, int], data: st.DataObject) -> None:
+    chosen = data.draw(st.sets(st.sampled_from(sorted(rows)))) if rows else set()
+    one, other = ((np.array(sorted(part), np.int64), np.array([rows[key] for key in sorted(part)], np.int64))
+                  for part in (chosen, set(rows) - chosen))
+    both, all_tags = merged(one, other)
+    assert list(zip(both.tolist(), all_tags.tolist())) == sorted(rows.items())
+
+
+@given(st.lists(keys, max_size=30))
+@settings(max_examples=60, deadline=None)
+def test_grouped(values: list[int]) -> None:
+    array = np.array(values, np.int64)
+    distinct, places = grouped(array)
+    assert distinct.tolist() == sorted(set(values)) and distinct[places].tolist() == values
+    assert [part.tolist() for part in found(np.array([3, 5]), array)] == [
+        [place for place, key in enumerate(values) if key in (3, 5)],
+        [(3, 5).index(key) for key in values if key in (3, 5)]]
+
+
+def test_keys_that_were_rewritten_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SIEVED", 0)
+    runs, many = Runs(), np.arange(1000)
+    for tag in (5, 6):
+        runs.add(many, np.full(1000, tag))
+    runs.rewrite(lambda keys: keys + 10_000_000)
+    grown, known = runs.add(many + 10_000_000, np.full(1000, 6))
+    assert not grown.any() and known.all()
