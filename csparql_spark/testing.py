@@ -59,33 +59,35 @@ class Instant:
 def replay(text: str, *, streams: Mapping[str, Source] | None = None, background: Mapping[str, Source] | None = None,
            base: str | None = None, default_graphs: Collection[str] | None = None,
            named_graphs: Collection[str] | None = None, entailment: str | Collection[str] | None = None,
+           rules: Mapping[str, str] | None = None,
            evaluator: str = "auto", engine: str = "local", until: int | None = None) -> Iterator[Instant]:
     """Run a query over recordings; yield one `Instant` for each of its instants.
 
     `streams` and `background` map IRIs to paths, or to RDF text (streams: N-Quads or TriG with timestamps). A plain
     SPARQL text that reads no stream is answered once, at 0, over the background: over `default_graphs` and
     `named_graphs` if they are given, otherwise over those that its FROM and FROM NAMED name, otherwise over all of
-    them. Raises `LanguageError`, `Refusal`,
+    them. `entailment` are regimes besides those that the text names, `rules` the texts of rule sets by name. Raises `LanguageError`, `Refusal`,
     `RdfError`, and `QueryFailed`.
     """
     if evaluator not in EVALUATORS:
         raise ValueError(f"there is no evaluator {evaluator!r}: choose one of {', '.join(EVALUATORS)}")
     if engine not in ENGINES:
         raise ValueError(f"there is no engine {engine!r}: choose one of {', '.join(ENGINES)}")
-    if entailment:
-        raise Refusal("not-supported", "entailment is not supported yet: what the window says is answered")
+    regimes = (entailment,) if isinstance(entailment, str) else tuple(entailment or ())
     recorded = {iri: load(source, base=base, number=number)
                 for number, (iri, source) in enumerate((streams or {}).items())}
     known = {iri: load(source, base=base, number=number)
              for number, (iri, source) in enumerate((background or {}).items(), 1000)}
     if not read(text, base).windows:
         try:
-            said = ask(text, known, base=base, default_graphs=default_graphs, named_graphs=named_graphs)
+            said = ask(text, known, base=base, default_graphs=default_graphs, named_graphs=named_graphs,
+                       entailment=regimes, rules=rules)
         except TooManyRows as error:
             raise QueryFailed(str(error)) from error
         yield Instant.of(0, said)
         return
-    script = Script.of(text, streams=recorded, background=known, base=base, until=until)
+    script = Script.of(text, streams=recorded, background=known, rules=rules, entailment=regimes, base=base,
+                       until=until)
     for told in play(script, engine):
         if told.part == FAILURE:
             raise QueryFailed(told.payload.decode())

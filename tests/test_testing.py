@@ -119,7 +119,8 @@ def test_plain_sparql_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("options, error, sentence", [
     (dict(evaluator="magic"), ValueError, "there is no evaluator 'magic': choose one of auto, snapshot"),
     (dict(engine="flink"), ValueError, "there is no engine 'flink': choose one of local, spark"),
-    (dict(entailment="rdfs"), Refusal, "entailment is not supported yet: what the window says is answered"),
+    (dict(entailment="yours"), Refusal, "there is no rule set 'yours': there are owl-horst, rdfs, rdfs-full, rho-df; "
+                                        "PUT /rules/{name} brings others"),
     (dict(streams={}), Refusal, "there is no stream <urn:s>: create it first with PUT /streams/{name or encoded IRI}"),
     (dict(streams={"urn:s": "<urn:a> <urn:p> <urn:o> ."}), Refusal,
      "1 of the 1 triples recorded for <urn:s> have no timestamp: "

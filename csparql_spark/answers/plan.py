@@ -16,9 +16,6 @@ MOST_PATTERNS = 50       # planning a join of some hundred would take seconds, a
 
 def plan(query: ContinuousQuery) -> Plan:
     """The plan of a query; raises `Unsupported`."""
-    if query.entailment:
-        raise Unsupported("USING ENTAILMENT is not supported yet: what the window says is answered, "
-                          "not what follows from it")
     made = over_ids(query.body)
     longest = max((len(group) for group in made.reads or ()), default=0)
     if longest > MOST_PATTERNS:

@@ -7,10 +7,13 @@ from pathlib import Path
 import click
 
 from csparql_spark.cli.failure import Failure
-from csparql_spark.language import ContinuousQuery, LanguageError
+from csparql_spark.entailment.maintenance import imars_program, volz_program
+from csparql_spark.entailment.sets import NAMES, RuleSetError, resolved, rule_set
+from csparql_spark.language import ContinuousQuery, LanguageError, parse_rules
 from csparql_spark.language.describe import describe
 from csparql_spark.language.printing import show
-from csparql_spark.pipeline.admission import Refusal, admit, read
+from csparql_spark.language.rules import Rule
+from csparql_spark.pipeline.admission import Refusal, admit, check_rules, read
 
 FILES = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
@@ -18,7 +21,7 @@ FILES = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=FILES)
 def check(files: tuple[Path, ...]) -> None:
-    """Check queries: do they parse, and can they be answered?
+    """Check queries and rule files (*.rules): do they parse, and can they be answered, or run?
 
     Prints one line for each FILE that is fine, and for each that is not the place of the first mistake, with what was
     expected. `-` is standard input. Exit code 0 if all are fine, 2 if not.
@@ -27,6 +30,10 @@ def check(files: tuple[Path, ...]) -> None:
     for file in files:
         text = _text(file)
         try:
+            if file.suffix == ".rules":
+                count = len(check_rules(file.stem, text, {}).rules)
+                click.echo(f"{file}: {count} rule{' is' if count == 1 else 's are'} fine")
+                continue
             query = _answerable(read(text, None))
         except LanguageError as error:
             wrong += 1
@@ -44,8 +51,14 @@ def check(files: tuple[Path, ...]) -> None:
 
 @click.command()
 @click.argument("file", type=FILES)
-def explain(file: Path) -> None:
-    """Show how a query is read: its windows and instants in words, and its SPARQL body."""
+@click.option("--maintenance", type=click.Choice(["volz", "imars"]),
+              help="Print the maintenance program that the paper makes from a rule set: FILE, or the name of one.")
+def explain(file: Path, maintenance: str | None) -> None:
+    """Show how a query is read: its windows and instants in words, its SPARQL body, and the rules that it is under."""
+    if maintenance is not None:
+        made = {"volz": volz_program, "imars": imars_program}[maintenance](_rules(file))
+        click.echo(made.text())
+        return
     text = _text(file)
     try:
         query = read(text, None)
@@ -57,9 +70,23 @@ def explain(file: Path) -> None:
     click.echo(f"\nevaluation: {_evaluation(query)}")
 
 
+def _rules(file: Path) -> tuple[Rule, ...]:
+    """The rules of a file, or of a set of the house."""
+    if str(file) in NAMES and not file.exists():
+        return rule_set(str(file))
+    text = _text(file)
+    try:
+        return resolved(parse_rules(text))
+    except LanguageError as error:
+        raise Failure(f"{file}: {error}\n{error.picture(text)}") from error
+    except RuleSetError as error:
+        raise Failure(f"{file}: {error}") from error
+
+
 def _answerable(query: ContinuousQuery) -> ContinuousQuery:
     """The query, if it can be registered where everything exists that it reads; raises `Refusal`."""
-    return admit(query.text, base=None, streams={window.stream for window in query.windows}, graphs=query.graphs)
+    return admit(query.text, base=None, streams={window.stream for window in query.windows},
+                 graphs={*query.graphs, *query.named_graphs}, rules=query.entailment)
 
 
 def _evaluation(query: ContinuousQuery) -> str:

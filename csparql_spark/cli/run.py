@@ -13,9 +13,13 @@ import click
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import write
 from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.reasons import Reasons
+from csparql_spark.pipeline.admission import check_rules
 from csparql_spark.pipeline.group import FAILURE
 from csparql_spark.pipeline.replay import Script
+from csparql_spark.pipeline.why import triple_of
 from csparql_spark.rdf import terms
+from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.testing import ENGINES, load, play
 
 Printer = Callable[[str, int, Answer], None]
@@ -35,18 +39,46 @@ class Named(click.ParamType):
         return iri, file
 
 
+class RuleSet(click.ParamType):
+    """NAME=FILE."""
+
+    name = "name=file"
+
+    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> tuple[str, str]:
+        name, equals, file = str(value).partition("=")
+        if not equals or not name or not file:
+            self.fail(f"{value!r} is not of the form NAME=FILE", param, context)
+        return name, file
+
+
+class Instant(click.ParamType):
+    name = "instant"
+
+    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> int:
+        try:
+            return parse_stamp(str(value))
+        except ValueError as error:
+            self.fail(f"{value!r} is no instant: {error}", param, context)
+
+
 @click.command()
 @click.argument("query", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
 @click.option("--stream", "streams", type=Named(), multiple=True, required=True,
               help="A recorded stream: N-Quads or TriG whose graph names are timestamps (urn:t:…); may end in .gz.")
 @click.option("--background", type=Named(), multiple=True,
               help="A background graph: any RDF format, by its extension; may end in .gz.")
+@click.option("--rules", type=RuleSet(), multiple=True,
+              help="A rule set for USING ENTAILMENT: a file of Jena's rules.")
+@click.option("--entailment", multiple=True, help="A regime besides those that the query names: rdfs, owl-horst, …")
 @click.option("--format", "form", type=click.Choice(["json", "csv", "table"]), default="table", show_default=True)
 @click.option("--engine", type=click.Choice(ENGINES[::-1]), default="spark", show_default=True,
               help="`local` runs the same processor in this process, without Spark.")
-@click.option("--until", type=int, help="Last instant, in epoch milliseconds.  [default: when all windows have closed]")
-def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tuple[str, str], ...], form: str,
-        engine: str, until: int | None) -> None:
+@click.option("--until", type=Instant(), help="Last instant: epoch milliseconds or an xsd:dateTime.  "
+              "[default: when all windows have closed]")
+@click.option("--why", metavar="'S P O'", help="Instead of answers, print at each instant why this triple holds.")
+def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tuple[str, str], ...],
+        rules: tuple[tuple[str, str], ...], entailment: tuple[str, ...], form: str, engine: str, until: int | None,
+        why: str | None) -> None:
     """Run QUERY over recorded streams, and print its answers at each instant.
 
     The streams are on the event clock: their timestamps say when things happened, and the replay is as fast as it can
@@ -58,11 +90,21 @@ def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tup
     for number, (iri, path) in enumerate((*streams, *background)):
         with told(path):
             chunks[iri] = load(Path(path), base=None, number=number)
+    texts = {}
+    for name, path in rules:
+        with told(path):
+            texts[name] = Path(path).read_text(encoding="utf-8")
+            check_rules(name, texts[name], texts)
     with told(str(query)):
         script = Script.of(text, streams={iri: chunks[iri] for iri, _ in streams},
-                           background={iri: chunks[iri] for iri, _ in background}, until=until)
+                           background={iri: chunks[iri] for iri, _ in background}, rules=texts, entailment=entailment,
+                           until=until)
     for warning in script.query.warnings:
         click.echo(f"csparql-spark: {query}: warning: {warning}", err=True)
+    if why is not None:
+        with told("--why"):
+            _print_all(script, engine, Reasons(script, triple_of(why), form))
+        return
     printer = {"json": _print_json, "csv": _CsvPrinter(), "table": _print_table}[form]
     _print_all(script, engine, printer)
 

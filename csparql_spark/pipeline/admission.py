@@ -9,10 +9,14 @@ registration and wherever a query's text is read back from the log, so a query t
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from csparql_spark.answers.plan import Unsupported, plan
-from csparql_spark.language import ContinuousQuery, parse
+from csparql_spark.entailment.program import Program, UnsafeRules
+from csparql_spark.entailment.regimes import known, rules_of
+from csparql_spark.entailment.sets import RuleSetError
+from csparql_spark.language import ContinuousQuery, RuleFile, parse, parse_rules
+from csparql_spark.rdf.dictionary import TermDictionary
 
 
 @functools.lru_cache(maxsize=4096)
@@ -29,7 +33,19 @@ class Refusal(Exception):
         self.code = code
 
 
-def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Collection[str] = ()) -> ContinuousQuery:
+def check_rules(name: str, text: str, others: Mapping[str, str]) -> RuleFile:
+    """The rule file of a text that is to be known as `name`. `others` are the users' rule sets, by name. Raises
+    `LanguageError` when it does not parse, and `Refusal`."""
+    file = parse_rules(text)
+    try:
+        Program(rules_of((name,), {**others, name: text}), TermDictionary())
+    except (RuleSetError, UnsafeRules) as error:
+        raise Refusal("bad-rules", str(error)) from error
+    return file
+
+
+def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Collection[str] = (),
+          rules: Collection[str] = ()) -> ContinuousQuery:
     """The query of the text. Raises `LanguageError` when it does not parse, and `Refusal`."""
     query = read(text, base)
     if not query.windows:
@@ -45,8 +61,25 @@ def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Coll
     if query.kind == "query" and query.form == "ASK" and query.output != "RSTREAM":
         raise Refusal("not-supported", f"{query.output} tells which rows are new or have ceased, and ASK has none: "
                       "leave it out, or SELECT what the question is about")
+    for name in query.entailment:
+        try:
+            known(name, rules)
+        except RuleSetError as error:
+            raise Refusal("unknown-rules", str(error)) from error
     for graph in (*query.graphs, *query.named_graphs):
         if graph not in graphs:
             raise Refusal("unknown-graph", f"there is no background graph <{graph}>: the server has none yet, and "
                           "`csparql-spark run` takes them with --background")
+    _check_names(query)
     return query
+
+
+def _check_names(query: ContinuousQuery) -> None:
+    """Refuse two things of one name: one of them would hide the other."""
+    for window in query.windows:
+        if window.stream in (*query.graphs, *query.named_graphs):
+            raise Refusal("not-supported", f"<{window.stream}> is read both as a stream and as a background graph: put "
+                          "one of them under another IRI")
+        if window.name in query.named_graphs:
+            raise Refusal("not-supported", f"<{window.name}> names both a window and a graph of FROM NAMED: give the "
+                          "window another name")

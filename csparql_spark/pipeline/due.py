@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from csparql_spark.pipeline.routing import Router
 from csparql_spark.store.log import Entry
+from csparql_spark.windows.progress import Clock
 
 ALWAYS = frozenset({"tick", "register", "unregister", "background"})
 
@@ -58,9 +59,9 @@ class Due:
         readers = [routed for routed in self._router.queries.values() if entry.subject in routed.streams]
         if any(routed.counts for routed in readers):
             return True
-        if clock["kind"] != "event":
+        if clock["kind"] == "arrival":
             return False
-        passed = entry.last - clock["delay"] - 1
+        passed = Clock(**clock).reading(entry.last)
         before = self._passed.get(entry.subject)
         self._passed[entry.subject] = passed if before is None else max(passed, before)
         if before is None:

@@ -69,7 +69,8 @@ class Group:
         self.new_graphs: dict[str, Chunk] = {}            # background that came since it was kept
         self.unreadable: dict[int, str] = {}              # queries that could not be read when the group came back
         self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
-        self._views = Views(self.content, self.number)
+        self.rules: dict[str, tuple[int, str]] = {}       # user's rule set → place of the entry that set it, and its text
+        self._views = Views(self.content, self.number, self.members)
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Told]:
         """Take the next rows, in the order of the log; say what became true."""
@@ -80,6 +81,10 @@ class Group:
             if row.kind == "background":
                 # It may come again long after its place, for a query that has just been registered.
                 self.set_background(row.subject, row.seq, Chunk.from_ipc(row.payload))
+                self.seq = max(self.seq, row.seq)
+                continue
+            if row.kind == "rules":
+                self.set_rules(row.subject, row.seq, row.payload.decode())
                 self.seq = max(self.seq, row.seq)
                 continue
             if row.seq <= self.seq:
@@ -108,17 +113,26 @@ class Group:
             yield Told(row.seq, row.at, FAILURE, 0, unreadable(error).encode())
             return
         self.members[member.id] = member
+        self._views.closures.changed()
         self.fresh.append(Piece())
 
     def _unregister(self, row: Row) -> None:
         self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read
+        self._views.closures.changed()
 
     def set_background(self, graph: str, seq: int, chunk: Chunk) -> None:
         """Take a background graph, unless it is known at `seq` or later."""
         if seq > self.graphs.get(graph, 0):
             self.graphs[graph] = seq
             self.new_graphs[graph] = chunk
+            self._views.closures.restart()
             self.content.replace(self.number(graph), chunk)
+
+    def set_rules(self, name: str, seq: int, text: str) -> None:
+        """Take a user's rule set, unless it is known at `seq` or later."""
+        if seq > self.rules.get(name, (0, ""))[0]:
+            self.rules[name] = seq, text
+            self._views.closures.set_rules(name, text)
 
     def _chunk(self, row: Row) -> None:
         chunk = Chunk.from_ipc(row.payload).stamped(row.at)
@@ -136,7 +150,7 @@ class Group:
                 if first <= reading and row.subject in progress.event:
                     progress.late += self.content.late(stream, row.seq, reading)
                 progress.arrived(row.subject, row.at, first, last)
-                if member.counts:
+                if member.counts and member.failed is None:
                     member.arrived(row.subject, chunk.t, np.unique(chunk.t))
                     if any(window.elements is not None for window in member.windows):
                         apart = True
@@ -155,7 +169,7 @@ class Group:
                 try:
                     due += [(instant, member.id) for instant in member.due()]
                 except TooManyInstants as error:
-                    yield self._fail(member, member.next, error)
+                    yield self._fail(member, error.instant, error)
         for instant, id in sorted(due):
             member = self.members[id]
             if member.failed is None:
@@ -174,12 +188,13 @@ class Group:
         """What is new (ISTREAM) or has ceased (DSTREAM) since the instant before."""
         before, member.before = member.before, said.payload
         now = Answer.from_bytes(said.payload)
-        then = Answer.from_bytes(before) if before is not None else difference(now, now)
+        then = Answer.from_bytes(before) if before is not None else difference(now, now)      # nothing, of its kind
         changed = difference(now, then) if member.query.output == "ISTREAM" else difference(then, now)
         return len(changed), changed.to_bytes()
 
     def _fail(self, member: Member, instant: int, error: Exception) -> Told:
-        member.failed = str(error) or type(error).__name__
+        member.fail(str(error) or type(error).__name__)
+        self._views.closures.changed()
         return Told(member.id, instant, FAILURE, 0, member.failed.encode())
 
     # --- forgetting

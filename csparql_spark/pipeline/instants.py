@@ -1,4 +1,4 @@
-"""Which instants a query has: the multiples of its windows' steps, or of COMPUTE EVERY.
+"""Which instants a query has: the multiples of its windows' steps, or of COMPUTE EVERY; and what a window sees at one.
 
     grid_of(parse("… [RANGE 10s STEP 4s] …"))      # Grid((4000,))
     grid_of(parse("… [RANGE TRIPLES 10] …"))       # None: its instants are the turns of its windows (see windows.counting)
@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from csparql_spark.language import ContinuousQuery
+import numpy as np
+
+from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.windows.grid import Grid
 
 
@@ -21,3 +23,15 @@ def grid_of(query: ContinuousQuery) -> Grid | None:
 def is_known_before(query: ContinuousQuery) -> bool:
     """Whether the instants of a query are known before anything has arrived."""
     return query.every is not None or all(window.step is not None for window in query.windows)
+
+
+def seen_by(window: Window, stamps: np.ndarray, instant: int) -> np.ndarray:
+    """Which elements a window sees at an instant, of those with these stamps, in the order of the log. A window that
+    counts sees the last ones up to the instant."""
+    if window.range is not None:
+        as_of = instant // window.step * window.step
+        return np.flatnonzero((stamps > as_of - window.range) & (stamps <= as_of))
+    came = np.flatnonzero(stamps <= instant)
+    if window.triples is not None:
+        return came[-window.triples:]
+    return came[np.isin(stamps[came], np.unique(stamps[came])[-window.elements:])]

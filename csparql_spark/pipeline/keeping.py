@@ -27,6 +27,7 @@ from csparql_spark.windows.progress import NEVER
 
 # In the place of a stream's number: what the value is instead of a slide.
 MEMBER = -1      # a registration
+RULES = -4       # a user's rule set: its name and text
 BEFORE = -3      # the newest answer of a query that tells what has changed since
 
 
@@ -83,6 +84,9 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
         group.kept[name] = None
         if name.stream == MEMBER:
             registrations[name.seq] = json.loads(value)
+        elif name.stream == RULES:
+            ruled, seq, text = json.loads(value)
+            group.set_rules(ruled, seq, text)
         elif name.stream == BEFORE:
             continue        # it changes under its name: it is read below
         elif name in graphs:
@@ -104,7 +108,10 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
         member = group.members[id]
         member.restore(progress)
         if Name(id, BEFORE) in names:
-            member.before = group.kept_before[id] = state.get(Name(id, BEFORE))
+            group.kept_before[id] = state.get(Name(id, BEFORE))
+        else:
+            group.kept_before.pop(id, None)
+        member.before = group.kept_before.get(id)
     for id in group.members.keys() - {int(id) for id in summary["members"]}:
         del group.members[id]
     return group
@@ -132,15 +139,19 @@ def settle(group: KeptGroup, state: State) -> None:
     for id, member in group.members.items():
         if Name(id, MEMBER) not in group.kept:
             state.put(Name(id, MEMBER), json.dumps(member.told).encode())
+    for name, (seq, text) in group.rules.items():
+        lasting.add(Name(seq, RULES))
+        if Name(seq, RULES) not in group.kept:
+            state.put(Name(seq, RULES), json.dumps([name, seq, text]).encode())
     for iri, chunk in group.new_graphs.items():
         state.put(Name(group.graphs[iri], group.streams[iri]), chunk.to_ipc())
     group.new_graphs = {}
-    for id, member in group.members.items():
-        if member.before is not None:
-            lasting.add(Name(id, BEFORE))
-            if group.kept_before.get(id) is not member.before:
-                state.put(Name(id, BEFORE), member.before)
-                group.kept_before[id] = member.before
+    before = {id: member.before for id, member in group.members.items() if member.before is not None}
+    for id, answer in before.items():
+        lasting.add(Name(id, BEFORE))
+        if group.kept_before.get(id) is not answer:
+            state.put(Name(id, BEFORE), answer)
+    group.kept_before = before
     group.kept |= dict.fromkeys(lasting)
     for name, newest in list(group.kept.items()):
         if name not in lasting and (newest is None or newest <= horizons.get(name.stream, NEVER)):

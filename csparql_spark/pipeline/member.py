@@ -24,7 +24,7 @@ from csparql_spark.answers.plan import plan
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.instants import grid_of
-from csparql_spark.windows.counting import Count
+from csparql_spark.windows.counting import Count, arrive
 from csparql_spark.windows.progress import Clock, Progress
 
 MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
@@ -33,7 +33,11 @@ CHANGING = ("arrival", "event", "first", "late")      # the fields of Progress t
 
 
 class TooManyInstants(Exception):
-    """A clock has jumped over more instants than can be answered at once."""
+    """There are more instants than can be answered at once; `instant` is the first of them."""
+
+    def __init__(self, instant: int, reason: str) -> None:
+        super().__init__(reason)
+        self.instant = instant
 
 
 def count_of(window: Window) -> Count | None:
@@ -73,25 +77,34 @@ class Member:
         """Whether no clock matters: each instant is a turn of a window that counts."""
         return self.grid is None
 
+    @property
+    def turns_tell(self) -> bool:
+        """Whether each turn of a window that counts is an instant."""
+        return self.query.every is None and bool(self.counts)
+
     def due(self) -> list[int]:
         """The instants that have passed and are not answered yet; they count as answered from now on. `TooManyInstants`
         if there are too many at once."""
         passed = self.progress.passed
         turns = {turn for count in self.counts.values() for turn, _ in count.turns
-                 if self.query.every is None and (self.turns_only or turn <= passed)}
-        most = len(turns)
+                 if self.turns_tell and (self.turns_only or turn <= passed)}
+        if len(turns) > MOST_INSTANTS:
+            raise TooManyInstants(min(turns), (
+                f"so many elements have come at once that its windows have turned {len(turns):,} times, and at most "
+                f"{MOST_INSTANTS:,} instants are answered at once: delete the query and register it again with a "
+                "larger STEP, or with COMPUTE EVERY"))
         if self.grid is not None:
             if self.next is None:
                 start = self.progress.start()
                 if start is None:
                     return []
                 self.next = self.grid.at_or_after(start)
-            most += self.grid.most_between(self.next, passed)
-        if most > MOST_INSTANTS:
-            raise TooManyInstants(
-                f"the clock has moved from {self.next} to {passed} at once, which is {most:,} instants of this query, "
-                f"and at most {MOST_INSTANTS:,} are answered at once: delete the query and register it "
-                "again (over a new stream, if a wrong timestamp was the reason)")
+            most = len(turns) + self.grid.most_between(self.next, passed)
+            if most > MOST_INSTANTS:
+                raise TooManyInstants(self.next, (
+                    f"the clock has moved from {self.next} to {passed} at once, which is {most:,} instants of this "
+                    f"query, and at most {MOST_INSTANTS:,} are answered at once: delete the query and register it "
+                    "again (over a new stream, if a wrong timestamp was the reason)"))
         timed = [] if self.grid is None else list(self.grid.between(self.next, passed))
         if timed:
             self.next = self.grid.after(timed[-1])
@@ -102,11 +115,13 @@ class Member:
 
     def arrived(self, stream: str, stamps: np.ndarray, pushed: np.ndarray) -> None:
         """Triples of a stream have arrived, stamped so; `pushed` are the stamps of the graphs that they make up."""
-        for place, count in self.counts.items():
-            window = self.windows[place]
-            if window.stream == stream:
-                floor = max(-1 if instant is None else instant for instant in (self.answered, self.turned))
-                self.turned = count.arrived(stamps if window.triples is not None else pushed, floor) or self.turned
+        for graphs, came in ((False, stamps), (True, pushed)):
+            counts = [count for place, count in self.counts.items() if self.windows[place].stream == stream
+                      and (self.windows[place].elements is not None) is graphs]
+            told = [instant for instant in (self.answered, self.turned) if instant is not None]
+            turned = arrive(counts, came, max(told, default=None), apart=self.turns_tell)
+            if turned is not None:
+                self.turned = turned
 
     def see(self, instant: int) -> None:
         """Look at the windows that count as they are at an instant."""
@@ -120,7 +135,16 @@ class Member:
     def horizon(self, window: Window) -> int | None:
         """Elements stamped this or earlier are not seen again through this window of time; None while that is not
         known."""
-        return None if self.next is None else self.as_of(window, self.next) - window.range
+        soonest = self.next
+        if self.turns_tell:         # a turn may come at any time after what was answered
+            soonest = None if soonest is None or self.answered is None else min(soonest, self.answered + 1)
+        return None if soonest is None else self.as_of(window, soonest) - window.range
+
+    def fail(self, reason: str) -> None:
+        """Answer no more, and hold nothing."""
+        self.failed, self.before = reason, None
+        for count in self.counts.values():
+            count.turns.clear()
 
     def state(self) -> dict[str, object]:
         progress = self.progress

@@ -16,20 +16,23 @@ first instant at which every stream's last window has closed (one RANGE after it
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from csparql_spark.language import ContinuousQuery
-from csparql_spark.pipeline.admission import Refusal, admit
-from csparql_spark.pipeline.instants import grid_of
+from csparql_spark.language import ContinuousQuery, Window, show
+from csparql_spark.pipeline.admission import Refusal, admit, check_rules, read
 from csparql_spark.pipeline.group import Group, Told
+from csparql_spark.pipeline.instants import grid_of
+from csparql_spark.pipeline.member import Member
 from csparql_spark.pipeline.routing import Router
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store.log import Draft, Entry
 from csparql_spark.store.registry import QueryRecord, StreamRecord
+from csparql_spark.windows.grid import Grid
 
 PIECE = 50_000       # elements in one chunk of a replayed recording
 
@@ -42,19 +45,27 @@ class Script:
     base: str | None
     streams: Mapping[str, Chunk]
     background: Mapping[str, Chunk] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
     until: int | None = None
 
     @classmethod
     def of(cls, text: str, *, streams: Mapping[str, Chunk], background: Mapping[str, Chunk] | None = None,
-           base: str | None = None, until: int | None = None) -> Script:
-        """Check a query against what is there to replay. Raises `LanguageError` and `Refusal`."""
-        background = background or {}
-        query = admit(text, base=base, streams=streams.keys(), graphs=background.keys())
+           rules: Mapping[str, str] | None = None, entailment: Collection[str] = (), base: str | None = None,
+           until: int | None = None) -> Script:
+        """Check a query against what is there to replay: recordings, background graphs, texts of rule sets by name.
+        `entailment` are regimes besides those that the query names. Raises `LanguageError` and `Refusal`."""
+        background, rules = background or {}, rules or {}
+        for name, written in rules.items():
+            check_rules(name, written, rules)
+        if entailment:
+            query = read(text, base)
+            text = show(dataclasses.replace(query, entailment=tuple(dict.fromkeys((*query.entailment, *entailment)))))
+        query = admit(text, base=base, streams=streams.keys(), graphs=background.keys(), rules=rules.keys())
         for iri, chunk in streams.items():
             if chunk.unstamped:
                 raise Refusal("no-timestamps", f"{chunk.unstamped} of the {len(chunk)} triples recorded for <{iri}> "
                               "have no timestamp: name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>")
-        return cls(query, base, streams, background, until)
+        return cls(query, base, streams, background, rules, until)
 
     @property
     def elements(self) -> int:
@@ -64,12 +75,24 @@ class Script:
         """The last instant; None if there is no element."""
         if self.until is not None:
             return self.until
-        closed = [self.streams[window.stream].last + (window.range or 0) for window in self.query.windows
-                  if len(self.streams[window.stream])]
+        seen = [window for window in self.query.windows if len(self.streams[window.stream])]
+        if not seen:
+            return None
+        closed = max(self._closed(window) for window in seen)
         grid = grid_of(self.query)
-        if grid is None or not closed:
-            return max(closed, default=None)
-        return grid.at_or_after(max(closed))
+        if grid is None:
+            return closed
+        if any(window.step is None for window in seen):        # turns wait for the clock, as instants of time do
+            member = Member({"id": 0, "text": self.query.text, "base": self.base, "clocks": {}}, 0)
+            for iri, chunk in self._in_order(None):
+                member.arrived(iri, chunk.t, np.unique(chunk.t))
+            closed = closed if member.turned is None else max(closed, member.turned)
+        return grid.at_or_after(closed)
+
+    def _closed(self, window: Window) -> int:
+        """When a window is seen without the last element for the first time."""
+        last = self.streams[window.stream].last
+        return last if window.range is None else Grid((window.step,)).at_or_after(last + window.range)
 
     def drafts(self) -> Iterator[Draft]:
         """The entries, before a log has numbered them."""
@@ -77,10 +100,11 @@ class Script:
             yield StreamRecord.draft(iri, name=iri, clock="event", delay=0)
         for iri, chunk in self.background.items():
             yield Draft("background", iri, chunk.to_ipc(), rows=len(chunk))
+        for name, text in self.rules.items():
+            yield Draft("rules", name, text.encode())
         yield QueryRecord.draft(self.query.name or "query", text=self.query.text, base=self.base)
         end = self.end()
-        for iri, chunk in heapq.merge(*(self._pieces(iri, chunk, end) for iri, chunk in self.streams.items()),
-                                      key=lambda piece: piece[1].first):
+        for iri, chunk in self._in_order(end):
             yield Draft("chunk", iri, chunk.to_ipc(), rows=len(chunk), first=chunk.first, last=chunk.last)
         if end is not None:
             for iri in self.streams:
@@ -91,6 +115,11 @@ class Script:
         for seq, draft in enumerate(self.drafts(), 1):
             yield Entry(seq, draft.kind, draft.at or 0, draft.subject, draft.rows, draft.first, draft.last, 0,
                         draft.payload)
+
+    def _in_order(self, end: int | None) -> Iterator[tuple[str, Chunk]]:
+        """The chunks of all streams, in the order of their first stamps."""
+        return heapq.merge(*(self._pieces(iri, chunk, end) for iri, chunk in self.streams.items()),
+                           key=lambda piece: piece[1].first)
 
     @staticmethod
     def _pieces(iri: str, chunk: Chunk, end: int | None) -> Iterator[tuple[str, Chunk]]:

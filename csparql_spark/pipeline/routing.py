@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.pipeline.admission import read
-from csparql_spark.pipeline.instants import grid_of
+from csparql_spark.pipeline.instants import grid_of, is_known_before
 from csparql_spark.store.log import Entry
 from csparql_spark.windows.grid import Grid
 
@@ -44,7 +44,8 @@ class Routed(NamedTuple):
     streams: tuple[str, ...]
     graphs: tuple[str, ...]
     grid: Grid | None
-    counts: bool = False       # whether a window of it counts: then each push may make an instant
+    counts: bool = False       # whether a window that counts makes instants of its own: then each push may make one
+    entailment: tuple[str, ...] = ()
 
 
 UNREADABLE = "unreadable"      # the group of queries whose text cannot be read (any more): it tells why
@@ -58,6 +59,7 @@ class Router:
         self._clocks: dict[str, dict[str, object]] = {}
         self._queries: dict[str, Routed] = {}
         self._graphs: dict[str, int] = {}
+        self._rules: dict[str, Entry] = {}         # users' rule sets; they are small
 
     @property
     def queries(self) -> dict[str, Routed]:
@@ -83,6 +85,8 @@ class Router:
             case "unregister":
                 routed = self._queries.pop(entry.subject, None)
                 return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())] if routed else []
+            case "rules":
+                return self._set_rules(entry)
             case "background":
                 self._graphs[entry.subject] = entry.seq
                 return self._to(entry, lambda routed: entry.subject in routed.graphs)
@@ -100,7 +104,7 @@ class Router:
             query = read(made["text"], made["base"])
             routed = Routed(entry.seq, group_key(query), tuple(dict.fromkeys(w.stream for w in query.windows)),
                             tuple(dict.fromkeys((*query.graphs, *query.named_graphs))), grid_of(query),
-                            any(window.step is None for window in query.windows))
+                            not is_known_before(query), query.entailment)
         except (LanguageError, ValueError):
             routed = Routed(entry.seq, UNREADABLE, (), (), None)
         self._queries[entry.subject] = routed
@@ -110,7 +114,16 @@ class Router:
         for graph in routed.graphs:
             if graph in self._graphs and (background := self._background(graph)) is not None:
                 rows.append(_row(routed.group, background, background.payload))
+        rows += [_row(routed.group, self._rules[name], self._rules[name].payload) for name in routed.entailment
+                 if name in self._rules]
         return rows
+
+    def _set_rules(self, entry: Entry) -> list[Row]:
+        if entry.payload is None:
+            self._rules.pop(entry.subject, None)         # nobody uses it: that was seen to
+            return []
+        self._rules[entry.subject] = entry
+        return self._to(entry, lambda routed: entry.subject in routed.entailment)
 
     def _to(self, entry: Entry, wanted: Callable[[Routed], bool]) -> list[Row]:
         groups = dict.fromkeys(routed.group for routed in self._queries.values() if wanted(routed))
@@ -119,8 +132,8 @@ class Router:
 
 def group_key(query: ContinuousQuery) -> str:
     """The key of the group of a query."""
-    shared = {"streams": sorted({window.stream for window in query.windows}), "graphs": sorted({*query.graphs, *query.named_graphs}),
-              "entailment": sorted(query.entailment)}
+    shared = {"streams": sorted({window.stream for window in query.windows}),
+              "graphs": sorted({*query.graphs, *query.named_graphs}), "entailment": sorted(query.entailment)}
     return hashlib.sha256(json.dumps(shared).encode()).hexdigest()[:16]
 
 

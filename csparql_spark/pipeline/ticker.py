@@ -80,7 +80,7 @@ class Ticker:
 
     def _grid(self) -> Grid | None:
         """The instants of all queries that read a stream on the arrival clock."""
-        event = {stream.iri for stream in self._registry.streams() if stream.clock == "event"}
+        event = {stream.iri for stream in self._registry.streams() if stream.clock != "arrival"}
         steps = set()
         for record in self._registry.queries():
             try:

@@ -11,7 +11,7 @@ windows and graphs. A view whose dataset has not changed since its last answer s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
 from csparql_spark.language import Window
+from csparql_spark.pipeline.closing import Closures
 from csparql_spark.pipeline.member import Member
 from csparql_spark.windows.content import ALWAYS, Content, Elements
 
@@ -55,9 +56,10 @@ class Said(NamedTuple):
 
 
 class Views:
-    def __init__(self, content: Content, number: Callable[[str], int]) -> None:
-        """`number` gives the number that a stream or graph has in `content`."""
+    def __init__(self, content: Content, number: Callable[[str], int], members: Mapping[int, Member]) -> None:
+        """`number` gives the number that a stream or graph has in `content`; `members` are those of the group."""
         self._content, self._number = content, number
+        self.closures = Closures(content, number, members)
         self._snapshots: dict[View, Snapshot] = {}
         self._moved: dict[View, tuple[int, int]] = {}     # the instant, and where the log stood
         self._said: dict[View, Said] = {}
@@ -77,7 +79,7 @@ class Views:
         snapshot = self._snapshots[view]
         if self._moved.get(view) != (instant, seq):
             seen = [_since(sight.elements, since) for sight in sights]
-            snapshot.move(self._dataset(member, seen), instant=instant)
+            snapshot.move(self._dataset(member, seen, since, instant, seq), instant=instant)
             self._moved[view] = (instant, seq)
         said = self._said.get(view)
         if said is None or said.version != snapshot.version:
@@ -95,17 +97,21 @@ class Views:
         self._sights.clear()
         self._views = {id: view for id, view in self._views.items() if id in members}
         used = set(self._views.values())
+        self.closures.forget({view.since for view in used})
         for kept in (self._snapshots, self._moved, self._said):
             for view in kept.keys() - used:
                 del kept[view]
 
-    def _dataset(self, member: Member, seen: list[Elements]) -> Dataset:
+    def _dataset(self, member: Member, seen: list[Elements], since: int, instant: int, seq: int) -> Dataset:
         default = [elements for window, elements in zip(member.windows, seen, strict=True) if window.name is None]
         named = {window.name: elements[:3] for window, elements in zip(member.windows, seen, strict=True)
                  if window.name is not None}
         named |= {graph: self._graph(graph) for graph in member.query.named_graphs}
         graphs = [self._graph(graph) for graph in member.query.graphs]
         stamps: Stamps | None = stamps_of(seen) if member.plan.stamps else None
+        if member.query.entailment:
+            closed, windows = self.closures.closed(member, seen, since, instant, seq, merged(graphs))
+            return Dataset(closed, named | windows, stamps)
         return Dataset(merged([*(elements[:3] for elements in default), *graphs]), named, stamps)
 
     def _graph(self, graph: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -73,6 +73,11 @@ class AnswerStore:
             "SELECT query, max(position) FROM answers WHERE position > ? GROUP BY query", (position,)).fetchall()
         return max((p for _, p in rows), default=position), {query for query, _ in rows}
 
+    def place(self, reader: str, nowhere: int) -> int:
+        """How far a reader of answers has come, by its own mark; `nowhere` if it has none."""
+        row = self._database.connection.execute("SELECT seq FROM positions WHERE reader = ?", (reader,)).fetchone()
+        return row[0] if row else nowhere
+
     def failure(self, query: int) -> tuple[int, str] | None:
         """(instant, reason) if the query has failed."""
         return self._database.connection.execute(

@@ -23,7 +23,16 @@ from pathlib import Path
 
 from csparql_spark.store.directory import StoreError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+# Background graphs and rule sets, as they are now.
+SETTINGS = """
+CREATE VIEW settings AS
+    SELECT seq AS id, kind, subject AS name, at AS changed, rows FROM log AS made INDEXED BY log_registry
+    WHERE kind NOT IN ('chunk', 'tick') AND kind IN ('background', 'rules') AND payload IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM log AS newer INDEXED BY log_registry WHERE newer.kind NOT IN ('chunk', 'tick')
+        AND newer.kind = made.kind AND newer.subject = made.subject AND newer.seq > made.seq)
+"""
 
 SCHEMA = """
 CREATE TABLE log (
@@ -93,12 +102,14 @@ class Database:
             with self.transaction() as connection:
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 if version == 0:
-                    for statement in SCHEMA.split(";\n"):
+                    for statement in (*SCHEMA.split(";\n"), SETTINGS):
                         connection.execute(statement)
-                    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                elif version == 1:
+                    connection.execute(SETTINGS)
                 elif version != SCHEMA_VERSION:
                     raise StoreError(f"{self.path} was written by another version of csparql-spark (format {version}, "
                                      f"this one writes {SCHEMA_VERSION}): choose another directory with --data")
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{self.path} cannot be opened as a database ({error}): choose another directory with "
                              "--data, or put back a copy of the file") from error

@@ -8,7 +8,8 @@ Kinds of entries, and what their `subject` and `payload` are:
     tick         an instant has passed      None     (arrival clock), or the IRI of a stream on the event clock
     register     a query is registered      name     JSON {"text", "base"}
     unregister   a query is deleted         name
-    background   a graph is set             IRI      Arrow IPC
+    background   a graph is set             IRI      Arrow IPC; none: there is no such graph any more
+    rules        a rule set is set          name     text of a rule file; none: there is no such rule set any more
 
 `seq` is the place of an entry, `at` its arrival stamp. After a tick `at` T on the arrival clock no entry is stamped T
 or earlier. Entries are written by `store.writer` alone, and read in order:
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 
 from csparql_spark.store.database import Database
 
-REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "background")
+REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "background", "rules")
 KINDS = (*REGISTRY_KINDS, "chunk", "tick")
 
 
@@ -96,6 +97,20 @@ class Log:
             "ORDER BY seq DESC LIMIT 1",
             (subject, kind, upto)).fetchone()
         return Entry(*row) if row else None
+
+    def chunks(self, stream: str, *, low: int, high: int, after: int) -> Iterator[Entry]:
+        """The chunks of a stream that may hold elements stamped low < t <= high, logged after the place `after`."""
+        rows = self._database.connection.execute(
+            f"SELECT {_COLUMNS}, payload FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? "
+            "AND (at > ? AND at <= ? OR last > ? AND first <= ?) ORDER BY seq",
+            (stream, after, low, high, low, high))
+        return (Entry(*row) for row in rows)
+
+    def newest(self, stream: str) -> int | None:
+        """The newest stamp among the chunks of a stream."""
+        return self._database.connection.execute(
+            "SELECT max(CASE WHEN last IS NULL OR unstamped > 0 AND at > last THEN at ELSE last END) FROM log "
+            "WHERE kind = 'chunk' AND subject = ?", (stream,)).fetchone()[0]
 
     def totals(self, stream: str) -> tuple[int, int]:
         """Chunks and triples of a stream that the log holds."""

@@ -1,7 +1,8 @@
 """The registry: which streams and queries there are, as a view of the log.
 
 Nothing is stored twice: a stream exists from its `stream` entry to its `drop` entry, a query from `register` to
-`unregister`. The place of the entry that made it is its identity, so a name that is used again names another thing.
+`unregister`; a background graph or a rule set is what its newest entry says. The place of the entry that made it is its
+identity, so a name that is used again names another thing.
 
     registry.query("HotRooms").id          # 17
     registry.stream("http://…/temp").clock # "arrival"
@@ -24,12 +25,16 @@ class StreamRecord:
     iri: str
     created: int
     name: str
-    clock: str       # "arrival" or "event"
+    clock: str       # "arrival", "event", or "derived"
     delay: int       # ms that an element on the event clock may be late
+    producer: str | None = None      # of a derived stream: the name of the query whose answers it holds
 
     @staticmethod
-    def draft(iri: str, *, name: str, clock: str, delay: int) -> Draft:
-        return Draft("stream", subject=iri, payload=json.dumps({"name": name, "clock": clock, "delay": delay}).encode())
+    def draft(iri: str, *, name: str, clock: str, delay: int, producer: str | None = None) -> Draft:
+        made = {"name": name, "clock": clock, "delay": delay}
+        if producer is not None:
+            made["producer"] = producer
+        return Draft("stream", subject=iri, payload=json.dumps(made).encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,17 @@ class QueryRecord:
         return Draft("register", subject=name, payload=json.dumps({"text": text, "base": base}).encode())
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A background graph (`kind` "background", its size in triples) or a rule set ("rules"), as it is now."""
+
+    id: int          # the entry that set it
+    kind: str
+    name: str
+    changed: int
+    rows: int
+
+
 class Registry:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -58,13 +74,29 @@ class Registry:
         return next((StreamRecord(*row, **json.loads(payload)) for *row, payload in rows), None)
 
     def queries(self) -> list[QueryRecord]:
-        rows = self._database.connection.execute("SELECT id, name, registered, payload FROM queries ORDER BY id")
-        return [QueryRecord(*row, **json.loads(payload)) for *row, payload in rows]
+        return queries_in(self._database.connection)
+
+    def settings(self, kind: str) -> list[Setting]:
+        """The graphs, or the rule sets, that there are."""
+        rows = self._database.connection.execute(
+            "SELECT id, kind, name, changed, rows FROM settings WHERE kind = ? ORDER BY name", (kind,))
+        return [Setting(*row) for row in rows]
+
+    def setting(self, kind: str, name: str) -> Setting | None:
+        rows = self._database.connection.execute(
+            "SELECT id, kind, name, changed, rows FROM settings WHERE kind = ? AND name = ?", (kind, name))
+        return next((Setting(*row) for row in rows), None)
 
     def query(self, name: str) -> QueryRecord | None:
         rows = self._database.connection.execute(
             "SELECT id, name, registered, payload FROM queries WHERE name = ?", (name,))
         return next((QueryRecord(*row, **json.loads(payload)) for *row, payload in rows), None)
+
+
+def queries_in(connection: sqlite3.Connection) -> list[QueryRecord]:
+    """The queries that there are, as a guard sees them."""
+    rows = connection.execute("SELECT id, name, registered, payload FROM queries ORDER BY id")
+    return [QueryRecord(*row, **json.loads(payload)) for *row, payload in rows]
 
 
 def absent(view: str, subject: str, refusal: Refused) -> Guard:
@@ -75,6 +107,36 @@ def absent(view: str, subject: str, refusal: Refused) -> Guard:
 def present(view: str, subject: str, refusal: Refused) -> Guard:
     """A guard that lets an entry in only while `view` has `subject`."""
     return _presence(view, subject, True, refusal)
+
+
+def same(view: str, id: int, refusal: Refused) -> Guard:
+    """A guard that lets an entry in only while `view` has what the entry `id` made: not gone, and not made again."""
+    if view not in ("streams", "queries"):
+        raise ValueError(f"{view!r} is no view of the registry")
+
+    def check(connection: sqlite3.Connection) -> None:
+        if connection.execute(f"SELECT 1 FROM {view} WHERE id = ?", (id,)).fetchone() is None:
+            raise refusal
+    return check
+
+
+def is_set(kind: str, name: str, refusal: Refused) -> Guard:
+    """A guard that lets an entry in only while there is this graph or rule set, whoever has changed it meanwhile."""
+    def check(connection: sqlite3.Connection) -> None:
+        found = connection.execute("SELECT 1 FROM settings WHERE kind = ? AND name = ?", (kind, name)).fetchone()
+        if found is None:
+            raise refusal
+    return check
+
+
+def unchanged(kind: str, name: str, id: int | None, refusal: Refused) -> Guard:
+    """A guard that lets an entry in only while the graph or rule set is the one that the entry `id` set (None: there is
+    none)."""
+    def check(connection: sqlite3.Connection) -> None:
+        found = connection.execute("SELECT id FROM settings WHERE kind = ? AND name = ?", (kind, name)).fetchone()
+        if (found[0] if found else None) != id:
+            raise refusal
+    return check
 
 
 def every(*guards: Guard) -> Guard:

@@ -3,8 +3,11 @@
 The log keeps an entry while the engine has not read past it, and for `keep_log` ms of arrival time after that, and
 while some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock).
 Entries that make the registry are kept while what they made exists. The newest entry always stays, and the newest with
-an arrival stamp: it holds the clock. Answers are kept for the newest `keep_answers` instants of each query, and go with
-their query.
+an arrival stamp: it holds the clock.
+
+Answers are kept for the newest `keep_answers` instants of each query, and go with their query. Those of a query that
+makes a stream are kept, besides, until they are in the log (see `relayed`): whoever puts them there may have been away
+for longer than `keep_answers` instants, and must not lose one.
 
     Retention(database).forget(keep_log=600_000, reach=30_000, keep_answers=1000)
 """
@@ -14,6 +17,7 @@ from __future__ import annotations
 from csparql_spark.store.database import Database
 
 READER = "engine"
+RELAY = "relay"              # it puts the answers of query 17 into the log, and has come to the instant at "relay 17"
 STEP_ENTRIES = 5000
 
 # Older than the newest entry that holds the clock (a tick of an event clock does not).
@@ -25,9 +29,25 @@ _UNDONE = """
                                                    AND later.kind = 'unregister' AND later.seq <= :position)
  OR kind IN ('stream', 'drop') AND seq <= (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
                                            AND later.kind = 'drop' AND later.seq <= :position)
- OR kind = 'background' AND seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
-                                   AND later.kind = 'background' AND later.seq <= :position)
+ OR kind IN ('background', 'rules')
+    AND (payload IS NULL AND seq <= :position
+         OR seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject AND later.kind = log.kind
+                   AND later.seq <= :position))
 """
+
+# Neither among the newest instants of a query, nor still to be relayed.
+_OLD_ANSWERS = """
+    query = :query AND instant <= (SELECT instant FROM answers WHERE query = :query GROUP BY instant
+                                   ORDER BY instant DESC LIMIT 1 OFFSET :keep)
+    AND (NOT EXISTS (SELECT 1 FROM streams JOIN queries ON json_extract(streams.payload, '$.producer') = queries.name
+                     WHERE queries.id = :query)
+         OR instant <= (SELECT seq FROM positions WHERE reader = :relay))
+"""
+
+
+def relayed(query: int) -> str:
+    """The reader whose place is the newest instant of the query that is in the log, as a chunk of its stream."""
+    return f"{RELAY} {query}"
 
 
 class Retention:
@@ -82,15 +102,18 @@ class Retention:
     def _forget_answers(self, keep: int) -> int:
         gone = 0
         connection = self._database.connection
+        heard = connection.execute("SELECT query FROM answers UNION SELECT query FROM failures").fetchall()
         live = {row[0] for row in connection.execute("SELECT id FROM queries")}
-        for (query,) in connection.execute("SELECT query FROM answers UNION SELECT query FROM failures").fetchall():
+        for (query,) in heard:
             with self._database.transaction(durable=False) as transaction:
                 if query in live:
-                    gone += transaction.execute(
-                        "DELETE FROM answers WHERE query = ? AND instant <= "
-                        "(SELECT instant FROM answers WHERE query = ? GROUP BY instant "
-                        "ORDER BY instant DESC LIMIT 1 OFFSET ?)", (query, query, keep)).rowcount
+                    gone += transaction.execute(f"DELETE FROM answers WHERE {_OLD_ANSWERS}", {
+                        "query": query, "keep": keep, "relay": relayed(query)}).rowcount
                 else:
                     gone += transaction.execute("DELETE FROM answers WHERE query = ?", (query,)).rowcount
                     transaction.execute("DELETE FROM failures WHERE query = ?", (query,))
+        with self._database.transaction(durable=False) as transaction:
+            # Of queries that are gone. Nobody writes such a place again: it is written only while the query is there.
+            transaction.execute("DELETE FROM positions WHERE reader LIKE ? AND reader NOT IN "
+                                "(SELECT ? || ' ' || id FROM queries)", (f"{RELAY} %", RELAY))
         return gone

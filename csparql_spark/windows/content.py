@@ -17,7 +17,7 @@ triple that occurs twice is here twice, and counts once in the window's graph.
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,9 +39,17 @@ class Elements(NamedTuple):
     t: np.ndarray
 
 
+class Holder(Protocol):
+    """Somebody who keeps ids of the content's dictionary: they have to be told when ids change their meaning."""
+
+    def terms(self) -> np.ndarray: ...
+    def renumber(self, table: np.ndarray) -> None: ...
+
+
 class Content:
     def __init__(self) -> None:
         self.dictionary = TermDictionary()
+        self.holders: list[Holder] = []
         self.generation = 0       # grows when ids change their meaning
         self._columns = {name: np.empty(SMALLEST, dtype=np.int64) for name in COLUMNS}
         self._count = 0
@@ -126,12 +134,16 @@ class Content:
         wanted = np.zeros(len(self.dictionary), dtype=bool)
         for column in columns:
             wanted[column[:self._count]] = True
+        for holder in self.holders:
+            wanted[holder.terms()] = True
         live = np.flatnonzero(wanted)
         if 2 * len(live) + SMALLEST > len(self.dictionary):
             return
         table = self.dictionary.compact(live)
         for column in columns:
             column[:self._count] = table[column[:self._count]]
+        for holder in self.holders:
+            holder.renumber(table)
         self.generation += 1
 
     def _reserve(self, count: int) -> None:

@@ -7,12 +7,14 @@ the window holds the n elements up to it (fewer, while there are not as many).
                           └──┘                    the first window holds 2 elements,
                             └──┴──┘               the third the last 3 of 6
 
-The instant of a turn is the stamp of the element that made it, or one millisecond after what was answered before, whichever is
-later: so each answer has an instant of its own, however many elements come at once. A triple is an element of its own for
-TRIPLES; for ELEMENTS, all triples of one push that have the same stamp are one.
+The instant of a turn is the stamp of the element that made it, or one millisecond after what was answered before, whichever
+is later: so each answer has an instant of its own, however many elements come at once. Windows over one stream that
+count the same elements turn together, at one instant. Where turns are not answered themselves (COMPUTE EVERY), several
+may have one instant. A triple is an element of its own for TRIPLES; for ELEMENTS, all triples of one push that have the
+same stamp are one.
 
     count = Count(size=3, step=2)
-    count.arrived(np.array([1, 1, 5]), -1)   # the stamps of what came, in order
+    arrive([count], np.array([1, 1, 5]))     # the stamps of what came, in order
     count.turns                              # [(1, 2)]: at instant 1, after 2 elements
     count.see(1)
     count.view()                             # (1, 3): the elements after which 1 or 2 others came
@@ -21,6 +23,7 @@ TRIPLES; for ELEMENTS, all triples of one push that have the same stamp are one.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,17 +36,6 @@ class Count:
     total: int = 0                                              # elements so far
     seen: int = 0                                               # up to this one the window was seen last
     turns: deque[tuple[int, int]] = field(default_factory=deque)      # to come: the instant, and up to which element
-
-    def arrived(self, stamps: np.ndarray, after: int) -> int | None:
-        """Elements have arrived, with these stamps, in this order; turns are told later than `after`. Returns the
-        newest turn's instant, if there is one among them."""
-        first = self.step - self.total % self.step - 1
-        instant = None
-        for stamp, place in zip(stamps[first::self.step].tolist(), range(first, len(stamps), self.step), strict=True):
-            after = instant = max(stamp, after + 1)
-            self.turns.append((instant, self.total + place + 1))
-        self.total += len(stamps)
-        return instant
 
     def see(self, instant: int) -> None:
         """Take the turns up to an instant: the window is seen as it was at the last of them."""
@@ -64,3 +56,23 @@ class Count:
     def restore(self, state: list[object]) -> None:
         self.total, self.seen, turns = state
         self.turns = deque(map(tuple, turns))
+
+
+def arrive(counts: Collection[Count], stamps: np.ndarray, after: int | None = None, *, apart: bool = True) -> int | None:
+    """Elements that all of these count have arrived, with these stamps, in this order. Turns come later than `after`
+    and, `apart`, than each other. Returns the instant of the newest turn, if there is one among them."""
+    turning = np.zeros(len(stamps), dtype=bool)
+    for count in counts:
+        turning[count.step - count.total % count.step - 1::count.step] = True
+    places = np.flatnonzero(turning)
+    nth = np.arange(len(places)) * apart
+    instants = np.maximum.accumulate(stamps[places] - nth)
+    if after is not None:
+        instants = np.maximum(instants, after + apart)
+    instants += nth
+    for count in counts:
+        reached = count.total + places + 1
+        own = reached % count.step == 0
+        count.turns.extend(zip(instants[own].tolist(), reached[own].tolist(), strict=True))
+        count.total += len(stamps)
+    return int(instants[-1]) if len(instants) else None

@@ -6,6 +6,7 @@ answered.
     arrival clock   an entry stamped `at` was logged        c = at - 1
                     a tick at T was logged                  c = T
     event clock     a chunk with newest stamp m arrived     c = m - delay - 1
+    derived clock   what a query says at m arrived          c = m, also when it says nothing
                     somebody said that T has passed         c = T
 
 A query over several streams has passed t when all their clocks have. It begins at the first instant after its
@@ -29,8 +30,12 @@ NEVER = -(1 << 62)
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    kind: str        # "arrival" or "event"
+    kind: str        # "arrival", "event", or "derived": the answers of a query, each whole
     delay: int = 0
+
+    def reading(self, newest: int) -> int:
+        """What it reads when the newest stamp of a chunk is this one."""
+        return newest if self.kind == "derived" else newest - self.delay - 1
 
 
 @dataclass(slots=True)
@@ -44,7 +49,7 @@ class Progress:
 
     @classmethod
     def begin(cls, *, at: int, clocks: dict[str, Clock]) -> Progress:
-        return cls(clocks, at, event={stream: NEVER for stream, clock in clocks.items() if clock.kind == "event"})
+        return cls(clocks, at, event={stream: NEVER for stream, clock in clocks.items() if clock.kind != "arrival"})
 
     def arrived(self, stream: str, at: int, first: int, last: int) -> None:
         """A chunk of `stream` was logged at `at`, with stamps from `first` to `last` (both `at` on the arrival
@@ -52,13 +57,15 @@ class Progress:
         self.arrival = max(self.arrival, at - 1)
         if stream in self.event:
             self.first = first if self.first is None else min(first, self.first)
-            self.event[stream] = max(self.event[stream], last - self.clocks[stream].delay - 1)
+            self.event[stream] = max(self.event[stream], self.clocks[stream].reading(last))
 
     def tick(self, stream: str | None, at: int) -> None:
         if stream is None:
             self.arrival = max(self.arrival, at)
         elif stream in self.event:
             self.event[stream] = max(self.event[stream], at)
+            if self.clocks[stream].kind == "derived" and self.first is None:
+                self.first = at         # the first that its producer says is nothing
 
     def reading(self, stream: str) -> int:
         return self.event.get(stream, self.arrival)

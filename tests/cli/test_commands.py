@@ -34,15 +34,25 @@ def test_help_fits_a_terminal(command: list[str]) -> None:
 def test_check_says_which_files_are_fine(tmp_path: Path) -> None:
     (tmp_path / "good").write_text(QUERY)
     (tmp_path / "bad").write_text(QUERY.replace("2s", "2"))
-    (tmp_path / "later").write_text(QUERY.replace("{ ?s", "{ FILTER(?o > 1) ?s"))
+    (tmp_path / "later").write_text(QUERY.replace("{ ?s", "{ SERVICE <urn:x> { ?o ?q ?r } ?s"))
     result = CliRunner().invoke(main, ["check", *(str(tmp_path / name) for name in ("good", "bad", "later"))])
     assert result.exit_code == 2
     assert result.stdout == f"{tmp_path}/good: query Q is fine\n"
     bad, *rest = result.stderr.replace(f"{tmp_path}/", "").splitlines()
     assert bad.startswith("bad: line 1, column 58: ")
     assert "^" in rest[1]
-    assert rest[2].startswith("later: FILTER is not supported yet")
+    assert rest[2].startswith("later: SERVICE is not supported")
     assert rest[3] == "csparql-spark: 2 of 3 files cannot be registered"
+
+
+def test_check_reads_rule_files_too(tmp_path: Path) -> None:
+    (tmp_path / "good.rules").write_text("[(?a <urn:p> ?b) -> (?b <urn:p> ?a)]\n[(?a <urn:q> ?b) -> (?a <urn:p> ?b)]")
+    (tmp_path / "bad.rules").write_text("[(?a <urn:p> ?b) -> (?b <urn:p> ?c)]")
+    (tmp_path / "endless.rules").write_text("[(?a <urn:n> ?b) sum(?b, 1, ?c) -> (?a <urn:n> ?c)]")
+    result = CliRunner().invoke(main, ["check", *(str(tmp_path / f"{name}.rules") for name in ("good", "bad", "endless"))])
+    assert (result.exit_code, result.stdout) == (2, f"{tmp_path}/good.rules: 2 rules are fine\n")
+    bad, *rest = result.stderr.replace(f"{tmp_path}/", "").splitlines()
+    assert bad.startswith("bad.rules: line 1, column ") and "^" in rest[1] and rest[2].startswith("endless.rules: ")
 
 
 def test_check_reads_standard_input() -> None:

@@ -1,4 +1,4 @@
-"""Random small logs: streams on both clocks, late and repeated elements, ticks, queries that come and go."""
+"""Random small logs: streams on both clocks, late and repeated elements, ticks, queries of all kinds that come and go."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
 
-from .naive import Asked, Logged
+from .asked import Asked, Seen
+from .naive import Logged
 
 # Without the phase that makes a failing log smaller: it takes minutes, and the logs are small anyway.
 law = functools.partial(settings, deadline=None, report_multiple_bugs=False,
@@ -19,7 +20,10 @@ law = functools.partial(settings, deadline=None, report_multiple_bugs=False,
 ONE = '"01"^^<http://www.w3.org/2001/XMLSchema#integer>'
 STREAMS = {"urn:a": ("arrival", 0), "urn:e": ("event", 0), "urn:f": ("event", 4)}
 GRAPHS = ("urn:g", "urn:h")
-WINDOWS = ((5, 5), (8, 2), (4, 7), (12, 4))           # RANGE and STEP: equal, sliding, with gaps, and on another grid
+# How much is seen and how often: equal, sliding, with gaps, and on another grid.
+TIMES = ((5, 5), (8, 2), (4, 7), (12, 4))
+COUNTS = ((2, 2), (4, 1), (1, 3), (3, 2))
+SETS = (((), ()), (("urn:g",), ()), (GRAPHS, ()), (("urn:g",), ("urn:h",)))       # FROM, and FROM NAMED
 BODIES = (
     (("s", "o"), (("?s", "<urn:p>", "?o"),), False),
     (("s", "x"), (("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "?x")), False),       # o is projected away: rows repeat
@@ -31,20 +35,57 @@ BODIES = (
 
 nodes = st.sampled_from(["<urn:a>", "<urn:b>"])
 triples = st.tuples(nodes, st.sampled_from(["<urn:p>", "<urn:p>", "<urn:q>"]), st.one_of(nodes, st.just(ONE)))
+O_OF_S = ("?s", "<urn:p>", "?o")
+PLACED = (                                            # over the windows v and w
+    (("s", "o"), (("<urn:v>", *O_OF_S),), False),
+    (("s", "x"), (("<urn:v>", *O_OF_S), ("<urn:w>", "?o", "<urn:q>", "?x")), False),
+    (("s", "o", "p"), (O_OF_S, ("<urn:v>", "?s", "?p", "?o")), False),
+    (("g", "s"), (("?g", *O_OF_S),), False),
+    (("g",), (("?g", *O_OF_S), ("?g", "?o", "?p", "?x")), True),
+)
 names = st.sampled_from(["q", "r", "s", "t"])
 later = st.integers(0, 5)                             # how much later than the entry before
 stamps = st.integers(-9, 6)                           # relative to the arrival: late, or early
+
+
+def windows(streams: list[str], name: str | None = None) -> st.SearchStrategy[Seen]:
+    return st.sampled_from(streams).flatmap(lambda stream: st.one_of(
+        st.sampled_from(TIMES).map(lambda extent: Seen(stream, *extent, name=name)),
+        st.tuples(st.sampled_from(COUNTS), st.sampled_from(["TRIPLES", "ELEMENTS"])).map(
+            lambda extent: Seen(stream, *extent[0], extent[1], name=name))))
+
+
+@st.composite
+def queries(draw: st.DrawFn, streams: list[str], sets: list[tuple]) -> Asked:
+    graphs, named = draw(st.sampled_from(sets))
+    kind = draw(st.sampled_from(["plain", "merged", "merged", "named"]))
+    output = draw(st.sampled_from(["RSTREAM"] * 3 + ["ISTREAM", "DSTREAM"]))
+    if kind == "plain":
+        body = draw(st.sampled_from(BODIES))
+        return Asked.over(draw(st.sampled_from(streams)), *draw(st.sampled_from(TIMES)), *body, graphs=graphs,
+                          named=named, output=output)
+    every = draw(st.sampled_from([None, None, None, 3, 10]))
+    if kind == "named":
+        seen = [draw(windows(streams, "urn:v")), draw(windows(streams, "urn:w"))]
+        seen += draw(st.lists(windows(streams), max_size=1))
+        return Asked(tuple(seen), *draw(st.sampled_from(PLACED)), graphs, named, every, output)
+    seen = draw(st.lists(windows(streams), min_size=1, max_size=3, unique=True))
+    if len(streams) > 1 and draw(st.booleans()):
+        seen = [draw(windows([stream])) for stream in streams]
+    shape = draw(st.sampled_from(["rows", "rows", "stamps", "graph"]))
+    if shape == "stamps":
+        return Asked(tuple(seen), ("s", "o", "when"), (O_OF_S,), False, graphs, named, every, output, stamped=O_OF_S)
+    if shape == "graph":
+        return Asked(tuple(seen), (), (O_OF_S,), False, graphs, named, every, output, made=(("?o", "<urn:of>", "?s"),))
+    return Asked(tuple(seen), *draw(st.sampled_from(BODIES)), graphs, named, every, output)
 
 
 @st.composite
 def steps(draw: st.DrawFn) -> list[tuple]:
     """Few streams and few sets of graphs, so that queries meet in groups; the first step is a registration."""
     streams = draw(st.lists(st.sampled_from(list(STREAMS)), min_size=1, max_size=2, unique=True))
-    graphs = draw(st.lists(st.sampled_from([(), ("urn:g",), GRAPHS]), min_size=1, max_size=2, unique=True))
-    asked = st.builds(lambda stream, window, body, graphs: Asked(stream, *window, *body, graphs),
-                      st.sampled_from(streams),
-                      st.sampled_from(WINDOWS), st.sampled_from(BODIES), st.sampled_from(graphs))
-    register = st.tuples(st.just("register"), later, names, asked)
+    sets = draw(st.lists(st.sampled_from(SETS), min_size=1, max_size=2, unique=True))
+    register = st.tuples(st.just("register"), later, names, queries(streams, sets))
     chunks = [
         st.tuples(st.just("chunk"), later, st.just(stream), st.lists(min_size=1, max_size=5, elements=st.tuples(
             triples, st.none() if STREAMS[stream][0] == "arrival" else st.one_of(stamps, stamps, stamps, st.none()))))

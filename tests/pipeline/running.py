@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.pipeline.group import FAILURE, Group, Told
 from csparql_spark.pipeline.keeping import KeptGroup, Name, revive, settle
 from csparql_spark.pipeline.routing import Router, Row
@@ -12,6 +12,9 @@ from csparql_spark.store import Entry
 from csparql_spark.store.log import REGISTRY_KINDS
 
 from .naive import Said
+
+
+SPO = ("s", "p", "o")
 
 
 def router_of(log: list[Entry]) -> Router:
@@ -55,8 +58,11 @@ def said(told: Iterable[Told]) -> dict[int, list[tuple[tuple[str, ...], Said]]]:
         if part == FAILURE:
             by_query.setdefault(query, []).append(((), Said(instant, None)))
             continue
-        table = Answer.from_bytes(payload).table
-        assert (part, rows) == (0, len(table))
+        answer = Answer.from_bytes(payload)
+        assert (part, rows) == (0, len(answer))
+        table = answer.table
+        if table is None:            # a graph: its triples, whose terms have no blanks here
+            table = Bindings.from_rows(SPO, [dict(zip(SPO, line.split(b" "))) for line in answer.ntriples.splitlines()])
         by_query.setdefault(query, []).append((table.variables, Said(instant, table.rows())))
     return by_query
 

@@ -57,6 +57,16 @@ def test_what_cannot_be_answered_is_named(text: str, sentence: str) -> None:
     assert refused(text, ("urn:g",)) == ("not-supported", sentence)
 
 
+@pytest.mark.parametrize("text, sentence", [
+    (f"SELECT ?s {STREAM} FROM <urn:s> WHERE {{ ?s ?p ?o }}",
+     "<urn:s> is read both as a stream and as a background graph: put one of them under another IRI"),
+    ("SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT5S] FROM NAMED <urn:w> WHERE { GRAPH <urn:w> { ?s ?p ?o } }",
+     "<urn:w> names both a window and a graph of FROM NAMED: give the window another name"),
+])
+def test_two_things_of_one_name_are_refused(text: str, sentence: str) -> None:
+    assert refused(text, ("urn:s", "urn:w")) == ("not-supported", sentence)
+
+
 @pytest.mark.parametrize("text", [
     f"ASK {STREAM} {{ ?s ?p ?o }}",
     f"CONSTRUCT {{ ?s ?p ?o }} {STREAM} WHERE {{ ?s ?p ?o }}",

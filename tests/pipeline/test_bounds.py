@@ -9,7 +9,7 @@ from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.store import Entry
 
 from .logs import by_hand
-from .naive import Asked
+from .asked import Asked
 from .running import DictState, Worker, in_one_go, routed_between, said
 
 TODAY = 1_700_000_000_000
@@ -18,7 +18,7 @@ ALL = (("?s", "<urn:p>", "?o"),)
 
 
 def asked(range: int, step: int, stream: str = "urn:e") -> Asked:
-    return Asked(stream, range, step, ("s",), ALL)
+    return Asked.over(stream, range, step, ("s",), ALL)
 
 
 def pushed(at: int, **stamped: int) -> tuple:

@@ -6,14 +6,14 @@ from csparql_spark.pipeline.due import Due, Limits
 from csparql_spark.store import Entry
 
 from .logs import by_hand
-from .naive import Asked
+from .asked import Asked, Seen
 from .running import router_of
 
 LIMITS = Limits(batch_rows=100, large_rows=40, hold_ms=1000)
 
 
 def asked(stream: str, step: int = 1000) -> Asked:
-    return Asked(stream, 1000, step, ("s",), (("?s", "?p", "?o"),))
+    return Asked.over(stream, 1000, step, ("s",), (("?s", "?p", "?o"),))
 
 
 def due(*queries: Asked) -> Due:
@@ -139,3 +139,34 @@ def test_a_stream_that_nobody_reads_is_held() -> None:
 def test_chunks_without_stamps_are_held() -> None:
     judge = due(asked("urn:e"))
     assert judge.end(7, [chunk(8, stream="urn:e")], 10_000) == 7
+
+
+# --- windows that count: each push may make an instant, on whichever clock
+
+def counting(stream: str = "urn:a", *windows: Seen, every: int | None = None) -> Asked:
+    return Asked((Seen(stream, 9, 3, "TRIPLES"), *windows), ("s",), (("?s", "?p", "?o"),), every=every)
+
+
+@pytest.mark.parametrize("stream", ["urn:a", "urn:e", "urn:f"])
+def test_what_is_counted_goes(stream: str) -> None:
+    judge = due(counting(stream), asked("urn:a"))
+    assert judge.end(7, [chunk(8, stream=stream, last=10_000)], 10_000) == 8
+    assert judge.end(8, [chunk(9, stream=stream, last=10_000)], 10_000) == 9
+
+
+def test_what_others_count_is_held() -> None:
+    assert due(counting("urn:e"), asked("urn:a")).end(7, [chunk(8, last=10_000)], 10_000) == 7
+
+
+def test_a_window_of_time_beside_it_changes_nothing() -> None:
+    judge = due(counting("urn:a", Seen("urn:b", 1000, 1000)))
+    assert judge.end(7, [chunk(8, last=10_000)], 10_000) == 8
+    assert judge.end(8, [chunk(9, stream="urn:b", last=10_000)], 10_000) == 9
+
+
+def test_with_every_the_instants_are_known_and_small_tails_are_held() -> None:
+    assert due(counting(every=1000)).end(7, [chunk(8, last=10_000)], 10_000) == 7
+    judge = due(counting("urn:e", every=1000))
+    judge.end(7, [chunk(8, stream="urn:e", last=1500)], 10_000)
+    assert judge.end(8, [chunk(9, stream="urn:e", last=2000)], 10_000) == 8
+    assert judge.end(8, [chunk(9, stream="urn:e", last=2001)], 10_000) == 9

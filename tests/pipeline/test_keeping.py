@@ -4,13 +4,16 @@ import itertools
 import json
 from unittest import mock
 
+import pytest
+
 from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Told
-from csparql_spark.pipeline.keeping import MEMBER, Name, revive
+from csparql_spark.pipeline.keeping import BEFORE, MEMBER, Name, revive
 from csparql_spark.store import Entry
 
 from .logs import by_hand
-from .naive import Asked, Said
+from .asked import Asked, Seen
+from .naive import Said
 from .running import DictState, Worker, in_one_go, routed_between, said
 
 ALL = (("?s", "<urn:p>", "?o"),)
@@ -25,7 +28,7 @@ def chunk(at: int, *subjects: object, stream: str = "urn:a") -> tuple:
 
 
 def asked(range: int = 1000, step: int = 1000, graphs: tuple[str, ...] = (), stream: str = "urn:a") -> Asked:
-    return Asked(stream, range, step, ("s",), ALL, graphs=graphs)
+    return Asked.over(stream, range, step, ("s",), ALL, graphs=graphs)
 
 
 def work(log: list[Entry], worker: Worker, start: int, end: int, state: DictState) -> list[Told]:
@@ -141,7 +144,7 @@ def test_nothing_is_kept_of_a_group_without_members() -> None:
 
 def test_a_query_that_failed_stays_failed() -> None:
     log = by_hand((0, "register", "q", asked()),
-                  (0, "register", "r", Asked("urn:a", 1000, 1000, ("p",), (("?s", "?p", "?o"),), distinct=True)),
+                  (0, "register", "r", Asked.over("urn:a", 1000, 1000, ("p",), (("?s", "?p", "?o"),), distinct=True)),
                   chunk(500, "a", "b", "c"), chunk(1500, "d"), chunk(2500, "e"), chunk(3500, "f"))
     state = DictState()
     with mock.patch.object(views, "ROWS_LIMIT", 2):
@@ -246,3 +249,103 @@ def test_cuts_cannot_be_seen_in_a_long_run_either() -> None:
             told += workers[batch * batch % 3].work(key, rows[start:start + size], state)
         assert told == expected
     assert all(isinstance(one, Said) and one.rows is not None for of in said(expected).values() for _, one in of)
+
+
+# --- queries that count, and queries that tell what has changed
+
+def counting(size: int, step: int, unit: str = "TRIPLES", **more: object) -> Asked:
+    return Asked((Seen("urn:a", size, step, unit),), ("s",), ALL, **more)
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_counts_go_on_where_they_were(warm: bool) -> None:
+    """
+        RANGE TRIPLES 3 STEP 2      a b│c d│e f│        each entry is a batch, and each has a worker of its own if cold
+    """
+    log = by_hand((0, "register", "q", counting(3, 2)), *(chunk(10 * i, s) for i, s in enumerate("abcdef", 1)))
+    state, worker, told = DictState(), Worker(), []
+    for start in range(3, len(log)):
+        told += work(log, worker if warm else Worker(), start, start + 1, state)
+    assert subjects(told) == [(20, ["a", "b"]), (40, ["b", "c", "d"]), (60, ["d", "e", "f"])]
+    # What no turn will see again is gone: the next one sees f and two more.
+    assert {name for name in state.values if name.stream >= 0} <= {Name(8, 0), Name(9, 0), Name(10, 0)}
+
+
+def test_late_elements_that_may_be_seen_are_kept_however_old_they_are() -> None:
+    log = by_hand((0, "register", "q", Asked((Seen("urn:e", 2, 1, "TRIPLES"),), ("s",), ALL)),
+                  *((i, "chunk", "urn:e", [(triple(s), t)]) for i, (s, t) in enumerate([("a", 900), ("b", 5), ("c", 950)])))
+    state, told = DictState(), []
+    for start in range(3, len(log)):
+        told += work(log, Worker(), start, start + 1, state)
+    assert subjects(told) == [(900, ["a"]), (901, ["a", "b"]), (950, ["b", "c"])]
+
+
+def test_pushes_are_told_apart_by_who_comes_cold() -> None:
+    """
+        ELEMENTS 2 STEP 1      {a b}  {c}  {d}         all stamped 10, and in one batch: they stay three
+    """
+    log = by_hand((0, "register", "q", counting(2, 1, "ELEMENTS")), chunk(10, "a", "b"), chunk(10, "c"), chunk(10, "d"),
+                  chunk(20, "e"))
+    state = DictState()
+    assert subjects(work(log, Worker(), 3, 7, state)) == [(10, ["a", "b"]), (11, ["a", "b", "c"]), (12, ["c", "d"])]
+    assert subjects(work(log, Worker(), 7, 8, state)) == [(20, ["d", "e"])]
+
+
+def test_turns_that_wait_for_a_clock_are_kept() -> None:
+    """
+        stream a   TRIPLES 1           x│            at 15: it waits for the other clock
+        stream e   RANGE 20 STEP 20       y          at 12, 20
+    """
+    query = Asked((Seen("urn:a", 1, 1, "TRIPLES"), Seen("urn:e", 20, 20)), ("s",), ALL)
+    log = by_hand((0, "register", "q", query), (11, "chunk", "urn:e", [(triple("y"), 12)]), chunk(15, "x"),
+                  (30, "chunk", "urn:e", [(triple("z"), 21)]), (31, "tick", None))
+    state, told = DictState(), []
+    for start in range(3, len(log)):
+        told.append(subjects(work(log, Worker(), start, start + 1, state)))
+    assert told == [[], [], [], [(15, ["x"]), (20, ["x", "y"])], []]
+
+
+def test_what_was_answered_before_comes_back_and_is_written_when_it_has_changed() -> None:
+    """
+        RANGE 3s STEP 1s, ISTREAM       a──│──b──│─────│──c──│
+        new                                a     b           c
+    """
+    query = Asked.over("urn:a", 3000, 1000, ("s",), ALL, output="ISTREAM")
+    log = by_hand((0, "register", "q", query), chunk(500, "a"), chunk(1500, "b"), (2000, "tick", None),
+                  (2500, "tick", None), chunk(2600, "c"), (3000, "tick", None), (4000, "tick", None))
+    state, told, written = Counting(), [], []
+    for start in range(3, len(log)):
+        told += work(log, Worker(), start, start + 1, state)
+        written.append(Name(4, BEFORE) in state.calls()[1])
+    assert subjects(told) == [(1000, ["a"]), (2000, ["b"]), (3000, ["c"]), (4000, [])]
+    assert written == [False, False, True, True, False, False, True, True]
+
+
+def test_a_worker_that_is_behind_compares_with_the_newest_answer() -> None:
+    query = Asked.over("urn:a", 9000, 1000, ("s",), ALL, output="ISTREAM")
+    log = by_hand((0, "register", "q", query), *(chunk(1000 * i + 500, s) for i, s in enumerate("abcd")))
+    state, first, second = DictState(), Worker(), Worker()
+    told = [subjects(work(log, worker, start, start + 1, state))
+            for start, worker in zip(range(3, 8), (first, first, second, second, first))]
+    assert told == [[], [], [(1000, ["a"])], [(2000, ["b"])], [(3000, ["c"])]]
+
+
+def test_what_was_answered_before_goes_with_its_query() -> None:
+    query = Asked.over("urn:a", 1000, 1000, ("s",), ALL, output="DSTREAM")
+    log = by_hand((0, "register", "q", query), (0, "register", "r", query), (0, "register", "s", asked()),
+                  chunk(500, "a"), (1000, "tick", None), (1100, "unregister", "q", None), chunk(1200, "a", "b", "c"),
+                  (2000, "tick", None))
+    state, worker = DictState(), Worker()
+
+    def before() -> set[int]:
+        return {name.seq for name in state.values if name.stream == BEFORE}
+
+    work(log, worker, 3, 8, state)
+    assert before() == {4, 5}
+    work(log, worker, 8, 9, state)
+    assert before() == {5}
+    with mock.patch.object(views, "ROWS_LIMIT", 2):
+        told = work(log, worker, 9, 11, state)
+    assert sorted((one.query, one.part) for one in told) == [(5, FAILURE), (6, FAILURE)]
+    assert before() == set()
+    assert revive("any", state).members[5].before is None

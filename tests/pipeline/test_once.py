@@ -69,3 +69,44 @@ def test_refusals(text: str, default_graphs: tuple[str, ...] | None, code: str, 
 def test_what_does_not_parse() -> None:
     with pytest.raises(LanguageError):
         rows("SELECT ?s WHERE { ?s }")
+
+
+# --- windows, looked at once
+
+ELEMENTS = Chunk.from_triples([(f"<urn:{t}>", "<urn:p>", "<urn:b>") for t in (1, 5, 9, 12)], [1, 5, 9, 12])
+
+
+@pytest.mark.parametrize("window, expected", [
+    ("FROM STREAM <urn:s> [RANGE 5ms STEP 4ms]", [9]),             # (5, 10]: from now back, whatever the STEP
+    ("FROM STREAM <urn:s> [RANGE 6ms]", [5, 9]), ("FROM STREAM <urn:s> [RANGE TRIPLES 2]", [5, 9]),
+    ("FROM STREAM <urn:s> [RANGE 1ms]", [])])
+def test_what_a_window_sees_at_10(window: str, expected: list[int]) -> None:
+    answer = ask(f"SELECT ?s {window} WHERE {{ ?s <urn:p> ?o }}", GRAPHS, base=None, streams={"urn:s": ELEMENTS}, instant=10)
+    assert answer.table.rows() == [{"s": f"<urn:{t}>"} for t in expected]
+
+
+def test_windows_and_graphs_stand_beside_each_other() -> None:
+    merged = ask("SELECT ?s FROM <urn:g> FROM STREAM <urn:s> [RANGE 3ms] WHERE { ?s <urn:p> <urn:b> }", GRAPHS, base=None,
+                 streams={"urn:s": ELEMENTS}, instant=10)
+    assert [row["s"] for row in merged.table.rows()] == ["<urn:9>", "<urn:a>"]
+    named = ask("SELECT ?s ?x FROM <urn:g> FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT0.003S] "
+                "WHERE { ?x <urn:p> '01' . WINDOW <urn:w> { ?s ?p ?o } }", GRAPHS, base=None,
+                streams={"urn:s": ELEMENTS}, instant=10)
+    assert named.table.rows() == [{"s": "<urn:9>", "x": "<urn:b>"}]
+    with pytest.raises(Refusal, match="there is no stream <urn:t>"):
+        ask("SELECT ?s FROM STREAM <urn:t> [RANGE 3ms] WHERE { ?s ?p ?o }", GRAPHS, base=None, streams={})
+
+
+def test_under_a_regime() -> None:
+    rules = {"back": "[(?a <urn:p> ?b) -> (?b <urn:q> ?a)]"}
+    asked = "SELECT ?o {} WHERE {{ {} }}"
+    answer = ask(asked.format("FROM STREAM <urn:s> [RANGE 3ms]", "<urn:b> <urn:q> ?o"), {}, base=None,
+                 streams={"urn:s": ELEMENTS}, instant=10, entailment=["back"], rules=rules)
+    assert answer.table.rows() == [{"o": "<urn:9>"}]
+    window = "FROM <urn:g> FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT0.003S]"
+    answer = ask(asked.format(window, "WINDOW <urn:w> { <urn:b> <urn:q> ?o }"), GRAPHS, base=None,
+                 streams={"urn:s": ELEMENTS}, instant=10, entailment=["back"], rules=rules)
+    assert answer.table.rows() == [{"o": "<urn:9>"}]          # and not what the background says by itself
+    answer = ask(asked.format(window, "<urn:b> <urn:q> ?o"), GRAPHS, base=None, streams={"urn:s": ELEMENTS}, instant=10,
+                 entailment=["back"], rules=rules)
+    assert answer.table.rows() == [{"o": "<urn:a>"}]

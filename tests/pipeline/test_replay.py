@@ -52,6 +52,45 @@ def test_elements_on_instants() -> None:
     assert played(recording(1000, 2000), 1000, 1000) == [(1000, [1000]), (2000, [2000]), (3000, [])]
 
 
+def replayed(windows: str, chunk: Chunk, every: str = "") -> list[tuple[int, list[int]]]:
+    text = f"REGISTER QUERY q {every} AS SELECT ?s {windows} WHERE {{ ?s <urn:p> ?o }}"
+    return shown(list(answer(Script.of(text, streams={"urn:s": chunk}).entries())))
+
+
+def test_the_end_is_when_each_window_has_been_seen_without_the_last_element() -> None:
+    """
+        RANGE 4 STEP 4      ──●─│───│───│───│───│       5 and 4: from 12 on it does not see the element
+        RANGE 9 STEP 6      ──●───│─────│─────│         5 and 9: at 14, and it is seen at 18
+    """
+    windows = "FROM STREAM <urn:s> [RANGE 4ms STEP 4ms] FROM STREAM <urn:s> [RANGE 9ms STEP 6ms]"
+    assert replayed(windows, recording(5)) == [
+        (6, [5]), (8, [5]), (12, [5]), (16, [5]), (18, [])]
+
+
+def test_with_every_the_end_is_the_next_one() -> None:
+    """
+        RANGE 9 STEP 6      ──●───│─────│─────│         at 20, as of 18, it is seen empty
+        COMPUTE EVERY 5         │    │    │    │
+    """
+    assert replayed("FROM STREAM <urn:s> [RANGE 9ms STEP 6ms]", recording(4), "COMPUTE EVERY 5ms") == [
+        (5, []), (10, [4]), (15, [4]), (20, [])]
+
+
+def test_windows_that_count_end_with_their_last_turn() -> None:
+    assert replayed("FROM STREAM <urn:s> [RANGE TRIPLES 2]", recording(3, 9, 20, 31, 40)) == [(9, [3, 9]), (31, [20, 31])]
+    assert replayed("FROM STREAM <urn:s> [RANGE TRIPLES 9]", recording(3)) == []
+
+
+def test_turns_of_many_at_once_come_to_their_end_beside_a_window_of_time() -> None:
+    """
+        TRIPLES 1         ●●●●●      five at 3: turns at 3, 4, 5, 6, 7
+        RANGE 2 STEP 2        │ │ │
+    """
+    many = Chunk.from_triples([(f"<urn:{i}>", "<urn:p>", "<urn:o>") for i in range(5)], [3] * 5)
+    assert replayed("FROM STREAM <urn:s> [RANGE 2ms] FROM STREAM <urn:s> [RANGE TRIPLES 1]", many) == [
+        (3, [0]), (4, [0, 1, 2, 3, 4]), (5, [0, 1, 2, 3, 4]), (6, [3]), (7, [4]), (8, [4])]
+
+
 def test_before_the_epoch() -> None:
     assert played(recording(-1500), 1000, 1000) == [(-1000, [-1500]), (0, [])]
 

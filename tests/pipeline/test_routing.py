@@ -11,14 +11,15 @@ from csparql_spark.store import Entry
 from csparql_spark.windows.grid import Grid
 
 from .logs import by_hand, entries, law, logs
-from .naive import Asked, Logged
+from .asked import Asked, Seen
+from .naive import Logged
 from .running import routed, routed_between
 
 TRIPLE = ("<urn:s>", "<urn:p>", "<urn:o>")
 
 
 def asked(stream: str = "urn:a", graphs: tuple[str, ...] = (), step: int = 1000) -> Asked:
-    return Asked(stream, 1000, step, ("s",), (("?s", "?p", "?o"),), graphs=graphs)
+    return Asked.over(stream, 1000, step, ("s",), (("?s", "?p", "?o"),), graphs=graphs)
 
 
 def key(query: Asked) -> str:
@@ -32,7 +33,7 @@ def gone(log: list[Entry]) -> list[tuple[int, str, str]]:
 
 def test_queries_with_the_same_streams_and_graphs_meet_whatever_else_they_say() -> None:
     a = key(asked())
-    assert key(asked(step=7)) == key(Asked("urn:a", 9, 3, (), (("<urn:x>", "?p", "?o"),), distinct=True)) == a
+    assert key(asked(step=7)) == key(Asked.over("urn:a", 9, 3, (), (("<urn:x>", "?p", "?o"),), distinct=True)) == a
     others = [asked("urn:e"), asked(graphs=("urn:g",)), asked(graphs=("urn:g", "urn:h")), asked("urn:e", ("urn:g",))]
     assert len({a, *map(key, others)}) == 5
     assert key(asked(graphs=("urn:h", "urn:g", "urn:h"))) == key(asked(graphs=("urn:g", "urn:h")))
@@ -110,6 +111,37 @@ def test_what_it_knows_of_a_query() -> None:
     routed = router.queries["q"]
     assert (routed.id, routed.streams, routed.graphs, routed.grid) == (4, ("urn:e",), ("urn:g",), Grid((250,)))
     assert router.seq == 4
+
+
+COUNTS, TIME = Seen("urn:a", 9, 3, "TRIPLES"), Seen("urn:e", 8, 4)
+
+
+@pytest.mark.parametrize("windows, every, grid, counts", [
+    ((COUNTS,), None, None, True), ((COUNTS, TIME), None, Grid((4,)), True), ((TIME,), None, Grid((4,)), False),
+    ((COUNTS,), 7, Grid((7,)), False), ((COUNTS, TIME), 7, Grid((7,)), False),
+])
+def test_which_instants_a_query_has(windows: tuple[Seen, ...], every: int | None, grid: Grid | None, counts: bool) -> None:
+    router = Router()
+    query = Asked(windows, ("s",), (("?s", "?p", "?o"),), every=every)
+    router.route(by_hand((0, "register", "q", query))[3])
+    assert (router.queries["q"].grid, router.queries["q"].counts) == (grid, counts)
+
+
+def test_queries_over_the_same_streams_meet_whatever_their_windows() -> None:
+    patterns = (("?s", "?p", "?o"),)
+    both = [Asked(windows, (), patterns) for windows in ((COUNTS, TIME), (TIME, COUNTS), (TIME, Seen("urn:a", 1, 1)))]
+    assert len({key(query) for query in both}) == 1
+    # A graph is read by its group, under whichever name it is seen.
+    assert key(Asked((TIME,), (), patterns, graphs=("urn:g",), named=("urn:h",))) == key(
+        Asked((TIME,), (), patterns, graphs=("urn:h", "urn:g"))) != key(Asked((TIME,), (), patterns, graphs=("urn:g",)))
+
+
+def test_each_stream_and_each_tick_reaches_a_query_over_several() -> None:
+    query = Asked((COUNTS, TIME), (), (("?s", "?p", "?o"),))
+    log = by_hand((0, "register", "q", query), (0, "chunk", "urn:a", []), (0, "chunk", "urn:e", []),
+                  (0, "chunk", "urn:f", []), (5, "tick", None), (5, "tick", "urn:e"), (5, "tick", "urn:f"))
+    assert [(seq, kind) for seq, kind, _ in gone(log)] == [
+        (4, "register"), (5, "chunk"), (6, "chunk"), (8, "tick"), (9, "tick")]
 
 
 @pytest.mark.parametrize("text", ["", "SELECT", "REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:a> WHERE { ?s ?p ?o }"])

@@ -167,6 +167,20 @@ def test_without_a_query_on_the_arrival_clock_it_writes_nothing(registry: Regist
     assert writer.ticks.empty()
 
 
+COUNTS = "SELECT ?s FROM STREAM <urn:a> [RANGE TRIPLES 5] {more} WHERE {{ ?s ?p ?o }}"
+
+
+def test_a_query_whose_windows_all_count_needs_no_ticks(registry: Registry) -> None:
+    registry.text("q", COUNTS.format(more="FROM STREAM <urn:e> [RANGE TRIPLES 9 STEP 2]"))
+    assert Ticker(registry, Writer(1000))._grid() is None
+
+
+def test_beside_a_window_of_time_or_with_every_it_needs_them(registry: Registry) -> None:
+    registry.text("q", COUNTS.format(more="FROM STREAM <urn:e> [RANGE 10s STEP 4s] FROM STREAM <urn:a> [RANGE 6s]"))
+    registry.text("r", "REGISTER QUERY r COMPUTE EVERY 5s AS " + COUNTS.format(more=""))
+    assert Ticker(registry, Writer(1000))._grid() == Grid((4000, 5000, 6000))
+
+
 def test_a_query_that_is_gone_needs_no_ticks(registry: Registry) -> None:
     registry.query("q", 10)
     writer = Writer(1000, 100)

@@ -27,8 +27,22 @@ def test_the_file_of_another_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         Database(path).create()
     assert str(caught.value) == (
-        f"{path} was written by another version of csparql-spark (format 7, this one writes 1): "
-                                 "choose another directory with --data")
+        f"{path} was written by another version of csparql-spark (format {SCHEMA_VERSION + 6}, this one writes "
+        f"{SCHEMA_VERSION}): choose another directory with --data")
+
+
+def test_a_file_of_the_version_before_is_brought_up_to_date(store: Opened) -> None:
+    store.append("background", "urn:g", payload=b"x", rows=1)
+    before, settings = store.entries(), store.registry.settings("background")
+    with store.database.transaction() as connection:
+        connection.execute("DROP VIEW settings")
+        connection.execute("PRAGMA user_version = 1")
+    for _ in range(2):
+        again = Database(store.directory.database).create()
+        assert again.connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
+        again.close()
+        assert (store.entries(), store.registry.settings("background")) == (before, settings)
+    assert [setting.name for setting in settings] == ["urn:g"]
 
 
 def test_a_damaged_file_is_refused_and_left_alone(tmp_path: Path) -> None:

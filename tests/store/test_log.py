@@ -16,10 +16,12 @@ def test_an_empty_log(store: Opened) -> None:
 def test_reading(store: Opened) -> None:
     entries = [store.append(kind, "urn:s", payload=f"{kind}".encode(), rows=i, at=i)
                for i, kind in enumerate(KINDS * 2)]
-    assert store.log.tail() == 14
-    assert list(store.log.read(0, 14)) == entries
+    tail = len(entries)
+    assert store.log.tail() == tail
+    assert [entry.seq for entry in entries] == list(range(1, tail + 1))
+    assert list(store.log.read(0, tail)) == entries
     assert list(store.log.read(3, 7)) == entries[3:7]
-    assert list(store.log.read(12, 99)) == entries[12:]
+    assert list(store.log.read(tail - 2, 99)) == entries[-2:]
     assert list(store.log.read(7, 7)) == []
 
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from csparql_spark.store import QueryRecord, Refused, StreamRecord
-from csparql_spark.store.registry import absent, every, present
+from csparql_spark.store.registry import Setting, absent, every, is_set, present, queries_in, same, unchanged
 
 from .opened import Opened
 
@@ -89,3 +89,70 @@ def test_every_guard_must_let_the_entry_in(store: Opened) -> None:
         with pytest.raises(Refused, match="2" if first is no else "3"):
             store.append("chunk", "urn:temp", every(*guards))
         assert store.log.tail() == before
+
+
+def test_a_derived_stream_knows_its_producer(store: Opened) -> None:
+    made = store.writer.append(StreamRecord.draft("urn:d", name="d", clock="derived", delay=0, producer="Hot"))
+    store.writer.append(TEMP)
+    assert store.registry.stream("urn:d") == StreamRecord(made.seq, "urn:d", made.at, "d", "derived", 0, "Hot")
+    assert [stream.producer for stream in store.registry.streams()] == ["Hot", None]
+
+
+def test_queries_as_a_guard_sees_them(store: Opened) -> None:
+    store.writer.append(HOT)
+    seen = []
+    store.append("tick", at=5, guard=lambda connection: seen.append(queries_in(connection)))
+    assert seen == [store.registry.queries()] and seen[0][0].name == "Hot"
+
+
+@pytest.mark.parametrize("kind, other", [("background", "rules"), ("rules", "background")])
+def test_a_setting_is_what_its_newest_entry_says(store: Opened, kind: str, other: str) -> None:
+    assert store.registry.settings(kind) == [] and store.registry.setting(kind, "urn:g") is None
+    store.append(kind, "urn:g", payload=b"1", rows=1)
+    empty = store.append(kind, "urn:a", payload=b"", rows=0)
+    newer = store.append(kind, "urn:g", payload=b"2", rows=2)
+    store.append(other, "urn:g", payload=b"3", rows=3)
+    records = [Setting(entry.seq, kind, entry.subject, entry.at, entry.rows) for entry in (empty, newer)]
+    assert store.registry.settings(kind) == records
+    assert store.registry.setting(kind, "urn:g") == records[1]
+    store.append(kind, "urn:g")
+    assert store.registry.settings(kind) == records[:1] and store.registry.setting(kind, "urn:g") is None
+    assert [setting.rows for setting in store.registry.settings(other)] == [3]
+    again = store.append(kind, "urn:g", payload=b"4", rows=4)
+    assert store.registry.setting(kind, "urn:g") == Setting(again.seq, kind, "urn:g", again.at, 4)
+
+
+def test_guards_of_settings(store: Opened) -> None:
+    def let_in(guard: object) -> bool:
+        try:
+            store.append("tick", "urn:e", at=0, guard=guard)
+        except Refused:
+            return False
+        return True
+
+    def outcomes() -> list[bool]:
+        return [let_in(is_set("background", "urn:g", Refused())),
+                *(let_in(unchanged("background", "urn:g", id, Refused())) for id in ids)]
+
+    ids = [None]
+    assert outcomes() == [False, True]
+    ids.append(store.append("background", "urn:g", payload=b"").seq)
+    assert outcomes() == [True, False, True]
+    store.append("rules", "urn:g", payload=b"")
+    ids.append(store.append("background", "urn:g", payload=b"").seq)
+    assert outcomes() == [True, False, False, True]
+    store.append("background", "urn:g")
+    assert outcomes() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("view, draft, ending", [("streams", TEMP, "drop"), ("queries", HOT, "unregister")])
+def test_the_same_is_neither_gone_nor_made_again(store: Opened, view: str, draft: object, ending: str) -> None:
+    guard = same(view, store.writer.append(draft).seq, Refused())
+    store.append("tick", "urn:e", at=0, guard=guard)
+    store.append(ending, draft.subject)
+    for again in range(2):
+        with pytest.raises(Refused):
+            store.append("tick", "urn:e", at=0, guard=guard)
+        store.writer.append(draft)
+    with pytest.raises(ValueError, match="'log' is no view"):
+        same("log", 1, Refused())

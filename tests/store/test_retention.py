@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.store import Entry, LogWriter, QueryRecord, StoredAnswer, StreamRecord
 from csparql_spark.store.database import Database
+from csparql_spark.store.retention import relayed
 
 from .opened import Hands, Opened
 
@@ -113,13 +114,31 @@ def test_what_was_undone_goes_with_what_undid_it(store: Opened) -> None:
     query = QueryRecord.draft("q", text="", base=None).payload
     for kind in ("stream", "register", "unregister", "drop", "stream", "register", "background", "background"):
         store.put(kind, 1000, {"stream": "urn:s", "drop": "urn:s", "background": "urn:g"}.get(kind, "q"),
-                  payload={"stream": stream, "register": query}.get(kind))
+                  payload={"stream": stream, "register": query, "background": b"triples"}.get(kind))
     streams, queries = store.registry.streams(), store.registry.queries()
     assert [stream.id for stream in streams] == [5] and [query.id for query in queries] == [6]
     assert forget(store, position=3) == [1, 4, 5, 6, 7, 8]        # not: what the reader has not seen undone
     assert forget(store) == [5, 6, 8]
     assert (store.registry.streams(), store.registry.queries()) == (streams, queries)
     assert store.log.last("urn:g", "background", store.log.tail()).seq == 8
+
+
+def test_of_a_graph_and_of_a_rule_set_the_newest_stays_and_nothing_when_it_is_gone(store: Opened) -> None:
+    for kind, name, payload in (("background", "a", b"1"), ("rules", "a", b"1"), ("background", "a", b"2"),
+                                ("rules", "b", b"1"), ("rules", "a", None), ("background", "a", b"3"),
+                                ("background", "c", b"1"), ("background", "c", None), ("rules", "z", b"1")):
+        store.put(kind, 1000, name, payload=payload)
+
+    def settings() -> list[tuple[str, str, int]]:
+        return [(set.kind, set.name, set.id) for kind in ("background", "rules")
+                for set in store.registry.settings(kind)]
+
+    now = [("background", "a", 6), ("rules", "b", 4), ("rules", "z", 9)]
+    assert settings() == now
+    assert forget(store, position=4) == [2, 3, 4, 5, 6, 7, 8, 9]     # not: what the reader has not seen replaced
+    assert settings() == now
+    assert forget(store) == [4, 6, 9]
+    assert settings() == now
 
 
 def test_the_clock_is_held_by_what_is_left(store: Opened) -> None:
@@ -156,8 +175,8 @@ def test_many_entries_go_in_small_transactions(store: Opened, monkeypatch: pytes
 
 # --- the whole rule, entry by entry
 
-kinds = st.sampled_from(["stream", "drop", "register", "unregister", "background", "chunk", "chunk", "chunk", "tick",
-                         "event tick"])
+kinds = st.sampled_from(["stream", "drop", "register", "unregister", "background", "no background", "rules", "no rules",
+                         "chunk", "chunk", "chunk", "tick", "event tick"])
 logs = st.lists(st.tuples(kinds, st.sampled_from(["a", "b"]), st.integers(0, 4), st.none() | st.integers(0, 20)),
                 max_size=16)
 
@@ -178,8 +197,9 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
             return not undone_by("unregister", itself=False)
         case "drop" | "unregister":
             return not undone_by(entry.kind, itself=True)
-        case "background":
-            return not undone_by("background", itself=False)
+        case "background" | "rules":
+            gone = entry.payload is None and entry.seq <= position
+            return not gone and not undone_by(entry.kind, itself=False)
     if entry.seq >= position:
         return True
     recent = entry.at >= read[-1].at - keep_log - reach
@@ -198,18 +218,22 @@ def test_the_rule(store: Opened, log: list[tuple], position: int, keep_log: int,
     for kind, subject, later, last in log:
         at += later
         if kind == "event tick":
-            rows.append(("tick", last or 0, subject, None))
+            rows.append(("tick", last or 0, subject, None, None))
         else:
-            rows.append((kind, at, None if kind == "tick" else subject, last if kind == "chunk" else None))
+            payload = None if kind.startswith("no ") else b"{}"
+            rows.append((kind.removeprefix("no "), at, None if kind == "tick" else subject,
+                         last if kind == "chunk" else None, payload))
     with store.database.transaction() as connection:
         for table in ("log", "positions", "sqlite_sequence"):
             connection.execute(f"DELETE FROM {table}")
-        connection.executemany("INSERT INTO log (kind, at, subject, last) VALUES (?, ?, ?, ?)", rows)
-    entries = store.log.outline(0, 99)
+        connection.executemany("INSERT INTO log (kind, at, subject, last, payload) VALUES (?, ?, ?, ?, ?)", rows)
+    entries = store.entries()
+    settings = [store.registry.settings(kind) for kind in ("background", "rules")]
     expected = [entry.seq for entry in entries if stays(entry, entries, position, keep_log, reach)]
     floor = LogWriter(store.database, store.directory.bell("log"))._last
     assert forget(store, position=position, keep_log=keep_log, reach=reach) == expected
     assert LogWriter(store.database, store.directory.bell("log"))._last == floor
+    assert [store.registry.settings(kind) for kind in ("background", "rules")] == settings
     assert forget(store, position=position, keep_log=keep_log, reach=reach) == expected
 
 
@@ -244,3 +268,37 @@ def test_answers_and_failures_go_with_their_query(store: Opened) -> None:
     store.retention.forget(keep_log=0, reach=0, keep_answers=10)
     assert answers_left(store) == {2: [(1000, 0)], again: [(3000, 0)]}
     assert [store.answers.failure(query) for query in (1, 2, 3)] == [None, (2000, "why"), None]
+
+
+def test_answers_that_are_not_relayed_yet_stay(store: Opened) -> None:
+    """
+        instants of a stream query      1000   2000   3000   4000   5000
+                                               relayed       ├─ the newest two
+    """
+    store.writer.append(StreamRecord.draft("urn:d", name="d", clock="derived", delay=0, producer="d"))
+    query, plain = (store.writer.append(QueryRecord.draft(name, text="", base=None)).seq for name in ("d", "p"))
+    for id in (query, plain):
+        store.answers.write([StoredAnswer(id, instant, 0, 0, b"") for instant in range(1000, 6000, 1000)])
+
+    def left(place: int | None) -> list[int]:
+        if place is not None:
+            with store.database.transaction() as connection:
+                connection.execute("INSERT OR REPLACE INTO positions VALUES (?, ?)", (relayed(query), place))
+        store.retention.forget(keep_log=0, reach=0, keep_answers=2)
+        return [instant for instant, _ in answers_left(store)[query]]
+
+    assert left(None) == [1000, 2000, 3000, 4000, 5000]
+    assert [instant for instant, _ in answers_left(store)[plain]] == [4000, 5000]
+    assert left(2000) == [3000, 4000, 5000]
+    assert left(5000) == [4000, 5000]
+
+
+def test_places_go_with_their_query(store: Opened) -> None:
+    store.retention.advance(3)
+    ids = [store.writer.append(QueryRecord.draft(name, text="", base=None)).seq for name in ("q", "r")]
+    with store.database.transaction() as connection:
+        connection.executemany("INSERT INTO positions VALUES (?, 7)", [(relayed(id),) for id in ids])
+    store.append("unregister", "q")
+    store.retention.forget(keep_log=0, reach=0, keep_answers=1)
+    rows = store.database.connection.execute("SELECT reader, seq FROM positions ORDER BY reader").fetchall()
+    assert rows == [("engine", 3), (relayed(ids[1]), 7)]

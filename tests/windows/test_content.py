@@ -106,6 +106,45 @@ def test_background_holds_always_and_is_replaced_whole() -> None:
     assert stamps(content, 2, ALWAYS - 1, ALWAYS) == []
 
 
+def numbers(content: Content, stream: int, since: int, begin: int, end: int, graphs: bool = False) -> list[int]:
+    elements = content.counted(stream, since, begin, end, graphs=graphs)
+    return [int(s[6:-1]) for s in content.dictionary.decode(elements.s)]
+
+
+def test_triples_are_counted_from_the_newest_in_the_order_of_the_log() -> None:
+    """
+        entry              3           5         6           of another stream: 4
+        stamps          7  2  9      4  4        1
+        others after    5  4  3      2  1        0
+    """
+    content = Content()
+    content.add(0, 3, numbered([7, 2, 9]))
+    content.add(1, 4, numbered([5]))
+    content.add(0, 5, numbered([4, 4]))
+    content.add(0, 6, numbered([1]))
+    assert numbers(content, 0, 0, 0, 9) == [7, 2, 9, 4, 4, 1]
+    assert [numbers(content, 0, 0, 0, 2), numbers(content, 0, 0, 2, 4), numbers(content, 0, 0, 5, 99)] == [
+        [4, 1], [9, 4], [7]]
+    assert numbers(content, 0, 3, 0, 9) == [4, 4, 1] and numbers(content, 0, 3, 2, 9) == [4]
+    assert numbers(content, 0, 0, 2, 2) == numbers(content, 0, 0, 6, 9) == numbers(content, 2, 0, 0, 9) == []
+
+
+def test_of_one_push_the_triples_with_one_stamp_are_one_element() -> None:
+    """
+        entry              3             5           6
+        stamps          7  2  7  2       7  7        2
+        element         B  A  B  A       C  C        D          within a push, in the order of their stamps
+        others after    2  3  2  3       1  1        0
+    """
+    content = Content()
+    content.add(0, 3, Chunk.from_triples([(f"<urn:n{i}>", "<urn:p>", "<urn:o>") for i in range(4)], [7, 2, 7, 2]))
+    content.add(0, 5, Chunk.from_triples([(f"<urn:n{i}>", "<urn:p>", "<urn:o>") for i in range(4, 6)], [7, 7]))
+    content.add(0, 6, Chunk.from_triples([("<urn:n6>", "<urn:p>", "<urn:o>")], [2]))
+    assert [numbers(content, 0, 0, after, after + 1, True) for after in range(5)] == [[6], [4, 5], [0, 2], [1, 3], []]
+    assert numbers(content, 0, 0, 1, 3, True) == [0, 2, 4, 5] and numbers(content, 0, 3, 0, 9, True) == [4, 5, 6]
+    assert numbers(Content(), 0, 0, 0, 9, True) == []
+
+
 def test_what_is_forgotten_gives_its_memory_back() -> None:
     content = Content()
     for second in range(40):
@@ -159,6 +198,13 @@ class Naive:
         return sorted((seq, triple) for of, seq, t, triple in self.elements
                       if of == stream and low < t <= high and seq > since)
 
+    def counted(self, stream: int, since: int, begin: int, end: int, graphs: bool) -> list[tuple[int, Triple]]:
+        rows = [(seq, t, triple) for of, seq, t, triple in self.elements if of == stream and seq > since]
+        if not graphs:
+            return sorted((seq, triple) for after, (seq, _, triple) in enumerate(reversed(rows)) if begin <= after < end)
+        order = sorted({(seq, t) for seq, t, _ in rows}, reverse=True)
+        return sorted((seq, triple) for seq, t, triple in rows if begin <= order.index((seq, t)) < end)
+
     def late(self, stream: int, seq: int, passed: int) -> int:
         return sum(1 for of, place, t, _ in self.elements if (of, place) == (stream, seq) and t <= passed)
 
@@ -194,6 +240,19 @@ def test_it_holds_what_a_list_would_hold(moves: list[tuple], data: st.DataObject
         assert told(content, content.window(3, ALWAYS - 1, ALWAYS)) == naive.window(3, ALWAYS - 1, ALWAYS, -1)
         if what == "add":
             assert content.late(moves[seq - 1][1], seq, low) == naive.late(moves[seq - 1][1], seq, low)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), pushes), max_size=8), st.integers(0, 8), st.integers(0, 9),
+       st.integers(0, 9), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_it_counts_as_a_list_would(made: list[tuple], since: int, begin: int, end: int, graphs: bool) -> None:
+    content, naive = Content(), Naive()
+    for seq, (stream, value) in enumerate(made, 1):
+        chunk = Chunk.from_triples([triple for triple, _ in value], [t for _, t in value])
+        content.add(stream, seq, chunk)
+        naive.add(stream, seq, chunk)
+    assert told(content, content.counted(0, since, begin, end, graphs=graphs)) == naive.counted(
+        0, since, begin, end, graphs)
 
 
 @pytest.mark.parametrize("prefix", ["n", "other"])

@@ -1,0 +1,267 @@
+"""Closing: the graphs of a group's queries with all that follows from them under the group's rules.
+
+Windows that only move on are closed once for all queries whose windows differ by a constant offset. A fact's tag is its
+stamp, less what its window is shorter than the widest; what follows has the earliest tag of its premises:
+
+    RANGE 4s         ────────[────]t          tags later than t − 4s
+    RANGE 9s         ───[─────────]t          tags later than t − 9s: the same facts, looked at from further back
+
+Other windows (that count, or are seen as of another instant than the rest) are closed by what comes and goes in them.
+The background is closed once. A named window holds what it says and what follows with the help of the background, without
+the background itself.
+
+    closures = Closures(content, number, rules)
+    default, named = closures.closed(member, sights, since, instant, seq)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from csparql_spark.answers.snapshot import merged
+from csparql_spark.entailment.expiration import Expiration
+from csparql_spark.entailment.preparing import Columns, Prepared, as_they_are, prepare
+from csparql_spark.entailment.regimes import rules_of
+from csparql_spark.language import Window
+from csparql_spark.language.rules import Atom
+from csparql_spark.pipeline.member import Member
+from csparql_spark.relations.rows import Triples
+from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.windows.content import Content, Elements
+from csparql_spark.windows.progress import NEVER
+
+
+class Slide(NamedTuple):
+    """Windows that move together: their streams, each with how much shorter its window is than the widest."""
+
+    streams: tuple[tuple[str, int], ...]
+    since: int
+
+
+class Contradicted(Exception):
+    """A stream says something about the schema that was presumed to be known."""
+
+
+class Closures:
+    def __init__(self, content: Content, number: Callable[[str], int], members: Mapping[int, Member]) -> None:
+        self._content, self._number, self._members = content, number, members
+        self._texts: dict[str, str] = {}                   # users' rule files
+        self._prepared: Prepared | None = None
+        self._asked: set[Atom] | None = set()
+        self._schema_moves = False                         # the streams speak about the schema: presume nothing
+        self._sliding: dict[Slide, list[Sliding]] = {}
+        self._replaced: dict[tuple[tuple[Window, ...], int], Replaced] = {}
+        self._reach: dict[tuple[tuple[str, int], ...], int] = {}
+        content.holders.append(self)
+
+    def set_rules(self, name: str, text: str) -> None:
+        self._texts[name] = text
+        self.restart()
+
+    def restart(self) -> None:
+        """The rules, or the background, are others now."""
+        self._prepared = None
+        self._sliding.clear()
+        self._replaced.clear()
+
+    def changed(self) -> None:
+        """Members have come or gone."""
+        self._reach.clear()
+
+    def closed(self, member: Member, sights: list[Elements], since: int, instant: int, seq: int,
+               background: Columns) -> tuple[Columns, dict[str, Columns]]:
+        """The closed default graph of a member and its closed named windows. `sights`: what its windows see."""
+        try:
+            return self._closed(member, sights, since, instant, seq, background)
+        except Contradicted:
+            self._schema_moves = True
+            self.restart()
+            return self._closed(member, sights, since, instant, seq, background)
+
+    def _closed(self, member: Member, sights: list[Elements], since: int, instant: int, seq: int,
+                background: Columns) -> tuple[Columns, dict[str, Columns]]:
+        prepared = self._ready(member, background)
+        unnamed = [place for place, window in enumerate(member.windows) if window.name is None]
+        default = prepared.background
+        if unnamed:
+            default = self._graph(member, unnamed, sights, since, instant, seq)[:3]
+        named = {}
+        for place, window in enumerate(member.windows):
+            if window.name is not None:
+                s, p, o, tag = self._graph(member, [place], sights, since, instant, seq)
+                own = np.flatnonzero(tag < ALWAYS)
+                named[window.name] = merged([(s[own], p[own], o[own]), sights[place][:3]])
+        return default, named
+
+    def _ready(self, member: Member, background: Columns) -> Prepared:
+        asked = _asked(member)
+        if asked is None or self._asked is None:
+            covered = self._asked is None
+        else:
+            covered = asked <= self._asked
+        if self._prepared is None or not covered:
+            everything = [_asked(other) for other in (*self._members.values(), member) if other.failed is None]
+            self._asked = None if None in everything else set().union(*everything)
+            self.restart()
+            rules = rules_of(member.query.entailment, self._texts)
+            dictionary = self._content.dictionary
+            self._prepared = (as_they_are(rules, dictionary, background) if self._schema_moves
+                              else prepare(rules, dictionary, background, self._asked))
+        return self._prepared
+
+    # --- one graph
+
+    def _graph(self, member: Member, places: list[int], sights: list[Elements], since: int, instant: int,
+               seq: int) -> tuple[np.ndarray, ...]:
+        if _moves_together(member):
+            windows = [member.windows[place] for place in places]
+            widest = max(window.range for window in windows)
+            streams = tuple(sorted({(window.stream, widest - window.range) for window in windows}))
+            return self._slid(Slide(streams, since), instant, seq, widest).facts.visible(instant - widest)
+        key = tuple(member.windows[place] for place in places), since
+        if key not in self._replaced:
+            self._replaced[key] = Replaced(self._content, self._prepared)
+        seen = [sights[place][:3] for place in places]
+        self._check([(p, o) for _, p, o in seen])
+        return self._replaced[key].move(merged(seen))
+
+    def _slid(self, slide: Slide, instant: int, seq: int, widest: int) -> Sliding:
+        """The closure of windows that have moved to an instant."""
+        # Clocks are read for each query by itself: one may still be at an instant that others have passed.
+        known = self._sliding.setdefault(slide, [])
+        behind = [one for one in known if one.now <= instant]
+        if not behind:
+            behind = [Sliding(self._content, self._prepared)]
+            known.append(behind[0])
+        chosen = max(behind, key=lambda one: one.now)
+        if (chosen.now, chosen.seq) != (instant, seq):
+            reach = max(widest, self._reach_of(slide.streams))
+            came = []
+            for stream, offset in slide.streams:
+                elements = self._content.window(self._number(stream), instant - reach + offset, instant, slide.since)
+                new = np.flatnonzero((elements.t > chosen.now) | (elements.seq > chosen.seq))
+                came.append((Elements(*(column[new] for column in elements)), offset))
+            self._check([(elements.p, elements.o) for elements, _ in came])
+            chosen.move(came, instant, seq, instant - reach)
+        return chosen
+
+    def _check(self, came: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
+        if not all(self._prepared.presumes(self._content.dictionary, p, o) for p, o in came):
+            raise Contradicted
+
+    def _reach_of(self, streams: tuple[tuple[str, int], ...]) -> int:
+        """The widest window of all members that share these closures, or will."""
+        if not self._reach:
+            for member in self._members.values():
+                if member.failed is None and _moves_together(member):
+                    for windows in _graphs(member):
+                        widest = max(window.range for window in windows)
+                        key = tuple(sorted({(window.stream, widest - window.range) for window in windows}))
+                        self._reach[key] = max(widest, self._reach.get(key, 0))
+        return self._reach.get(streams, 0)
+
+    # --- forgetting
+
+    def forget(self, used: Collection[int]) -> None:
+        """Drop what is looked at by no member; `used` are the places since which the members' views look."""
+        for slide in [slide for slide in self._sliding if slide.since not in used or not self._reach_of(slide.streams)]:
+            del self._sliding[slide]
+        for known in self._sliding.values():
+            newest = max(one.seq for one in known)
+            known[:] = [one for one in known if one.seq == newest]
+        live = {(windows, since) for member in self._members.values() if member.failed is None
+                for windows in map(tuple, _graphs(member)) for since in (0, member.id)}
+        for key in self._replaced.keys() - live:
+            del self._replaced[key]
+
+    def terms(self) -> np.ndarray:
+        """The ids that closures hold."""
+        parts = [one.facts.terms() for one in self._all()]
+        if self._prepared is not None:
+            parts += self._prepared.background
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+    def renumber(self, table: np.ndarray) -> None:
+        for one in self._all():
+            one.renumber(table)
+        if self._prepared is not None:
+            background = tuple(table[column] for column in self._prepared.background)
+            self._prepared = Prepared(self._prepared.rules, background, self._prepared.predicates,
+                                      self._prepared.classes)
+
+    def _all(self) -> list[Sliding | Replaced]:
+        return [one for known in self._sliding.values() for one in known] + list(self._replaced.values())
+
+
+class Sliding:
+    """Windows that move on, closed."""
+
+    def __init__(self, content: Content, prepared: Prepared) -> None:
+        self.facts = Expiration(content.dictionary, prepared.rules)
+        s, p, o = prepared.background
+        self.facts.load_closed(s, p, o, np.full(len(s), ALWAYS))
+        self.now, self.seq = NEVER, 0
+
+    def move(self, came: Iterable[tuple[Elements, int]], instant: int, seq: int, horizon: int) -> None:
+        self.facts.expire(horizon)
+        for elements, offset in came:
+            if len(elements.t):
+                self.facts.insert(elements.s, elements.p, elements.o, elements.t - offset)
+        self.now, self.seq = instant, seq
+
+    def renumber(self, table: np.ndarray) -> None:
+        self.facts.renumber(table)
+
+
+class Replaced:
+    """A graph that becomes another one at each instant, closed."""
+
+    def __init__(self, content: Content, prepared: Prepared) -> None:
+        self.facts = Expiration(content.dictionary, prepared.rules)
+        s, p, o = prepared.background
+        self._background = Triples.of(s, p, o)
+        self.facts.load_closed(s, p, o, np.full(len(s), ALWAYS))
+        self._held = Triples.none()
+
+    def move(self, columns: Columns) -> tuple[np.ndarray, ...]:
+        # What the background says too is left to it: it does not go when the window moves on.
+        triples = Triples.of(*columns).minus(self._background)
+        gone, new = self._held.minus(triples), triples.minus(self._held)
+        if len(gone):
+            self.facts.remove(gone.s, gone.p, gone.o)
+        if len(new):
+            self.facts.insert(new.s, new.p, new.o, np.full(len(new), ALWAYS - 1))
+        self._held = triples
+        return self.facts.visible(NEVER)
+
+    def renumber(self, table: np.ndarray) -> None:
+        self.facts.renumber(table)
+        self._held = Triples(*(table[column] for column in (self._held.s, self._held.p, self._held.o)))
+        background = self._background
+        self._background = Triples(*(table[column] for column in (background.s, background.p, background.o)))
+
+
+def _asked(member: Member) -> set[Atom] | None:
+    """The triple patterns that a member asks for; None if that is any."""
+    if member.plan.reads is None:
+        return None
+    return {Atom(*(f"?{node[2:]}" if node.startswith("_:") else node for node in pattern))
+            for patterns in member.plan.reads for pattern in patterns}
+
+
+def _moves_together(member: Member) -> bool:
+    """Whether at each instant of a member all its windows are seen as of that instant."""
+    if member.counts:
+        return False
+    steps = {window.step for window in member.windows}
+    every = member.query.every
+    return len(steps) == 1 if every is None else all(every % step == 0 for step in steps)
+
+
+def _graphs(member: Member) -> list[list[Window]]:
+    """The windows that make up each graph of a member."""
+    unnamed = [window for window in member.windows if window.name is None]
+    return [group for group in (unnamed, *([window] for window in member.windows if window.name is not None)) if group]

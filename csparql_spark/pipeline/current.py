@@ -1,0 +1,39 @@
+"""What streams and graphs hold now, as the log tells it: for questions that are asked once, beside the engine.
+
+    current = Current(log, registry)
+    current.elements("http://…/temp", low=7_000, high=17_000)      # stamped, in the order of the log
+    current.graph("http://…/building")
+    current.newest("http://…/temp")                                 # the newest stamp, None if there is none
+"""
+
+from __future__ import annotations
+
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.store import Log, Registry
+
+
+class Current:
+    def __init__(self, log: Log, registry: Registry) -> None:
+        self._log, self._registry = log, registry
+
+    def elements(self, stream: str, *, low: int, high: int, after: int = 0) -> Chunk:
+        """The elements stamped low < t <= high that were logged after the place `after`."""
+        chunks = [Chunk.from_ipc(entry.payload).stamped(entry.at)
+                  for entry in self._log.chunks(stream, low=low, high=high, after=after)]
+        chunk = Chunk.concat(chunks)
+        return chunk.take((chunk.t > low) & (chunk.t <= high))
+
+    def newest(self, stream: str) -> int | None:
+        """The newest stamp in a stream."""
+        return self._log.newest(stream)
+
+    def graph(self, iri: str) -> Chunk:
+        """A background graph; empty if there is none."""
+        entry = self._log.last(iri, "background", self._log.tail())
+        return Chunk.empty() if entry is None or entry.payload is None else Chunk.from_ipc(entry.payload)
+
+    def rules(self) -> dict[str, str]:
+        """The texts of the users' rule sets."""
+        tail = self._log.tail()
+        return {setting.name: self._log.last(setting.name, "rules", tail).payload.decode()
+                for setting in self._registry.settings("rules")}

@@ -1,0 +1,140 @@
+"""The relay: what REGISTER STREAM queries say goes back into the log, as chunks of the streams that they make.
+
+    engine ─▶ answers ─▶ relay ─▶ log ─▶ the queries that read the stream
+
+An answer at t becomes one chunk, whose triples are stamped t; an empty one becomes a tick: t has passed, and nothing
+was said. So a consumer answers t after its producers have, and never before.
+
+Invariant: each answer is relayed once, in order. How far a query is relayed is written in the transaction that writes
+the entry, so both are durable or neither; whoever relays after a restart goes on behind it. An answer of a query that
+is deleted meanwhile is not relayed: its stream goes with it.
+
+    relay = Relay(registry, answers, writer).start()
+    relay.told({17})          # these queries have new answers
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import threading
+from collections.abc import Collection, Iterator
+from itertools import groupby
+
+import numpy as np
+import pyarrow.compute as pc
+
+from csparql_spark.answers.bindings import Answer
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.quads import split
+from csparql_spark.store import (AnswerStore, Draft, LogWriter, QueryRecord, Refused, Registry, StoredAnswer,
+                                 StoreError, StreamRecord)
+from csparql_spark.store.registry import every, same
+from csparql_spark.store.retention import relayed
+from csparql_spark.store.writer import Guard
+
+RETRY_SECONDS = 1.0
+PAGE_PARTS = 16
+BEGINNING = -(1 << 62)
+
+
+class Relay:
+    def __init__(self, registry: Registry, answers: AnswerStore, writer: LogWriter) -> None:
+        self._registry, self._answers, self._writer = registry, answers, writer
+        self._change = threading.Condition()
+        self._waiting: set[int] | None = None         # None: look at all
+        self._given_up: set[int] = set()              # queries whose answers cannot be read
+        self._running = True
+        self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
+
+    def start(self) -> Relay:
+        self._thread.start()
+        return self
+
+    def told(self, queries: Collection[int]) -> None:
+        with self._change:
+            if self._waiting is not None:
+                self._waiting.update(queries)
+            self._change.notify()
+
+    def stop(self) -> None:
+        with self._change:
+            self._running = False
+            self._change.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: not self._running or self._waiting is None or self._waiting)
+                if not self._running:
+                    return
+                told, self._waiting = self._waiting, set()
+            try:
+                self._look(told)
+            except (StoreError, sqlite3.Error) as error:
+                print(f"csparql-spark: derived streams wait, the store fails: {error}", file=sys.stderr, flush=True)
+                with self._change:
+                    self._change.wait_for(lambda: not self._running, RETRY_SECONDS)
+                    self._waiting = None
+
+    def _look(self, told: Collection[int] | None) -> None:
+        for stream in self._registry.streams():
+            query = self._registry.query(stream.producer) if stream.producer is not None else None
+            if query is None or query.id in self._given_up or told is not None and query.id not in told:
+                continue
+            try:
+                self._relay(query, stream)
+            except ValueError as error:       # its own misfortune: the other streams go on
+                self._given_up.add(query.id)
+                print(f"csparql-spark: the stream <{stream.iri}> ends, an answer of {query.name} cannot be read: "
+                      f"{error}", file=sys.stderr, flush=True)
+
+    def _relay(self, query: QueryRecord, stream: StreamRecord) -> None:
+        """Relay what the query has said since it was looked at last."""
+        while page := list(self._page(query.id)):
+            for instant, parts in page:
+                if not self._running:
+                    return
+                try:
+                    self._writer.append(draft_of(query.id, stream.iri, instant, parts),
+                                        _once(query.id, stream.id, instant))
+                except Refused:
+                    return          # the query is gone
+
+    def _page(self, query: int) -> Iterator[tuple[int, list[StoredAnswer]]]:
+        """The next instants that are not relayed, each with all its parts."""
+        parts = self._answers.after(query, self._answers.place(relayed(query), BEGINNING), PAGE_PARTS)
+        for instant, group in groupby(parts, key=lambda part: part.instant):
+            # Of the last one on a full page there may be more.
+            cut = len(parts) == PAGE_PARTS and instant == parts[-1].instant
+            yield instant, self._answers.at(query, instant) if cut else list(group)
+
+
+def _once(query: int, stream: int, instant: int) -> Guard:
+    """A guard that lets an answer in if it is the next one of a query that is there; then it counts as relayed."""
+    def move(connection: sqlite3.Connection) -> None:
+        moved = connection.execute(
+            "INSERT INTO positions (reader, seq) VALUES (?, ?) "
+            "ON CONFLICT (reader) DO UPDATE SET seq = excluded.seq WHERE seq < excluded.seq",
+            (relayed(query), instant)).rowcount
+        if not moved:
+            raise Refused
+    return every(same("queries", query, Refused()), same("streams", stream, Refused()), move)
+
+
+def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnswer]) -> Draft:
+    """The entry that puts an answer into a stream. Raises `ValueError` if the answer is damaged."""
+    lines = b"".join(Answer.from_bytes(part.payload).ntriples or b"" for part in parts)
+    if not lines:
+        return Draft("tick", stream, at=instant)
+    chunk = chunk_of(query, instant, lines)
+    return Draft("chunk", stream, chunk.to_ipc(), rows=len(chunk), first=instant, last=instant)
+
+
+def chunk_of(query: int, instant: int, lines: bytes) -> Chunk:
+    """The triples of an answer's lines, stamped with the instant at which they were said. Blank nodes of the data stay
+    what they are; those that a template has made are new ones at each instant."""
+    said = split(lines)
+    terms = pc.replace_substring_regex(said.terms, "^_:(r[0-9]+x[0-9]+)$", f"_:d{query}.{instant}.\\1")
+    return Chunk.from_columns(terms, said.s, said.p, said.o, np.full(len(said.s), instant, dtype=np.int64))
