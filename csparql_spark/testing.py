@@ -66,8 +66,8 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     `streams` and `background` map IRIs to paths, or to RDF text (streams: N-Quads or TriG with timestamps). A plain
     SPARQL text that reads no stream is answered once, at 0, over the background: over `default_graphs` and
     `named_graphs` if they are given, otherwise over those that its FROM and FROM NAMED name, otherwise over all of
-    them. `entailment` are regimes besides those that the text names, `rules` the texts of rule sets by name. Raises `LanguageError`, `Refusal`,
-    `RdfError`, and `QueryFailed`.
+    them. `entailment` are regimes besides those that the text names, `rules` the texts of rule sets by name. Raises
+    `LanguageError`, `Refusal`, `RdfError`, and `QueryFailed`.
     """
     if evaluator not in EVALUATORS:
         raise ValueError(f"there is no evaluator {evaluator!r}: choose one of {', '.join(EVALUATORS)}")

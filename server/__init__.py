@@ -12,8 +12,12 @@
 - `names`         names in URLs, and the IRIs they make
 - `bodies`        the bytes of a request, whole or not at all
 - `backend`       what is opened once in a process
-- `streams`, `queries`, `answers`, `health`      the routes
-- `instants`      what a query said at one instant, spelled
+- `streams`, `queries`, `answers`, `graphs`, `rules`, `health`      the routes
+- `registering`   how the text of a query becomes an entry of the log
+- `derived`       the streams that queries make
+- `readers`       which queries read what
+- `instants`      what a query said at one instant, put together and spelled for subscribers
+- `spelling`      an answer in the format that a client asks for
 - `fanout`        wakes subscribers, and spells each answer once for all of them
 - `subscription`  one subscriber: a cursor, and the events that follow it
 - `forgetting`    lets the store forget

@@ -18,8 +18,6 @@ from email.utils import formatdate
 
 from flask import Blueprint, Response, request
 
-from csparql_spark.answers import formats
-from csparql_spark.answers.formats import CSV, JSON, JSON_LD, N_TRIPLES, OFFERED, TSV, TURTLE, XML
 from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.store import QueryRecord, StoredAnswer
 
@@ -27,11 +25,11 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.fanout import Full, instants_of
 from csparql_spark.server.instants import whole
 from csparql_spark.server.problems import Problem, sentence
-from csparql_spark.server.queries import found
+from csparql_spark.server.registering import found
+from csparql_spark.server.spelling import spelled
 from csparql_spark.server.subscription import BEGINNING, Start, Subscription, start_after
 
 EVENTS = "text/event-stream"
-SHORT_NAMES = {"json": JSON, "xml": XML, "csv": CSV, "tsv": TSV, "nt": N_TRIPLES, "ttl": TURTLE, "jsonld": JSON_LD}
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -46,7 +44,7 @@ def routes(backend: Backend) -> Blueprint:
             parts = told_at(query, request.args["at"])
         else:
             parts = backend.answers.latest(query.id)
-        return spelled(query, parts) if parts else waiting(query)
+        return told(query, parts) if parts else waiting(query)
 
     def told_at(query: QueryRecord, text: str) -> list[StoredAnswer]:
         instant = instant_of("at", text)
@@ -89,27 +87,13 @@ def routes(backend: Backend) -> Blueprint:
     return blueprint
 
 
-def spelled(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
+def told(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
+    """The response with what a query said at an instant."""
     answer, instant = whole(parts), parts[0].instant
-    offered = OFFERED[answer.kind]
-    asked = request.args.get("format")
-    accept = request.headers.get("Accept")
-    media_type = SHORT_NAMES.get(asked, asked) if asked else formats.negotiate(accept, answer.kind)
-    if media_type not in offered:
-        wish = f"The format {asked!r} is none of them" if asked else f"None of them is in {accept!r}"
-        short = [name for name, full in SHORT_NAMES.items() if full in offered]
-        raise Problem("not-acceptable", f"{wish}: this answer can be had as {', '.join(offered)} by Accept, or with "
-                      f"?format= and one of {', '.join(short)}.", accepted=list(offered), formats=short)
-    try:
-        body = formats.write(answer, media_type, extra={"query": query.name, "at": instant})
-    except formats.Unwritable as error:
-        raise Problem("not-acceptable", str(error), accepted=list(offered)) from None
-    charset = "; charset=utf-8" if media_type.startswith("text/") else ""
-    headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id), "Cache-Control": "no-store",
-               "Vary": "Accept"}
+    headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
     if 0 <= instant < 1 << 47:
         headers["Last-Modified"] = formatdate(instant / 1000, usegmt=True)
-    return Response(body, headers=headers, content_type=media_type + charset)
+    return spelled(answer, extra={"query": query.name, "at": instant}, headers=headers)
 
 
 def prefers_events() -> bool:

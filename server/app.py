@@ -13,13 +13,16 @@ from flask import Flask, Response, request
 from werkzeug.routing import BaseConverter
 
 from csparql_spark import __version__
-from csparql_spark.server import answers, health, names, problems, queries, streams
+from csparql_spark.server import answers, graphs, health, names, problems, queries, rules, sparql, streams, why
 from csparql_spark.server.backend import Backend
 
 ROUTES = {
     "streams": "GET lists them; PUT /streams/{name} creates one, POST pushes RDF into it, DELETE deletes it",
     "queries": "GET lists them; PUT /queries/{name} registers one, DELETE deletes it; "
                "GET /queries/{name}/answers answers",
+    "graphs": "GET lists them; PUT, POST, GET and DELETE /graphs?graph={IRI} set, add to, read and delete one",
+    "rules": "GET lists them; PUT, GET and DELETE /rules/{name} set, read and delete one",
+    "sparql": "GET and POST answer a question once, over graphs and over what streams hold now",
     "health": "GET tells whether answers will come",
 }
 
@@ -41,7 +44,7 @@ def create_app(backend: Backend) -> Flask:
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
     problems.install(app)
-    for room in (streams, queries, answers, health):
+    for room in (streams, queries, answers, graphs, rules, sparql, why, health):
         app.register_blueprint(room.routes(backend))
 
     @app.url_value_preprocessor

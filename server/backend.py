@@ -1,7 +1,7 @@
 """The backend: what a web process opens once, and the threads that go with it.
 
     data directory ─ database ─┬─ writer (the only way into the log) ─ ticker
-                               ├─ registry, log, answers ─ fan-out
+                               ├─ registry, log, answers ─ fan-out ─ relay (back into the log)
                                └─ retention ─ forgetter
 
     with Backend(settings) as backend:
@@ -18,6 +18,7 @@ import itertools
 import os
 from types import TracebackType
 
+from csparql_spark.pipeline.relay import Relay
 from csparql_spark.pipeline.ticker import Ticker
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, LogWriter, Registry, Status
 from csparql_spark.store.bell import Bell
@@ -44,14 +45,16 @@ class Backend:
         self.retention = Retention(self.database)
         self.writer = LogWriter(self.database, self.directory.bell("log"))
         self.ticker = Ticker(self.registry, self.writer)
-        self.fanout = Fanout(self.answers, Bell(bell), places=settings.subscribers)
+        self.relay = Relay(self.registry, self.answers, self.writer)
+        self.fanout = Fanout(self.answers, Bell(bell), places=settings.subscribers, heard=self.relay.told)
         self.forgetter = Forgetter(settings, self.registry, self.retention)
         self._open = contextlib.ExitStack()
         # Labels of blank nodes are never used twice, by this process or by another one.
         self._process, self._pushes = os.urandom(6).hex(), itertools.count()
 
     def start(self) -> Backend:
-        for part in (self.writer, self.ticker, self.fanout, self.forgetter):
+        # The relay looks at all answers when it starts; the fan-out tells it of those that came after its own start.
+        for part in (self.writer, self.ticker, self.fanout, self.relay, self.forgetter):
             part.start()
             self._open.callback(part.stop)
         return self

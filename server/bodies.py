@@ -5,7 +5,8 @@ pieces, so that a body that is too large is refused as soon as that is known, an
 decompression.
 
     body = read(request.environ, limit=100_000_000)      # raises Problem: truncated-body, too-large, …
-    text = utf8(body)
+    text = utf8(body, "The data")
+    text = declared(request, 262_144, TEXT_TYPES, "The rule file")      # both, of what says that it is text
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from flask import Request
+
 from csparql_spark.server.problems import Problem
 
 PIECE = 64 << 10
+# What command line clients say when nobody told them what they send.
+UNSAID_TYPES = ("", "application/x-www-form-urlencoded", "application/octet-stream")
 
 
 def read(environ: dict[str, object], limit: int) -> bytes:
@@ -38,6 +43,18 @@ def utf8(body: bytes, what: str) -> str:
         line = body.count(b"\n", 0, error.start) + 1
         raise Problem("bad-body", f"{what} is not UTF-8: byte 0x{body[error.start]:02x} in line {line} "
                       f"(byte {error.start} of the body) cannot stand there.") from None
+
+
+def declared(request: Request, limit: int, accepted: tuple[str, ...], what: str) -> str:
+    """The text in a request, of a media type that is accepted, of another kind of text, or unsaid."""
+    kind = request.mimetype
+    charset = request.mimetype_params.get("charset", "utf-8").lower()
+    if charset not in ("utf-8", "utf8", "us-ascii"):
+        raise Problem("unsupported-encoding", f"{what} is declared as {charset}: texts are read as UTF-8 only.")
+    if not (kind in UNSAID_TYPES or kind in accepted or kind.startswith("text/")):
+        raise Problem("unsupported-format", f"{what} cannot come as {kind}: send it as one of "
+                      f"{', '.join(accepted)}.", accepted=list(accepted))
+    return utf8(read(request.environ, limit), what)
 
 
 def _pieces(environ: dict[str, object], limit: int) -> Iterator[bytes]:

@@ -9,6 +9,8 @@ subscriber therefore costs what a quick one costs, and what a dead one leaves be
         ...                                      # told.event: the bytes to send
     channel.wait(version, timeout=15)            # until there may be more
 
+`heard` is told of all that is new: the ids of the queries that have answers.
+
 Invariants: `version` changes after the answers are in the store, so who reads it first and the store then misses
 nothing. What follows an instant never changes: answers of a query are told in the order of their instants.
 """
@@ -20,6 +22,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Collection
 from itertools import groupby
 from typing import NamedTuple
 
@@ -76,10 +79,12 @@ class Channel:
 
 
 class Fanout:
-    def __init__(self, answers: AnswerStore, bell: Bell, *, places: int) -> None:
+    def __init__(self, answers: AnswerStore, bell: Bell, *, places: int,
+                 heard: Callable[[Collection[int]], None] = lambda queries: None) -> None:
         self._answers = answers
         self._bell = bell               # that the thread listens to
         self._places = places
+        self._heard = heard
         self._channels: dict[int, Channel] = {}
         self._lock = threading.Lock()
         self._cache = Cache(CACHE_BYTES)
@@ -192,6 +197,8 @@ class Fanout:
 
     def _look(self) -> None:
         self._position, told = self._answers.told_since(self._position)
+        if told:
+            self._heard(told)
         with self._lock:
             channels = list(self._channels.values())
         for channel in channels:

@@ -9,12 +9,10 @@ import sqlite3
 import sys
 import threading
 
-from csparql_spark.language import LanguageError
-from csparql_spark.language.durations import LONGEST
-from csparql_spark.pipeline.admission import read
 from csparql_spark.store import Registry, StoreError
 from csparql_spark.store.retention import Retention
 
+from csparql_spark.server.readers import asked_of
 from csparql_spark.server.settings import Settings
 
 
@@ -38,17 +36,19 @@ class Forgetter:
                                       keep_answers=self._settings.keep_answers)
 
     def reach(self) -> int:
-        """How far back, in ms, the windows of the registered queries reach."""
+        """How far back, in ms, the windows of the registered queries reach.
+
+        A window that counts reaches nowhere: how long n triples take is not known, and one slow stream would keep the
+        whole log for ever. Nothing is lost by that. What a window holds is in the engine's state from the moment that
+        it was read; the log is needed for what was not read yet, and for a while after that for people who look.
+        """
         delays = {stream.iri: stream.delay for stream in self._registry.streams()}
         reaches = [0]
         for record in self._registry.queries():
-            try:
-                windows = read(record.text, record.base).windows
-            except LanguageError:
-                continue        # the engine has failed it: it reads nothing
-            # How long n triples take is not known: their window may reach back for ever.
-            reaches += (LONGEST if window.range is None else window.range + delays.get(window.stream, 0)
-                        for window in windows)
+            asked = asked_of(record)
+            if asked is not None:
+                reaches += (window.range + delays.get(window.stream, 0) for window in asked.windows
+                            if window.range is not None)
         return max(reaches)
 
     def _run(self) -> None:

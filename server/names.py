@@ -74,5 +74,11 @@ class Names:
     def stream_url(self, iri: str) -> str:
         return self._streams + quote(self.stream_name(iri), safe="")
 
+    def graph_url(self, iri: str) -> str:
+        return f"{self.base}/graphs?graph={quote(iri, safe='')}"
+
+    def rules_url(self, name: str) -> str:
+        return f"{self.base}/rules/{quote(name, safe='')}"
+
     def query_url(self, name: str) -> str:
         return f"{self.base}/queries/{quote(name, safe='')}"

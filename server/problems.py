@@ -42,15 +42,24 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "bad-event-id": (400, "Bad event id", "Event ids are those that this server sent: query id, hyphen, instant."),
     "bad-rdf": (400, "RDF that does not parse", "The body is not RDF of the format its Content-Type names."),
     "bad-query": (400, "Query that does not parse", "The text is not a C-SPARQL or RSP-QL query."),
+    "bad-rules": (400, "Bad rules", "The text is no rule file in Jena's syntax, or its rules cannot be followed."),
+    "bad-triple": (400, "Bad triple", "The text is not one triple."),
+    "bad-graph": (400, "Bad graph", "The URL does not name a graph by its IRI, or the body names graphs, too."),
     "not-found": (404, "Not found", "There is nothing at this URL."),
     "unknown-stream": (404, "Unknown stream", "No stream has this name."),
     "unknown-query": (404, "Unknown query", "No query has this name."),
+    "unknown-graph": (404, "Unknown graph", "No background graph has this IRI."),
+    "unknown-rules": (404, "Unknown rule set", "No rule set has this name."),
     "no-answer": (404, "No answer at this instant", "The query has no answer at this instant, or no longer."),
     "method-not-allowed": (405, "Method not allowed", "The URL exists and does not understand this method."),
     "not-acceptable": (406, "Not acceptable", "The answer cannot be written in a format that the client accepts."),
     "timeout": (408, "Timeout", "The request stopped in the middle for too long; nothing was kept."),
-    "stream-exists": (409, "Stream exists", "A stream of this name exists and has other settings."),
+    "stream-exists": (409, "Stream exists", "A stream of this name exists and is another one."),
     "stream-in-use": (409, "Stream in use", "A registered query reads the stream."),
+    "derived-stream": (409, "Derived stream", "A query makes, fills and deletes the stream, and nobody else does."),
+    "graph-in-use": (409, "Graph in use", "A registered query reads the graph."),
+    "rules-in-use": (409, "Rule set in use", "A registered query, or another rule set, uses the rule set."),
+    "built-in-rules": (409, "Built-in rule set", "The name is that of a rule set that comes with the server."),
     "query-exists": (409, "Query exists", "A query of this name is registered and has another text."),
     "query-failed": (409, "Query failed", "The query failed before it had an answer."),
     "too-large": (413, "Too large", "The body is larger than this server takes."),
@@ -59,7 +68,9 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "name-mismatch": (422, "Two names", "The name in the URL and the name in the text differ."),
     "no-stream": (422, "Query without a stream", "The query parses, and reads no stream."),
     "not-supported": (422, "Not supported", "The query parses, and asks for something that this server does not do."),
-    "unknown-graph": (422, "Unknown graph", "The query reads a background graph that this server does not have."),
+    "cycle": (422, "Cycle", "What the query reads comes, perhaps through other queries, from its own output."),
+    "bad-include": (422, "Bad include", "The rule file includes a rule set that is not there, or itself."),
+    "too-many-rows": (422, "Too many rows", "The answer would be larger than what is given at once."),
     "refused": (422, "Refused", "The query parses and cannot be registered."),
     "internal": (500, "Internal error", "A fault of the server; it is in the server's log under the incident."),
     "store-unavailable": (503, "Store unavailable", "The store cannot be used now; nothing of the request was kept."),
@@ -94,17 +105,17 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
-def of_rdf(error: RdfError) -> Problem:
+def of_rdf(error: RdfError, kept: str = "Nothing of this push was kept.") -> Problem:
     place = {} if error.line is None else {"line": error.line, "column": error.column}
     offending = {"offending": error.offending} if error.offending else {}
     told = {**place, "message": error.message, **offending}
-    return Problem("bad-rdf", f"{error} Nothing of this push was kept.", errors=[told])
+    return Problem("bad-rdf", f"{error} {kept}", errors=[told])
 
 
-def of_language(error: LanguageError) -> Problem:
+def of_language(error: LanguageError, code: str = "bad-query") -> Problem:
     told = {"line": error.line, "column": error.column, "endColumn": error.end_column, "message": error.message,
             "hint": error.hint, "code": error.code}
-    return Problem("bad-query", sentence(str(error)), errors=[told])
+    return Problem(code, sentence(str(error)), errors=[told])
 
 
 def of_refusal(refusal: Refusal) -> Problem:

@@ -65,7 +65,8 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
         server.prepare()
         serving = threading.Thread(target=ending.after, args=(server.serve,), name="serving")
         serving.start()
-        threading.Thread(target=_warm_up, name="warming-up", daemon=True).start()
+        warming_up = threading.Thread(target=_warm_up, name="warming-up", daemon=True)
+        warming_up.start()
         if lifeline is None:
             print(f"csparql-spark: the web process serves {settings.base}", file=sys.stderr, flush=True)
         ending.wait()
@@ -73,6 +74,7 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
         backend.fanout.stop()
         server.stop()
         serving.join()
+        warming_up.join()       # an interpreter that ends while a thread loads a library aborts
 
 
 class Ending:

@@ -22,7 +22,8 @@ class Settings:
     port: int = 8000
     base_url: str = ""                      # what clients see when it is not host and port
     body_limit: int = 100_000_000           # of a push, also after decompression
-    query_limit: int = 256 << 10            # of the text of a query
+    query_limit: int = 256 << 10            # of the text of a query, or of a rule file
+    graph_limit: int = 200_000_000          # of a background graph, as it is kept
     subscribers: int = 200                  # SSE connections at a time
     reserve: int = 32                       # threads that subscribers cannot take from the other requests
     heartbeat_seconds: float = 15.0         # between signs of life on a silent SSE connection

@@ -5,6 +5,8 @@
     GET    /streams                GET /streams/temp
     DELETE /streams/temp           204; 409 while a query reads it
 
+A derived stream (see `derived`) is made, filled and deleted by its query: what else would change it is a conflict.
+
 On the arrival clock the log stamps what is pushed, and stamps of the producer are dropped, with a warning. On the event
 clock they are kept, and triples without one are stamped on arrival.
 """
@@ -13,25 +15,22 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sqlite3
 from typing import NamedTuple
 
 import numpy as np
 from flask import Blueprint, request
 
-from csparql_spark.language import LanguageError
-from csparql_spark.pipeline.admission import read
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import UnsupportedFormat
 from csparql_spark.rdf.formats import format_of_media_type, parse_push
-from csparql_spark.store import Draft, QueryRecord, Refused, StreamRecord
-from csparql_spark.store.registry import absent, every, present
-from csparql_spark.store.writer import Guard
+from csparql_spark.store import Draft, Refused, StreamRecord
+from csparql_spark.store.registry import absent, every, same
 
 from csparql_spark.server import bodies
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.lengths import length_of_time
 from csparql_spark.server.problems import Problem
+from csparql_spark.server.readers import InUse, asked_of, streams_of, unread
 
 LONGEST_SETTINGS = 64 << 10
 
@@ -60,7 +59,12 @@ def routes(backend: Backend) -> Blueprint:
 
     def described(stream: StreamRecord) -> dict[str, object]:
         return {"iri": stream.iri, "name": names.stream_name(stream.iri), "url": names.stream_url(stream.iri),
-                "clock": stream.clock, "delay": stream.delay, "created": stream.created}
+                "clock": stream.clock, "delay": stream.delay, "producer": stream.producer, "created": stream.created}
+
+    def refuse_if_produced(stream: StreamRecord, instead: str) -> None:
+        if stream.producer is not None and registry.query(stream.producer) is not None:
+            raise Problem("derived-stream", f"The stream <{stream.iri}> holds what the query {stream.producer} says: "
+                          f"{instead}.", stream=stream.iri, query=stream.producer)
 
     @blueprint.get("/streams")
     def list_streams() -> dict[str, object]:
@@ -78,6 +82,7 @@ def routes(backend: Backend) -> Blueprint:
                 made = True
             except Refused:
                 continue        # somebody else has just made it
+        refuse_if_produced(stream, "it is there already, and is made and filled by the query alone")
         if (stream.clock, stream.delay) != wanted:
             raise Problem("stream-exists", f"The stream <{iri}> exists with clock {stream.clock!r} and a delay of "
                           f"{stream.delay} ms: a stream keeps its clock. Delete it first, or use another name.",
@@ -94,35 +99,36 @@ def routes(backend: Backend) -> Blueprint:
         told = newest and {"seq": newest.seq, "at": newest.at, "first": newest.first, "last": newest.last,
                            "triples": newest.rows}
         return {**described(stream), "kept": {"chunks": chunks, "triples": triples}, "newest": told,
-                "queries": [query.name for query in registry.queries() if stream.iri in streams_of(query)]}
+                "queries": [query.name for query in registry.queries()
+                            if (asked := asked_of(query)) is not None and stream.iri in streams_of(asked)]}
 
     @blueprint.delete("/streams/<name:name>")
     def delete_stream(name: str) -> tuple[str, int]:
         iri = names.stream_iri(name)
-
-        def unread(connection: sqlite3.Connection) -> None:
-            rows = connection.execute("SELECT id, name, registered, payload FROM queries ORDER BY id").fetchall()
-            readers = [query.name for *row, payload in rows
-                       if iri in streams_of(query := QueryRecord(*row, **json.loads(payload)))]
-            if readers:
-                raise Refused(readers)
-
-        try:
-            writer.append(Draft("drop", subject=iri), every(present("streams", iri, Refused(None)), unread))
-        except Refused as refused:
-            (readers,) = refused.args
-            if readers is None:
-                raise unknown(iri) from None
-            these = "these queries" if len(readers) > 1 else "this query"
-            raise Problem("stream-in-use", f"The stream <{iri}> is read by {', '.join(readers[:10])}: delete {these} "
-                          "first.", stream=iri, queries=readers) from None
+        while True:
+            stream = found(name)
+            refuse_if_produced(stream, "delete the query, and the stream goes with it")
+            idle = [] if stream.producer is None else [absent("queries", stream.producer, Refused())]
+            try:
+                writer.append(Draft("drop", subject=iri), every(
+                    same("streams", stream.id, Refused()), *idle, unread(lambda asked: iri in streams_of(asked))))
+                break
+            except InUse as readers:
+                raise Problem("stream-in-use", f"The stream <{iri}> is read by {readers}.", stream=iri,
+                              queries=readers.queries) from None
+            except Refused:
+                continue        # it is another one now, or gone
         backend.ticker.changed()
         return "", 204
 
     @blueprint.post("/streams/<name:name>")
     def push(name: str) -> dict[str, object]:
         iri = names.stream_iri(name)
-        stream = known.get(iri) or known.setdefault(iri, found(name))
+        stream = known.get(iri)
+        if stream is None:
+            stream = found(name)
+            refuse_push(stream)
+            known[iri] = stream
         try:
             format = format_of_media_type(request.headers.get("Content-Type"))
         except UnsupportedFormat as error:
@@ -136,7 +142,7 @@ def routes(backend: Backend) -> Blueprint:
                     "last": chunk.last, "warnings": warnings}
             try:
                 if len(chunk):
-                    entry = writer.append(draft_of(chunk, iri), unchanged(stream))
+                    entry = writer.append(draft_of(chunk, iri), same("streams", stream.id, Refused()))
                     told |= {"seq": entry.seq, "at": entry.at}
                 elif registry.stream(iri) != stream:
                     raise Refused
@@ -145,21 +151,21 @@ def routes(backend: Backend) -> Blueprint:
                 # The stream is another one now, or none: its clock may be another one too.
                 known.pop(iri, None)
                 stream = found(name)
+                refuse_push(stream)
 
     return blueprint
+
+
+def refuse_push(stream: StreamRecord) -> None:
+    if stream.producer is not None:
+        raise Problem("derived-stream", f"The stream <{stream.iri}> holds what the query {stream.producer} says, and "
+                      "nothing else: push into a stream that the query reads.",
+                      stream=stream.iri, query=stream.producer)
 
 
 def draft_of(chunk: Chunk, iri: str) -> Draft:
     return Draft("chunk", subject=iri, payload=chunk.to_ipc(), rows=len(chunk), first=chunk.first, last=chunk.last,
                  unstamped=chunk.unstamped)
-
-
-def unchanged(stream: StreamRecord) -> Guard:
-    """A guard that lets an entry in only while the stream is the one that it was meant for."""
-    def check(connection: sqlite3.Connection) -> None:
-        if connection.execute("SELECT id FROM streams WHERE iri = ?", (stream.iri,)).fetchone() != (stream.id,):
-            raise Refused
-    return check
 
 
 def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[dict[str, object]]]:
@@ -178,14 +184,6 @@ def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[dict[str, o
     return bare, [{"code": "timestamps-ignored", "triples": stamped, "message":
                    f"{stamped} of the triples had a timestamp, and this stream is on the arrival clock: all are "
                    "stamped with the time of their arrival. Create a stream with clock \"event\" to keep timestamps."}]
-
-
-def streams_of(query: QueryRecord) -> set[str]:
-    """The streams that a registered query reads."""
-    try:
-        return {window.stream for window in read(query.text, query.base).windows}
-    except LanguageError:
-        return set()        # the engine has failed it: it reads nothing
 
 
 def asked_clock() -> Clock:

@@ -11,12 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
 from csparql_spark.answers.order import order_key
 from csparql_spark.answers.values import Number, number, number_term
 from csparql_spark.rdf.terms import literal, parse
 
 Bag = Mapping[str, int]
+
+EXACT = 20_000       # digits: more than a sum of numbers can have, so that none is ever rounded
+
+
+def number_of(bag: Bag, _: str = " ") -> str | None:
+    return number_term(Number("integer", sum(bag.values())))
 
 
 def total(bag: Bag, _: str = " ") -> str | None:
@@ -28,13 +35,17 @@ def mean(bag: Bag, _: str = " ") -> str | None:
     added, count = _added(bag), sum(bag.values())
     if added is None or not count:
         return added if added is None else number_term(added)
+    return number_term(average(added, count))
+
+
+def average(added: Number, count: int) -> Number:
+    """A sum of so many numbers, divided by them."""
     if added.kind in ("integer", "decimal"):
-        with localcontext() as context:
-            context.prec = 60
-            quotient = Decimal(added.value) / count
-            # Eighteen digits behind the point: what Oxigraph's decimals hold.
-            return number_term(Number("decimal", quotient.quantize(Decimal(1).scaleb(-18), rounding="ROUND_DOWN")))
-    return number_term(Number(added.kind, added.value / count))
+        with localcontext(prec=EXACT):
+            # Eighteen digits behind the point, the rest cut off: what Oxigraph's decimals hold.
+            scaled = Fraction(added.value) * 10**18 / count
+            return Number("decimal", Decimal(math.trunc(scaled)).scaleb(-18))
+    return Number(added.kind, added.value / count)
 
 
 def least(bag: Bag, _: str = " ") -> str | None:
@@ -62,7 +73,8 @@ def joined(bag: Bag, separator: str = " ") -> str | None:
 
 
 AGGREGATES: dict[str, Callable[[Bag, str], str | None]] = {
-    "sum": total, "avg": mean, "min": least, "max": greatest, "sample": sample, "group_concat": joined}
+    "count": number_of, "sum": total, "avg": mean, "min": least, "max": greatest, "sample": sample,
+    "group_concat": joined}
 
 _RANKS = ("integer", "decimal", "float", "double")
 
@@ -75,10 +87,17 @@ def _added(bag: Bag) -> Number | None:
         numbers.append((found, count))
     rank = max((_RANKS.index(found.kind) for found, _ in numbers), default=0)
     if rank < 2:
-        with localcontext() as context:
-            context.prec = 200
+        with localcontext(prec=EXACT):
             return Number(_RANKS[rank], sum(found.value * count for found, count in numbers))
+    doubles = [(_double(found.value), count) for found, count in numbers]
     try:
-        return Number(_RANKS[rank], math.fsum(value for found, count in numbers for value in [float(found.value)] * count))
+        return Number(_RANKS[rank], math.fsum(value for value, count in doubles for _ in range(count)))
     except (OverflowError, ValueError):       # both infinities, or more than a double can hold
-        return Number(_RANKS[rank], sum(sorted(float(found.value) * count for found, count in numbers)))
+        return Number(_RANKS[rank], sum(sorted(value * count for value, count in doubles)))
+
+
+def _double(value: int | Decimal | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:                     # an integer; a decimal becomes infinite by itself
+        return math.inf if value > 0 else -math.inf

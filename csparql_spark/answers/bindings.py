@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -47,7 +48,6 @@ class Bindings:
     """A table of `length` rows, one string column (null: unbound) per variable."""
 
     variables: tuple[str, ...]
-    columns: tuple[pa.StringArray, ...]
     length: int
 
     def __init__(self, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> None:
@@ -70,11 +70,22 @@ class Bindings:
 
     @classmethod
     def from_ids(
-        cls, variables: Sequence[str], terms: pa.StringArray, ids: Sequence[np.ndarray], length: int | None = None
+        cls, variables: Sequence[str], terms: pa.StringArray, ids: Sequence[np.ndarray], length: int | None = None,
+        *, distinct: bool = False
     ) -> Bindings:
-        """A table from one array of ids into `terms` per variable; a negative id is unbound."""
-        columns = [terms.take(pa.array(column, mask=np.asarray(column) < 0)) for column in ids]
-        return cls(variables, columns, length)
+        """A table from one array of ids into `terms` per variable; a negative id is unbound. `distinct`: no term is
+        twice in `terms`, so that the table need not find out again which of its cells are equal."""
+        if not distinct or not len(ids):
+            return cls(variables, [_taken(terms, column) for column in ids], length)
+        table = cls.__new__(cls)
+        for name, value in (("variables", tuple(variables)), ("length", len(ids[0])), ("_made_of", (terms, ids))):
+            object.__setattr__(table, name, value)
+        return table
+
+    @cached_property
+    def columns(self) -> tuple[pa.StringArray, ...]:
+        terms, ids = self._made_of
+        return tuple(_taken(terms, column) for column in ids)
 
     def __len__(self) -> int:
         return self.length
@@ -103,11 +114,15 @@ class Bindings:
 
     def encoded(self) -> tuple[pa.StringArray, list[np.ndarray]]:
         """The distinct terms, in order of first appearance column by column, and per column the ids (-1: unbound)."""
-        if not self.columns:
+        if not self.variables:
             return pa.array([], pa.string()), []
-        encoded = pa.concat_arrays(self.columns).dictionary_encode()
-        ids = pc.fill_null(encoded.indices, -1).to_numpy()
-        return encoded.dictionary, [ids[i * self.length : (i + 1) * self.length] for i in range(len(self.columns))]
+        made_of = getattr(self, "_made_of", None)
+        if made_of is not None:
+            terms, ids = _in_order_of_appearance(made_of[0], np.concatenate(made_of[1]))
+        else:
+            encoded = pa.concat_arrays(self.columns).dictionary_encode()
+            terms, ids = encoded.dictionary, pc.fill_null(encoded.indices, -1).to_numpy()
+        return terms, [ids[i * self.length : (i + 1) * self.length] for i in range(len(self.variables))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +208,24 @@ class Answer:
             return cls.from_table(Bindings.from_ids(variables, terms, list(ids), length))
         except (pa.ArrowException, OSError, ValueError, TypeError, IndexError) as error:
             raise CorruptAnswer(f"The table of the answer is damaged: {error}.") from error
+
+
+def _in_order_of_appearance(terms: pa.StringArray, ids: np.ndarray) -> tuple[pa.StringArray, np.ndarray]:
+    """The terms that ids stand for, each where it is first, and the ids of the cells among these."""
+    ids = ids.astype(np.int32, copy=False)
+    places = np.arange(len(ids), dtype=np.int32)
+    first = np.zeros(len(terms) + 1, dtype=np.int32)
+    first[ids[::-1]] = places[::-1]                             # what is written last stays: the first place of each
+    first = first[ids]
+    new = (first == places) & (ids >= 0)
+    numbers = np.cumsum(new, dtype=np.int32)[first] - np.int32(1)
+    numbers[ids < 0] = -1
+    return terms.take(pa.array(ids[new])), numbers
+
+
+def _taken(terms: pa.StringArray, ids: np.ndarray) -> pa.StringArray:
+    ids = np.asarray(ids)
+    return terms.take(pa.array(ids, mask=ids < 0))
 
 
 def _strings(column: Column) -> pa.StringArray:

@@ -1,7 +1,9 @@
 """The functions of ours that a body over ids calls (see `over_ids`).
 
     term(?v)            the term of an id                 str(?v), datatype(?v)   its lexical form and datatype, as sent
-    id(expression)      the id of a term                  key(?v)                 the term as text: an order of all terms
+    id(expression)      the id of a term                  key(?v)                 the term as text
+    order(?v)           the place of a term in the order of all terms, as text (see `order`)
+    row(?v ...)         the ids of several terms, as one text
     timestamp(?s ?p ?o) when the triple came, in ms       now()                   the instant, as xsd:dateTime
     rand, uuid, struuid, bnode(place ?v ...)              chosen by the instant, the place in the text and the row
 
@@ -24,11 +26,13 @@ import numpy as np
 import pyoxigraph as ox
 
 from csparql_spark.answers.aggregates import AGGREGATES
+from csparql_spark.answers.order import order_text
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import RDF_DIR_LANG_STRING, XSD, TermError, parse, to_oxigraph
 
 FUNCTION, AGGREGATE = "<f:", "<a:"
 COMPUTED = 1 << 40
+NONE = "i:none"          # stands where there is no id
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INTEGER, _DATETIME, _DOUBLE = (ox.NamedNode(XSD + name) for name in ("integer", "dateTime", "double"))
@@ -42,12 +46,14 @@ class Functions:
         self._dictionary = dictionary
         self._known: dict[str, Term] = {}                 # what ids of the dictionary mean
         self._computed: list[str] = []
+        self._places: dict[str, int] = {}                 # where each term is among them
         self._instant = 0
         self._stamps: Stamps | None = None
         self.custom = {ox.NamedNode(f"f:{name}"): function for name, function in (
             ("term", self._term), ("id", self._id), ("str", self._str), ("datatype", self._datatype),
-            ("key", self._key), ("timestamp", self._timestamp), ("now", self._now), ("rand", self._rand),
-            ("uuid", self._uuid), ("struuid", self._struuid), ("bnode", self._bnode))}
+            ("key", self._key), ("order", self._order), ("row", self._row), ("timestamp", self._timestamp),
+            ("now", self._now), ("rand", self._rand), ("uuid", self._uuid), ("struuid", self._struuid),
+            ("bnode", self._bnode))}
 
     def begin(self, *, instant: int, stamps: Stamps | None = None) -> None:
         """Prepare for the next evaluation: at this instant, and with this way to find when a triple came."""
@@ -55,7 +61,7 @@ class Functions:
         for place in range(len(self._computed)):
             self._known.pop(f"i:{COMPUTED + place}", None)
         self._computed.clear()
-        self._places: dict[str, int] = {}
+        self._places.clear()
 
     def aggregates(self, names: Iterable[str]) -> dict[ox.NamedNode, Callable[[], Accumulator]]:
         """The aggregates of a body, by the names that it calls them by."""
@@ -112,6 +118,13 @@ class Functions:
     def _key(self, node: ox.NamedNode) -> ox.Literal:
         return ox.Literal(self.text(node))
 
+    @staticmethod
+    def _row(*cells: ox.NamedNode) -> ox.Literal:
+        return ox.Literal(" ".join(cell.value for cell in cells))
+
+    def _order(self, node: ox.NamedNode) -> ox.Literal:
+        return ox.Literal(order_text(self.text(node)))
+
     # --- time and chance
 
     def _timestamp(self, s: ox.NamedNode, p: ox.NamedNode, o: ox.NamedNode) -> ox.Literal | None:
@@ -160,7 +173,8 @@ class Accumulator:
         self._counts: dict[str, int] = {}
 
     def accumulate(self, node: ox.NamedNode) -> None:
-        self._counts[node.value] = self._counts.get(node.value, 0) + 1
+        if node.value != NONE:
+            self._counts[node.value] = self._counts.get(node.value, 0) + 1
 
     def finish(self) -> ox.NamedNode | None:
         ids = np.array([int(name[2:]) for name in self._counts], dtype=np.int64)

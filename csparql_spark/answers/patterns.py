@@ -22,6 +22,14 @@ from csparql_spark.language.syntax import Node as Tree
 from csparql_spark.language.tokens import Token
 from csparql_spark.rdf.terms import RDF, XSD, iri, literal
 
+
+class Constant(str):
+    """A term in a text that is being written, to be replaced by the name of its id."""
+
+    __slots__ = ()
+
+
+Piece = str | Constant
 Node = str
 Pattern = tuple[Node, Node, Node]
 TriplePath = tuple[Node, Node | Tree, Node]

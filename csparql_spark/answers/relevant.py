@@ -43,7 +43,7 @@ def relevant(reads: tuple[tuple[Pattern, ...], ...] | None, dictionary: TermDict
 
 def _candidates(patterns: tuple[Pattern, ...], dictionary: TermDictionary, columns: Columns) -> list[np.ndarray]:
     """For each pattern the rows that can be matched by it."""
-    candidates = [_fitting(pattern, dictionary, columns) for pattern in patterns]
+    candidates = [fitting(pattern, dictionary, columns) for pattern in patterns]
     shared = _shared(patterns)
     for _ in range(ROUNDS):
         for places in shared:
@@ -58,7 +58,7 @@ def _candidates(patterns: tuple[Pattern, ...], dictionary: TermDictionary, colum
     return candidates
 
 
-def _fitting(pattern: Pattern, dictionary: TermDictionary, columns: Columns) -> np.ndarray:
+def fitting(pattern: Pattern, dictionary: TermDictionary, columns: Columns) -> np.ndarray:
     """The rows that fit a pattern by themselves."""
     fits = np.ones(len(columns[0]), dtype=bool)
     for position, node in enumerate(pattern):

@@ -27,11 +27,13 @@ from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.construct import described, instantiated
 from csparql_spark.answers.functions import Functions, Stamps
 from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.products import largest_product
 from csparql_spark.answers.relevant import Columns, relevant
 from csparql_spark.relations.rows import Triples
 from csparql_spark.windows.content import Content
 
-DEFAULT = ""         # the name of the default graph
+DEFAULT = ""                     # the name of the default graph
+MOST_MULTIPLIED = 20_000_000     # solutions of patterns that are not connected: some ten seconds of Oxigraph's
 
 _NOTHING: Columns = tuple(np.empty(0, dtype=np.int64) for _ in range(3))
 
@@ -95,6 +97,11 @@ class Snapshot:
             self.version += 1
         self._dataset, self._instant = dataset, instant
         self._held = held
+        for triples in held.values():
+            product = largest_product(self.plan.reads, self._content.dictionary, triples.s, triples.p, triples.o)
+            if product > MOST_MULTIPLIED:
+                raise TooManyRows(f"parts of its pattern have nothing in common, and together {product:,} solutions: "
+                                  f"{MOST_MULTIPLIED:,} are gone through at most; connect the parts by a variable")
 
     def _step(self, name: str, held: Triples, triples: Triples) -> bool:
         """Bring one graph from what is held to these triples; whether that was a change."""
@@ -121,7 +128,7 @@ class Snapshot:
         """What the plan says of the dataset; `TooManyRows` if that is more than `limit` rows or triples."""
         plan = self.plan
         self._functions.begin(instant=self._instant, stamps=self._dataset.stamps)
-        rows = self._rows(limit)
+        rows = self._rows(0 if plan.form == "ASK" else limit)        # one row says yes
         if plan.form == "ASK":
             return Answer.boolean(len(rows) > 0)
         if len(rows) > limit:

@@ -1,4 +1,4 @@
-"""The values of literals: numbers and points in time, for what compares and adds them.
+"""The values of literals: numbers, points in time and durations, for what compares and adds them.
 
     number('"01"^^<…#byte>')          # Number("integer", 1)
     number('"x"^^<…#integer>')        # None: a literal whose text is not in its datatype has no value
@@ -7,11 +7,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import datetime, timezone
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
+
+import numpy as np
 
 from csparql_spark.rdf.terms import XSD, literal, parse
 
@@ -21,7 +24,11 @@ _INTEGERS = frozenset(XSD + name for name in (
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,4000}(?:\.[0-9]{0,4000})?|\.[0-9]{1,4000})")
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN")
-_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,6})?\d*(Z|[+-]\d\d:\d\d)?")
+_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})?")
+_DURATION = re.compile(
+    r"(-)?P(?=[0-9T])(?:([0-9]{1,18})Y)?(?:([0-9]{1,18})M)?(?:([0-9]{1,18})D)?"
+    r"(?:T(?=[0-9])(?:([0-9]{1,18})H)?(?:([0-9]{1,18})M)?(?:([0-9]{1,18}(?:\.[0-9]{1,18})?)S)?)?")
+_DURATIONS = frozenset(XSD + name for name in ("duration", "dayTimeDuration", "yearMonthDuration"))
 
 
 class Number(NamedTuple):
@@ -44,21 +51,29 @@ def number(term: str) -> Number | None:
     if name == "decimal":
         return Number("decimal", Decimal(text)) if _DECIMAL.fullmatch(text) else None
     if name in ("float", "double") and _DOUBLE.fullmatch(text):
-        return Number(name, float(text.replace("INF", "inf").replace("NaN", "nan")))
+        value = float(text.replace("INF", "inf").replace("NaN", "nan"))
+        return Number(name, float(_single(value)) if name == "float" else value)
     return None
+
+
+def _single(value: float) -> np.float32:
+    with np.errstate(over="ignore"):            # what is too large is infinite
+        return np.float32(value)
 
 
 def number_term(number: Number) -> str:
     """The term of a number, in one spelling for each value."""
-    value = number.value
+    value = _single(number.value) if number.kind == "float" else number.value
     if number.kind == "decimal":
         text = f"{Decimal(value):f}"
         text = (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
         text = "0" if text == "-0" else text
     elif number.kind == "integer":
         text = str(value)
-    else:
-        text = {"inf": "INF", "-inf": "-INF", "nan": "NaN"}.get(repr(value), repr(value))
+    elif value != value or value in (math.inf, -math.inf):
+        text = "NaN" if value != value else "INF" if value > 0 else "-INF"
+    else:                     # the fewest digits that are enough, without an exponent: as Oxigraph does
+        text = f"{Decimal(str(value)):f}".removesuffix(".0")
     return literal(text, datatype=XSD + number.kind)
 
 
@@ -69,7 +84,27 @@ def moment(term: str) -> datetime | None:
     if kind != "literal" or datatype != f"{XSD}dateTime" or (match := _TIME.fullmatch(text.strip())) is None:
         return None
     try:
-        return datetime.fromisoformat(f"{match[1]}{(match[2] or '').ljust(7, '0') if match[2] else ''}"
+        return datetime.fromisoformat(f"{match[1]}{match[2][:7].ljust(7, '0') if match[2] else ''}"
                                       f"{(match[3] or 'Z').replace('Z', '+00:00')}").astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
+
+
+class Duration(NamedTuple):
+    """A length of time: seconds, or months, which have no length in seconds."""
+
+    kind: str
+    value: int | Decimal
+
+
+def duration(term: str) -> Duration | None:
+    """The length of a duration; None if the term is none, or has months and seconds."""
+    kind, text, datatype, *_ = parse(term)
+    if kind != "literal" or datatype not in _DURATIONS or (match := _DURATION.fullmatch(text.strip())) is None:
+        return None
+    years, months, days, hours, minutes, seconds = (Decimal(part or 0) for part in match.groups()[1:])
+    sign = -1 if match[1] else 1
+    length = seconds + 60 * (minutes + 60 * (hours + 24 * days))
+    if years or months:
+        return None if length else Duration("months", sign * (12 * years + months))
+    return Duration("seconds", sign * length)

@@ -1,18 +1,19 @@
-"""Preparing: from the rules of a regime to those that are run over the stream, for one background and one set of questions.
+"""Preparing: from the rules of a regime to those that are run over the stream, for one background and what is asked.
 
     rules ─▶ close the background ─▶ work the schema into the rules ─▶ leave out what nobody asks
 
-The background is closed once, under all rules; what is left of the rules then concerns the stream. That presumes that the
-stream says nothing about the schema. `presumes` tells, so that the presumption can be checked: where it is wrong, the
-rules are run as they are.
+The background is closed once, under all rules; what is left of the rules then concerns the stream. That presumes that
+the stream says nothing about the schema. `presumes` tells, so that the presumption can be checked: where it is wrong,
+the rules are run as they are.
 
-    prepared = prepare(rules, dictionary, background, asked=[Atom("?x", TYPE, "<urn:C>")])
-    prepared.rules, prepared.background            # what is run, and the closed background
+    facts = closed(rules, dictionary, background)
+    prepared = prepare(rules, dictionary, facts, asked=[Atom("?x", TYPE, "<urn:C>")])
+    prepared.rules                                 # what is run
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ from csparql_spark.relations.runs import ALWAYS
 
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
+MOST_KNOWN = 8             # closed backgrounds that a process remembers
 MOST_SCHEMA = 5_000        # triples of a schema that are worked into rules; of a larger one, rules ask at each slide
 
 
@@ -54,15 +56,32 @@ def closed(rules: Iterable[Rule], dictionary: TermDictionary, background: Column
     return facts.visible(ALWAYS - 1)[:3]
 
 
-def as_they_are(rules: tuple[Rule, ...], dictionary: TermDictionary, background: Columns) -> Prepared:
-    """All rules, for a stream that may say anything."""
-    return Prepared(rules, closed(rules, dictionary, background), frozenset(), frozenset())
+def closed_once(name: Hashable, rules: Iterable[Rule], dictionary: TermDictionary, background: Columns) -> Columns:
+    """The closed background, from what others in this process have closed under the same name: a name stands for the
+    rules and the background. Terms are kept, since each asker has a dictionary of its own."""
+    found = _known.pop(name, None)
+    if found is None:
+        facts = closed(rules, dictionary, background)
+        ids, places = np.unique(np.concatenate(facts), return_inverse=True)
+        found = dictionary.decode(ids), places.reshape(3, -1)
+    _known[name] = found                       # the newest is the last
+    while len(_known) > MOST_KNOWN:
+        del _known[next(iter(_known))]
+    terms, places = found
+    return tuple(dictionary.encode(terms)[places])
 
 
-def prepare(rules: tuple[Rule, ...], dictionary: TermDictionary, background: Columns,
+_known: dict[Hashable, tuple[list[str], np.ndarray]] = {}
+
+
+def as_they_are(rules: tuple[Rule, ...], facts: Columns) -> Prepared:
+    """All rules, for a stream that may say anything. `facts`: the closed background."""
+    return Prepared(rules, facts, frozenset(), frozenset())
+
+
+def prepare(rules: tuple[Rule, ...], dictionary: TermDictionary, facts: Columns,
             asked: Iterable[Atom] | None) -> Prepared:
-    """The rules for a background and for what is asked (None: everything)."""
-    facts = closed(rules, dictionary, background)
+    """The rules for a closed background and for what is asked (None: everything)."""
     schema = _schema(facts, dictionary)
     predicates = classes = frozenset()
     if len(schema) <= MOST_SCHEMA:

@@ -5,9 +5,16 @@
 - `admission`  which queries are let in, and the sentences for those that are not
 - `ticker`     writes ticks into the log when an instant of some query has passed
 - `due`        when a batch is worth a trigger, and how much of the log it takes
+- `instants`   which instants a query has, and what a window sees at one
 - `routing`    which groups an entry goes to
 - `group`      the stateful processor: windows and queries of one group, walked instant by instant
 - `member`     one registered query in its group
+- `views`      what members see, and what is said of it, shared by those who ask the same
+- `closing`    graphs with all that follows from them under the group's rules
 - `keeping`    what of a group is kept between batches, and how it comes back
+- `relay`      what stream queries say goes back into the log
+- `current`    what streams and graphs hold now, as the log tells it
+- `once`       questions that are asked once
+- `why`        the derivation of a triple
 - `replay`     recorded streams, through the same processor, to their end
 """

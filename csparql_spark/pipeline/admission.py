@@ -68,8 +68,8 @@ def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Coll
             raise Refusal("unknown-rules", str(error)) from error
     for graph in (*query.graphs, *query.named_graphs):
         if graph not in graphs:
-            raise Refusal("unknown-graph", f"there is no background graph <{graph}>: the server has none yet, and "
-                          "`csparql-spark run` takes them with --background")
+            raise Refusal("unknown-graph", f"there is no background graph <{graph}>: load it first with "
+                          "PUT /graphs?graph={encoded IRI}, or give it to `csparql-spark run` with --background")
     _check_names(query)
     return query
 

@@ -7,8 +7,8 @@ stamp, less what its window is shorter than the widest; what follows has the ear
     RANGE 9s         ───[─────────]t          tags later than t − 9s: the same facts, looked at from further back
 
 Other windows (that count, or are seen as of another instant than the rest) are closed by what comes and goes in them.
-The background is closed once. A named window holds what it says and what follows with the help of the background, without
-the background itself.
+The background is closed once. A named window holds what it says and what follows with the help of the background,
+without the background itself.
 
     closures = Closures(content, number, rules)
     default, named = closures.closed(member, sights, since, instant, seq)
@@ -16,6 +16,7 @@ the background itself.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ import numpy as np
 
 from csparql_spark.answers.snapshot import merged
 from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.entailment.preparing import Columns, Prepared, as_they_are, prepare
+from csparql_spark.entailment.preparing import Columns, Prepared, as_they_are, closed_once, prepare
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.language import Window
 from csparql_spark.language.rules import Atom
@@ -49,6 +50,7 @@ class Closures:
     def __init__(self, content: Content, number: Callable[[str], int], members: Mapping[int, Member]) -> None:
         self._content, self._number, self._members = content, number, members
         self._texts: dict[str, str] = {}                   # users' rule files
+        self._digests: dict[str, bytes] = {}               # of the background graphs
         self._prepared: Prepared | None = None
         self._asked: set[Atom] | None = set()
         self._schema_moves = False                         # the streams speak about the schema: presume nothing
@@ -59,6 +61,10 @@ class Closures:
 
     def set_rules(self, name: str, text: str) -> None:
         self._texts[name] = text
+        self.restart()
+
+    def set_background(self, graph: str, payload: bytes) -> None:
+        self._digests[graph] = hashlib.sha256(payload).digest()
         self.restart()
 
     def restart(self) -> None:
@@ -108,8 +114,10 @@ class Closures:
             self.restart()
             rules = rules_of(member.query.entailment, self._texts)
             dictionary = self._content.dictionary
-            self._prepared = (as_they_are(rules, dictionary, background) if self._schema_moves
-                              else prepare(rules, dictionary, background, self._asked))
+            name = rules, tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
+            facts = closed_once(name, rules, dictionary, background)
+            self._prepared = (as_they_are(rules, facts) if self._schema_moves
+                              else prepare(rules, dictionary, facts, self._asked))
         return self._prepared
 
     # --- one graph

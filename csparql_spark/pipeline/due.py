@@ -17,7 +17,7 @@ from csparql_spark.pipeline.routing import Router
 from csparql_spark.store.log import Entry
 from csparql_spark.windows.progress import Clock
 
-ALWAYS = frozenset({"tick", "register", "unregister", "background"})
+ALWAYS = frozenset({"tick", "register", "unregister", "background", "rules"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,10 +66,10 @@ class Group:
         self.streams: dict[str, int] = {}                 # IRI of a stream or graph → its number in `content`
         self.graphs: dict[str, int] = {}                  # background graph → place of the entry that set it
         self.content = Content()
-        self.new_graphs: dict[str, Chunk] = {}            # background that came since it was kept
+        self.new_graphs: dict[str, bytes] = {}            # background that came since it was kept
         self.unreadable: dict[int, str] = {}              # queries that could not be read when the group came back
         self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
-        self.rules: dict[str, tuple[int, str]] = {}       # user's rule set → place of the entry that set it, and its text
+        self.rules: dict[str, tuple[int, str]] = {}       # user's rule set → place of the entry that set it, its text
         self._views = Views(self.content, self.number, self.members)
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Told]:
@@ -80,7 +80,7 @@ class Group:
         for row in rows:
             if row.kind == "background":
                 # It may come again long after its place, for a query that has just been registered.
-                self.set_background(row.subject, row.seq, Chunk.from_ipc(row.payload))
+                self.set_background(row.subject, row.seq, row.payload)
                 self.seq = max(self.seq, row.seq)
                 continue
             if row.kind == "rules":
@@ -120,13 +120,13 @@ class Group:
         self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read
         self._views.closures.changed()
 
-    def set_background(self, graph: str, seq: int, chunk: Chunk) -> None:
+    def set_background(self, graph: str, seq: int, payload: bytes) -> None:
         """Take a background graph, unless it is known at `seq` or later."""
         if seq > self.graphs.get(graph, 0):
             self.graphs[graph] = seq
-            self.new_graphs[graph] = chunk
-            self._views.closures.restart()
-            self.content.replace(self.number(graph), chunk)
+            self.new_graphs[graph] = payload
+            self._views.closures.set_background(graph, payload)
+            self.content.replace(self.number(graph), Chunk.from_ipc(payload))
 
     def set_rules(self, name: str, seq: int, text: str) -> None:
         """Take a user's rule set, unless it is known at `seq` or later."""
@@ -200,24 +200,30 @@ class Group:
     # --- forgetting
 
     def _forget(self) -> None:
-        self.content.forget(self.horizons())
+        self.content.forget(self.horizons(), self.places())
         self._views.forget({id for id, member in self.members.items() if member.failed is None})
 
     def horizons(self) -> dict[int, int]:
-        """For each stream that it is known of: elements stamped this or earlier are not seen again by any query."""
+        """For each stream that it is known of: elements stamped this or earlier are not seen again through any window
+        of time."""
         horizons = {}
         for iri, stream in self.streams.items():
             if iri not in self.graphs:
-                reach = [self._horizon(member, place) for member in self.members.values() if member.failed is None
-                         for place, window in enumerate(member.windows) if window.stream == iri]
+                reach = [member.horizon(window) for member in self.members.values() if member.failed is None
+                         for window in member.windows if window.stream == iri and window.range is not None]
                 if None not in reach:
                     horizons[stream] = min(reach, default=ALWAYS)
         return horizons
 
-    def _horizon(self, member: Member, place: int) -> int | None:
-        window = member.windows[place]
-        if place not in member.counts:
-            return member.horizon(window)
-        needed = self.content.counted(self.number(window.stream), member.id, 0, member.counts[place].needed(),
-                                      graphs=window.elements is not None)
-        return int(needed.t.min()) - 1 if len(needed.t) else ALWAYS
+    def places(self) -> dict[int, int]:
+        """For each stream that is counted: elements logged before this place are not seen again through any window that
+        counts."""
+        places: dict[int, int] = {}
+        for member in self.members.values():
+            for place, count in member.counts.items() if member.failed is None else ():
+                window = member.windows[place]
+                stream = self.number(window.stream)
+                needed = self.content.counted(stream, member.id, 0, count.needed(), graphs=window.elements is not None)
+                oldest = int(needed.seq.min()) if len(needed.seq) else ALWAYS
+                places[stream] = min(oldest, places.get(stream, ALWAYS))
+        return places

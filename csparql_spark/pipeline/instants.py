@@ -1,7 +1,7 @@
 """Which instants a query has: the multiples of its windows' steps, or of COMPUTE EVERY; and what a window sees at one.
 
     grid_of(parse("… [RANGE 10s STEP 4s] …"))      # Grid((4000,))
-    grid_of(parse("… [RANGE TRIPLES 10] …"))       # None: its instants are the turns of its windows (see windows.counting)
+    grid_of(parse("… [RANGE TRIPLES 10] …"))       # None: its instants are turns (see windows.counting)
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol
 from csparql_spark.pipeline.group import Group, Piece, unreadable
 from csparql_spark.pipeline.member import Member
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.windows.content import ALWAYS
 from csparql_spark.windows.progress import NEVER
 
 # In the place of a stream's number: what the value is instead of a slide.
@@ -90,7 +91,7 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
         elif name.stream == BEFORE:
             continue        # it changes under its name: it is read below
         elif name in graphs:
-            group.set_background(graphs[name], name.seq, Chunk.from_ipc(value))
+            group.set_background(graphs[name], name.seq, value)
             group.new_graphs.clear()
         else:
             chunk = Chunk.from_ipc(value)
@@ -122,11 +123,11 @@ def settle(group: KeptGroup, state: State) -> None:
     if not group.members:
         state.clear()
         return
-    horizons = group.horizons()
+    horizons, places = group.horizons(), group.places()
     for piece in group.fresh:
         for stream, chunks in piece.chunks.items():
             # In a large batch, much has come and gone again.
-            horizon = horizons.get(stream, NEVER)
+            horizon = horizons.get(stream, NEVER) if piece.seq < places.get(stream, ALWAYS) else NEVER
             seen = [chunk.take(chunk.t > horizon) for chunk in chunks if chunk.last > horizon]
             if seen:
                 chunk = Chunk.concat(seen)
@@ -143,8 +144,8 @@ def settle(group: KeptGroup, state: State) -> None:
         lasting.add(Name(seq, RULES))
         if Name(seq, RULES) not in group.kept:
             state.put(Name(seq, RULES), json.dumps([name, seq, text]).encode())
-    for iri, chunk in group.new_graphs.items():
-        state.put(Name(group.graphs[iri], group.streams[iri]), chunk.to_ipc())
+    for iri, payload in group.new_graphs.items():
+        state.put(Name(group.graphs[iri], group.streams[iri]), payload)
     group.new_graphs = {}
     before = {id: member.before for id, member in group.members.items() if member.before is not None}
     for id, answer in before.items():
@@ -154,7 +155,8 @@ def settle(group: KeptGroup, state: State) -> None:
     group.kept_before = before
     group.kept |= dict.fromkeys(lasting)
     for name, newest in list(group.kept.items()):
-        if name not in lasting and (newest is None or newest <= horizons.get(name.stream, NEVER)):
+        if name not in lasting and (newest is None or newest <= horizons.get(name.stream, NEVER)
+                                    and name.seq < places.get(name.stream, ALWAYS)):
             del group.kept[name]
             state.drop(name)
     state.set_summary(json.dumps({

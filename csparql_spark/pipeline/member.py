@@ -2,9 +2,9 @@
 
     registered ──▶ waiting for its first instant ──▶ answering ──▶ failed (with a reason; the others go on)
 
-Its instants are the multiples of its windows' steps, or of COMPUTE EVERY, and the turns of windows that count. An instant is
-due when the clocks of all its streams have passed it; a query whose windows all count waits for no clock. At an
-instant each window is seen as of its own last step:
+Its instants are the multiples of its windows' steps and the turns of windows that count, or the multiples of COMPUTE
+EVERY. An instant is due when the clocks of all its streams have passed it; a query whose windows all count waits for no
+clock. At an instant each window is seen as of its own last step, or turn:
 
     RANGE 4s STEP 4s     ────┼───────┼───────┼────
     RANGE 9s STEP 6s     ────────┼───────────┼────

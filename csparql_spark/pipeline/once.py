@@ -36,8 +36,8 @@ def ask(text: str, graphs: Mapping[str, Chunk], *, base: str | None, default_gra
 
     The graphs are those that are given; if none are, those of the query's FROM and FROM NAMED; if it has neither, and
     reads no stream, all of them, merged into the default graph and by their names. `streams` are stamped elements in
-    the order of the log; a window sees those up to the instant, RANGE back from it. Under the regimes that are given, or
-    that the query names, the default graph and named windows are closed; `rules` are the texts of users' rule sets.
+    the order of the log; a window sees those up to the instant, RANGE back from it. Under the regimes that are given,
+    or that the query names, the default graph and named windows are closed; `rules` are the texts of users' rule sets.
     """
     query = read(text, base)
     try:
@@ -65,8 +65,9 @@ def ask(text: str, graphs: Mapping[str, Chunk], *, base: str | None, default_gra
             made = rules_of(regimes, rules or {})
             alone = closed(made, content.dictionary, background)
             default = closed(made, content.dictionary, merged([*unnamed, background])) if unnamed else alone
-            by_name = {name: merged([window, without(closed(made, content.dictionary, merged([window, background])), alone)])
-                       for name, window in by_name.items()}
+            for name, window in by_name.items():
+                follows = closed(made, content.dictionary, merged([window, background]))
+                by_name[name] = merged([window, without(follows, alone)])
         except (RuleSetError, UnsafeRules) as error:
             raise Refusal("unknown-rules", str(error)) from error
     else:

@@ -126,8 +126,13 @@ class Script:
         order = np.argsort(chunk.t, kind="stable")
         if end is not None:
             order = order[:np.searchsorted(chunk.t[order], end, side="right")]
-        for start in range(0, len(order), PIECE):
-            yield iri, chunk.take(order[start:start + PIECE])
+        stamps = chunk.t[order]
+        start = 0
+        while start < len(order):
+            # Elements of one stamp stay together: for ELEMENTS they are one.
+            end_of_piece = int(np.searchsorted(stamps, stamps[min(start + PIECE, len(order)) - 1], side="right"))
+            yield iri, chunk.take(order[start:end_of_piece])
+            start = end_of_piece
 
 
 def answer(entries: Iterable[Entry]) -> Iterator[Told]:

@@ -133,7 +133,8 @@ class Router:
 def group_key(query: ContinuousQuery) -> str:
     """The key of the group of a query."""
     shared = {"streams": sorted({window.stream for window in query.windows}),
-              "graphs": sorted({*query.graphs, *query.named_graphs}), "entailment": sorted(query.entailment)}
+              "graphs": sorted(set(query.graphs)), "named": sorted(set(query.named_graphs)),
+              "entailment": sorted(query.entailment)}
     return hashlib.sha256(json.dumps(shared).encode()).hexdigest()[:16]
 
 

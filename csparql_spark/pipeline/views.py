@@ -11,6 +11,7 @@ windows and graphs. A view whose dataset has not changed since its last answer s
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
@@ -26,6 +27,12 @@ from csparql_spark.pipeline.member import Member
 from csparql_spark.windows.content import ALWAYS, Content, Elements
 
 ROWS_LIMIT = 1_000_000       # rows of one answer at one instant
+MOST_SEEN = 20_000_000       # elements in the windows of one query: some two gigabytes
+MOST_SECONDS = 60.0          # that an answer may take
+
+
+class TooMuch(Exception):
+    """A query needs more than it may have."""
 
 
 class View(NamedTuple):
@@ -70,6 +77,10 @@ class Views:
         """What a member says at an instant, where the log stands at `seq`."""
         member.see(instant)
         sights = [self._look(member, place, instant, seq) for place in range(len(member.windows))]
+        seen = sum(len(sight.elements.t) for sight in sights)
+        if seen > MOST_SEEN:
+            raise TooMuch(f"its windows hold {seen:,} elements, and {MOST_SEEN:,} are looked at, at most: choose a "
+                          "narrower RANGE")
         # When all that the windows can see came after the registration, the member sees the same as everybody.
         since = 0 if not member.counts and all(sight.oldest > member.id for sight in sights) else member.id
         query = member.query
@@ -83,8 +94,12 @@ class Views:
             self._moved[view] = (instant, seq)
         said = self._said.get(view)
         if said is None or said.version != snapshot.version:
+            begun = time.monotonic()
             answer = snapshot.answer(limit=ROWS_LIMIT)
             said = self._said[view] = Said(snapshot.version, len(answer), answer.to_bytes())
+            if (took := time.monotonic() - begun) > MOST_SECONDS:
+                raise TooMuch(f"its answer took {took:.0f} s, and {MOST_SECONDS:.0f} s are the limit: the others wait for "
+                              "it, so it goes")
         self._views[member.id] = view
         return said
 

@@ -36,7 +36,8 @@ def triple_of(text: str) -> Triple:
     """The triple of a text: three terms in N-Triples syntax. Raises `Refusal`."""
     written = text.strip().removesuffix(".").strip()
     try:
-        triples = [tuple(map(from_oxigraph, quad.triple)) for quad in ox.parse(f"{written} .", format=ox.RdfFormat.TURTLE)]
+        quads = ox.parse(f"{written} .", format=ox.RdfFormat.TURTLE)
+        triples = [tuple(map(from_oxigraph, quad.triple)) for quad in quads]
     except (SyntaxError, TermError) as error:
         raise Refusal("bad-triple", f"{text!r} is not a triple: write its subject, predicate and object as in "
                       f'<urn:a> <urn:p> "1" ({error})') from error
@@ -62,15 +63,15 @@ def facts_of(query: ContinuousQuery, instant: int, elements: Mapping[str, Iterab
 
 
 def why(rules: Sequence[Rule], facts: Mapping[Triple, int], triple: Triple) -> Derivation | None:
-    """A derivation that gives the triple its tag; None if it does not hold. Raises `Refusal` if there is too much to look
-    at."""
+    """A derivation that gives the triple its tag; None if it does not hold. Raises `Refusal` if there is too much to
+    look at."""
     needed = prune(rules, [Atom(*triple)])
     wanted = list({atom for rule in needed for atom in rule.body})
     seen = {fact: tag for fact, tag in facts.items()
             if fact == triple or any(may_match(Atom(*fact), atom) for atom in wanted)}
     if len(seen) > MOST_FACTS and needed:
-        raise Refusal("too-large", f"{len(seen):,} triples can have a part in this, and at most {MOST_FACTS:,} are looked "
-                      "at to explain one: ask about a query with a narrower window")
+        raise Refusal("not-supported", f"{len(seen):,} triples can have a part in this, and at most {MOST_FACTS:,} are "
+                      "looked at to explain one: ask about a query with a narrower window")
     return derived(needed, seen, triple)
 
 

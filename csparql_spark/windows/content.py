@@ -106,16 +106,19 @@ class Content:
         return int(np.count_nonzero((self._live("t") <= passed)
                                     & (self._live("stream") == stream) & (self._live("seq") == seq)))
 
-    def forget(self, horizons: dict[int, int]) -> None:
-        """Drop the elements that no window will see again: those of each stream up to its horizon. Memory is given
-        back."""
+    def forget(self, horizons: dict[int, int], places: dict[int, int] | None = None) -> None:
+        """Drop the elements that no window will see again: those of each stream up to its horizon that were logged
+        before its place, if it has one. Memory is given back."""
         if not self._count:
             return
         t, of = self._live("t"), self._live("stream")
-        horizon = np.full(max(int(of.max()), *horizons, 0) + 1, np.iinfo(np.int64).min)
+        horizon = np.full(max(int(of.max()), *horizons, *(places or {}), 0) + 1, np.iinfo(np.int64).min)
         for stream, until in horizons.items():
             horizon[stream] = until
-        kept = np.flatnonzero(t > horizon[of])
+        place = np.full(len(horizon), ALWAYS)
+        for stream, since in (places or {}).items():
+            place[stream] = since
+        kept = np.flatnonzero((t > horizon[of]) | (self._live("seq") >= place[of]))
         # While the expired are few, skipping them is cheaper than moving the rest.
         if 2 * len(kept) <= self._count:
             self._keep(kept)

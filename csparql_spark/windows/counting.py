@@ -1,17 +1,17 @@
 """Counting: windows that hold the last n elements of a stream, and are seen anew whenever m more have arrived.
 
-Elements are counted in the order of the log, from the registration on. Each m-th one makes a *turn*: an instant at which
-the window holds the n elements up to it (fewer, while there are not as many).
+Elements are counted in the order of the log, from the registration on. Each m-th one makes a *turn*: an instant at
+which the window holds the n elements up to it (fewer, while there are not as many).
 
     TRIPLES 3 STEP 2      ● ●│● ●│● ●│●          turns after the 2nd, 4th, 6th element
                           └──┘                    the first window holds 2 elements,
                             └──┴──┘               the third the last 3 of 6
 
-The instant of a turn is the stamp of the element that made it, or one millisecond after what was answered before, whichever
-is later: so each answer has an instant of its own, however many elements come at once. Windows over one stream that
-count the same elements turn together, at one instant. Where turns are not answered themselves (COMPUTE EVERY), several
-may have one instant. A triple is an element of its own for TRIPLES; for ELEMENTS, all triples of one push that have the
-same stamp are one.
+The instant of a turn is the stamp of the element that made it, or one millisecond after what was answered before,
+whichever is later: so each answer has an instant of its own, however many elements come at once. Windows over one
+stream that count the same elements turn together, at one instant. Where turns are not answered themselves (COMPUTE
+EVERY), several may have one instant. A triple is an element of its own for TRIPLES; for ELEMENTS, all triples of one
+push that have the same stamp are one.
 
     count = Count(size=3, step=2)
     arrive([count], np.array([1, 1, 5]))     # the stamps of what came, in order
@@ -58,7 +58,8 @@ class Count:
         self.turns = deque(map(tuple, turns))
 
 
-def arrive(counts: Collection[Count], stamps: np.ndarray, after: int | None = None, *, apart: bool = True) -> int | None:
+def arrive(counts: Collection[Count], stamps: np.ndarray, after: int | None = None, *,
+           apart: bool = True) -> int | None:
     """Elements that all of these count have arrived, with these stamps, in this order. Turns come later than `after`
     and, `apart`, than each other. Returns the instant of the newest turn, if there is one among them."""
     turning = np.zeros(len(stamps), dtype=bool)

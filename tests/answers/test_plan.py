@@ -86,14 +86,6 @@ def test_what_cannot_be_answered_is_named(body: str, sentence: str) -> None:
     assert str(caught.value) == sentence
 
 
-def test_entailment_is_refused_as_long_as_nothing_is_entailed() -> None:
-    with pytest.raises(Unsupported) as caught:
-        plan(parse("REGISTER QUERY q USING ENTAILMENT RDFS AS SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP 5s] "
-                   "WHERE { ?s ?p ?o }"))
-    assert str(caught.value) == ("USING ENTAILMENT is not supported yet: what the window says is answered, "
-                                 "not what follows from it")
-
-
 def test_equal_texts_have_equal_plans() -> None:
     assert planned("?s x:p 1") == planned("?s <http://x/p>   1 .")
     assert hash(planned("?s x:p 1")) == hash(planned("?s x:p 1"))

@@ -15,7 +15,8 @@ from csparql_spark.answers.snapshot import Dataset, Snapshot, TooManyRows
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import Content
 
-from ..pipeline.naive import Asked, Triple, solutions      # the brute force that the whole pipeline is held against
+from ..pipeline.asked import Asked, Triple
+from ..pipeline.naive import solutions      # the brute force that the whole pipeline is held against
 
 P = (("?s", "<urn:p>", "?o"),)
 
@@ -228,7 +229,8 @@ def test_it_says_what_trying_every_triple_says(steps: list[list[Triple]], asked:
         held.move(triples)
         for names, pattern, distinct in asked:
             answer = held.select(names, pattern, distinct, limit=100_000)
-            assert answer == Answer.from_rows(names, solutions(Asked("", 1, 1, names, pattern, distinct), set(triples)))
+            query = Asked.over("", 1, 1, names, pattern, distinct)
+            assert answer == Answer.from_rows(names, solutions(query, {"": set(triples)}))
         if forgetful:
             held.forget()
 

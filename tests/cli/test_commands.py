@@ -49,7 +49,8 @@ def test_check_reads_rule_files_too(tmp_path: Path) -> None:
     (tmp_path / "good.rules").write_text("[(?a <urn:p> ?b) -> (?b <urn:p> ?a)]\n[(?a <urn:q> ?b) -> (?a <urn:p> ?b)]")
     (tmp_path / "bad.rules").write_text("[(?a <urn:p> ?b) -> (?b <urn:p> ?c)]")
     (tmp_path / "endless.rules").write_text("[(?a <urn:n> ?b) sum(?b, 1, ?c) -> (?a <urn:n> ?c)]")
-    result = CliRunner().invoke(main, ["check", *(str(tmp_path / f"{name}.rules") for name in ("good", "bad", "endless"))])
+    files = [str(tmp_path / f"{name}.rules") for name in ("good", "bad", "endless")]
+    result = CliRunner().invoke(main, ["check", *files])
     assert (result.exit_code, result.stdout) == (2, f"{tmp_path}/good.rules: 2 rules are fine\n")
     bad, *rest = result.stderr.replace(f"{tmp_path}/", "").splitlines()
     assert bad.startswith("bad.rules: line 1, column ") and "^" in rest[1] and rest[2].startswith("endless.rules: ")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.entailment.expiration import Expiration
 from csparql_spark.entailment.naive import ALWAYS, Triple, closure
-from csparql_spark.entailment.preparing import Prepared, as_they_are, prepare
+from csparql_spark.entailment.preparing import Prepared, as_they_are, closed, closed_once, prepare
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.language.rules import Atom
 from csparql_spark.rdf.dictionary import TermDictionary
@@ -44,7 +44,8 @@ def test_of_what_is_asked_nothing_is_missing(background: list[Triple], data: lis
                                              asked: set[Atom]) -> None:
     dictionary = TermDictionary()
     rules = rules_of((regime,), {})
-    prepared = prepare(rules, dictionary, columns(background, dictionary), asked)
+    facts = closed(rules, dictionary, columns(background, dictionary))
+    prepared = prepare(rules, dictionary, facts, asked)
     expected = closure(rules, {**dict.fromkeys(data, 7), **dict.fromkeys(background, ALWAYS)})
 
     def matched(facts: dict[Triple, int]) -> dict[Triple, int]:
@@ -52,15 +53,34 @@ def test_of_what_is_asked_nothing_is_missing(background: list[Triple], data: lis
             all(node[0] == "?" or node == term for node, term in zip(atom.nodes, fact)) for atom in asked)}
 
     assert matched(derived(prepared, dictionary, data)) == matched(expected)
-    plain = as_they_are(rules, dictionary, columns(background, dictionary))
+    plain = as_they_are(rules, facts)
     assert derived(plain, dictionary, data) == expected
 
 
 def test_what_speaks_about_the_schema_is_seen() -> None:
     dictionary = TermDictionary()
     background = [("<urn:p>", DOMAIN, "<urn:C>"), ("<urn:C>", SUB, "<urn:D>")]
-    prepared = prepare(rules_of(("rho-df",), {}), dictionary, columns(background, dictionary), ASKED[:1])
+    rules = rules_of(("rho-df",), {})
+    prepared = prepare(rules, dictionary, closed(rules, dictionary, columns(background, dictionary)), ASKED[:1])
     for triple, presumed in ((("<urn:x>", "<urn:p>", "<urn:y>"), True), (("<urn:x>", TYPE, "<urn:C>"), True),
                              (("<urn:D>", SUB, "<urn:a>"), False), (("<urn:q>", DOMAIN, "<urn:a>"), False)):
         _, p, o = columns([triple], dictionary)
         assert prepared.presumes(dictionary, p, o) == presumed
+
+
+def test_a_background_is_closed_once_for_all_who_name_it() -> None:
+    rules, background = rules_of(("rho-df",), {}), [("<urn:c>", TYPE, "<urn:C>"), ("<urn:C>", SUB, "<urn:D>")]
+    name = object()
+
+    def told(dictionary: TermDictionary, given: list[Triple]) -> set[Triple]:
+        facts = closed_once(name, rules, dictionary, columns(given, dictionary))
+        return set(zip(*(dictionary.decode(column) for column in facts), strict=True))
+
+    first, second = TermDictionary(), TermDictionary()
+    second.encode(["<urn:other>", "<urn:D>"])                     # the same terms have other ids there
+    everything = {*background, ("<urn:c>", TYPE, "<urn:D>")}
+    assert told(first, background) == everything
+    assert told(second, []) == everything                         # nothing is closed again
+    for other in range(8):
+        closed_once(("another", other), rules, first, columns(background, first))
+    assert told(second, []) == set()                              # it was forgotten: closed again, and there is nothing

@@ -1,4 +1,5 @@
-"""Random small logs: streams on both clocks, late and repeated elements, ticks, queries of all kinds that come and go."""
+"""Random small logs: streams on both clocks, late and repeated elements, ticks, queries of all kinds that come and
+go."""
 
 from __future__ import annotations
 

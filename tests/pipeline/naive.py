@@ -210,7 +210,8 @@ def solutions(asked: Asked, graphs: Graphs, stamped: Mapping[Triple, int] = {}) 
             when = stamped.get(tuple(bound.get(node, node) for node in asked.stamped))
             bound |= {} if when is None else {"?when": f'"{when}"^^{INTEGER}'}
         made = [tuple(bound[node] if node in bound else node for node in triple) for triple in asked.made or ()]
-        rows += [dict(zip("spo", triple, strict=True)) for triple in made if triple[0][0] != '"' and triple[1][0] == "<"]
+        rows += [dict(zip("spo", triple, strict=True)) for triple in made
+                 if triple[0][0] != '"' and triple[1][0] == "<"]
         if asked.made is None:
             rows.append({name: bound[f"?{name}"] for name in asked.variables if f"?{name}" in bound})
     names = asked.variables if asked.made is None else tuple("spo")

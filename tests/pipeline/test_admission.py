@@ -39,8 +39,8 @@ def test_what_is_not_there_is_named() -> None:
     assert refused("SELECT ?s FROM STREAM <urn:other> [RANGE 1s] WHERE { ?s ?p ?o }") == (
         "unknown-stream", "there is no stream <urn:other>: create it first with PUT /streams/{name or encoded IRI}")
     assert refused(f"SELECT ?s {STREAM} FROM <urn:g> FROM <urn:h> WHERE {{ ?s ?p ?o }}", ("urn:g",)) == (
-        "unknown-graph", "there is no background graph <urn:h>: the server has none yet, and `csparql-spark run` takes "
-                         "them with --background")
+        "unknown-graph", "there is no background graph <urn:h>: load it first with PUT /graphs?graph={encoded IRI}, or "
+                         "give it to `csparql-spark run` with --background")
     assert refused("SELECT ?s WHERE { ?s ?p ?o }") == (
         "no-stream", "the query reads no stream: add FROM STREAM <…> [RANGE … STEP …] before WHERE")
 
@@ -60,7 +60,8 @@ def test_what_cannot_be_answered_is_named(text: str, sentence: str) -> None:
 @pytest.mark.parametrize("text, sentence", [
     (f"SELECT ?s {STREAM} FROM <urn:s> WHERE {{ ?s ?p ?o }}",
      "<urn:s> is read both as a stream and as a background graph: put one of them under another IRI"),
-    ("SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT5S] FROM NAMED <urn:w> WHERE { GRAPH <urn:w> { ?s ?p ?o } }",
+    ("SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT5S] FROM NAMED <urn:w> "
+     "WHERE { GRAPH <urn:w> { ?s ?p ?o } }",
      "<urn:w> names both a window and a graph of FROM NAMED: give the window another name"),
 ])
 def test_two_things_of_one_name_are_refused(text: str, sentence: str) -> None:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from csparql_spark.pipeline import member as members
+from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.store import Entry
 
@@ -94,3 +95,28 @@ def test_a_tick_that_jumps_is_told_in_the_same_words(monkeypatch: pytest.MonkeyP
         b"the clock has moved from 1000 to 11000 at once, which is 11 instants of this query, and at most 10 are "
         b"answered at once: delete the query and register it again (over a new stream, if a wrong timestamp was the "
         b"reason)"))]
+
+
+def test_a_bomb_fails_by_name_beside_a_healthy_query() -> None:
+    """Patterns that have nothing in common: 5,000 × 5,000 solutions to count."""
+    bomb = {"text": "REGISTER QUERY bomb AS SELECT (COUNT(*) AS ?n) FROM STREAM <urn:a> [RANGE 1s STEP 1s] "
+                    "WHERE { ?a ?b ?c . ?d ?e ?f }", "base": None}
+    log = by_hand((0, "register", "q", Asked.over("urn:a", 1000, 1000, ("s",), (("?s", "<urn:p>", '"7"'),))),
+                  (0, "register", "bomb", Asked.over("urn:a", 1000, 1000, ("s",), (("?s", "<urn:p>", "?o"),))),
+                  (500, "chunk", "urn:a", [((f"<urn:{i}>", "<urn:p>", f'"{i}"'), None) for i in range(5000)]),
+                  (1000, "tick", None))
+    log[4] = Entry(5, "register", 0, "bomb", payload=json.dumps(bomb).encode())
+    told = {one.query: one for said in in_one_go(log).values() for one in said}
+    assert told[5].part == FAILURE and b"together 25,000,000 solutions: 20,000,000 are gone through" in told[5].payload
+    assert (told[4].part, told[4].rows) == (0, 1)
+
+
+@pytest.mark.parametrize("bound, value, reason", [
+    ("MOST_SEEN", 1, b"its windows hold 2 elements, and 1 are looked at, at most"),
+    ("MOST_SECONDS", -1.0, b"its answer took 0 s, and -1 s are the limit")])
+def test_what_a_query_may_have(monkeypatch: pytest.MonkeyPatch, bound: str, value: float, reason: bytes) -> None:
+    monkeypatch.setattr(views, bound, value)
+    log = by_hand((0, "register", "q", Asked.over("urn:a", 1000, 1000, ("s",), (("?s", "<urn:p>", "?o"),))),
+                  (500, "chunk", "urn:a", [((f"<urn:{i}>", "<urn:p>", '"1"'), None) for i in range(2)]), (1000, "tick", None))
+    (told,) = [one for said in in_one_go(log).values() for one in said]
+    assert told.part == FAILURE and reason in told.payload

@@ -273,11 +273,26 @@ def test_counts_go_on_where_they_were(warm: bool) -> None:
 
 def test_late_elements_that_may_be_seen_are_kept_however_old_they_are() -> None:
     log = by_hand((0, "register", "q", Asked((Seen("urn:e", 2, 1, "TRIPLES"),), ("s",), ALL)),
-                  *((i, "chunk", "urn:e", [(triple(s), t)]) for i, (s, t) in enumerate([("a", 900), ("b", 5), ("c", 950)])))
+                  *((i, "chunk", "urn:e", [(triple(s), t)]) 
+                    for i, (s, t) in enumerate([("a", 900), ("b", 5), ("c", 950)])))
     state, told = DictState(), []
     for start in range(3, len(log)):
         told += work(log, Worker(), start, start + 1, state)
     assert subjects(told) == [(900, ["a"]), (901, ["a", "b"]), (950, ["b", "c"])]
+
+
+def test_one_old_stamp_does_not_keep_all_that_came_before() -> None:
+    """
+        RANGE TRIPLES 4 STEP 2       a producer without the time says 1970, again and again, between those that have it
+    """
+    log = by_hand((0, "register", "q", Asked((Seen("urn:e", 4, 2, "TRIPLES"),), ("s",), ALL)),
+                  *((i, "chunk", "urn:e", [(triple(i), 1 if i % 3 else 1_000_000 + i)]) for i in range(300)))
+    state, worker, told = DictState(), Worker(), []
+    for start in range(3, len(log)):
+        told += work(log, worker if start % 10 else Worker(), start, start + 1, state)
+        assert len(state.values) <= 1 + 6
+    assert len(told) == 150 and subjects(told)[-1][1] == ["296", "297", "298", "299"]
+    assert len(next(iter(worker.remembered.values())).content) <= 2 * 6
 
 
 def test_pushes_are_told_apart_by_who_comes_cold() -> None:

@@ -28,7 +28,7 @@ def everything(told: dict[str, list[Told]]) -> list[Told]:
 
 
 @given(logs)
-@law(max_examples=120)
+@law(max_examples=100)
 def test_answers_are_what_the_log_says(log: list[Logged]) -> None:
     assert said(everything(in_one_go(entries(log)))) == expected(log)
 
@@ -76,7 +76,7 @@ class Cluster:
 
 
 @given(logs, st.data())
-@law(max_examples=120)
+@law(max_examples=100)
 def test_batches_and_workers_cannot_be_seen_in_the_answers(log: list[Logged], data: st.DataObject) -> None:
     cluster = Cluster(data)
     cluster.run(log)
@@ -85,7 +85,7 @@ def test_batches_and_workers_cannot_be_seen_in_the_answers(log: list[Logged], da
 
 
 @given(logs, st.data())
-@law(max_examples=80)
+@law(max_examples=60)
 def test_a_failing_query_hurts_nobody_else_and_does_not_come_back(log: list[Logged], data: st.DataObject) -> None:
     cluster = Cluster(data)
     with mock.patch.object(views, "ROWS_LIMIT", 2):

@@ -81,7 +81,8 @@ ELEMENTS = Chunk.from_triples([(f"<urn:{t}>", "<urn:p>", "<urn:b>") for t in (1,
     ("FROM STREAM <urn:s> [RANGE 6ms]", [5, 9]), ("FROM STREAM <urn:s> [RANGE TRIPLES 2]", [5, 9]),
     ("FROM STREAM <urn:s> [RANGE 1ms]", [])])
 def test_what_a_window_sees_at_10(window: str, expected: list[int]) -> None:
-    answer = ask(f"SELECT ?s {window} WHERE {{ ?s <urn:p> ?o }}", GRAPHS, base=None, streams={"urn:s": ELEMENTS}, instant=10)
+    text = f"SELECT ?s {window} WHERE {{ ?s <urn:p> ?o }}"
+    answer = ask(text, GRAPHS, base=None, streams={"urn:s": ELEMENTS}, instant=10)
     assert answer.table.rows() == [{"s": f"<urn:{t}>"} for t in expected]
 
 

@@ -77,7 +77,8 @@ def test_with_every_the_end_is_the_next_one() -> None:
 
 
 def test_windows_that_count_end_with_their_last_turn() -> None:
-    assert replayed("FROM STREAM <urn:s> [RANGE TRIPLES 2]", recording(3, 9, 20, 31, 40)) == [(9, [3, 9]), (31, [20, 31])]
+    assert replayed("FROM STREAM <urn:s> [RANGE TRIPLES 2]", recording(3, 9, 20, 31, 40)) == [
+        (9, [3, 9]), (31, [20, 31])]
     assert replayed("FROM STREAM <urn:s> [RANGE TRIPLES 9]", recording(3)) == []
 
 

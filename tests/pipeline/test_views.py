@@ -178,8 +178,8 @@ def test_what_came_before_a_registration_parts_views_until_no_window_sees_it() -
         stream b   RANGE 8 STEP 8
     """
     windows = (Seen("urn:a", 4, 4), Seen("urn:b", 8, 8))
-    log = by_hand((0, "register", "q", asked(*windows)), chunk(1, "a"), (2, "register", "r", asked(*windows)), (4, "tick", None),
-                  chunk(6, "b"), (8, "tick", None))
+    log = by_hand((0, "register", "q", asked(*windows)), chunk(1, "a"), (2, "register", "r", asked(*windows)),
+                  (4, "tick", None), chunk(6, "b"), (8, "tick", None))
     group, told = fed(log)
     assert shown(told) == {4: {4: "a", 8: "b"}, 6: {4: "", 8: "b"}}
     assert {view.since for view in group._views.held()} == {0}

@@ -4,7 +4,7 @@
     in batches      cuts after each entry, after every third, everything in one batch
     restarted       cuts after each entry, and a worker that remembers nothing
     command         `csparql-spark run`, as a user types it, without Spark
-    spark           the whole pipeline: store, engine process, state store, sink
+    spark           the whole pipeline: store, engine process, state store, sink; all programs at once
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from click.testing import CliRunner
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import write
 from csparql_spark.cli import main
-from csparql_spark.pipeline.group import Told
+from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.pipeline.replay import Script, answer
 from csparql_spark.pipeline.routing import Row
-from csparql_spark.spark.play import play
+from csparql_spark.spark.play import play_together
 from csparql_spark.testing import load
 
 from ..pipeline.running import DictState, Worker, routed
@@ -34,34 +34,58 @@ MODES = ("local", "batches-of-1", "batches-of-3", "one-batch", "restarted", "com
 
 def test_there_are_programs() -> None:
     assert [path.name for path in PROGRAMS] == sorted(path.name for path in QUERIES.iterdir() if path.is_dir())
-    assert len(PROGRAMS) >= 4
+    assert len(PROGRAMS) >= 18
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+def test_a_program_says_what_it_asks_and_what_to_notice(program: Path) -> None:
+    first, second, third, *_ = (program / "query.csparql").read_text().splitlines()
+    assert first.startswith("# ") and second.startswith("# ") and not third.startswith("#")
+    assert f"]({program.name}/query.csparql) |" in (QUERIES / "README.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def played() -> dict[Path, list[Told]]:
+    """What each program is told by Spark: a session takes its time to start, so they share one."""
+    scripts = [script(program) for program in PROGRAMS]
+    names = [name for one in scripts for name in (one.query.name, *one.streams)]
+    assert len(set(names)) == len(names), "two programs have a query or a stream of the same name"
+    told: dict[Path, list[Told]] = {program: [] for program in PROGRAMS}
+    for place, answer in play_together(scripts):
+        told[PROGRAMS[place]].append(answer)
+    return told
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
-def test_program(program: Path, mode: str) -> None:
+def test_program(program: Path, mode: str, request: pytest.FixtureRequest) -> None:
     expected = [json.loads(line) for line in (program / "expected.jsonl").read_text().splitlines()]
-    assert list(run(program, mode)) == expected
-
-
-def run(program: Path, mode: str) -> Iterator[dict[str, object]]:
     if mode == "command":
-        result = CliRunner().invoke(main, ["run", str(program / "query.csparql"), *options(program),
-                                           "--format", "json", "--engine", "local"])
-        assert result.exit_code == 0, result.output
-        yield from map(json.loads, result.stdout.splitlines())
+        assert commanded(program) == expected
         return
-    written = script(program)
-    for told in answers(written, mode):
-        results = write(Answer.from_bytes(told.payload), "application/sparql-results+json")
-        yield {"query": written.query.name, "at": told.instant, "results": json.loads(results)}
+    one = script(program)
+    told = request.getfixturevalue("played")[program] if mode == "spark" else answers(one, mode)
+    assert [line(one, answer) for answer in told] == expected
+
+
+def commanded(program: Path) -> list[dict[str, object]]:
+    result = CliRunner().invoke(main, ["run", str(program / "query.csparql"), *options(program),
+                                       "--format", "json", "--engine", "local"])
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def line(script: Script, told: Told) -> dict[str, object]:
+    assert told.part != FAILURE, told.payload.decode()
+    answer = Answer.from_bytes(told.payload)
+    said = {"triples": answer.ntriples.decode()} if answer.ntriples is not None else {
+        "results": json.loads(write(answer, "application/sparql-results+json"))}
+    return {"query": script.query.name, "at": told.instant, **said}
 
 
 def answers(script: Script, mode: str) -> Iterator[Told]:
     if mode == "local":
         return answer(script.entries())
-    if mode == "spark":
-        return play(script)
     rows = routed(list(script.entries()))
     size = {"batches-of-1": 1, "batches-of-3": 3, "one-batch": len(rows), "restarted": 1}[mode]
     return in_batches(rows, size, forgetful=mode == "restarted")

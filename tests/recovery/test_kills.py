@@ -1,8 +1,9 @@
 """Kill -9 at random moments: nothing acknowledged is lost, nothing is told twice, and nobody notices for long.
 
 Four pushers send numbered triples, a subscriber follows the answers, and meanwhile the engine, the web process, or both
-are killed, ten times. Afterwards the log says what was acknowledged and when; from that alone follows what each instant
-must have said:
+are killed, ten times. Three queries say the same in three ways: from what was pushed, from what it entails, and from the
+stream that a fourth query makes of it. Afterwards the log says what was acknowledged and when; from that alone follows what
+each instant must have said:
 
     at        ●1 ●2   ●3       ●4
     ──────────────┬───────┬───────┬──▶
@@ -33,8 +34,16 @@ from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, Regis
 RANGE, STEP = 3000, 500
 KILLS = ["engine", "web", "web", "both", "engine", "web", "engine", "both", "web", "engine"]
 PATIENCE_SECONDS = 180
-QUERY = ("REGISTER QUERY Numbers AS SELECT ?n FROM STREAM <{stream}> [RANGE 3s STEP 500ms] "
-         "WHERE {{ ?push <urn:number> ?n }}")
+WINDOW = "[RANGE 3s STEP 500ms]"
+QUERIES = {
+    "Numbers": f"REGISTER QUERY Numbers AS SELECT ?n FROM STREAM <streams/numbers> {WINDOW} WHERE {{ ?push <urn:number> ?n }}",
+    "Entailed": f"REGISTER QUERY Entailed AS SELECT ?n FROM <urn:schema> FROM STREAM <streams/numbers> {WINDOW} "
+                "USING ENTAILMENT rho-df WHERE { ?push <urn:value> ?n }",
+    "Copies": "REGISTER STREAM Copies AS CONSTRUCT { ?push <urn:copied> ?n } "
+              "FROM STREAM <streams/numbers> [RANGE 500ms STEP 500ms] WHERE { ?push <urn:number> ?n }",
+    "Copied": f"REGISTER QUERY Copied AS SELECT ?n FROM STREAM <streams/Copies> {WINDOW} WHERE {{ ?push <urn:copied> ?n }}",
+}
+SCHEMA = "<urn:number> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <urn:value> ."
 
 
 class Served:
@@ -157,8 +166,10 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 
 def test_kills_lose_nothing_and_repeat_nothing(served: Served, tmp_path: Path) -> None:
-    stream = served.ask("PUT", "/streams/numbers")["iri"]
-    served.ask("PUT", "/queries/Numbers", QUERY.format(stream=stream), "application/sparql-query")
+    served.ask("PUT", "/streams/numbers")
+    served.ask("PUT", "/graphs?graph=urn:schema", SCHEMA, "application/n-triples")
+    for name, text in QUERIES.items():
+        served.ask("PUT", f"/queries/{name}", text, "application/sparql-query")
     stop = threading.Event()
     pushers = [Pusher(served, 1_000_000 * number, stop) for number in range(4)]
     subscriber = Subscriber(served)
@@ -181,8 +192,9 @@ def test_kills_lose_nothing_and_repeat_nothing(served: Served, tmp_path: Path) -
     assert len(acknowledged) > 100
 
     database = Database(DataDirectory(tmp_path / "data").database)
-    log = Log(database)
-    logged = {number: entry.at for entry in log.read(0, log.tail()) if entry.kind == "chunk"
+    log, registry = Log(database), Registry(database)
+    (stream,) = (made.iri for made in registry.streams() if made.clock == "arrival")
+    logged = {number: entry.at for entry in log.read(0, log.tail()) if entry.kind == "chunk" and entry.subject == stream
               for number in _numbers(entry.payload)}
     assert acknowledged <= logged.keys(), "an acknowledged push is not in the log"
     closed = max(logged.values()) + RANGE
@@ -190,18 +202,31 @@ def test_kills_lose_nothing_and_repeat_nothing(served: Served, tmp_path: Path) -
         assert subscriber.grown.wait_for(lambda: subscriber.told[-1][0] > closed, PATIENCE_SECONDS), (
             "the last windows did not close")
 
-    query = Registry(database).query("Numbers")
-    instants = range(query.registered // STEP * STEP + STEP, closed, STEP)
+    instants = range(registry.query("Numbers").registered // STEP * STEP + STEP, closed, STEP)
     expected = {t: frozenset(number for number, at in logged.items() if t - RANGE < at <= t) for t in instants}
-    answers = AnswerStore(database, DataDirectory(tmp_path / "data").bell("answers")).after(query.id, 0, 1_000_000)
-    assert len({answer.instant for answer in answers}) == len(answers), "an instant has two answers"
-    stored = {answer.instant: _answered(answer.payload) for answer in answers}
-    assert {t: stored.get(t) for t in instants} == expected
+    store = AnswerStore(database, DataDirectory(tmp_path / "data").bell("answers"))
+    for name in ("Numbers", "Entailed", "Copied"):
+        stored = _stored(store, registry.query(name).id, closed)
+        # The first instants of the copies are those after the first copy.
+        told = {t: stored.get(t) for t in instants if name != "Copied" or t >= min(stored)}
+        assert told == {t: expected[t] for t in told}, name
+        assert len(told) > len(instants) - 10, name
     told_instants = [at for at, _ in subscriber.told]
     assert told_instants == list(range(told_instants[0], told_instants[-1] + STEP, STEP)), "SSE has a gap or a repeat"
     assert told_instants[0] == instants[0]
     assert {at: numbers for at, numbers in subscriber.told if at in expected} == expected
     assert subscriber.connections > 4, "the web process was never really gone"
+
+
+def _stored(store: AnswerStore, query: int, upto: int) -> dict[int, frozenset[int]]:
+    """What a query has said at each instant, up to one that it will come to."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (bounds := store.bounds(query)) is None or bounds[1] < upto:
+        assert time.monotonic() < deadline, "the answers have stopped"
+        store.wait(1.0)
+    answers = store.after(query, 0, 1_000_000)
+    assert len({answer.instant for answer in answers}) == len(answers), "an instant has two answers"
+    return {answer.instant: _answered(answer.payload) for answer in answers}
 
 
 def _numbers(payload: bytes) -> list[int]:

@@ -6,7 +6,6 @@ import dataclasses
 import sqlite3
 import threading
 
-from csparql_spark.language.durations import LONGEST
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.forgetting import Forgetter
 from csparql_spark.store.registry import QueryRecord
@@ -24,11 +23,14 @@ def test_reach_is_the_longest_range_and_delay(client, backend: Backend) -> None:
     assert backend.forgetter.reach() == 2000
 
 
-def test_a_window_of_triples_may_reach_back_for_ever(client, backend: Backend) -> None:
+def test_a_window_that_counts_does_not_keep_the_log(client, backend: Backend) -> None:
+    """What it holds is in the engine's state, however long ago it came."""
     registered(client)
     text = f"SELECT ?s FROM STREAM <{BASE}/streams/s> [RANGE TRIPLES 5] {{ ?s ?p ?o }}"
     backend.writer.append(QueryRecord.draft("n", text=text, base=None))
-    assert backend.forgetter.reach() == LONGEST
+    assert backend.forgetter.reach() == 2000
+    client.delete("/queries/q")
+    assert backend.forgetter.reach() == 0
 
 
 def test_a_query_that_cannot_be_read_reaches_nothing(client, backend: Backend) -> None:

@@ -13,8 +13,9 @@ from tests.server.playing import BASE, TEXT, Engine, registered
 
 STREAM = f"{BASE}/streams/s"
 DESCRIBED = {"name": "q", "id": 2, "url": f"{BASE}/queries/q", "answers": f"{BASE}/queries/q/answers", "text": TEXT,
-             "kind": "query", "form": "SELECT", "streams": [STREAM],
-             "windows": [{"stream": STREAM, "range": 2000, "step": 1000}], "warnings": [],
+             "kind": "query", "form": "SELECT", "output": "RSTREAM", "every": None, "streams": [STREAM],
+             "windows": [{"stream": STREAM, "range": 2000, "step": 1000}], "graphs": [], "named_graphs": [],
+             "entailment": [], "warnings": [], "stream": None,
              "status": "running", "failure": None, "oldest": None, "latest": None}
 
 
@@ -67,6 +68,28 @@ def test_a_text_without_a_name_gets_that_of_the_url(client, stream: str) -> None
     made = client.put("/queries/any.name-1", data=text).json
     assert (made["name"], made["form"], made["streams"]) == ("any.name-1", "SELECT", [STREAM])
     assert made["windows"] == [{"stream": STREAM, "range": 5000, "step": 5000}]
+
+
+def test_a_description_tells_what_is_asked_for(client, stream: str) -> None:
+    client.put("/graphs?graph=urn:g", data="", content_type="text/turtle")
+    text = ("REGISTER QUERY q AS SELECT ISTREAM ?s FROM <urn:g> FROM NAMED <urn:g> FROM STREAM <streams/s> "
+            "[RANGE TRIPLES 10 STEP 2] USING ENTAILMENT rdfs WHERE { ?s ?p ?o }")
+    made = client.put("/queries/q", data=text)
+    assert made.status_code == 201, made.text
+    told = {key: made.json[key] for key in ("graphs", "named_graphs", "entailment", "output", "every", "windows")}
+    assert told == {"graphs": ["urn:g"], "named_graphs": ["urn:g"], "entailment": ["rdfs"], "output": "ISTREAM",
+                    "every": None, "windows": [{"stream": stream, "triples": 10, "triples_step": 2}]}
+
+
+@pytest.mark.parametrize("window, expected", [
+    ("RANGE TRIPLES 10", {"triples": 10, "triples_step": 10}),
+    ("ELEMENTS 5 STEP 1", {"elements": 5, "elements_step": 1}),
+    ("RANGE 2m", {"range": 120_000, "step": 120_000})])
+def test_a_description_tells_of_windows_how_far_they_go(client, stream: str, window: str,
+                                                        expected: dict[str, int]) -> None:
+    text = f"REGISTER QUERY q COMPUTE EVERY 5s AS SELECT ?s FROM STREAM <streams/s> [{window}] {{ ?s ?p ?o }}"
+    told = client.put("/queries/q", data=text).json
+    assert (told["every"], told["windows"]) == (5000, [{"stream": stream, **expected}])
 
 
 def test_a_query_may_be_named_by_an_iri(client, stream: str) -> None:

@@ -10,7 +10,8 @@ import pytest
 from csparql_spark.server.backend import Backend
 from tests.server.playing import BASE, registered
 
-TEMP = {"iri": f"{BASE}/streams/temp", "name": "temp", "url": f"{BASE}/streams/temp", "clock": "arrival", "delay": 0}
+TEMP = {"iri": f"{BASE}/streams/temp", "name": "temp", "url": f"{BASE}/streams/temp", "clock": "arrival", "delay": 0,
+        "producer": None}
 
 
 def described(response) -> dict[str, object]:
@@ -33,7 +34,7 @@ def test_an_iri_is_taken_as_it_is(client) -> None:
     made = client.put(f"/streams/{encoded}")
     assert made.status_code == 201
     assert described(made) == {"iri": iri, "name": iri, "url": f"{BASE}/streams/{encoded}", "clock": "arrival",
-                               "delay": 0}
+                               "delay": 0, "producer": None}
     assert client.get(f"/streams/{encoded}").json["iri"] == iri
 
 
@@ -85,6 +86,7 @@ def test_a_description_counts_what_is_kept(client, backend: Backend) -> None:
     newest = told["newest"]
     assert newest.pop("at") > 1_600_000_000_000
     assert told == {"iri": f"{BASE}/streams/s", "name": "s", "url": f"{BASE}/streams/s", "clock": "event", "delay": 0,
+                    "producer": None,
                     "kept": {"chunks": 2, "triples": 3},
                     "newest": {"seq": 4, "first": 2000, "last": 2000, "triples": 1},
                     "queries": ["q"]}

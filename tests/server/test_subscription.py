@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import queue
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -352,3 +353,13 @@ def test_whatever_happens_nothing_is_repeated_and_what_is_missed_is_told(steps: 
     announced = {(event.data["after"], event.data["next"]) for event in seen if event.kind == "gap"}
     missed = {(a, b) for a, b in zip(answers, answers[1:]) if b > a + 1000}
     assert missed == announced, "what is missing is not what was said to be"
+
+
+def test_who_wants_to_hear_of_everything_is_told_which_queries_have_answers(house: House) -> None:
+    heard = queue.SimpleQueue()
+    fanout = Fanout(house.store, Bell(house.store._bell.path), places=1, heard=heard.put).start()
+    for instant in (1000, 2000):
+        house.tell(instant)
+        assert heard.get(timeout=20) == {house.query.id}
+    fanout.stop()
+    assert heard.empty()

@@ -18,7 +18,8 @@ from csparql_spark.spark.processor import OUTPUT, SUMMARY, GroupProcessor, Spark
 from csparql_spark.store import Entry
 
 from ..pipeline.logs import by_hand, entries, law, logs
-from ..pipeline.naive import Asked, Logged
+from ..pipeline.asked import Asked
+from ..pipeline.naive import Logged
 from ..pipeline.running import DictState, Worker, in_one_go, routed, routed_between
 
 ANY = (("?s", "<urn:p>", "?o"),)
@@ -74,7 +75,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(range: int = 2000, step: int = 1000, graphs: tuple[str, ...] = ()) -> Asked:
-    return Asked("urn:a", range, step, ("s",), ANY, graphs=graphs)
+    return Asked.over("urn:a", range, step, ("s",), ANY, graphs=graphs)
 
 
 def triple(s: str) -> tuple[str, str, str]:

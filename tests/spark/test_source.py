@@ -19,7 +19,7 @@ from csparql_spark.spark.source import ARROW, SCHEMA, LogReader, LogSource, Open
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
 from csparql_spark.store.bell import Bell
 
-from ..pipeline.naive import Asked
+from ..pipeline.asked import Asked
 from ..store.opened import Hands
 from ..store.opened import Opened as Store
 
@@ -35,7 +35,7 @@ class Pushed(Store):
         return self.writer.append(StreamRecord.draft(iri, name=iri[4:], clock=clock, delay=0)).seq
 
     def query(self, name: str, stream: str = "urn:a", graphs: tuple[str, ...] = ()) -> int:
-        text = Asked(stream, 1000, 1000, ("s",), ANY, graphs=graphs).text
+        text = Asked.over(stream, 1000, 1000, ("s",), ANY, graphs=graphs).text
         return self.writer.append(QueryRecord.draft(name, text=text, base=None)).seq
 
     def chunk(self, *subjects: str, stream: str = "urn:a", stamps: list[int] | None = None) -> int:

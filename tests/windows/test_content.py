@@ -168,6 +168,16 @@ def test_while_the_expired_are_few_nothing_is_moved() -> None:
     assert len(content) == 50 and stamps(content, 0, 48, 99) == list(range(50, 100))
 
 
+def test_what_is_counted_stays_however_old_its_stamps_are() -> None:
+    content = Content()
+    for seq, t in enumerate([50, 1, 60, 2, 3, 70], 1):
+        content.add(0, seq, numbered([t]))
+    content.forget({0: ALWAYS}, {0: 5})
+    assert numbers(content, 0, 0, 0, 9) == [3, 70]
+    content.forget({0: ALWAYS, 7: 3}, {9: 1})
+    assert len(content) == 0
+
+
 def test_background_that_is_replaced_gives_its_terms_back() -> None:
     content = Content()
     content.add(0, 1, numbered([1, 2, 3]))
@@ -201,7 +211,7 @@ class Naive:
     def counted(self, stream: int, since: int, begin: int, end: int, graphs: bool) -> list[tuple[int, Triple]]:
         rows = [(seq, t, triple) for of, seq, t, triple in self.elements if of == stream and seq > since]
         if not graphs:
-            return sorted((seq, triple) for after, (seq, _, triple) in enumerate(reversed(rows)) if begin <= after < end)
+            return sorted((seq, triple) for after, (seq, _, triple) in enumerate(rows[::-1]) if begin <= after < end)
         order = sorted({(seq, t) for seq, t, _ in rows}, reverse=True)
         return sorted((seq, triple) for seq, t, triple in rows if begin <= order.index((seq, t)) < end)
 

@@ -1,0 +1,116 @@
+"""Rule sets: what follows from what. Queries name them with USING ENTAILMENT.
+
+    GET    /rules              those of the server, and those that users brought
+    PUT    /rules/lab          a rule file in Jena's syntax                  201; 200 if there was one
+    GET    /rules/lab          the text, as it was sent
+    DELETE /rules/lab          204; 409 while a query uses it
+
+A rule file is checked whole before it is logged. A change is seen at the next instant of the queries that use the set.
+The names of the server's own sets, and what else stands for them, are taken.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from csparql_spark.entailment.regimes import W3C
+from csparql_spark.entailment.sets import NAMES, text_of
+from csparql_spark.language import LanguageError, RuleFile, parse_rules
+from csparql_spark.language.rule_terms import RULE_SETS
+from csparql_spark.pipeline.admission import check_rules
+from csparql_spark.store import Draft, Refused
+from csparql_spark.store.registry import Setting, every, is_set, unchanged
+
+from csparql_spark.server import bodies
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.problems import Problem, of_language
+from csparql_spark.server.readers import InUse, unread
+
+KIND = "rules"
+TEXT_TYPES = ("text/plain", "application/x-jena-rules")
+TAKEN = {name.lower() for name in (*NAMES, *RULE_SETS)}
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("rules", __name__)
+    names, registry, log, writer = backend.names, backend.registry, backend.log, backend.writer
+
+    def described(rules: Setting) -> dict[str, object]:
+        return told(rules.name, rules.rows) | {"changed": rules.changed}
+
+    def told(name: str, count: int) -> dict[str, object]:
+        return {"name": name, "url": names.rules_url(name), "built_in": is_built_in(name), "rules": count,
+                "changed": None}
+
+    def unknown(name: str) -> Problem:
+        there = ", ".join([*NAMES, *(rules.name for rules in registry.settings(KIND))])
+        return Problem("unknown-rules", f"There is no rule set {name}: there are {there}. Bring it with PUT "
+                       f"{names.rules_url(name)}.", rules=name)
+
+    def current(name: str) -> tuple[int | None, str | None]:
+        """The place of the entry that set the rule set, and its text; nothing, if there is no such set."""
+        entry = log.last(name, KIND, log.tail())
+        return (None, None) if entry is None or entry.payload is None else (entry.seq, entry.payload.decode())
+
+    def checked(name: str, text: str) -> RuleFile:
+        others = {rules.name: current(rules.name)[1] for rules in registry.settings(KIND) if rules.name != name}
+        try:
+            return check_rules(name, text, {other: text for other, text in others.items() if text is not None})
+        except LanguageError as error:
+            raise of_language(error, "bad-rules") from None
+
+    @blueprint.get("/rules")
+    def list_rules() -> dict[str, object]:
+        ours = [told(name, len(parse_rules(text_of(name)).rules)) for name in NAMES]
+        return {"rules": [*ours, *(described(rules) for rules in registry.settings(KIND))]}
+
+    @blueprint.put("/rules/<name:name>")
+    def put_rules(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
+        refuse_built_in(name)
+        text = bodies.declared(request, backend.settings.query_limit, TEXT_TYPES, "The rule file")
+        file = checked(name, text)
+        headers = {"Location": names.rules_url(name)}
+        warnings = {"warnings": list(file.warnings)}
+        while True:
+            id, before = current(name)
+            if before == text and (rules := registry.setting(KIND, name)) is not None and rules.id == id:
+                return described(rules) | warnings, 200, headers
+            try:
+                entry = writer.append(Draft(KIND, name, text.encode(), rows=len(file.rules)),
+                                      unchanged(KIND, name, id, Refused()))
+            except Refused:
+                continue        # somebody else was faster: the newest counts
+            made = Setting(entry.seq, KIND, name, entry.at, len(file.rules))
+            return described(made) | warnings, 201 if id is None else 200, headers
+
+    @blueprint.get("/rules/<name:name>")
+    def read_rules(name: str) -> Response:
+        text = text_of(RULE_SETS.get(name, name)) if is_built_in(name) else current(name)[1]
+        if text is None:
+            raise unknown(name)
+        return Response(text, headers={"Cache-Control": "no-store"}, content_type="text/plain; charset=utf-8")
+
+    @blueprint.delete("/rules/<name:name>")
+    def delete_rules(name: str) -> tuple[str, int]:
+        refuse_built_in(name)
+        try:
+            writer.append(Draft(KIND, name), every(is_set(KIND, name, Refused()),
+                                                   unread(lambda asked: name in asked.entailment)))
+        except InUse as readers:
+            raise Problem("rules-in-use", f"The rule set {name} is used by {readers}.", rules=name,
+                          queries=readers.queries) from None
+        except Refused:
+            raise unknown(name) from None
+        return "", 204
+
+    return blueprint
+
+
+def is_built_in(name: str) -> bool:
+    return name in NAMES or name in RULE_SETS
+
+
+def refuse_built_in(name: str) -> None:
+    if name.lower() in TAKEN or name.startswith(W3C):
+        raise Problem("built-in-rules", f"The name {name} stands for a rule set of the server, which stays as it is: "
+                      "use another name, and @include this one if you want to add to it.", rules=name)

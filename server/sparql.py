@@ -1,0 +1,99 @@
+"""One-shot questions: SPARQL 1.1 Protocol over background graphs, and over what streams hold now.
+
+    GET  /sparql?query=SELECT…
+    POST /sparql                     application/sparql-query, or a form with query=
+
+A query without FROM asks all background graphs. `FROM STREAM <…> [RANGE 10s]` looks at the last ten seconds of a
+stream: back from now on the arrival clock, from the newest stamp on an event clock. `USING ENTAILMENT` works as in
+registered queries. Nothing is registered, and the engine has no part in it.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+from flask import Blueprint, Response, request
+from werkzeug.datastructures import MultiDict
+
+from csparql_spark.answers.snapshot import TooManyRows
+from csparql_spark.language import ContinuousQuery
+from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.current import Current
+from csparql_spark.pipeline.once import ask
+from csparql_spark.rdf.chunk import Chunk
+
+from csparql_spark.server import bodies
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.problems import Problem
+from csparql_spark.server.spelling import spelled
+
+FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
+LONGEST_AGO = -(1 << 62)
+MOST_FIELDS = 100
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("sparql", __name__)
+    current = Current(backend.log, backend.registry)
+    base = f"{backend.names.base}/"
+
+    @blueprint.get("/sparql")
+    def ask_by_get() -> Response:
+        return answered(request.args.get("query"), request.args)
+
+    @blueprint.post("/sparql")
+    def ask_by_post() -> Response:
+        text = bodies.declared(request, backend.settings.query_limit, (QUERY, FORM), "The query")
+        if request.mimetype != FORM:
+            return answered(text, request.args)
+        try:
+            fields = MultiDict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS))
+        except ValueError as error:
+            raise Problem("bad-body", f"The body is not a form: {error}.") from None
+        return answered(fields.get("query"), fields)
+
+    def answered(text: str | None, asked: MultiDict) -> Response:
+        if not text:
+            raise Problem("bad-body", "There is no query: send it as query=, or as the body of a POST.")
+        query = read(text, base)
+        if query.name is not None or query.output != "RSTREAM":
+            raise Problem("refused", "A question that is asked once has no name and no ISTREAM or DSTREAM: leave "
+                          "REGISTER … AS out, or register it with PUT /queries/{name}.")
+        given = [asked.getlist(name) or None for name in ("default-graph-uri", "named-graph-uri")]
+        there = {setting.name for setting in backend.registry.settings("background")}
+        wanted = {graph for graphs in given for graph in graphs or ()}
+        if given == [None, None]:
+            wanted = {*query.graphs, *query.named_graphs}
+        if not wanted and not query.windows:
+            wanted = there
+        instant, streams = looked(query)
+        try:
+            answer = ask(text, {graph: current.graph(graph) for graph in wanted & there}, base=base,
+                         default_graphs=given[0], named_graphs=given[1], streams=streams, rules=current.rules(),
+                         instant=instant)
+        except TooManyRows as error:
+            raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
+        return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows else None)
+
+    def looked(query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
+        """The instant to look at, and what the query's windows may see there."""
+        streams = {stream.iri: stream for stream in backend.registry.streams()}
+        now = backend.writer.clock.now()
+        seen: dict[str, Chunk] = {}
+        instants = []
+        for window in query.windows:
+            if window.stream not in streams:
+                url = backend.names.stream_url(window.stream)
+                raise Problem("unknown-stream", f"There is no stream <{window.stream}>: create it with PUT {url}.",
+                              stream=window.stream)
+            newest = current.newest(window.stream)
+            instants.append(now if streams[window.stream].clock == "arrival" or newest is None else newest)
+        instant = max(instants, default=now)
+        for window in query.windows:
+            low = LONGEST_AGO if window.range is None else instant - window.range
+            chunk = current.elements(window.stream, low=low, high=instant)
+            known = seen.get(window.stream)
+            seen[window.stream] = chunk if known is None or len(chunk) > len(known) else known
+        return instant, seen
+
+    return blueprint
