@@ -133,8 +133,9 @@ class Router:
 def group_key(query: ContinuousQuery) -> str:
     """The key of the group of a query."""
     shared = {"streams": sorted({window.stream for window in query.windows}),
-              "graphs": sorted(set(query.graphs)), "named": sorted(set(query.named_graphs)),
-              "entailment": sorted(query.entailment)}
+              "graphs": sorted(set(query.graphs)), "entailment": sorted(query.entailment)}
+    if query.named_graphs:
+        shared["named"] = sorted(set(query.named_graphs))
     return hashlib.sha256(json.dumps(shared).encode()).hexdigest()[:16]
 
 
