@@ -11,7 +11,7 @@ import os
 import platform
 import sys
 
-from bench import closure, commits, latency, parsing, resting, throughput
+from bench import closure, commits, incremental, latency, parsing, resting, soak, throughput
 
 BENCHES = {
     "machine": lambda: {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
@@ -21,13 +21,20 @@ BENCHES = {
     "throughput-everything": lambda: throughput.measure(throughput.EVERY, 6_000_000, 100_000),
     "latency-1000": lambda: latency.measure(1_000, 60),
     "latency-10000": lambda: latency.measure(10_000, 60),
+    "answers-join": lambda: incremental.compared("join"),
+    "answers-self-join": lambda: incremental.compared("self"),
+    "answers-single": lambda: incremental.compared("single"),
+    "laser-diamond": lambda: incremental.laser("single"),
+    "laser-self-join": lambda: incremental.laser("self"),
     "start-up": resting.start_up,
     "closure-scratch-10000": lambda: closure.from_scratch(10_000),
     "closure-scratch-70131": lambda: closure.from_scratch(70_131),
     "closure-slides-10000": lambda: closure.changes(10_000),
     "closure-slides-100000": lambda: closure.changes(100_000),
     "closure-windows": closure.windows,
+    "closure-windows-rdfs": lambda: closure.windows("rdfs"),
     "closure-rates": closure.rates,
+    "soak": lambda: soak.measure(5_000_000),
     "idle": lambda: resting.idle(60),
 }
 

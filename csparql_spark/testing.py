@@ -24,6 +24,7 @@ from csparql_spark.pipeline.once import ask
 from csparql_spark.pipeline.replay import Script, answer
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import read_recording
+from csparql_spark.windows.content import ALWAYS
 
 EVALUATORS = ("auto", "snapshot")
 ENGINES = ("local", "spark")
@@ -46,14 +47,17 @@ class Instant:
     rows: list[dict[str, str]] = field(default_factory=list)
     boolean: bool | None = None
     ntriples: str | None = None
+    # Of each row: the instant from which it does not hold any more (None: it holds for ever); None if that is not known.
+    until: list[int | None] | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, at: int, said: Answer) -> Instant:
+        until = None if said.until is None else [None if t == ALWAYS else t for t in said.until.tolist()]
         if said.table is not None:
-            return cls(at, "bindings", said.table.variables, said.table.rows())
+            return cls(at, "bindings", said.table.variables, said.table.rows(), until=until)
         if said.ntriples is not None:
             return cls(at, "graph", ntriples=said.ntriples.decode())
-        return cls(at, "boolean", boolean=said.truth)
+        return cls(at, "boolean", boolean=said.truth, until=until)
 
 
 def replay(text: str, *, streams: Mapping[str, Source] | None = None, background: Mapping[str, Source] | None = None,

@@ -23,7 +23,7 @@ from csparql_spark.store import QueryRecord, StoredAnswer
 
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.fanout import Full, instants_of
-from csparql_spark.server.instants import whole
+from csparql_spark.server.instants import holding, whole
 from csparql_spark.server.problems import Problem, sentence
 from csparql_spark.server.registering import found
 from csparql_spark.server.spelling import spelled
@@ -93,7 +93,7 @@ def told(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
     headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
     if 0 <= instant < 1 << 47:
         headers["Last-Modified"] = formatdate(instant / 1000, usegmt=True)
-    return spelled(answer, extra={"query": query.name, "at": instant}, headers=headers)
+    return spelled(answer, extra={"query": query.name, "at": instant, **holding(answer)}, headers=headers)
 
 
 def prefers_events() -> bool:

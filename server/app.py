@@ -13,7 +13,7 @@ from flask import Flask, Response, request
 from werkzeug.routing import BaseConverter
 
 from csparql_spark import __version__
-from csparql_spark.server import answers, graphs, health, names, problems, queries, rules, sparql, streams, why
+from csparql_spark.server import answers, explain, graphs, health, names, problems, queries, rules, sparql, streams, why
 from csparql_spark.server.backend import Backend
 
 ROUTES = {
@@ -44,7 +44,7 @@ def create_app(backend: Backend) -> Flask:
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
     problems.install(app)
-    for room in (streams, queries, answers, graphs, rules, sparql, why, health):
+    for room in (streams, queries, answers, graphs, rules, sparql, why, explain, health):
         app.register_blueprint(room.routes(backend))
 
     @app.url_value_preprocessor

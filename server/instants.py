@@ -16,6 +16,7 @@ import pyarrow as pa
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import JSON, write
 from csparql_spark.store import StoredAnswer
+from csparql_spark.windows.content import ALWAYS as FOR_EVER
 
 
 def whole(parts: Sequence[StoredAnswer]) -> Answer:
@@ -40,8 +41,17 @@ def event(name: str, parts: Sequence[StoredAnswer]) -> bytes:
     if answer.ntriples is not None:
         data = _json({"query": name, "at": instant, "triples": answer.ntriples.decode()})
     else:
-        data = _json({"query": name, "at": instant})[:-1] + b',"results":' + write(answer, JSON) + b"}"
+        head = _json({"query": name, "at": instant, **holding(answer)})
+        data = head[:-1] + b',"results":' + write(answer, JSON) + b"}"
     return b"id: %d-%d\nevent: answer\ndata: %b\n\n" % (query, instant, data)
+
+
+def holding(answer: Answer) -> dict[str, object]:
+    """Until when each row of an answer holds, in the order of the rows (null: for ever); nothing if that is not known.
+    A boolean has one: until when it is true."""
+    if answer.until is None:
+        return {}
+    return {"until": [None if instant == FOR_EVER else instant for instant in answer.until.tolist()]}
 
 
 def notice(kind: str, data: Mapping[str, object]) -> bytes:

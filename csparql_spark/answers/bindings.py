@@ -8,14 +8,16 @@ no variables still has a number of rows.
     answer.table.rows()[1]                                # {'s': '<urn:b>'}
     Answer.from_bytes(answer.to_bytes()) == answer        # True
     Answer.boolean(True), Answer.graph("<urn:a> <urn:p> <urn:b> .\\n")
+    answer.holding(np.array([17_000, 19_000]))            # until when each row holds
 
 Equal answers have equal bytes, however they were made.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -36,6 +38,7 @@ _SCHEMA = pa.schema(
 )
 _VERSION = b"1"
 _MARKS: dict[Kind, bytes] = {"bindings": b"B", "boolean": b"?", "graph": b"G"}
+_UNTIL = b"U"
 _KINDS: dict[bytes, Kind] = {mark: kind for kind, mark in _MARKS.items()}
 
 
@@ -133,6 +136,7 @@ class Answer:
     table: Bindings | None = None
     truth: bool | None = None
     ntriples: bytes | None = None
+    until: np.ndarray | None = None       # of each row: the instant from which it does not hold any more, if that is known
 
     @classmethod
     def bindings(cls, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> Answer:
@@ -161,7 +165,11 @@ class Answer:
             return NotImplemented
         return (self.kind, self.table, self.truth, self.ntriples) == (
             other.kind, other.table, other.truth, other.ntriples
-        )
+        ) and _same(self.until, other.until)
+
+    def holding(self, until: np.ndarray | None) -> Answer:
+        """The same answer, saying until when each row holds (a boolean: until when it is true)."""
+        return replace(self, until=until)
 
     def __len__(self) -> int:
         """How many rows, or triples; a boolean counts one."""
@@ -174,6 +182,9 @@ class Answer:
 
     def to_bytes(self) -> bytes:
         """The answer as bytes, the same for the same answer."""
+        if self.until is not None:
+            times = self.until.astype("<i8").tobytes()
+            return _VERSION + _UNTIL + struct.pack("<q", len(self.until)) + times + self.holding(None).to_bytes()
         head = _VERSION + _MARKS[self.kind]
         if self.table is None:
             return head + (self.ntriples if self.ntriples is not None else b"1" if self.truth else b"0")
@@ -189,8 +200,22 @@ class Answer:
         return head + pa.record_batch(columns, schema=_SCHEMA).serialize().to_pybytes()
 
     @classmethod
+    def _until_from(cls, payload: bytes) -> Answer:
+        try:
+            (count,) = struct.unpack_from("<q", payload)
+            until = np.frombuffer(payload, dtype="<i8", count=count, offset=8)
+        except (struct.error, ValueError) as error:
+            raise CorruptAnswer(f"The instants of the answer are damaged: {error}.") from error
+        answer = cls.from_bytes(payload[8 + 8 * count:])
+        if answer.until is not None or count != (1 if answer.kind == "boolean" else len(answer)):
+            raise CorruptAnswer(f"The answer has {len(answer)} rows and {count} instants.")
+        return answer.holding(until)
+
+    @classmethod
     def from_bytes(cls, payload: bytes | memoryview) -> Answer:
         """The answer of `to_bytes`. Raises `CorruptAnswer` for anything else."""
+        if bytes(payload[:2]) == _VERSION + _UNTIL:
+            return cls._until_from(bytes(payload[2:]))
         version, kind, rest = bytes(payload[:1]), _KINDS.get(bytes(payload[1:2])), bytes(payload[2:])
         if version != _VERSION or kind is None:
             raise CorruptAnswer(f"The {len(payload)} bytes are not an answer of this version.")
@@ -226,6 +251,10 @@ def _in_order_of_appearance(terms: pa.StringArray, ids: np.ndarray) -> tuple[pa.
 def _taken(terms: pa.StringArray, ids: np.ndarray) -> pa.StringArray:
     ids = np.asarray(ids)
     return terms.take(pa.array(ids, mask=ids < 0))
+
+
+def _same(first: np.ndarray | None, second: np.ndarray | None) -> bool:
+    return first is second or first is not None and second is not None and np.array_equal(first, second)
 
 
 def _strings(column: Column) -> pa.StringArray:

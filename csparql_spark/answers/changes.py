@@ -22,7 +22,9 @@ def difference(answer: Answer, other: Answer | None) -> Answer:
     mine, theirs = answer.table, other.table
     ids = _numbered(mine, theirs)
     mine_keys, their_keys = _occurrences(ids[:mine.length]), _occurrences(ids[mine.length:])
-    return Answer.from_table(mine.take(~_among(mine_keys, their_keys)))
+    new = ~_among(mine_keys, their_keys)
+    changed = Answer.from_table(mine.take(new))
+    return changed if answer.until is None else changed.holding(answer.until[new])
 
 
 def _numbered(mine: Bindings, theirs: Bindings) -> np.ndarray:

@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from csparql_spark.cli.failure import Failure
+from csparql_spark.cli.failure import told as failing
+from csparql_spark.cli.run import Named, RuleSet
 from csparql_spark.entailment.maintenance import imars_program, volz_program
 from csparql_spark.entailment.sets import NAMES, RuleSetError, resolved, rule_set
 from csparql_spark.language import ContinuousQuery, LanguageError, parse_rules
@@ -14,6 +16,9 @@ from csparql_spark.language.describe import describe
 from csparql_spark.language.printing import show
 from csparql_spark.language.rules import Rule
 from csparql_spark.pipeline.admission import Refusal, admit, check_rules, read
+from csparql_spark.pipeline.explaining import explained, written
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.testing import load
 
 FILES = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
@@ -53,8 +58,12 @@ def check(files: tuple[Path, ...]) -> None:
 @click.argument("file", type=FILES)
 @click.option("--maintenance", type=click.Choice(["volz", "imars"]),
               help="Print the maintenance program that the paper makes from a rule set: FILE, or the name of one.")
-def explain(file: Path, maintenance: str | None) -> None:
-    """Show how a query is read: its windows and instants in words, its SPARQL body, and the rules that it is under."""
+@click.option("--background", type=Named(), multiple=True, help="A background graph, for the rules that are run over it.")
+@click.option("--rules", type=RuleSet(), multiple=True, help="A rule set for USING ENTAILMENT.")
+def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, str], ...],
+            rules: tuple[tuple[str, str], ...]) -> None:
+    """Show how a query is read and answered: its windows and instants in words, its SPARQL body, the evaluator and why it
+    is that one, and the rules that are run for it."""
     if maintenance is not None:
         made = {"volz": volz_program, "imars": imars_program}[maintenance](_rules(file))
         click.echo(made.text())
@@ -64,10 +73,30 @@ def explain(file: Path, maintenance: str | None) -> None:
         query = read(text, None)
     except LanguageError as error:
         raise Failure(f"{file}: {error}\n{error.picture(text)}") from error
-    click.echo(show(query).rstrip())
-    click.echo(f"\n{describe(query).rstrip()}")
-    click.echo(f"\nSPARQL body:\n{query.body.rstrip()}")
-    click.echo(f"\nevaluation: {_evaluation(query)}")
+    try:
+        told = explained(_answerable(query), background=_graphs(background), rules=_texts(rules))
+    except Refusal as error:
+        click.echo(f"{show(query).rstrip()}\n\n{describe(query).rstrip()}\n\nSPARQL body:\n{query.body.rstrip()}\n\n"
+                   f"evaluation: refused: {error}")
+        return
+    click.echo(written(told))
+
+
+def _graphs(given: tuple[tuple[str, str], ...]) -> dict[str, Chunk]:
+    graphs = {}
+    for number, (iri, path) in enumerate(given):
+        with failing(path):
+            graphs[iri] = load(Path(path), base=None, number=number)
+    return graphs
+
+
+def _texts(given: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    texts = {}
+    for name, path in given:
+        texts[name] = _text(Path(path))
+        with failing(path):
+            check_rules(name, texts[name], texts)
+    return texts
 
 
 def _rules(file: Path) -> tuple[Rule, ...]:
@@ -87,14 +116,6 @@ def _answerable(query: ContinuousQuery) -> ContinuousQuery:
     """The query, if it can be registered where everything exists that it reads; raises `Refusal`."""
     return admit(query.text, base=None, streams={window.stream for window in query.windows},
                  graphs={*query.graphs, *query.named_graphs}, rules=query.entailment)
-
-
-def _evaluation(query: ContinuousQuery) -> str:
-    try:
-        _answerable(query)
-    except Refusal as error:
-        return f"refused: {error}"
-    return "snapshot (an Oxigraph store kept in step with the window), one shard"
 
 
 def _text(file: Path) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from csparql_spark.entailment.transitivity import is_transitivity
 from csparql_spark.language.rules import Rule, is_variable
 
 
@@ -27,18 +28,7 @@ def absorbs(rule: Rule, rules: Sequence[Rule]) -> int | None:
             continue
         (old, new), ends = differing[0], (relation.subject, relation.object)
         alone = is_variable(old) and is_variable(new) and atom.nodes.count(old) == 1 and head.count(new) == 1
-        if alone and ends in ((old, new), (new, old)) and any(_transitive(one, relation.predicate) for one in rules):
+        if alone and ends in ((old, new), (new, old)) and any(
+                is_transitivity(one) and one.head[0].predicate == relation.predicate for one in rules):
             return place
     return None
-
-
-def _transitive(rule: Rule, predicate: str) -> bool:
-    """Whether it says that the predicate is transitive, and nothing else."""
-    if len(rule.body) != 2 or len(rule.head) != 1 or rule.guards:
-        return False
-    if {atom.predicate for atom in (*rule.body, *rule.head)} != {predicate}:
-        return False
-    start, end = rule.head[0].subject, rule.head[0].object
-    return any(one.subject == start and other.object == end and one.object == other.subject
-               and len({start, end, one.object}) == 3 and all(map(is_variable, (start, end, one.object)))
-               for one, other in (rule.body, rule.body[::-1]))

@@ -22,7 +22,7 @@ def saturate(graph: TaggedGraph, program: Program, blocks: Iterable[Block]) -> l
     added: list[Facts] = []
     waiting: dict[int | None, list[Block]] = {None: list(blocks)}
     while waiting:
-        source = None if None in waiting else next(iter(waiting))
+        source = min(waiting, key=program.turn)
         delta = graph.add(waiting.pop(source))
         if delta.size:
             added.append(delta)

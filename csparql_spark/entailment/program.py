@@ -20,6 +20,7 @@ from csparql_spark.entailment.joins import Bindings, Pattern, Plan, Shape, match
 from csparql_spark.entailment.safety import UnsafeRules as UnsafeRules      # what a program raises
 from csparql_spark.entailment.safety import check
 from csparql_spark.entailment.tables import Table, tables
+from csparql_spark.entailment.transitivity import extended, is_transitivity
 from csparql_spark.language.rules import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
@@ -87,6 +88,8 @@ class Program:
                               for table in tables(self.rules, dictionary, set(absorbing), FEW))
         self._absorbed = {number: absorbing.get(rule.table.rules[0], 0) for number, rule in enumerate(self.compiled)
                           if rule.table.rules[0] in absorbing or rule.table.absorbs()}
+        self.transitive = frozenset(number for number, rule in enumerate(self.compiled)
+                                    if len(rule.table.rules) == 1 and is_transitivity(rule.table.rules[0]))
         self._triggers: dict[int | None, list[tuple[int, int]]] = {}          # predicate: (rule, place in its body)
         for number, rule in enumerate(self.compiled):
             for place, atom in enumerate(rule.body):
@@ -121,6 +124,11 @@ class Program:
         that `absorbs` is not applied to what it has derived itself. The heads come with their source, the number of
         such a rule, or None; `source`: that of the delta."""
         for number, place, facts in self._triggered(delta):
+            if number in self.transitive:
+                if place == 0 and number != source:
+                    for block in extended(graph, self.compiled[number].body[0][1], facts):
+                        yield number, block
+                continue
             rule, absorbed = self.compiled[number], self._absorbed.get(number)
             if number == source and place == absorbed:
                 continue
@@ -129,6 +137,10 @@ class Program:
                 kind = "body" if absorbed is None else "any"
                 for block in rule.heads(run(self._plan(graph, number, kind, place), graph, start)):
                     yield number if absorbed is not None else None, block
+
+    def turn(self, source: int | None) -> int:
+        """Whose heads are to be added before the others': those of transitive rules, which presume it."""
+        return 0 if source in self.transitive else 1 if source is None else 2
 
     def _triggered(self, delta: Facts) -> Iterator[tuple[int, int, Facts]]:
         for number, place in self._triggers.get(None, ()):

@@ -1,4 +1,4 @@
-"""Closing: the graphs of a group's queries with all that follows from them under the group's rules.
+"""Closing: the graphs of a group's queries with all that follows from them under the group's rules, if it has any.
 
 Windows that only move on are closed once for all queries whose windows differ by a constant offset. A fact's tag is its
 stamp, less what its window is shorter than the widest; what follows has the earliest tag of its premises:
@@ -22,12 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csparql_spark.answers.incremental import Shared
+from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.snapshot import merged
 from csparql_spark.entailment.expiration import Expiration
 from csparql_spark.entailment.preparing import Columns, Prepared, as_they_are, closed_once, prepare
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.language import Window
 from csparql_spark.language.rules import Atom
+from csparql_spark.pipeline.choosing import moves_together
 from csparql_spark.pipeline.member import Member
 from csparql_spark.relations.rows import Triples
 from csparql_spark.relations.runs import ALWAYS
@@ -103,13 +106,18 @@ class Closures:
         return default, named
 
     def _ready(self, member: Member, background: Columns) -> Prepared:
-        asked = _asked(member)
+        if not member.query.entailment:
+            if self._prepared is None:
+                name = (), tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
+                self._prepared = as_they_are((), closed_once(name, (), self._content.dictionary, background))
+            return self._prepared
+        asked = asked_for(member.plan)
         if asked is None or self._asked is None:
             covered = self._asked is None
         else:
             covered = asked <= self._asked
         if self._prepared is None or not covered:
-            everything = [_asked(other) for other in (*self._members.values(), member) if other.failed is None]
+            everything = [asked_for(other.plan) for other in (*self._members.values(), member) if other.failed is None]
             self._asked = None if None in everything else set().union(*everything)
             self.restart()
             rules = rules_of(member.query.entailment, self._texts)
@@ -124,17 +132,32 @@ class Closures:
 
     def _graph(self, member: Member, places: list[int], sights: list[Elements], since: int, instant: int,
                seq: int) -> tuple[np.ndarray, ...]:
-        if _moves_together(member):
-            windows = [member.windows[place] for place in places]
-            widest = max(window.range for window in windows)
-            streams = tuple(sorted({(window.stream, widest - window.range) for window in windows}))
-            return self._slid(Slide(streams, since), instant, seq, widest).facts.visible(instant - widest)
+        if moves_together(member.query):
+            sliding, widest = self._slid_for([member.windows[place] for place in places], since, instant, seq)
+            return sliding.facts.visible(instant - widest)
         key = tuple(member.windows[place] for place in places), since
         if key not in self._replaced:
             self._replaced[key] = Replaced(self._content, self._prepared)
         seen = [sights[place][:3] for place in places]
         self._check([(p, o) for _, p, o in seen])
         return self._replaced[key].move(merged(seen))
+
+    def sliding(self, member: Member, since: int, instant: int, seq: int, background: Columns) -> tuple[Sliding, int]:
+        """The closed default graph of a member whose windows move together, and its widest RANGE: what is tagged later
+        than the instant minus that holds for the member."""
+        try:
+            self._ready(member, background)
+            return self._slid_for(list(member.windows), since, instant, seq)
+        except Contradicted:
+            self._schema_moves = True
+            self.restart()
+            self._ready(member, background)
+            return self._slid_for(list(member.windows), since, instant, seq)
+
+    def _slid_for(self, windows: list[Window], since: int, instant: int, seq: int) -> tuple[Sliding, int]:
+        widest = max(window.range for window in windows)
+        streams = tuple(sorted({(window.stream, widest - window.range) for window in windows}))
+        return self._slid(Slide(streams, since), instant, seq, widest), widest
 
     def _slid(self, slide: Slide, instant: int, seq: int, widest: int) -> Sliding:
         """The closure of windows that have moved to an instant."""
@@ -164,7 +187,7 @@ class Closures:
         """The widest window of all members that share these closures, or will."""
         if not self._reach:
             for member in self._members.values():
-                if member.failed is None and _moves_together(member):
+                if member.failed is None and moves_together(member.query):
                     for windows in _graphs(member):
                         widest = max(window.range for window in windows)
                         key = tuple(sorted({(window.stream, widest - window.range) for window in windows}))
@@ -187,7 +210,7 @@ class Closures:
 
     def terms(self) -> np.ndarray:
         """The ids that closures hold."""
-        parts = [one.facts.terms() for one in self._all()]
+        parts = [ids for one in self._all() for ids in one.terms()]
         if self._prepared is not None:
             parts += self._prepared.background
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
@@ -211,6 +234,7 @@ class Sliding:
         self.facts = Expiration(content.dictionary, prepared.rules)
         s, p, o = prepared.background
         self.facts.load_closed(s, p, o, np.full(len(s), ALWAYS))
+        self.shared = Shared(self.facts.moving, content)       # what queries over it have in common
         self.now, self.seq = NEVER, 0
 
     def move(self, came: Iterable[tuple[Elements, int]], instant: int, seq: int, horizon: int) -> None:
@@ -220,8 +244,12 @@ class Sliding:
                 self.facts.insert(elements.s, elements.p, elements.o, elements.t - offset)
         self.now, self.seq = instant, seq
 
+    def terms(self) -> list[np.ndarray]:
+        return [self.facts.terms(), self.shared.terms()]
+
     def renumber(self, table: np.ndarray) -> None:
         self.facts.renumber(table)
+        self.shared.renumber(table)
 
 
 class Replaced:
@@ -245,6 +273,9 @@ class Replaced:
         self._held = triples
         return self.facts.visible(NEVER)
 
+    def terms(self) -> list[np.ndarray]:
+        return [self.facts.terms(), *(getattr(held, place) for held in (self._held, self._background) for place in "spo")]
+
     def renumber(self, table: np.ndarray) -> None:
         self.facts.renumber(table)
         self._held = Triples(*(table[column] for column in (self._held.s, self._held.p, self._held.o)))
@@ -252,21 +283,12 @@ class Replaced:
         self._background = Triples(*(table[column] for column in (background.s, background.p, background.o)))
 
 
-def _asked(member: Member) -> set[Atom] | None:
-    """The triple patterns that a member asks for; None if that is any."""
-    if member.plan.reads is None:
+def asked_for(plan: Plan) -> set[Atom] | None:
+    """The triple patterns that a plan asks for; None if that is any."""
+    if plan.reads is None:
         return None
     return {Atom(*(f"?{node[2:]}" if node.startswith("_:") else node for node in pattern))
-            for patterns in member.plan.reads for pattern in patterns}
-
-
-def _moves_together(member: Member) -> bool:
-    """Whether at each instant of a member all its windows are seen as of that instant."""
-    if member.counts:
-        return False
-    steps = {window.step for window in member.windows}
-    every = member.query.every
-    return len(steps) == 1 if every is None else all(every % step == 0 for step in steps)
+            for patterns in plan.reads for pattern in patterns}
 
 
 def _graphs(member: Member) -> list[list[Window]]:

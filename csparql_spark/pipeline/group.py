@@ -113,11 +113,15 @@ class Group:
             yield Told(row.seq, row.at, FAILURE, 0, unreadable(error).encode())
             return
         self.members[member.id] = member
-        self._views.closures.changed()
+        self.members_changed()
         self.fresh.append(Piece())
 
     def _unregister(self, row: Row) -> None:
         self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read
+        self.members_changed()
+
+    def members_changed(self) -> None:
+        """Members have come, gone or failed: how far back somebody may look is another question now."""
         self._views.closures.changed()
 
     def set_background(self, graph: str, seq: int, payload: bytes) -> None:
@@ -194,7 +198,7 @@ class Group:
 
     def _fail(self, member: Member, instant: int, error: Exception) -> Told:
         member.fail(str(error) or type(error).__name__)
-        self._views.closures.changed()
+        self.members_changed()
         return Told(member.id, instant, FAILURE, 0, member.failed.encode())
 
     # --- forgetting

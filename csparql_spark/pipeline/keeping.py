@@ -115,6 +115,7 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
         member.before = group.kept_before.get(id)
     for id in group.members.keys() - {int(id) for id in summary["members"]}:
         del group.members[id]
+    group.members_changed()
     return group
 
 

@@ -1,9 +1,11 @@
 """Views: what members see, and what is said of it. Members that ask the same of the same graphs share one view.
 
-    member, instant ──▶ sights (what each window sees) ──▶ dataset ──▶ snapshot ──▶ answer
+    member, instant ──┬─▶ graph that moves (see closing) ──▶ matches that move with it ─────┬─▶ answer
+                      └─▶ sights (what each window sees) ──▶ dataset ──▶ store in step ─────┘
 
-A sight is shared by all windows that see the same elements; a view by all members that have the same plan over the same
-windows and graphs. A view whose dataset has not changed since its last answer says the same again without asking.
+Which way is taken says `choosing`. A moving graph is shared by all windows that differ by a constant, a sight by all
+that see the same elements, a view by all members that have the same plan over the same windows and graphs. A view that
+sees no change since its last answer says the same again without asking.
 
     views = Views(content, number)
     said = views.say(member, instant, seq)
@@ -17,12 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.functions import Stamps
+from csparql_spark.answers.incremental import Incremental, TooManyMatches
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
 from csparql_spark.language import Window
-from csparql_spark.pipeline.closing import Closures
+from csparql_spark.pipeline.closing import Closures, Sliding
 from csparql_spark.pipeline.member import Member
 from csparql_spark.windows.content import ALWAYS, Content, Elements
 
@@ -67,6 +71,8 @@ class Views:
         """`number` gives the number that a stream or graph has in `content`; `members` are those of the group."""
         self._content, self._number = content, number
         self.closures = Closures(content, number, members)
+        self._incrementals: dict[View, tuple[Sliding, Incremental]] = {}
+        self._overflown: set[View] = set()
         self._snapshots: dict[View, Snapshot] = {}
         self._moved: dict[View, tuple[int, int]] = {}     # the instant, and where the log stood
         self._said: dict[View, Said] = {}
@@ -85,27 +91,62 @@ class Views:
         since = 0 if not member.counts and all(sight.oldest > member.id for sight in sights) else member.id
         query = member.query
         view = View(member.plan, _shared(member), query.graphs, query.named_graphs, since)
+        if not member.snapshot and view not in self._overflown:
+            try:
+                said = self._maintained(member, view, since, instant, seq)
+            except TooManyMatches:
+                # It needs more room than there is: the store looks no further than an answer may be large.
+                self._overflown.add(view)
+                del self._incrementals[view]
+                said = self._matched_anew(member, view, sights, instant, seq)
+        else:
+            said = self._matched_anew(member, view, sights, instant, seq)
+        self._views[member.id] = view
+        return said
+
+    def _maintained(self, member: Member, view: View, since: int, instant: int, seq: int) -> Said:
+        background = merged(self._graph(graph) for graph in member.query.graphs)
+        sliding, widest = self.closures.sliding(member, since, instant, seq, background)
+        held = self._incrementals.get(view)
+        if held is None or held[0] is not sliding:
+            held = self._incrementals[view] = sliding, Incremental(member.plan, member.query.body, sliding.shared)
+            self._said.pop(view, None)
+        evaluator = held[1]
+        evaluator.move(after=instant - widest)
+
+        def answer() -> Answer:
+            found = evaluator.answer(limit=ROWS_LIMIT)
+            tags = evaluator.until()
+            return found if tags is None else found.holding(np.where(tags == ALWAYS, ALWAYS, tags + widest))
+
+        return self._asked(view, evaluator.version, answer)
+
+    def _matched_anew(self, member: Member, view: View, sights: list[Sight], instant: int, seq: int) -> Said:
         if view not in self._snapshots:
             self._snapshots[view] = Snapshot(member.plan, self._content)
+            self._said.pop(view, None)
         snapshot = self._snapshots[view]
         if self._moved.get(view) != (instant, seq):
-            seen = [_since(sight.elements, since) for sight in sights]
-            snapshot.move(self._dataset(member, seen, since, instant, seq), instant=instant)
+            seen = [_since(sight.elements, view.since) for sight in sights]
+            snapshot.move(self._dataset(member, seen, view.since, instant, seq), instant=instant)
             self._moved[view] = (instant, seq)
+        return self._asked(view, snapshot.version, lambda: snapshot.answer(limit=ROWS_LIMIT))
+
+    def _asked(self, view: View, version: int, ask: Callable[[], Answer]) -> Said:
+        """What a view says at a version of what it sees."""
         said = self._said.get(view)
-        if said is None or said.version != snapshot.version:
+        if said is None or said.version != version:
             begun = time.monotonic()
-            answer = snapshot.answer(limit=ROWS_LIMIT)
-            said = self._said[view] = Said(snapshot.version, len(answer), answer.to_bytes())
+            answer = ask()
+            said = self._said[view] = Said(version, len(answer), answer.to_bytes())
             if (took := time.monotonic() - begun) > MOST_SECONDS:
                 raise TooMuch(f"its answer took {took:.0f} s, and {MOST_SECONDS:.0f} s are the limit: the others wait for "
                               "it, so it goes")
-        self._views[member.id] = view
         return said
 
     def held(self) -> Collection[View]:
         """The views that something is held for."""
-        return self._snapshots.keys()
+        return [*self._incrementals, *self._snapshots]
 
     def forget(self, members: Collection[int]) -> None:
         """Drop what no living member looks at."""
@@ -113,9 +154,10 @@ class Views:
         self._views = {id: view for id, view in self._views.items() if id in members}
         used = set(self._views.values())
         self.closures.forget({view.since for view in used})
-        for kept in (self._snapshots, self._moved, self._said):
+        for kept in (self._incrementals, self._snapshots, self._moved, self._said):
             for view in kept.keys() - used:
                 del kept[view]
+        self._overflown &= used
 
     def _dataset(self, member: Member, seen: list[Elements], since: int, instant: int, seq: int) -> Dataset:
         default = [elements for window, elements in zip(member.windows, seen, strict=True) if window.name is None]

@@ -197,11 +197,30 @@ class TaggedGraph:
         low, span = self._packing.prefix(order, bound)
         return Matches(*self._in(order).slices(low, span, fresh), order, self._packing)
 
+    def found(self, s: Column | None = None, p: Column | None = None, o: Column | None = None) -> int:
+        """How many rows a search would come across, dead ones included."""
+        bound = {place: column for place, column in (("o", o), ("p", p), ("s", s)) if column is not None}
+        order = BY_BOUND["".join(bound)]
+        low, span = self._packing.prefix(order, bound)
+        low = ordered(np.atleast_1d(low))
+        return sum(int((run.keys.searchsorted(low + span) - run.keys.searchsorted(low)).sum())
+                   for run in self._in(order).runs)
+
     def count(self, p: int) -> int:
         """About how many rows have this predicate."""
         low, span = self._packing.prefix(PSO, {"p": p})
         bounds = np.array([low, low + span])
         return int(sum(np.diff(run.keys.searchsorted(bounds))[0] for run in self._main.runs))
+
+    def holding(self, after: int, p: int | None = None) -> int:
+        """How many facts (with this predicate) have tags later than `after`."""
+        low, span = (0, ALL) if p is None else self._packing.prefix(PSO, {"p": p})
+        after, total = max(after, self.now), 0
+        for run in self._main.runs:
+            first, last = run.keys.searchsorted(np.array([low, low + span]))
+            tags = run.tags[first:last]
+            total += len(tags) if run.all_hold(after) else int(np.count_nonzero(tags > after))
+        return total
 
     def facts(self, after: int = NEVER) -> Facts:
         """All facts whose tags are later than `after`."""

@@ -26,6 +26,7 @@ SMALL = 4096                                # rows that are merged without a tho
 RATIO = 3                                   # a run is merged into one that is less than so many times as long
 SIEVED = 20_000                             # rows from which it pays not to look up what cannot be there
 SAMPLE = 1000                               # so many rows tell when about half of a run is dead
+DENSE = 8                                   # cells of a table for each value that is looked for in it
 MANY = 256                                  # so many look-ups are quicker when their keys are sorted first
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -310,6 +311,15 @@ def grouped(low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         inverse = np.zeros(len(low), dtype=np.int64)
         np.cumsum(steps, out=inverse[1:])
         return low[np.concatenate([[True], steps])], inverse
+    least = low.min()
+    cell = low - least
+    differing = int(np.bitwise_or.reduce(cell))
+    shift = (differing & -differing).bit_length() - 1           # all differ by multiples of two to this power
+    if 0 <= differing >> shift < DENSE * len(low):              # a table of all that are possible takes no sorting
+        cell >>= shift
+        there = np.zeros((differing >> shift) + 1, dtype=bool)
+        there[cell] = True
+        return (np.flatnonzero(there) << shift) + least, (np.cumsum(there) - 1)[cell]
     order = order_of(low)
     low = low[order]
     new = np.concatenate([[True], low[1:] != low[:-1]])

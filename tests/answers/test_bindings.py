@@ -134,3 +134,14 @@ def test_ids_outside_the_terms_are_refused() -> None:
                 Answer.from_bytes(changed)
         else:
             assert Answer.from_bytes(changed).to_bytes() == whole
+
+
+def test_rows_may_say_until_when_they_hold() -> None:
+    answer = Answer.bindings(("s",), [["<urn:a>", "<urn:b>"]])
+    holding = answer.holding(np.array([17_000, -5]))
+    assert Answer.from_bytes(holding.to_bytes()) == holding != answer
+    assert Answer.from_bytes(holding.to_bytes()).until.tolist() == [17_000, -5]
+    assert Answer.from_bytes(Answer.boolean(True).holding(np.array([3])).to_bytes()).until.tolist() == [3]
+    for damaged in (holding.to_bytes()[:12], holding.to_bytes()[:20], answer.holding(np.array([1])).to_bytes()):
+        with pytest.raises(CorruptAnswer):
+            Answer.from_bytes(damaged)

@@ -31,8 +31,9 @@ def typed(text: str, kind: str) -> str:
 
 
 texts = st.one_of(
-    st.integers(-10**15, 10**15).map(str), st.integers(-3, 3).map(str), st.sampled_from(["01", "+1", "-0", "x", "", "1e"]),
-    st.decimals(-10**9, 10**9, places=3).map(lambda value: f"{value:f}"), st.sampled_from(["1.0", "1.50", ".5", "5.", "0.1"]),
+    st.integers(-10**15, 10**15).map(str), st.integers(-3, 3).map(str),
+    st.sampled_from(["01", "+1", "-0", "x", "", "1e", "1.0", "1.50", ".5", "5.", "0.1"]),
+    st.decimals(-10**9, 10**9, places=3).map(lambda value: f"{value:f}"),
     st.floats().map(repr), st.sampled_from(["1E2", "1e-300", "NaN", "INF", "-INF", "-0.0", "123456789.123456789"]))
 terms = st.one_of(
     st.builds(typed, texts, st.sampled_from(["integer", "decimal", "double", "float", "byte", "string", "dateTime"])),
@@ -71,6 +72,7 @@ def test_only_plain_numbers_are_plain() -> None:
               typed("NaN", "double"): OTHER, typed("1", "float"): OTHER, "<urn:a>": OTHER, '"1"': OTHER,
               typed("12345678901.12345", "decimal"): OTHER}
     plain = Plain(content.dictionary)
+    assert plain.of(np.array([-1, -1]))[0].tolist() == [OTHER, OTHER]            # nothing has an id yet
     ids = content.dictionary.encode(wanted)
     kinds, values = plain.of(np.append(ids, -1))
     assert dict(zip(wanted, kinds.tolist())) == wanted and kinds[-1] == OTHER

@@ -74,7 +74,8 @@ def test_explain_shows_windows_and_body(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "the last 2 s of <urn:s>" in result.stdout
     assert "SELECT ?s\nWHERE { ?s <urn:p> ?o }" in result.stdout
-    assert result.stdout.splitlines()[-1].startswith("evaluation: snapshot")
+    assert "evaluation: maintained (" in result.stdout
+    assert result.stdout.splitlines()[-1] == "reads:      ?s <urn:p> ?o"
 
 
 def serve(*options: str, **environment: str) -> tuple[int, str, str]:

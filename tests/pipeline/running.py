@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from unittest import mock
 
 from csparql_spark.answers.bindings import Answer, Bindings
+from csparql_spark.pipeline import member
 from csparql_spark.pipeline.group import FAILURE, Group, Told
 from csparql_spark.pipeline.keeping import KeptGroup, Name, revive, settle
 from csparql_spark.pipeline.routing import Router, Row
@@ -65,6 +67,11 @@ def said(told: Iterable[Told]) -> dict[int, list[tuple[tuple[str, ...], Said]]]:
             table = Bindings.from_rows(SPO, [dict(zip(SPO, line.split(b" "))) for line in answer.ntriples.splitlines()])
         by_query.setdefault(query, []).append((table.variables, Said(instant, table.rows())))
     return by_query
+
+
+def matched_anew() -> mock._patch:
+    """Queries that are read within are answered by the snapshot evaluator, also those that need not be."""
+    return mock.patch.object(member, "why_snapshot", lambda query, plan: "the test says so")
 
 
 class DictState:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import json
 from unittest import mock
 
 import pytest
 
+from csparql_spark.answers.incremental import Incremental
 from csparql_spark.answers.snapshot import Snapshot
 from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Group, Told
@@ -14,7 +16,7 @@ from csparql_spark.windows.content import ALWAYS
 
 from .logs import by_hand
 from .asked import Asked
-from .running import in_one_go, routed, said
+from .running import in_one_go, matched_anew, routed, said
 
 ALL = (("?s", "<urn:p>", "?o"),)
 
@@ -148,10 +150,13 @@ def test_what_has_not_changed_is_not_evaluated_again() -> None:
     log = by_hand((0, "register", "q", asked(10_000, 1000)), chunk(500, "a"), (5000, "tick", None), chunk(5500, "a"),
                   chunk(6500, "b"),
                   (8000, "tick", None))
-    with mock.patch.object(Snapshot, "answer", autospec=True, side_effect=Snapshot.answer) as select:
-        told = fed(log)[1]
-    assert shown(told) == {4: {**dict.fromkeys(range(1000, 7000, 1000), "a"), 7000: "ab", 8000: "ab"}}
-    assert select.call_count == 2             # the second a is the same triple: the graph has not changed
+    expected = {4: {**dict.fromkeys(range(1000, 7000, 1000), "a"), 7000: "ab", 8000: "ab"}}
+    with matched_anew(), mock.patch.object(Snapshot, "answer", autospec=True, side_effect=Snapshot.answer) as asked_of:
+        assert shown(fed(log)[1]) == expected
+    assert asked_of.call_count == 2           # the second a is the same triple: the graph has not changed
+    with mock.patch.object(Incremental, "answer", autospec=True, side_effect=Incremental.answer) as asked_of:
+        assert shown(fed(log)[1]) == expected
+    assert asked_of.call_count == 3           # but it holds longer now, and an answer says so
 
 
 def test_a_view_is_dropped_when_nobody_looks_at_it_any_more() -> None:
@@ -186,16 +191,18 @@ def test_too_many_rows_fail_the_query_and_nobody_else(monkeypatch: pytest.Monkey
     assert [view.plan for view in group._views.held()] == [group.members[5].plan]
 
 
+@pytest.mark.parametrize("evaluator", [Snapshot, Incremental])
 @pytest.mark.parametrize("method", ["move", "answer"])
 @pytest.mark.parametrize("error, reason",
                          [(MemoryError(), b"MemoryError"), (RuntimeError("out of luck"), b"out of luck")])
-def test_whatever_happens_in_the_evaluator_happens_to_one_query(method: str, error: Exception, reason: bytes) -> None:
+def test_whatever_happens_in_the_evaluator_happens_to_one_query(evaluator: type, method: str, error: Exception,
+                                                                         reason: bytes) -> None:
     log = by_hand((0, "register", "q", asked(1000, 1000)), (0, "register", "r", asked(2000, 1000)), chunk(500, "a"),
                   chunk(1500, "b"),
                   chunk(2500, "c"))
     rows = routed(log)
     group = Group("key")
-    whole = getattr(Snapshot, method)
+    whole = getattr(evaluator, method)
     calls = iter([error])
 
     def break_once(snapshot: Snapshot, *arguments: object, **options: object) -> object:
@@ -203,7 +210,8 @@ def test_whatever_happens_in_the_evaluator_happens_to_one_query(method: str, err
             raise failing
         return whole(snapshot, *arguments, **options)
 
-    with mock.patch.object(Snapshot, method, break_once):
+    with mock.patch.object(evaluator, method, break_once), (
+            matched_anew() if evaluator is Snapshot else contextlib.nullcontext()):
         told = [one for row in rows for one in group.feed([row])]
     assert told[0] == Told(4, 1000, FAILURE, 0, reason)
     assert shown(told) == {4: {1000: "failed"}, 5: {1000: "a", 2000: "ab"}}

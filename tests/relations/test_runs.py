@@ -161,6 +161,20 @@ def test_grouped(values: list[int]) -> None:
         [(3, 5).index(key) for key in values if key in (3, 5)]]
 
 
+@given(st.lists(st.integers(-5, 40), max_size=30), st.integers(0, 56), st.integers(-100, 1000))
+@settings(max_examples=100, deadline=None)
+def test_grouped_values_that_are_close_together(values: list[int], shift: int, least: int) -> None:
+    values = [(value << shift) + least for value in values]
+    array = np.array(values, np.int64)
+    distinct, places = grouped(array)
+    assert distinct.tolist() == sorted(set(values)) and distinct[places].tolist() == values
+
+
+def test_grouped_values_that_are_as_far_apart_as_can_be() -> None:
+    distinct, places = grouped(np.array([ALWAYS, NEVER, 0, ALWAYS]))
+    assert (distinct.tolist(), places.tolist()) == ([NEVER, 0, ALWAYS], [2, 0, 1, 2])
+
+
 def test_keys_that_were_rewritten_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SIEVED", 0)
     runs, many = Runs(), np.arange(1000)

@@ -85,3 +85,15 @@ def test_why_a_triple_holds(furnished) -> None:
         ("<urn:Car>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", "<urn:Vehicle>")}
     gone = furnished.get("/queries/v/why", query_string={"triple": "<urn:c7> a <urn:Vehicle>", "at": "12000"}).json
     assert (gone["holds"], gone["why"]) == (False, None)
+
+
+def test_how_a_query_is_answered(furnished) -> None:
+    window = "FROM <urn:kb> FROM STREAM <streams/e> [RANGE {}s STEP 1s] USING ENTAILMENT rho-df WHERE {{ ?x a <urn:Vehicle> }}"
+    for name, reach in (("v", 5), ("w", 9)):
+        furnished.put(f"/queries/{name}", data=f"REGISTER QUERY {name} AS SELECT ?x {window.format(reach)}")
+    told = furnished.get("/queries/v/explain").json
+    assert (told["query"], told["evaluator"], told["because"]) == ("v", "maintained", None)
+    assert told["group"]["shared_with"] == ["w"] and len(told["rules"]["run"]) == 1
+    assert told["live"] == {"instant": None, "rows": 0, "elements": [None]}
+    assert told["windows"] == ["the last 5 s of <http://csparql.test/streams/e>, seen anew every 1 s"]
+    assert furnished.get("/queries/nix/explain").status_code == 404

@@ -1,0 +1,127 @@
+"""The incremental evaluator: answers that cost what changed, over a moving graph that queries share.
+
+It says what the snapshot evaluator says, row by row and byte by byte (see `snapshot`), for the bodies that it takes
+(`why_not` tells which it does not). The matches of basic graph patterns move with the graph; what is made from them is
+made at each answer, by columns. An answer of a body in which nothing depends on what is *not* there also says until
+when each of its rows holds.
+
+    facts  = Expiration(dictionary, rules)                # moved by whoever owns it: expire, then insert
+    shared = Shared(facts.moving, content)                # one for all queries over these facts
+    query  = Incremental(plan, body, shared)
+    query.move(after=instant - range_)                    # after the facts have moved to the instant
+    query.answer(limit=1_000_000)
+    query.until()                                         # of each row: its tag; it holds until its tag is not later
+                                                          # than `after`
+
+`Shared` holds ids: whoever has them renumbered tells it, after the facts (`terms`, `renumber`). It and the queries go
+on with the ids' new meaning. `TooManyMatches` says that a query needs more room than there is; it can still be answered
+by the snapshot evaluator, which looks no further than the limit of an answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from csparql_spark.answers.algebra import Elsewhere
+from csparql_spark.answers.bindings import Answer, Bindings
+from csparql_spark.answers.computing import Computing
+from csparql_spark.answers.construct import instantiated
+from csparql_spark.answers.matches import Kept, TooManyMatches
+from csparql_spark.answers.operators import Evaluation
+from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.ranks import Ranks
+from csparql_spark.answers.snapshot import TooManyRows
+from csparql_spark.answers.tables import Table
+from csparql_spark.answers.translation import translated, why_not
+from csparql_spark.relations.moving import Moving
+from csparql_spark.windows.content import Content
+
+__all__ = ["Elsewhere", "Incremental", "Shared", "TooManyMatches", "TooManyRows", "why_not"]
+
+
+class Shared:
+    """What queries over one moving graph have in common: the matches of their patterns, and what was computed."""
+
+    def __init__(self, moving: Moving, content: Content, computing: Computing | None = None) -> None:
+        """`computing` may be shared among all graphs of a content."""
+        self.content = content
+        self.kept = Kept(moving, content.dictionary)
+        self.computing = Computing(content) if computing is None else computing
+
+    def terms(self) -> np.ndarray:
+        """The ids that are held here, and not in the graph alone."""
+        return self.kept.terms()
+
+    def renumber(self, table: np.ndarray) -> None:
+        self.kept.renumber(table)
+
+
+class Incremental:
+    """A plan over a moving graph. Raises `Elsewhere` for a body that is not for it."""
+
+    def __init__(self, plan: Plan, body: str, shared: Shared) -> None:
+        self.plan = plan
+        self.version = 0                      # grows when what is seen may have changed
+        self._operator = translated(plan, body)
+        self._shared = shared
+        self._evaluation = Evaluation(shared.kept, shared.computing, self._operator)
+        self._ranks = Ranks(shared.content.dictionary)
+        self._generation = shared.content.generation
+        self._seen: tuple[tuple[int, int], ...] | None = None
+        self._until: np.ndarray | None = None
+
+    def move(self, *, after: int) -> None:
+        """See what holds later than `after`, in the graph as it is now."""
+        seen, self._seen = self._seen, None              # unknown, should the next step fail
+        now = self._evaluation.move(after)
+        self.version += now != seen
+        self._seen = now
+
+    def answer(self, *, limit: int) -> Answer:
+        """What the plan says of what is seen; `TooManyRows` if that is more than `limit` rows or triples."""
+        if self._generation != self._shared.content.generation:
+            self._generation = self._shared.content.generation
+            self._ranks.restart()
+        plan, self._until = self.plan, None
+        rows = self._evaluation.table(self._operator)
+        if plan.form == "ASK":
+            if rows.tag is not None and rows.length:
+                self._until = rows.tag.max(keepdims=True)
+            return Answer.boolean(rows.length > 0)
+        if rows.length > limit:
+            raise TooManyRows(f"the answer has more than {limit:,} rows, which is the limit for one instant")
+        table = self._table(rows)
+        if plan.form == "SELECT":
+            return Answer.from_table(table)
+        self._until = None
+        lines = instantiated(plan, table)
+        if len(lines) > limit:
+            raise TooManyRows(f"the answer has more than {limit:,} triples, which is the limit for one instant")
+        return Answer.graph("".join(lines))
+
+    def until(self) -> np.ndarray | None:
+        """The tags of the rows of the last answer; None where one cannot tell by tags how long a row holds. A true ASK
+        has the tag of the solution that holds longest."""
+        return self._until
+
+    def _table(self, rows: Table) -> Bindings:
+        columns = [rows.column(f"?{name}") for name in self.plan.variables]
+        terms, ranks = self._ranks.of(columns)
+        order = None
+        if not self.plan.ordered and ranks:
+            order = _order(ranks)
+            ranks = [column[order] for column in ranks]
+        if rows.tag is not None:
+            self._until = rows.tag if order is None else rows.tag[order]
+        return Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, distinct=True)
+
+
+def _order(ranks: list[np.ndarray]) -> np.ndarray:
+    """The places of the rows in the order of their ranks."""
+    bits = [(int(column.max(initial=0)) + 1).bit_length() for column in ranks]
+    if sum(bits) > 62:
+        return np.lexsort(ranks[::-1])
+    key = ranks[0].astype(np.int64) + 1
+    for column, width in zip(ranks[1:], bits[1:]):
+        key = (key << width) | (column + 1)
+    return np.argsort(key, kind="stable")

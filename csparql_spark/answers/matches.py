@@ -1,0 +1,323 @@
+"""Matches: the ways to match a basic graph pattern in a moving graph, kept as a table that moves along.
+
+A match is one more derived fact: its tag is the earliest tag of the triples that it was made from, and where it can be
+made in several ways, the latest of these. So what expires is known by its tag, and a move costs what was added: each
+triple pattern is matched in that, and joined with the rest of the graph.
+
+    kept      = Kept(moving, dictionary)
+    table     = kept.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "_:b")))      # one for all who ask the same
+    table.move()                                 # after the graph has moved
+    table.visible(after, ["?s", "?o"])           # columns of ids, and tags later than `after`
+
+Blank nodes are variables here. A match has a column for each variable, also for those that nobody wants to see: rows
+that are equal but for these are several rows. Patterns without a variable match once or not at all. A table may be told
+to keep only some of the matches (`keep`): whoever wants to see no others looks at fewer.
+
+Whoever has the content's ids renumbered has to tell it (`terms`, `renumber`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from csparql_spark.answers.patterns import Pattern, is_variable
+from csparql_spark.entailment.joins import PLACES, Bindings, Plan, Shape, matched, plan, run
+from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.moving import Moving
+from csparql_spark.relations.records import Records, Wide
+from csparql_spark.relations.runs import ALWAYS, Runs, latest
+
+MOST = 5_000_000        # matches that are kept of one pattern
+AT_ONCE = 10_000_000    # rows that a step of a join may come across at once
+SPARE = 2               # bits: terms may become four times as many before keys are packed again
+
+Columns = dict[str, np.ndarray]
+
+
+class TooManyMatches(Exception):
+    """What is asked for has more matches than can be kept."""
+
+
+class Keep(Protocol):
+    """Which matches to keep. Equal ones keep the same."""
+
+    names: tuple[str, ...]                      # the variables that are looked at
+
+    def mask(self, columns: Columns, length: int) -> np.ndarray: ...
+
+
+class Matches:
+    def __init__(self, moving: Moving, dictionary: TermDictionary, patterns: tuple[Pattern, ...],
+                 keep: tuple[Keep, ...] = ()) -> None:
+        self.variables = tuple(dict.fromkeys(node for triple in patterns for node in triple if is_variable(node)))
+        self.version = 0                        # grows when there is more to be seen
+        self._moving, self._dictionary, self._patterns, self._keep = moving, dictionary, patterns, keep
+        self._constants = np.empty(0, dtype=np.int64)
+        self._mark = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Look up the constants: ids have a meaning, or another one than before."""
+        terms = list(dict.fromkeys(node for triple in self._patterns for node in triple if not is_variable(node)))
+        self._constants = self._dictionary.encode(terms)
+        ids = dict(zip(terms, self._constants.tolist(), strict=True))
+        self._shape = Shape(tuple(tuple(ids.get(node, node) for node in triple) for triple in self._patterns),
+                            self.variables)
+        self._plans: dict[int, Plan] = {}
+        self._scale = -1
+
+    # --- moving
+
+    def move(self) -> None:
+        """Follow the graph. It costs what was added to it since."""
+        graph = self._moving.graph
+        mark, self._mark = self._mark, None              # unknown, should one of the next steps fail
+        added = None if mark is None else self._moving.since(mark)
+        if added is None:
+            mark = self._moving.mark()
+            self._records, self._runs = self._made(), Runs(graph.now)
+            self.version += 1
+            place = self._smallest()
+            self._extend(place, matched(self._shape.body[place], graph.facts()))
+        else:
+            self._runs.expire(graph.now)
+            if added.size:
+                added = added.where(added.tag > graph.now)
+                for place, pattern in enumerate(self._shape.body):
+                    self._extend(place, matched(pattern, _with(pattern, added)))
+        self._mark = mark
+
+    def _extend(self, place: int, start: Bindings) -> None:
+        """Add the matches that begin with these."""
+        for found in self._found(self._plan(place), start):
+            self._add(found)
+            if self._runs.rows > MOST:
+                raise self._too_many(MOST)
+
+    def _found(self, steps: Plan, rows: Bindings) -> Iterator[Bindings]:
+        """The matches that rows lead to; in parts, where they are many more than there are triples."""
+        graph = self._moving.graph
+        for number, step in enumerate(steps):
+            if len(rows.tag) * graph.rows > AT_ONCE and step.bound:
+                bound = {place: rows.columns[name] for place, name in step.bound.items()}
+                found = graph.found(**step.constants, **bound)
+                if found > AT_ONCE:
+                    if len(rows.tag) == 1:
+                        raise self._too_many(AT_ONCE)
+                    half = len(rows.tag) // 2
+                    for part in (slice(None, half), slice(half, None)):
+                        yield from self._found(steps[number:], Bindings(
+                            {name: column[part] for name, column in rows.columns.items()}, rows.tag[part]))
+                    return
+            rows = run((step,), graph, rows)
+        yield rows
+
+    def _too_many(self, most: int) -> TooManyMatches:
+        return TooManyMatches(f"the pattern {_text(self._patterns)} has more than {most:,} matches")
+
+    def _smallest(self) -> int:
+        """The triple pattern that is expected to have the fewest matches."""
+        graph = self._moving.graph
+        return min(range(len(self._shape.body)), key=lambda place: (
+            graph.count(self._shape.body[place][1]) if isinstance(self._shape.body[place][1], int) else graph.rows))
+
+    def _plan(self, place: int) -> Plan:
+        graph = self._moving.graph
+        scale = graph.rows.bit_length() // 2
+        if scale != self._scale:                # the graph has become another one: four times as large, or a quarter
+            self._plans.clear()
+            self._scale = scale
+        if place not in self._plans:
+            known = [node for node in self._shape.body[place] if isinstance(node, str)]
+            self._plans[place] = plan(self._shape, graph, known, place, all_fresh=True)
+        return self._plans[place]
+
+    def _add(self, found: Bindings) -> None:
+        columns, tag = found
+        for keep in self._keep:
+            if not len(tag):
+                return
+            kept = keep.mask(columns, len(tag))
+            if not kept.all():
+                columns = {name: column[kept] for name, column in columns.items()}
+                tag = tag[kept]
+        if not len(tag):
+            return
+        columns = [columns[name] for name in self.variables]
+        try:
+            keys = self._records.pack(columns) if columns else np.zeros(len(tag), dtype=np.int64)
+        except Wide:
+            self._repack()
+            keys = self._records.pack(columns)
+        grown, _ = self._runs.add(*latest(keys, tag))
+        self._runs.settle()
+        self.version += bool(grown.any())
+        if self._records.given > 65_536 + 4 * self._runs.rows:
+            self._repack()
+
+    def _made(self) -> Records:
+        return Records(len(self.variables), len(self._dictionary).bit_length() + SPARE)
+
+    def _repack(self, table: np.ndarray | None = None) -> None:
+        """Write what is kept again: for wider ids, or for others."""
+        keys, tags = self._runs.holding()
+        columns = [self._records.column(keys, place) for place in range(len(self.variables))]
+        if table is not None:
+            columns = [table[column] for column in columns]
+        self._records, self._runs = self._made(), Runs(self._runs.now)
+        if len(tags):
+            keys = self._records.pack(columns) if columns else np.zeros(len(tags), dtype=np.int64)
+            order = np.argsort(keys)
+            self._runs.add(keys[order], tags[order])
+            self._runs.settle()
+
+    # --- looking
+
+    def visible(self, after: int, names: Sequence[str]) -> tuple[Columns, np.ndarray]:
+        """Columns of the matches with tags later than `after`, in no order, and these tags."""
+        keys, tags = [], []
+        for run_ in self._runs.runs:
+            after_ = max(after, self._runs.now)
+            later = slice(None) if run_.all_hold(after_) else run_.tags > after_
+            keys.append(run_.keys[later])
+            tags.append(run_.tags[later])
+        if len(keys) != 1:
+            keys = [np.concatenate(keys) if keys else np.empty(0, dtype=np.int64)]
+            tags = [np.concatenate(tags) if tags else np.empty(0, dtype=np.int64)]
+        places = {name: place for place, name in enumerate(self.variables)}
+        return {name: self._records.column(keys[0], places[name]) for name in names}, tags[0]
+
+    def count(self, after: int) -> int:
+        """How many matches have tags later than `after`."""
+        after = max(after, self._runs.now)
+        return sum(len(run_.tags) if run_.all_hold(after) else int(np.count_nonzero(run_.tags > after))
+                   for run_ in self._runs.runs)
+
+    # --- ids
+
+    def terms(self) -> np.ndarray:
+        """The ids that are kept."""
+        if self._mark is None:
+            return self._constants
+        keys, _ = self._runs.holding()
+        return np.concatenate([self._constants, *(self._records.column(keys, place)
+                                                  for place in range(len(self.variables)))])
+
+    def renumber(self, table: np.ndarray) -> None:
+        self._begin()
+        if self._mark is not None:
+            self._repack(table)
+
+
+class InPlace:
+    """The matches of a single pattern that the graph itself is a table of: `?s p ?o`, or `?s ?p ?o`."""
+
+    def __init__(self, moving: Moving, dictionary: TermDictionary, pattern: Pattern) -> None:
+        self.variables = tuple(filter(is_variable, pattern))
+        self.version = 0
+        self._moving, self._dictionary, self._pattern = moving, dictionary, pattern
+        self._mark = None
+        self._places = {node: place for node, place in zip(pattern, PLACES) if is_variable(node)}
+        self._begin()
+
+    @staticmethod
+    def fits(patterns: tuple[Pattern, ...]) -> bool:
+        if len(patterns) != 1:
+            return False
+        s, p, o = map(is_variable, patterns[0])
+        return s and o and len(set(patterns[0])) == 3
+
+    def _begin(self) -> None:
+        self._constants = self._dictionary.encode([node for node in self._pattern if not is_variable(node)])
+        self._bound = {"p": int(self._constants[0])} if len(self._constants) else {}
+
+    def move(self) -> None:
+        added = None if self._mark is None else self._moving.since(self._mark)
+        if added is None:
+            self._mark = self._moving.mark()
+            self.version += 1
+        elif added.size:
+            self.version += not self._bound or bool((added.p == self._bound["p"]).any())
+
+    def visible(self, after: int, names: Sequence[str]) -> tuple[Columns, np.ndarray]:
+        found = self._moving.graph.search(**self._bound)
+        later = found.tag > after
+        if not later.all():
+            found = found.where(later)
+        return {name: found.column(self._places[name]) for name in names}, found.tag
+
+    def count(self, after: int) -> int:
+        return self._moving.graph.holding(after, **self._bound)
+
+    def terms(self) -> np.ndarray:
+        return self._constants
+
+    def renumber(self, table: np.ndarray) -> None:
+        self._begin()
+
+
+class Kept:
+    """The tables of one moving graph. A table is there as long as somebody holds it."""
+
+    def __init__(self, moving: Moving, dictionary: TermDictionary) -> None:
+        self.moving, self.dictionary = moving, dictionary
+        self._tables: weakref.WeakValueDictionary[object, Matches] = weakref.WeakValueDictionary()
+
+    def table(self, patterns: tuple[Pattern, ...], keep: tuple[Keep, ...] = ()) -> Matches | InPlace:
+        """The matches of a pattern. It is the same table for the same pattern."""
+        key = patterns, keep
+        found = self._tables.get(key)
+        if found is None:
+            if InPlace.fits(patterns) and not keep:
+                found = InPlace(self.moving, self.dictionary, patterns[0])
+            else:
+                found = Matches(self.moving, self.dictionary, patterns, keep)
+            self._tables[key] = found
+        return found
+
+    def terms(self) -> np.ndarray:
+        parts = [table.terms() for table in list(self._tables.values())]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+    def renumber(self, table: np.ndarray) -> None:
+        for matches in list(self._tables.values()):
+            matches.renumber(table)
+
+
+def parted(patterns: Sequence[Pattern]) -> list[tuple[Pattern, ...]]:
+    """The patterns, by which share a variable with which, through others too: what shares none need not be joined to be
+    kept."""
+    parts: list[tuple[set[str], list[Pattern]]] = []
+    for pattern in dict.fromkeys(patterns):
+        mine = {node for node in pattern if is_variable(node)}
+        near = [part for part in parts if part[0] & mine]
+        parts = [part for part in parts if not part[0] & mine]
+        names = mine.union(*(names for names, _ in near))
+        parts.append((names, [*(one for _, before in near for one in before), pattern]))
+    return [tuple(found) for _, found in parts]
+
+
+def renamed(patterns: Sequence[Pattern]) -> tuple[tuple[Pattern, ...], dict[str, str]]:
+    """The patterns with variables of other names, the same for all that differ in these only; and the names."""
+    names: dict[str, str] = {}
+    made = tuple(tuple(names.setdefault(node, f"?{len(names)}") if is_variable(node) else node for node in pattern)
+                 for pattern in patterns)
+    return made, names
+
+
+def _with(pattern: tuple[int | str, ...], facts: Facts) -> Facts:
+    """Facts, less some that cannot match."""
+    if isinstance(pattern[1], int) and facts.size:
+        return facts.where(facts.p == pattern[1])
+    return facts
+
+
+def _text(patterns: tuple[Pattern, ...]) -> str:
+    return " . ".join(" ".join(pattern) for pattern in patterns)
+
+

@@ -1,0 +1,135 @@
+"""Operators: the algebra of a body, evaluated over the matches that are kept, all rows at once.
+
+What basic graph patterns match is there already; the rest is made from it at each instant. As long as nothing on the
+way depends on what is *not* there, tables know how long each of their rows holds.
+
+    evaluation = Evaluation(kept, computing)
+    evaluation.move(after)                       # follow the graph; see what holds later than `after`
+    evaluation.table(operator)
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from csparql_spark.answers import algebra
+from csparql_spark.answers.algebra import Operator
+from csparql_spark.answers.computing import Computing, Expression, Test
+from csparql_spark.answers.grouping import Grouping
+from csparql_spark.answers.matches import InPlace, Kept, Matches, renamed
+from csparql_spark.answers.order import order_text
+from csparql_spark.answers.ranks import ranks_by
+from csparql_spark.answers.tables import (UNBOUND, Table, compatible, distinct, joined, latest_of, left_joined, merged,
+                                          minus, united)
+from csparql_spark.relations.runs import ALWAYS
+
+
+class Evaluation:
+    def __init__(self, kept: Kept, computing: Computing, operator: Operator) -> None:
+        self._dictionary, self._computing = kept.dictionary, computing
+        self._grouping = Grouping(computing, kept.dictionary)
+        self._after = 0
+        self._scans: dict[algebra.Scan, tuple[Matches | InPlace, dict[str, str]]] = {}
+        for part in algebra.all_of(operator):
+            if isinstance(part, algebra.Scan) and part not in self._scans:
+                patterns, names = renamed(part.patterns) if not part.tests else (part.patterns, {})
+                tests = tuple(Test(computing, test) for test in part.tests)
+                self._scans[part] = kept.table(patterns, tests), names
+
+    @property
+    def matches(self) -> list[Matches | InPlace]:
+        return [table for table, _ in self._scans.values()]
+
+    def move(self, after: int) -> tuple[tuple[int, int], ...]:
+        """See what holds later than `after`. Two moves that return the same see the same."""
+        self._after = after
+        for table in self.matches:
+            table.move()
+        return tuple((table.version, table.count(after)) for table in self.matches)
+
+    def table(self, operator: Operator) -> Table:
+        match operator:
+            case algebra.Unit():
+                return Table.unit()
+            case algebra.Scan():
+                return self._scan(operator)
+            case algebra.Data():
+                return self._data(operator)
+            case algebra.Join():
+                return joined(self.table(operator.left), self.table(operator.right))
+            case algebra.Union():
+                return united([self.table(part) for part in operator.parts])
+            case algebra.LeftJoin():
+                return left_joined(self.table(operator.left), self.table(operator.right),
+                                   (lambda rows: self._passing(rows, operator.tests)) if operator.tests else None)
+            case algebra.Minus():
+                return minus(self.table(operator.left), self.table(operator.right))
+            case algebra.Filter():
+                rows = self.table(operator.inner)
+                return rows.take(self._passing(rows, operator.tests))
+            case algebra.Exists():
+                return self._existing(operator)
+            case algebra.Extend():
+                rows = self.table(operator.inner)
+                return rows.extend(operator.name, self._computed(rows, operator.expression))
+            case algebra.Project():
+                rows = self.table(operator.inner).project(operator.names)
+                return distinct(rows) if operator.distinct else rows
+            case algebra.Group():
+                return self._grouping.grouped(self.table(operator.inner), operator.keys, operator.aggregates)
+            case algebra.Order():
+                return self._ordered(operator)
+            case algebra.Slice():
+                end = None if operator.limit is None else operator.offset + operator.limit
+                return self.table(operator.inner).untagged().take(slice(operator.offset, end))
+        raise TypeError(f"no operator: {operator}")
+
+    def _scan(self, scan: algebra.Scan) -> Table:
+        table, names = self._scans[scan]
+        columns, tag = table.visible(self._after, [names.get(name, name) for name in scan.shown])
+        return Table.of({name: columns[names.get(name, name)] for name in scan.shown}, tag)
+
+    def _data(self, data: algebra.Data) -> Table:
+        columns = {}
+        for place, name in enumerate(data.names):
+            terms = [row[place] for row in data.rows]
+            ids = self._dictionary.encode([term for term in terms if term is not None])
+            columns[name] = np.full(len(terms), UNBOUND)
+            columns[name][[term is not None for term in terms]] = ids
+        return Table.of(columns, np.full(len(data.rows), ALWAYS))
+
+    def _passing(self, rows: Table, tests: tuple[Expression, ...]) -> np.ndarray:
+        return reduce(np.logical_and, (self._computing.test(test, rows.columns, rows.length) for test in tests))
+
+    def _computed(self, rows: Table, expression: Expression) -> np.ndarray:
+        return self._computing.term(expression, rows.columns, rows.length)
+
+    def _existing(self, operator: algebra.Exists) -> Table:
+        rows, found = self.table(operator.inner), self.table(operator.pattern)
+        wanted = set(rows.columns).union(*(test.names for test in operator.tests))
+        found = distinct(found.project([name for name in found.columns if name in wanted]))
+        mine, theirs = compatible(rows, found)
+        if operator.tests and len(mine):
+            passing = self._passing(merged(rows, found, (mine, theirs)), operator.tests)
+            mine, theirs = mine[passing], theirs[passing]
+        there = np.zeros(rows.length, dtype=bool)
+        there[mine] = True
+        if operator.denied:
+            return rows.untagged().take(~there)
+        if rows.tag is not None and found.tag is not None:
+            latest = latest_of(mine, found.tag[theirs], rows.length)
+            rows = Table(rows.columns, rows.length, np.minimum(rows.tag, latest))
+        else:
+            rows = rows.untagged()
+        return rows.take(there)
+
+    def _ordered(self, operator: algebra.Order) -> Table:
+        rows = self.table(operator.inner)
+        keys = []
+        for expression, descending in operator.conditions:
+            ranks = ranks_by(order_text, self._dictionary, self._computed(rows, expression))
+            keys.append(-ranks if descending else ranks)
+        keys += [ranks_by(None, self._dictionary, rows.column(name)) for name in operator.ties]
+        return rows.take(np.lexsort(keys[::-1])) if keys else rows

@@ -1,0 +1,72 @@
+"""Plain numbers: ids whose terms are numbers that a double holds exactly enough to compare and add them.
+
+Integers of up to 15 digits; decimals of up to 15 digits, six of them behind the point; doubles. Two different integers
+or decimals of so few digits are different doubles, in the same order, and what is six digits behind the point is a
+whole number of millionths. Whatever else is a number, somebody slower has to look at.
+
+    plain = Plain(dictionary)
+    kinds, values = plain.of(ids)           # OTHER, INTEGER, DECIMAL or DOUBLE, and the number
+
+Terms are read once, as long as their ids mean them (`restart`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from csparql_spark.rdf.dictionary import TermDictionary
+
+OTHER, INTEGER, DECIMAL, DOUBLE = 0, 1, 2, 3
+PLACES = 6                   # digits behind the point of a decimal
+_UNREAD = -1
+_KINDS = {"integer": INTEGER, "decimal": DECIMAL, "double": DOUBLE}
+_NUMBER = (r'^"(?P<number>-?(?P<whole>[0-9]{1,15})(?:\.(?P<places>[0-9]{1,14}))?(?P<exponent>[eE][+-]?[0-9]{1,2})?)"'
+           r"\^\^<http://www\.w3\.org/2001/XMLSchema#(?P<kind>integer|decimal|double)>$")
+
+
+class Plain:
+    def __init__(self, dictionary: TermDictionary) -> None:
+        self._dictionary = dictionary
+        self.restart()
+
+    def restart(self) -> None:
+        """Ids mean other terms now."""
+        self._kinds = np.full(1024, _UNREAD, dtype=np.int8)
+        self._values = np.zeros(1024)
+
+    def of(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The kinds of ids and their numbers; what is unbound is OTHER."""
+        highest = int(ids.max(initial=0))
+        if highest >= len(self._kinds):
+            self._grow(max(highest + 1, 2 * len(self._kinds)))
+        unbound = ids < 0
+        ids = np.where(unbound, 0, ids) if unbound.any() else ids
+        kinds = self._kinds[ids]
+        unread = (kinds == _UNREAD) & ~unbound
+        if unread.any():
+            self._read(np.unique(ids[unread]))
+            kinds = self._kinds[ids]
+        kinds[unbound] = OTHER
+        return kinds, self._values[ids]
+
+    def _grow(self, size: int) -> None:
+        more = size - len(self._kinds)
+        self._kinds = np.concatenate([self._kinds, np.full(more, _UNREAD, dtype=np.int8)])
+        self._values = np.concatenate([self._values, np.zeros(more)])
+
+    def _read(self, ids: np.ndarray) -> None:
+        parts = pc.extract_regex(pa.array(self._dictionary.decode(ids), pa.string()), _NUMBER)
+        number, whole, places, exponent, kind = (pc.struct_field(parts, name) for name in (
+            "number", "whole", "places", "exponent", "kind"))
+        kinds = np.zeros(len(ids), dtype=np.int8)
+        for name, code in _KINDS.items():
+            kinds[pc.fill_null(pc.equal(kind, name), False).to_numpy(zero_copy_only=False)] = code
+        behind = pc.fill_null(pc.utf8_length(places), 0).to_numpy(zero_copy_only=False)
+        digits = behind + pc.fill_null(pc.utf8_length(whole), 0).to_numpy(zero_copy_only=False)
+        raised = pc.fill_null(pc.utf8_length(exponent), 0).to_numpy(zero_copy_only=False) > 0
+        kinds[(kinds == INTEGER) & (raised | (behind > 0))] = OTHER
+        kinds[(kinds == DECIMAL) & (raised | (behind > PLACES) | (digits > 15))] = OTHER
+        self._kinds[ids] = kinds
+        self._values[ids] = pc.fill_null(pc.cast(number, pa.float64()), 0).to_numpy(zero_copy_only=False)

@@ -1,0 +1,100 @@
+"""Ranks: the places of terms in the order of their text, kept from one answer to the next.
+
+Rows of an answer are put in the order of their terms, and most of its terms were in the answer before. So the terms
+that were shown are kept in order, and only new ones have to be put between them.
+
+    ranks = Ranks(dictionary)
+    terms, columns = ranks.of([ids, others])     # the terms in order; in place of each id its place there, -1: unbound
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from csparql_spark.rdf.dictionary import TermDictionary
+
+LEAST = 1024            # terms that are kept, however few are shown
+
+
+class Ranks:
+    def __init__(self, dictionary: TermDictionary) -> None:
+        self._dictionary = dictionary
+        self.restart()
+
+    def restart(self) -> None:
+        """Ids mean other terms now."""
+        self._rank = np.full(LEAST, -1, dtype=np.int32)         # by id; -1 for those that were never shown
+        self._ids = np.empty(0, dtype=np.int64)                 # by rank
+        self._terms: list[str] = []
+        self._array = pa.array([], pa.string())
+
+    def of(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
+        highest = max((int(column.max(initial=-1)) for column in columns), default=-1)
+        if highest + 2 > len(self._rank):
+            more = max(highest + 2, 2 * len(self._rank)) - len(self._rank)
+            self._rank = np.concatenate([self._rank, np.full(more, -1, dtype=np.int32)])
+        new = [column[(self._rank[column] < 0) & (column >= 0)] for column in columns]
+        if any(map(len, new)):
+            self._add(np.unique(np.concatenate(new)))
+        if len(self._ids) > LEAST:
+            self._forget(columns)
+        # The last place belongs to no id, so that what is unbound (-1) finds -1.
+        return self._array, [self._rank[column] for column in columns]
+
+    def _add(self, ids: np.ndarray) -> None:
+        fresh = self._dictionary.decode(ids)
+        order = sorted(range(len(fresh)), key=fresh.__getitem__)
+        fresh, ids = [fresh[place] for place in order], ids[order]
+        if 4 * len(fresh) < len(self._terms):
+            places = np.array([bisect_left(self._terms, term) for term in fresh])
+        else:
+            both = sorted([*((term, 0) for term in self._terms), *((term, 1) for term in fresh)])
+            from_fresh = np.fromiter((which for _, which in both), dtype=bool, count=len(both))
+            places = np.flatnonzero(from_fresh) - np.arange(len(fresh))
+        kept = np.ones(len(self._ids) + len(ids), dtype=bool)
+        kept[places + np.arange(len(ids))] = False
+        merged = np.empty(len(kept), dtype=np.int64)
+        merged[kept], merged[~kept] = self._ids, ids
+        source = np.empty(len(kept), dtype=np.int64)
+        source[kept], source[~kept] = np.arange(len(self._ids)), len(self._ids) + np.arange(len(ids))
+        self._array = pa.concat_arrays([self._array, pa.array(fresh, pa.string())]).take(pa.array(source))
+        self._terms += fresh
+        self._terms.sort()                      # two sorted runs, one after the other: they are merged
+        self._set(merged)
+
+    def _forget(self, columns: Sequence[np.ndarray]) -> None:
+        """Once most of what is kept is shown no more, keep only what is."""
+        used = np.zeros(len(self._rank), dtype=bool)
+        for column in columns:
+            used[column] = True
+        kept = used[self._ids]
+        if 3 * int(np.count_nonzero(kept)) + LEAST < len(self._ids):
+            self._rank[self._ids] = -1
+            self._array = self._array.filter(pa.array(kept))
+            self._terms = self._array.to_pylist()
+            self._set(self._ids[kept])
+
+    def _set(self, ids: np.ndarray) -> None:
+        self._ids = ids
+        self._rank[ids] = np.arange(len(ids), dtype=np.int32)
+
+
+def ranks_by(key: Callable[[str], str] | None, dictionary: TermDictionary, ids: np.ndarray) -> np.ndarray:
+    """The places of ids in the order of their terms, or of what `key` makes of these; -1 for what is unbound. Equal
+    keys have equal places."""
+    distinct, inverse = np.unique(ids, return_inverse=True)
+    bound = distinct[distinct >= 0]
+    terms = dictionary.decode(bound)
+    keys = terms if key is None else list(map(key, terms))
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    ranks = np.empty(len(distinct), dtype=np.int64)
+    ranks[:len(distinct) - len(bound)] = -1
+    place = 0
+    for before, now in zip([None, *order], order):
+        place += before is not None and keys[before] != keys[now]
+        ranks[len(distinct) - len(bound) + now] = place
+    return ranks[inverse]

@@ -1,0 +1,396 @@
+"""Translation: the algebra of a body (see `algebra`), from its tree; or why it is left to the snapshot evaluator.
+
+    why_not(plan, "SELECT ?s { ?s <urn:p>/<urn:q> ?o }")       # None: paths of links are joins
+    why_not(plan, "SELECT ?s { ?s <urn:p>* ?o }")              # 'a path of any length (*) …'
+
+Expressions are written by `expressions`, as for the snapshot evaluator. An aggregate becomes a variable of its group.
+Alternatives of a path are told once for each pair of nodes, as Oxigraph tells them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from csparql_spark.answers.algebra import (Aggregate, Data, Elsewhere, Exists, Extend, Filter, Group, Join, LeftJoin,
+                                           Minus, Operator, Order, Project, Scan, Slice, Union, Unit, all_of, bound,
+                                           filtered, join, named, scans)
+from csparql_spark.answers.computing import COMPARISONS, Comparison, Expression
+from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
+from csparql_spark.answers.functions import FUNCTION
+from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.patterns import Node, Pattern, Piece, Reading, TYPE, is_path, is_variable
+from csparql_spark.language.scope import is_grouped, projected, visible
+from csparql_spark.language.syntax import Node as Tree
+from csparql_spark.language.syntax import read_tree
+from csparql_spark.language.tokens import Token, tokenize
+from csparql_spark.rdf.terms import iri, parse
+
+MOST_VARIABLES = 60
+_MODIFIED = {"*": "a path of any length (*)", "+": "a path of any length (+)",
+             "?": "a path that may have no length (?)"}
+
+
+def why_not(plan: Plan, body: str) -> str | None:
+    """Why a body is not answered incrementally; None if it is."""
+    try:
+        translated(plan, body)
+    except Elsewhere as reason:
+        return str(reason)
+    return None
+
+
+def translated(plan: Plan, body: str) -> Operator:
+    """The algebra of a body, up to the rows that become its answer. Raises `Elsewhere`."""
+    if plan.form == "DESCRIBE":
+        raise Elsewhere("DESCRIBE looks at all triples of what it describes")
+    if plan.stamps:
+        raise Elsewhere("f:timestamp asks when a triple came, which changes although the triple does not")
+    if plan.volatile:
+        raise Elsewhere("NOW, RAND, UUID, STRUUID and BNODE say something else at each instant")
+    return _Translator(body).translated(plan)
+
+
+class _Grouping(Expressions):
+    """Expressions over the solutions of a group, for which aggregates are variables."""
+
+    def __init__(self, reading: Reading, refuse: Callable[[Tree], list[Piece]],
+                 fresh: Callable[[str], str], base: str | None) -> None:
+        super().__init__(reading, refuse)
+        self._fresh, self.base = fresh, base
+        self.aggregates: dict[tuple[object, ...], Aggregate] = {}
+
+    def as_id(self, expression: Tree) -> list[Piece]:
+        core = core_of(expression)
+        return [f"COALESCE({self.named(core)})"] if core.rule == "Set" else super().as_id(expression)
+
+    def value(self, node: Tree) -> list[Piece]:
+        return [f"{FUNCTION}term>({self.named(node)})"] if node.rule == "Set" else super().value(node)
+
+    def named(self, node: Tree) -> str:
+        """The variable that an aggregate becomes."""
+        function, expression = node.tokens()[0].key.lower(), node.node("Expression")
+        distinct = node.token("DISTINCT") is not None
+        if distinct and expression is None:
+            raise Elsewhere("COUNT(DISTINCT *) compares whole solutions")
+        inner = None if expression is None else Expression(tuple(super().as_id(expression)), names_in(expression),
+                                                           base=self.base)
+        separator = node.token("STRING")
+        between = " " if separator is None else parse(separator.text).value
+        key = function, inner, distinct, between
+        if key not in self.aggregates:
+            self.aggregates[key] = Aggregate(self._fresh("set"), function, inner, distinct, between)
+        return self.aggregates[key].name
+
+
+class _Block:
+    """Triples that are joined, with what paths among them become."""
+
+    def __init__(self) -> None:
+        self.triples: list[Pattern] = []
+        self.others: list[Operator] = []
+        self.uses: Counter[str] = Counter()        # how often the text names a variable in it
+
+
+class _Translator:
+    def __init__(self, text: str) -> None:
+        self._tree = read_tree(tokenize(text))
+        self._prefixes = {prefix.token("PNAME_NS").text: prefix.token("IRIREF").text[1:-1]
+                          for prefix in self._tree.walk("Prefix")}
+        self._base = next((node.token("IRIREF").text[1:-1] for node in self._tree.walk("Base")), None)
+        self._reading = Reading(self._iri, {token.text for token in self._tree.all_tokens("BLANK")})
+        self._expressions = Expressions(self._reading, _no_exists)
+        self._uses = Counter(token.text for token in self._tree.all_tokens("VAR"))
+        self._star = any(node.token("*") is not None for node in self._tree.walk("Projection"))
+        self._made = 0
+
+    def translated(self, plan: Plan) -> Operator:
+        form = self._tree.node("Query").nodes()[0]
+        names = tuple(f"?{name}" for name in plan.variables)
+        where = form.node("Where")
+        if where is not None:
+            pattern = self._group(where.node("Group"))
+        else:                                      # CONSTRUCT WHERE: its template is its pattern
+            self._uses.update(name for name in names for _ in range(2))
+            block = _Block()
+            block.triples += plan.template
+            pattern = self._joined(block)
+        made = self._selected(form, pattern, names, self._tree.nodes("Values"))
+        if any(len(named(part)) > MOST_VARIABLES for part in all_of(made)):
+            raise Elsewhere(f"there are more than {MOST_VARIABLES} variables")
+        return made
+
+    # --- groups
+
+    def _group(self, group: Tree) -> Operator:
+        """A group with its filters."""
+        pattern, tests, exists = self._parts(group)
+        return self._existing(filtered(pattern, tests), exists)
+
+    def _parts(self, group: Tree) -> tuple[Operator, list[Expression], list[tuple[Tree, bool]]]:
+        """A group without its filters, and these."""
+        inner = group.nodes()[0] if group.nodes() else None
+        if inner is None:
+            return Unit(), [], []
+        if inner.rule == "SubSelect":
+            where = self._group(inner.node("Where").node("Group"))
+            names = tuple(f"?{name}" for name in projected(inner))
+            return self._selected(inner, where, names, inner.nodes("Values")), [], []
+        made: Operator = Unit()
+        tests: list[Expression] = []
+        exists: list[tuple[Tree, bool]] = []
+        block = _Block()
+        for part in inner.nodes():
+            if part.rule == "TriplesPath":
+                block.uses.update(token.text for token in part.all_tokens("VAR"))
+                for subject, verb, object in self._reading.triples(part):
+                    if is_path(verb):
+                        self._path(subject, verb, object, block)
+                    else:
+                        block.triples.append((subject, verb, object))
+            elif part.rule == "Filter":
+                self._split(part.node("Constraint").nodes()[0], self._expressions, tests, exists)
+            else:
+                made, block = self._part(join(made, self._joined(block)), part), _Block()
+        return join(made, self._joined(block)), tests, exists
+
+    def _part(self, made: Operator, part: Tree) -> Operator:
+        groups = part.nodes("Group")
+        match part.rule:
+            case "Union":
+                parts = tuple(map(self._group, groups))
+                return join(made, parts[0] if len(parts) == 1 else Union(parts))
+            case "Optional":
+                pattern, tests, exists = self._parts(groups[0])
+                if exists:
+                    raise Elsewhere("EXISTS in a filter of an OPTIONAL group looks at both sides")
+                outer = [test for test in tests if not _moves(pattern, test)]
+                return LeftJoin(made, filtered(pattern, [test for test in tests if test not in outer]), tuple(outer))
+            case "Minus":
+                return Minus(made, self._group(groups[0]))
+            case "Bind":
+                return Extend(made, part.tokens("VAR")[-1].text,
+                              self._term(part.node("Expression"), self._expressions))
+            case "Values":
+                return join(made, self._data(part))
+            case "GraphBlock":
+                raise Elsewhere("GRAPH looks into named graphs")
+        raise Elsewhere(f"{part.rule.upper()} is not answered incrementally")
+
+    def _existing(self, inner: Operator, exists: Iterable[tuple[Tree, bool]]) -> Operator:
+        for group, denied in exists:
+            if any(True for _ in group.walk("SubSelect")):
+                raise Elsewhere("a sub-SELECT within EXISTS")
+            pattern, tests, nested = self._parts(group)
+            found = all_of(pattern)
+            strange = next((part for part in found if not isinstance(
+                part, (Unit, Scan, Data, Join, Union, Filter, Project))), None)
+            if nested or strange is not None:
+                what = "EXISTS" if nested or isinstance(strange, Exists) else {
+                    LeftJoin: "OPTIONAL", Minus: "MINUS", Extend: "BIND"}[type(strange)]
+                raise Elsewhere(f"{what} within EXISTS")
+            for part in all_of(pattern):
+                # What a filter further inside sees of the solution around it, a join does not.
+                if isinstance(part, Filter) and any(not set(test.names) <= bound(part.inner) for test in part.tests):
+                    raise Elsewhere("a filter in a group within EXISTS looks at what that group may leave unbound")
+            inner = Exists(inner, pattern, tuple(tests), denied)
+        return inner
+
+    def _joined(self, block: _Block) -> Operator:
+        inside = frozenset().union(*map(named, block.others))
+        nodes = dict.fromkeys(node for triple in block.triples for node in triple if is_variable(node))
+        seen = [node for node in (*nodes, *inside) if node[0] == "?" and
+                (self._star or self._uses[node] > block.uses[node]) and self._uses[node]]
+        made = scans(block.triples, {*seen, *inside})
+        for other in block.others:
+            made = join(made, other)
+        hidden = named(made) - set(seen)
+        return Project(made, tuple(name for name in dict.fromkeys(seen) if name in named(made))) if hidden else made
+
+    # --- paths
+
+    def _path(self, subject: Node, path: Tree, object: Node, block: _Block) -> None:
+        """Add what a path says to a block."""
+        match path.rule:
+            case "Path" if len(path.nodes()) > 1:
+                parts = []
+                for way in path.nodes():
+                    inner = _Block()
+                    self._path(subject, way, object, inner)
+                    made = scans(inner.triples, {subject, object, *frozenset().union(*map(named, inner.others))})
+                    for other in inner.others:
+                        made = join(made, other)
+                    parts.append(made)
+                ends = tuple(dict.fromkeys(node for node in (subject, object) if is_variable(node)))
+                block.others.append(Project(Union(tuple(parts)), ends, distinct=True))
+            case "Path" | "PathSequence":
+                steps = path.nodes()
+                nodes = [subject, *(self._fresh("step") for _ in steps[1:]), object]
+                for before, step, after in zip(nodes, steps, nodes[1:]):
+                    self._path(before, step, after, block)
+            case "PathStep":
+                if (sign := path.token("?", "*", "+")) is not None:
+                    raise Elsewhere(f"{_MODIFIED[sign.text]} is walked step by step")
+                ends = (object, subject) if path.token("^") is not None else (subject, object)
+                self._path(ends[0], path.node("PathPrimary"), ends[1], block)
+            case "PathPrimary":
+                if path.node("PathNegated") is not None:
+                    raise Elsewhere("a negated path (!) looks at all other predicates")
+                if (inner := path.node("Path")) is not None:
+                    self._path(subject, inner, object, block)
+                else:
+                    link = path.node("Iri")
+                    block.triples.append((subject, TYPE if link is None else iri(self._iri(link)), object))
+
+    # --- SELECT
+
+    def _selected(self, select: Tree, pattern: Operator, names: tuple[str, ...], values: Iterable[Tree]) -> Operator:
+        modifiers = select.node("Modifiers") or select.node("SubModifiers")
+        projection = select.node("Projection")
+        grouped = projection is not None and is_grouped(select)
+        grouping = _Grouping(self._reading, _no_exists, self._fresh, self._base)
+        expressions = grouping if grouped else self._expressions
+        keys: list[str] = []
+        for condition in (key for node in self._nodes(modifiers, "GroupBy") for key in node.nodes("GroupCondition")):
+            key = variable_of(condition) if condition.token("AS") is None else None
+            if key is None:
+                alias = condition.token("VAR")
+                key = self._fresh("key") if alias is None else alias.text
+                pattern = Extend(pattern, key, self._term(condition.node("Expression") or condition, self._expressions))
+            keys.append(key)
+        tests: list[Expression] = []
+        for constraint in (found for node in self._nodes(modifiers, "Having") for found in node.nodes("Constraint")):
+            exists: list[tuple[Tree, bool]] = []
+            self._split(constraint.nodes()[0], expressions, tests, exists)
+            if exists:
+                raise Elsewhere("EXISTS in HAVING")
+        shown = [(item.tokens("VAR")[-1].text, self._term(item.node("Expression"), expressions))
+                 for item in (projection.nodes("ProjectionItem") if projection is not None else ())
+                 if item.node("Expression") is not None]
+        conditions = tuple((self._term(condition, expressions), bool(condition.tokens("DESC")))
+                           for node in self._nodes(modifiers, "OrderBy") for condition in node.nodes("OrderCondition"))
+        if grouped:
+            pattern = Group(pattern, tuple(dict.fromkeys(keys)), tuple(grouping.aggregates.values()))
+        if tests:
+            pattern = Filter(pattern, tuple(tests))
+        for data in values:                     # behind the query: they are joined with its groups, if it forms any
+            pattern = join(pattern, self._data(data))
+        for name, expression in shown:
+            pattern = Extend(pattern, name, expression)
+        numbers = {node.rule: int(node.token("INTEGER").text)
+                   for node in (modifiers.walk("Limit", "Offset", outside=("Group",)) if modifiers is not None else ())}
+        limit, offset = numbers.get("Limit"), numbers.get("Offset", 0)
+        if conditions or limit is not None or offset:
+            pattern = Order(pattern, conditions, names)
+        distinct = projection is not None and any(True for node in select.nodes("Distinct")
+                                                  for _ in node.tokens("DISTINCT"))
+        pattern = Project(pattern, names, distinct)
+        return pattern if limit is None and not offset else Slice(pattern, offset, limit)
+
+    @staticmethod
+    def _nodes(modifiers: Tree | None, rule: str) -> list[Tree]:
+        return [] if modifiers is None else modifiers.nodes(rule)
+
+    def _data(self, values: Tree) -> Data:
+        block = values.node("DataBlock")
+        names = tuple(token.text for token in block.tokens("VAR"))
+        rows: list[tuple[Node | None, ...]] = []
+        row: list[Node | None] = []
+        alone = block.tokens()[0].key == "VAR"
+        opened = block.children.index(block.token("{"))
+        for child in block.children[opened + 1:]:
+            if isinstance(child, Tree):
+                cell = None if child.tokens("UNDEF") else self._reading.constant(child)
+                if alone:
+                    rows.append((cell,))
+                else:
+                    row.append(cell)
+            elif child.key == "(":
+                row = []
+            elif child.key in (")", "NIL"):
+                rows.append(tuple(row) if child.key == ")" else ())
+        return Data(names, tuple(rows))
+
+    # --- expressions
+
+    def _split(self, tree: Tree, expressions: Expressions, tests: list[Expression],
+               exists: list[tuple[Tree, bool]]) -> None:
+        """A condition as conditions that all have to be true."""
+        core = core_of(tree)
+        if core.rule == "And":
+            for part in core.nodes():
+                self._split(part, expressions, tests, exists)
+        elif core.rule == "BuiltIn" and (group := core.node("Group")) is not None:
+            exists.append((group, core.tokens("NOT") != []))
+        else:
+            with expressions.row(()):
+                pieces = ("(", *self._written(lambda: expressions.value(core)), ")")
+            tests.append(Expression(pieces, self._names(core, expressions), self._comparison(core),
+                                    self._base))
+
+    def _term(self, tree: Tree, expressions: Expressions) -> Expression:
+        with expressions.row(()):
+            return Expression(tuple(self._written(lambda: expressions.as_id(tree))), self._names(tree, expressions),
+                              base=self._base)
+
+    @staticmethod
+    def _written(write: Callable[[], list[Piece]]) -> list[Piece]:
+        try:
+            return write()
+        except Unsupported as reason:
+            raise Elsewhere(str(reason)) from reason
+
+    @staticmethod
+    def _names(tree: Tree, expressions: Expressions) -> tuple[str, ...]:
+        sets = [tree] if tree.rule == "Set" else list(tree.walk("Set"))
+        made = [expressions.named(node) for node in sets] if isinstance(expressions, _Grouping) else []
+        return tuple(dict.fromkeys([*names_in(tree), *made]))
+
+    def _comparison(self, core: Tree) -> Comparison | None:
+        if core.rule != "Relation" or len(signs := core.tokens(*COMPARISONS)) != 1:
+            return None
+        operands = [self._operand(side) for side in core.nodes()]
+        if None in operands or all(operand[0] != "?" for operand in operands):
+            return None
+        return Comparison(signs[0].text, *operands)
+
+    def _operand(self, side: Tree) -> str | None:
+        core = core_of(side)
+        if core.rule in ("Number", "Literal"):
+            return self._reading.constant(core)
+        return variable_of(core)
+
+    def _iri(self, node: Tree) -> str:
+        token = node.tokens()[0]
+        if token.kind == "IRIREF":
+            return token.text[1:-1]
+        prefix, _, local = token.text.partition(":")
+        return self._prefixes[f"{prefix}:"] + local
+
+    def _fresh(self, name: str) -> str:
+        self._made += 1
+        while (made := f"?{name}_{self._made}") in self._uses:
+            self._made += 1
+        return made
+
+
+def names_in(tree: Tree) -> tuple[str, ...]:
+    """The variables of an expression, but for those that its aggregates look at."""
+    return tuple(dict.fromkeys(token.text for token in tree.all_tokens("VAR", outside=("Set",))))
+
+
+def core_of(tree: Tree) -> Tree:
+    """An expression without the brackets around it, and without the rules that say nothing."""
+    while len(inner := tree.nodes()) == 1 and tree.rule not in ("Literal", "Set") and (
+            not tree.tokens() or tree.rule in ("Bracketed", "GroupCondition", "OrderCondition")):
+        tree = inner[0]
+    return tree
+
+
+def _moves(pattern: Operator, test: Expression) -> bool:
+    """Whether a test looks only at what one scan of a pattern binds."""
+    return filtered(pattern, [test]) != Filter(pattern, (test,))
+
+
+def _no_exists(group: Tree) -> list[Piece]:
+    raise Elsewhere("EXISTS within a greater expression")

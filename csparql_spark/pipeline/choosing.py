@@ -1,0 +1,32 @@
+"""Choosing: which evaluator answers a query, and why. It is decided from the text, once.
+
+    maintained   the matches move with the window; an answer costs what changed, and says until when its rows hold
+    snapshot     the body is matched anew in a store that is kept in step
+
+    why_snapshot(query, plan(query))       # None, or the reason in words
+"""
+
+from __future__ import annotations
+
+from csparql_spark.answers.incremental import why_not
+from csparql_spark.answers.over_ids import Plan
+from csparql_spark.language import ContinuousQuery
+
+
+def moves_together(query: ContinuousQuery) -> bool:
+    """Whether at each instant of a query all its windows are seen as of that instant."""
+    if any(window.range is None for window in query.windows):
+        return False
+    steps = {window.step for window in query.windows}
+    return len(steps) == 1 if query.every is None else all(query.every % step == 0 for step in steps)
+
+
+def why_snapshot(query: ContinuousQuery, plan: Plan) -> str | None:
+    """Why a query is answered by the snapshot evaluator; None if its answers are maintained."""
+    if any(window.name is not None for window in query.windows) or query.named_graphs:
+        return "named windows and graphs are not maintained"
+    if any(window.range is None for window in query.windows):
+        return "when an element leaves a window that counts is not known before"
+    if not moves_together(query):
+        return "its windows are seen as of different instants"
+    return why_not(plan, query.body)

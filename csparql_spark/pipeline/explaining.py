@@ -1,0 +1,80 @@
+"""Explaining: how a query is read, what it sees, which evaluator answers it and why, and the rules it is run under.
+
+    told = explained(query, background={"http://…/kb": chunk}, rules={})
+    told["evaluator"], told["because"]            # "snapshot", "f:timestamp asks when a triple came, …"
+    written(told)                                  # the same, as lines to be read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from csparql_spark.answers.plan import plan
+from csparql_spark.entailment.preparing import closed, prepare
+from csparql_spark.entailment.regimes import rules_of
+from csparql_spark.language import ContinuousQuery, describe, show
+from csparql_spark.language.describe import describe_instants, describe_output, describe_window
+from csparql_spark.pipeline.choosing import moves_together, why_snapshot
+from csparql_spark.pipeline.closing import asked_for
+from csparql_spark.pipeline.routing import group_key
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.dictionary import TermDictionary
+
+MOST_BACKGROUND = 200_000       # triples that are closed to show which rules are run; a larger one is not looked at
+EVALUATORS = {"maintained": "maintained (matches move with the window; rows say until when they hold)",
+              "snapshot": "snapshot (an Oxigraph store kept in step with the window)"}
+
+
+def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk], rules: Mapping[str, str]) -> dict[str, object]:
+    """What there is to say of a query that can be registered. Graphs that are not in `background` count as empty."""
+    made = plan(query)
+    because = why_snapshot(query, made)
+    told: dict[str, object] = {
+        "text": show(query).rstrip(), "summary": describe(query).rstrip(),
+        "windows": [describe_window(window) for window in query.windows], "instants": describe_instants(query),
+        "tells": describe_output(query), "sparql": query.body.rstrip(),
+        "evaluator": "maintained" if because is None else "snapshot", "because": because,
+        "reads": None if made.reads is None else [[" ".join(pattern) for pattern in patterns] for patterns in made.reads],
+        "group": {"key": group_key(query), "streams": sorted({window.stream for window in query.windows}),
+                  "graphs": list(query.graphs), "entailment": list(query.entailment),
+                  "widest": max((window.range for window in query.windows if window.range), default=None)
+                  if moves_together(query) else None},
+        "shards": {"count": 1, "because": "a group has one shard: its windows are in one place"}}
+    if query.entailment:
+        told["rules"] = _rules(query, background, rules)
+    return told
+
+
+def _rules(query: ContinuousQuery, background: Mapping[str, Chunk], texts: Mapping[str, str]) -> dict[str, object]:
+    """The rules of the regimes, and those that are run once the background's schema is worked into them."""
+    general = rules_of(query.entailment, texts)
+    told: dict[str, object] = {"written": len(general)}
+    chunks = [background[graph] for graph in query.graphs if graph in background]
+    if sum(map(len, chunks)) > MOST_BACKGROUND:
+        return told | {"run": None, "because": f"the background has more than {MOST_BACKGROUND:,} triples"}
+    chunk, dictionary = Chunk.concat(chunks), TermDictionary()
+    ids = dictionary.encode(chunk.terms)
+    facts = closed(general, dictionary, (ids[chunk.s], ids[chunk.p], ids[chunk.o]))
+    prepared = prepare(general, dictionary, tuple(map(np.asarray, facts)), asked_for(plan(query)))
+    return told | {"background": {"stated": len(chunk), "closed": len(facts[0])},
+                   "presumed": sorted(prepared.predicates), "run": [str(rule) for rule in prepared.rules]}
+
+
+def written(told: Mapping[str, object]) -> str:
+    """The explanation as text."""
+    because = f": {told['because']}" if told["because"] else ""
+    lines = [told["text"], "", told["summary"], "", "SPARQL body:", told["sparql"], "",
+             f"evaluation: {EVALUATORS[told['evaluator']]}{because}",
+             f"group:      {told['group']['key']}, one shard"]
+    for patterns in told["reads"] or ():
+        lines.append(f"reads:      {' . '.join(patterns)}")
+    if told["reads"] is None:
+        lines.append("reads:      all triples")
+    if (rules := told.get("rules")) is not None:
+        run = rules["run"]
+        lines.append(f"rules:      {rules['written']} written, " + (
+            f"not worked out: {rules['because']}" if run is None else f"{len(run)} run for this query and background:"))
+        lines += [f"  {rule}" for rule in run or ()]
+    return "\n".join(lines)

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.entailment.expiration import Expiration
+from csparql_spark.language.rules import Atom, Rule
+from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.relations import moving as module
+from csparql_spark.relations.graph import Facts, TaggedGraph
+from csparql_spark.relations.moving import Moving
+
+CHAIN = Rule((Atom("?a", "<urn:p>", "?c"),), (Atom("?a", "<urn:p>", "?b"), Atom("?b", "<urn:p>", "?c")))
+
+
+def facts(*rows: tuple[int, int, int, int]) -> Facts:
+    return Facts(*(np.array([row[place] for row in rows], dtype=np.int64) for place in range(4)))
+
+
+def rows(found: Facts) -> set[tuple[int, ...]]:
+    return set(zip(*(column.tolist() for column in found), strict=True))
+
+
+def test_who_follows_is_told_what_came_since_he_looked() -> None:
+    moving = Moving()
+    moving.tell(moving.graph.add([facts((1, 0, 2, 5))]))
+    mark = moving.mark()
+    assert rows(moving.since(mark)) == set()
+    moving.tell(moving.graph.add([facts((1, 0, 2, 4), (3, 0, 4, 6))]))         # the first is there for longer already
+    moving.tell(moving.graph.add([facts((1, 0, 2, 7))]))
+    other = moving.mark()
+    assert rows(moving.since(mark)) == {(3, 0, 4, 6), (1, 0, 2, 7)}
+    assert rows(moving.since(mark)) == rows(moving.since(other)) == set()
+
+
+def test_nothing_is_remembered_for_nobody() -> None:
+    moving = Moving()
+    moving.tell(moving.graph.add([facts((1, 0, 2, 5))]))
+    assert moving.remembered == 0
+    marks = [moving.mark(), moving.mark()]
+    moving.tell(moving.graph.add([facts((1, 0, 3, 5), (1, 0, 4, 5))]))
+    assert moving.remembered == 2
+    moving.since(marks[0])
+    assert moving.remembered == 2
+    moving.since(marks[1])
+    assert moving.remembered == 0
+    moving.tell(moving.graph.add([facts((1, 0, 5, 5))]))
+    moving.since(marks.pop())
+    marks.clear()                                           # who goes needs nothing any more
+    moving.tell(moving.graph.add([facts((1, 0, 6, 5))]))
+    assert moving.remembered == 0
+
+
+def test_who_is_far_behind_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST", 4)
+    moving = Moving(TaggedGraph())
+    late, prompt = moving.mark(), moving.mark()
+    for number in range(1, 20):
+        moving.graph.expire(number - 1)
+        moving.tell(moving.graph.add([facts((1, 0, number, number))]))
+        assert rows(moving.since(prompt)) == {(1, 0, number, number)}
+        assert moving.remembered <= max(4, moving.graph.rows)
+    assert moving.since(late) is None
+    assert rows(moving.since(late)) == set()                # he has looked at the whole graph, and goes on
+
+
+def test_who_has_seen_everything_starts_anew_too_when_something_was_taken_back() -> None:
+    moving = Moving()
+    mark = moving.mark()
+    moving.forget()
+    assert moving.since(mark) is None
+    moving.forget()
+    moving.tell(moving.graph.add([facts((1, 0, 2, 5))]))
+    assert moving.since(mark) is None
+
+
+def test_ids_that_are_forgotten_are_not_told() -> None:
+    moving = Moving()
+    mark = moving.mark()
+    moving.tell(moving.graph.add([facts((1, 0, 2, 5))]), moving.graph.add([facts((3, 0, 4, 9))]))
+    moving.graph.expire(5)
+    table = np.array([0, -1, -1, 1, 2])
+    moving.graph.renumber(table)
+    moving.renumber(table)
+    assert rows(moving.since(mark)) == {(1, 0, 2, 9)} == rows(moving.graph.facts())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_a_closed_graph_tells_is_what_changes_in_it(seed: int) -> None:
+    random, dictionary = Random(seed), TermDictionary()
+    ids = dictionary.encode(["<urn:p>", *(f"<urn:{n}>" for n in range(6))]).tolist()
+    closed = Expiration(dictionary, [CHAIN])
+    mark, known = closed.moving.mark(), {}
+    for now in range(1, 8):
+        closed.expire(now - 4)
+        known = {triple: tag for triple, tag in known.items() if tag > now - 4}
+        match random.choice(["insert", "insert", "load", "remove"]):
+            case "remove":
+                gone = np.array([random.choice(ids[1:])])
+                closed.remove(gone, np.array([ids[0]]), np.array([random.choice(ids[1:])]))
+            case kind:
+                came = facts(*((random.choice(ids[1:]), ids[0], random.choice(ids[1:]), now)
+                               for _ in range(random.randint(1, 3))))
+                if kind == "load" and not closed.visible(0).size:
+                    alone = Expiration(dictionary, [CHAIN])
+                    alone.insert(*came)
+                    closed.load_closed(*alone.visible(0))
+                else:
+                    closed.insert(*came)
+        told = closed.moving.since(mark)
+        there = {row[:3]: row[3] for row in rows(closed.visible(now - 4))}
+        if told is None:
+            known = there
+        else:
+            for *triple, tag in rows(told):
+                known[tuple(triple)] = max(tag, known.get(tuple(triple), tag))
+        assert {triple: tag for triple, tag in known.items() if tag > now - 4} == there
