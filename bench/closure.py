@@ -41,14 +41,14 @@ PROPERTIES = 50
 ENTITIES = 10_000
 
 
-def changes(edges: int, slides: int = 10) -> dict[str, float]:
+def changes(edges: int, slides: int = 20) -> dict[str, float]:
     """ms for a slide, by strategy and by how many percent of the edges change; how many times as quick expiration is
     as the others; and the percentage from which it is not quicker than to recompute, if there is one."""
     numbers: dict[str, float] = {}
     even = {}
     for rate in RATES:
         count = max(1, round(edges * rate / 100))
-        taken = {name: _slides(strategy, edges, count, slides // 2 if name == "recompute" else slides)
+        taken = {name: _slides(strategy, edges, count, slides // 4 if name == "recompute" else slides)
                  for name, strategy in STRATEGIES.items()}
         numbers |= {f"{name}_{rate}": ms for name, ms in taken.items()}
         numbers |= {f"times_{name}_{rate}": ms / taken["expiration"] for name, ms in taken.items() if name != "expiration"}

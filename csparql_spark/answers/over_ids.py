@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
 from csparql_spark.answers.functions import AGGREGATE, FUNCTION
-from csparql_spark.answers.patterns import (Constant, Node, Pattern, Piece, Reading, TriplePath, is_path, is_variable,
-                                            may_be_empty)
+from csparql_spark.answers.patterns import (
+    Constant, Node, Pattern, Piece, Reading, TriplePath, iris_of, is_path, is_variable, may_be_empty)
 from csparql_spark.language.scope import grouped_variables, is_grouped, projected, visible
 from csparql_spark.language.syntax import Node as Tree
 from csparql_spark.language.syntax import read_tree
@@ -85,8 +85,7 @@ def over_ids(body: str) -> Plan:
 class _Writer:
     def __init__(self, text: str) -> None:
         self._tree = read_tree(tokenize(text))
-        self._prefixes = {prefix.token("PNAME_NS").text: prefix.token("IRIREF").text[1:-1]
-                          for prefix in self._tree.walk("Prefix")}
+        self._iri = iris_of(self._tree)
         labels = {token.text for token in self._tree.all_tokens("BLANK")}
         self._reading = Reading(self._iri, labels)
         self._expressions = Expressions(self._reading, self._group)
@@ -317,13 +316,6 @@ class _Writer:
     def _var_or_iri(self, node: Tree) -> Node:
         variable = node.token("VAR")
         return variable.text if variable is not None else f"<{self._iri(node.node('Iri'))}>"
-
-    def _iri(self, node: Tree) -> str:
-        token = node.tokens()[0]
-        if token.kind == "IRIREF":
-            return token.text[1:-1]
-        prefix, _, local = token.text.partition(":")
-        return self._prefixes[f"{prefix}:"] + local
 
     def _fresh(self, name: str) -> str:
         while name in self._taken:

@@ -47,6 +47,20 @@ def is_variable(node: Node) -> bool:
     return node[0] in "?_"
 
 
+def iris_of(tree: Tree) -> Callable[[Tree], str]:
+    """How `Iri` trees of a body are read, with the prefixes that it declares."""
+    prefixes = {prefix.token("PNAME_NS").text: prefix.token("IRIREF").text[1:-1] for prefix in tree.walk("Prefix")}
+
+    def iri_of(node: Tree) -> str:
+        token = node.tokens()[0]
+        if token.kind == "IRIREF":
+            return token.text[1:-1]
+        prefix, _, local = token.text.partition(":")
+        return prefixes[f"{prefix}:"] + local
+
+    return iri_of
+
+
 class Reading:
     """What has been read of one body."""
 

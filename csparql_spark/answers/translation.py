@@ -19,7 +19,7 @@ from csparql_spark.answers.computing import COMPARISONS, Comparison, Expression
 from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
 from csparql_spark.answers.functions import FUNCTION
 from csparql_spark.answers.over_ids import Plan
-from csparql_spark.answers.patterns import Node, Pattern, Piece, Reading, TYPE, is_path, is_variable
+from csparql_spark.answers.patterns import TYPE, Node, Pattern, Piece, Reading, iris_of, is_path, is_variable
 from csparql_spark.language.scope import is_grouped, projected, visible
 from csparql_spark.language.syntax import Node as Tree
 from csparql_spark.language.syntax import read_tree
@@ -95,8 +95,7 @@ class _Block:
 class _Translator:
     def __init__(self, text: str) -> None:
         self._tree = read_tree(tokenize(text))
-        self._prefixes = {prefix.token("PNAME_NS").text: prefix.token("IRIREF").text[1:-1]
-                          for prefix in self._tree.walk("Prefix")}
+        self._iri = iris_of(self._tree)
         self._base = next((node.token("IRIREF").text[1:-1] for node in self._tree.walk("Base")), None)
         self._reading = Reading(self._iri, {token.text for token in self._tree.all_tokens("BLANK")})
         self._expressions = Expressions(self._reading, _no_exists)
@@ -359,13 +358,6 @@ class _Translator:
         if core.rule in ("Number", "Literal"):
             return self._reading.constant(core)
         return variable_of(core)
-
-    def _iri(self, node: Tree) -> str:
-        token = node.tokens()[0]
-        if token.kind == "IRIREF":
-            return token.text[1:-1]
-        prefix, _, local = token.text.partition(":")
-        return self._prefixes[f"{prefix}:"] + local
 
     def _fresh(self, name: str) -> str:
         self._made += 1

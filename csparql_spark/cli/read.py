@@ -8,7 +8,7 @@ import click
 
 from csparql_spark.cli.failure import Failure
 from csparql_spark.cli.failure import told as failing
-from csparql_spark.cli.run import Named, RuleSet
+from csparql_spark.cli.given import Named, RuleSet
 from csparql_spark.entailment.maintenance import imars_program, volz_program
 from csparql_spark.entailment.sets import NAMES, RuleSetError, resolved, rule_set
 from csparql_spark.language import ContinuousQuery, LanguageError, parse_rules

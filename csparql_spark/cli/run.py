@@ -13,52 +13,16 @@ import click
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import write
 from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.given import Instant, Named, RuleSet
 from csparql_spark.cli.reasons import Reasons
 from csparql_spark.pipeline.admission import check_rules
 from csparql_spark.pipeline.group import FAILURE
 from csparql_spark.pipeline.replay import Script
 from csparql_spark.pipeline.why import triple_of
 from csparql_spark.rdf import terms
-from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.testing import ENGINES, load, play
 
 Printer = Callable[[str, int, Answer], None]
-
-
-class Named(click.ParamType):
-    """IRI=FILE."""
-
-    name = "iri=file"
-
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> tuple[str, str]:
-        iri, equals, file = str(value).rpartition("=")
-        if not equals or not iri or not file:
-            self.fail(f"{value!r} is not of the form IRI=FILE", param, context)
-        if not terms.valid_iri(iri):
-            self.fail(f"{iri!r} is not an absolute IRI", param, context)
-        return iri, file
-
-
-class RuleSet(click.ParamType):
-    """NAME=FILE."""
-
-    name = "name=file"
-
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> tuple[str, str]:
-        name, equals, file = str(value).partition("=")
-        if not equals or not name or not file:
-            self.fail(f"{value!r} is not of the form NAME=FILE", param, context)
-        return name, file
-
-
-class Instant(click.ParamType):
-    name = "instant"
-
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> int:
-        try:
-            return parse_stamp(str(value))
-        except ValueError as error:
-            self.fail(f"{value!r} is no instant: {error}", param, context)
 
 
 @click.command()

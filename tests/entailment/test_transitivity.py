@@ -13,7 +13,7 @@ from csparql_spark.language.rules import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from tests.entailment.generated import columns, decoded, histories, told
 
-P, Q, A = "<urn:p>", "<urn:q>", "<urn:a>"
+P, Q, R, A = "<urn:p>", "<urn:q>", "<urn:r>", "<urn:a>"
 
 
 def transitive(predicate: str) -> Rule:
@@ -24,10 +24,11 @@ BACKWARDS = Rule((Atom("?x", P, "?z"),), (Atom("?y", P, "?z"), Atom("?x", P, "?y
 OTHERS = [transitive(Q), BACKWARDS, Rule((Atom("?y", P, "?x"),), (Atom("?x", P, "?y"),)),
           Rule((Atom("?x", P, "?y"),), (Atom("?x", Q, "?y"),)), Rule((Atom("?x", Q, "?y"),), (Atom("?x", P, "?y"),)),
           Rule((Atom("?x", P, "?z"),), (Atom("?x", P, "?y"), Atom("?y", Q, "?z"))),
-          Rule((Atom("?x", Q, "?z"),), (Atom("?x", "?p", "?y"), Atom("?y", "?p", "?z")))]
+          Rule((Atom("?x", Q, "?z"),), (Atom("?x", "?p", "?y"), Atom("?y", "?p", "?z"))),
+          Rule((Atom("?x", "?r", "?y"),), (Atom("?x", "?p", "?y"), Atom("?p", Q, "?r")))]
 some = st.sampled_from([transitive(P), transitive(P), *OTHERS])
-node = st.sampled_from([f"<urn:{number}>" for number in range(8)])
-chunks = st.lists(st.dictionaries(st.tuples(node, st.sampled_from([P, P, Q]), node), st.integers(1, 6), max_size=8),
+node = st.sampled_from([f"<urn:{number}>" for number in range(6)] + [P, R])
+chunks = st.lists(st.dictionaries(st.tuples(node, st.sampled_from([P, P, Q, R]), node), st.integers(1, 6), max_size=8),
                   max_size=4)
 
 

@@ -12,6 +12,7 @@ import pytest
 from csparql_spark.language import LanguageError, parse
 from csparql_spark.language.grammar import KEYWORDS
 from tests.language import texts
+from tests.language.damage import damaged
 
 CORPUS = [*texts.TWELVE.values(), *texts.RARE, *texts.citybench().values()] * 4
 CORPUS += [path.read_text() for path in sorted((Path(__file__).parent / "errors").glob("*.rq"))]
@@ -26,30 +27,6 @@ SCRAPS = [
     "GROUP BY ?x",
     '"1"xsd:int',
 ]
-PIECES = re.compile(r"\w+|\s+|.", re.DOTALL)
-
-
-def damage(text: str, chance: random.Random) -> str:
-    for _ in range(chance.choice((1, 1, 2, 3, 6))):
-        pieces = PIECES.findall(text) or [" "]
-        here, there = chance.randrange(len(pieces)), chance.randrange(len(pieces))
-        match chance.randrange(7):
-            case 0:
-                del pieces[here]
-            case 1:
-                pieces[here] = chance.choice(SCRAPS)
-            case 2:
-                pieces.insert(here, f" {chance.choice(SCRAPS)} ")
-            case 3:
-                pieces[here], pieces[there] = pieces[there], pieces[here]
-            case 4:
-                pieces.insert(here, pieces[there])
-            case 5:
-                pieces = pieces[:here]
-            case 6:
-                pieces[here] = pieces[here].swapcase()[::-1]
-        text = "".join(pieces)
-    return text
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -59,7 +36,7 @@ def test_damaged_texts(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     chance = random.Random(seed)
     read = refused = 0
     for _ in range(600):
-        text = damage(chance.choice(CORPUS), chance)
+        text = damaged(chance.choice(CORPUS), chance, SCRAPS)
         try:
             parse(text, base="http://base.example/")
             read += 1

@@ -10,7 +10,7 @@ import pytest
 
 from csparql_spark.language import LanguageError, parse_rules, show_rules
 from csparql_spark.language.builtins import BUILTINS, REFUSED
-from tests.language.test_fuzz import PIECES
+from tests.language.damage import damaged
 from tests.language.test_rule_parser import FIGURE_3
 
 WHOLE = """
@@ -34,35 +34,12 @@ SCRAPS = [
 ]
 
 
-def damage(text: str, chance: random.Random) -> str:
-    for _ in range(chance.choice((1, 1, 2, 3, 6))):
-        pieces = PIECES.findall(text) or [" "]
-        here, there = chance.randrange(len(pieces)), chance.randrange(len(pieces))
-        match chance.randrange(7):
-            case 0:
-                del pieces[here]
-            case 1:
-                pieces[here] = chance.choice(SCRAPS)
-            case 2:
-                pieces.insert(here, f" {chance.choice(SCRAPS)} ")
-            case 3:
-                pieces[here], pieces[there] = pieces[there], pieces[here]
-            case 4:
-                pieces.insert(here, pieces[there])
-            case 5:
-                pieces = pieces[:here]
-            case 6:
-                pieces[here] = pieces[here].swapcase()[::-1]
-        text = "".join(pieces)
-    return text
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_texts(seed: int) -> None:
     chance = random.Random(seed)
     read = refused = 0
     for _ in range(800):
-        text = damage(chance.choice(CORPUS), chance)
+        text = damaged(chance.choice(CORPUS), chance, SCRAPS)
         try:
             file = parse_rules(text, base="http://base.example/")
         except LanguageError as error:
