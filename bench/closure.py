@@ -51,7 +51,8 @@ def changes(edges: int, slides: int = 20) -> dict[str, float]:
         taken = {name: _slides(strategy, edges, count, slides // 4 if name == "recompute" else slides)
                  for name, strategy in STRATEGIES.items()}
         numbers |= {f"{name}_{rate}": ms for name, ms in taken.items()}
-        numbers |= {f"times_{name}_{rate}": ms / taken["expiration"] for name, ms in taken.items() if name != "expiration"}
+        numbers |= {f"times_{name}_{rate}": ms / taken["expiration"]
+                    for name, ms in taken.items() if name != "expiration"}
         even[rate] = np.log(taken["recompute"] / taken["expiration"])
     return {"edges": edges, **numbers, "break_even_percent": _zero(even)}
 

@@ -56,11 +56,13 @@ def draw(found: Mapping[int, Mapping[str, Mapping[float, float]]], path: Path) -
 
 def main() -> None:
     if len(sys.argv) != 3:
-        sys.exit("say where the results are and where the plot goes: python -m bench.plot results.jsonl docs/closure.svg")
+        sys.exit("say where the results are and where the plot goes: "
+                 "python -m bench.plot results.jsonl docs/closure.svg")
     results, path = map(Path, sys.argv[1:])
     found = curves(results.read_text().splitlines())
     if not found:
-        sys.exit(f"{results} has no line of a benchmark {BENCH}…: make one with python -m bench closure-slides > {results}")
+        sys.exit(f"{results} has no line of a benchmark {BENCH}…: "
+                 f"make some with python -m bench closure-slides > {results}")
     try:
         draw(found, path)
     except ModuleNotFoundError as error:

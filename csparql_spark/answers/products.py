@@ -5,6 +5,7 @@ cannot be stopped when it has begun must be seen before.
 
     ?a :p ?b . ?c :q ?d          3,000 candidates for the first, 5,000 for the second: 15,000,000 solutions
     ?a :p ?b . ?b :q ?d          connected: nothing is known
+    ?a :p ?b . ?c :q ?d { ?b :r ?x }      the second is alone: nothing is known of the first
 
     largest_product(plan.reads, dictionary, s, p, o)          # 15_000_000
 """
@@ -12,6 +13,7 @@ cannot be stopped when it has begun must be seen before.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -24,16 +26,16 @@ def largest_product(reads: tuple[tuple[Pattern, ...], ...] | None, dictionary: T
                     p: np.ndarray, o: np.ndarray) -> int:
     """The largest number of solutions that some basic graph pattern has because its parts are not connected."""
     largest = 0
+    # A part with several patterns, in whatever groups they stand, may have no solution at all.
+    alone = {part[0] for part in _parts([pattern for patterns in reads or () for pattern in patterns]) if len(part) == 1}
     for patterns in reads or ():
-        parts = _parts(patterns)
-        if len(parts) > 1:
-            # Of a part with several patterns only this is known: it may have no solution at all.
-            sizes = [len(fitting(part[0], dictionary, (s, p, o))) if len(part) == 1 else 1 for part in parts]
+        sizes = [len(fitting(pattern, dictionary, (s, p, o))) for pattern in patterns if pattern in alone]
+        if len(sizes) > 1:
             largest = max(largest, math.prod(sizes))
     return largest
 
 
-def _parts(patterns: tuple[Pattern, ...]) -> list[list[Pattern]]:
+def _parts(patterns: Iterable[Pattern]) -> list[list[Pattern]]:
     """The patterns, divided into those that hang together by their variables."""
     parts: list[tuple[set[str], list[Pattern]]] = []
     for pattern in patterns:

@@ -33,7 +33,7 @@ from csparql_spark.relations.rows import Triples
 from csparql_spark.windows.content import Content
 
 DEFAULT = ""                     # the name of the default graph
-MOST_MULTIPLIED = 20_000_000     # solutions of patterns that are not connected: some ten seconds of Oxigraph's
+MOST_MULTIPLIED = 4_000_000      # solutions of patterns that are not connected: a minute, where each is looked at
 
 _NOTHING: Columns = tuple(np.empty(0, dtype=np.int64) for _ in range(3))
 

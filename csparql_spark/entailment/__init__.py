@@ -10,9 +10,10 @@ Rules, before there are any facts:
 
 Facts under rules, on columns:
 
-- `strategy`     what all ways to maintain a closure have in common; `expiration`, `deletion`, `counting` and `recompute`
-                 are four
-- `program`, `joins`, `guards`, `fixpoint`, `explicit`, `incremental`, `rederive`        what they are made of
+- `strategy`     what all ways to maintain a closure have in common; `expiration`, `deletion`, `counting` and
+                 `recompute` are four
+- `program`, `joins`, `guards`, `fixpoint`, `transitivity`, `explicit`, `incremental`, `rederive`
+                 what they are made of
 
 To be read, and believed:
 

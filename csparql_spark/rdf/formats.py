@@ -36,10 +36,10 @@ class RdfFormat(Enum):
 
     N_TRIPLES = ("N-Triples", ("application/n-triples",), (".nt",), ox.RdfFormat.N_TRIPLES)
     N_QUADS = ("N-Quads", ("application/n-quads", "text/x-nquads"), (".nq",), ox.RdfFormat.N_QUADS)
-    TURTLE = ("Turtle", ("text/turtle", "application/x-turtle"), (".ttl",), ox.RdfFormat.TURTLE)
+    TURTLE = ("Turtle", ("text/turtle", "application/x-turtle"), (".ttl", ".n3"), ox.RdfFormat.TURTLE)
     TRIG = ("TriG", ("application/trig", "application/x-trig"), (".trig",), ox.RdfFormat.TRIG)
     JSON_LD = ("JSON-LD", ("application/ld+json",), (".jsonld",), ox.RdfFormat.JSON_LD)
-    RDF_XML = ("RDF/XML", ("application/rdf+xml",), (".rdf",), ox.RdfFormat.RDF_XML)
+    RDF_XML = ("RDF/XML", ("application/rdf+xml",), (".rdf", ".owl"), ox.RdfFormat.RDF_XML)
 
     def __init__(
         self, label: str, media_types: tuple[str, ...], extensions: tuple[str, ...], oxigraph: ox.RdfFormat

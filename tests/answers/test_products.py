@@ -21,8 +21,12 @@ def held() -> tuple[Content, tuple]:
 @pytest.mark.parametrize("where, product", [
     ("?a ?b ?c . ?d ?e ?f", 100), ("?a <urn:p> ?c . ?d <urn:q> ?f . ?g ?h ?i", 250), ("?a ?b ?c . ?c ?e ?f", 0),
     ("?a ?b ?c . ?d ?e ?f . ?a ?x ?d", 0),              # the third connects them
-    ("?a <urn:p> ?c . ?c ?x ?y . ?d <urn:q> ?f", 5),    # of two patterns it is not known what they give
-    ("?a ?b ?c FILTER(?c != <urn:x>) ?d ?e ?f", 100), ("{ ?a ?b ?c } UNION { ?d ?e ?f }", 0), ("?a <urn:none> ?c . ?d ?e ?f", 0)])
+    ("?a <urn:p> ?c . ?c ?x ?y . ?d <urn:q> ?f", 0),    # of two patterns it is not known what they give
+    ("?a ?b ?c FILTER(?c != <urn:x>) ?d ?e ?f", 100), ("{ ?a ?b ?c } UNION { ?d ?e ?f }", 0),
+    # Another group has a say in it.
+    ("?a <urn:p> ?c . ?d <urn:q> ?f { ?a ?x ?d }", 0), ("?a <urn:p> ?c . ?d <urn:q> ?f { ?a ?x ?y } { ?y ?z ?d }", 0),
+    ("?a <urn:p> ?c . ?d <urn:q> ?f { ?a ?x ?y }", 0),
+    ("?a <urn:none> ?c . ?d ?e ?f", 0)])
 def test_what_is_multiplied(where: str, product: int) -> None:
     content, columns = held()
     assert largest_product(over_ids(f"SELECT * {{ {where} }}").reads, content.dictionary, *columns) == product

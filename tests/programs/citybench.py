@@ -1,5 +1,5 @@
-"""The CityBench queries and its streams of the city of Aarhus, where they lie beside the repository; and what the queries
-say, the long way round.
+"""The CityBench queries and the streams of the city of Aarhus, where they lie beside the repository; and what the
+queries say, the long way round.
 
     streams_of(query, rows=4)                 what its streams send: each a recording, as `replay` reads it
     instants_of(query, streams)               when it is answered

@@ -1,6 +1,6 @@
-"""The fourteen queries of LUBM over one university, LUBM(1,0): how many answers they have as they stand, under RDFS, and
-under RDFS with the rules that the benchmark's queries need beyond it. The counts are the reference's; those of the last
-level are also the ones that the benchmark publishes.
+"""The fourteen queries of LUBM over one university, LUBM(1,0): how many answers they have as they stand, under RDFS,
+and under RDFS with the rules that the benchmark's queries need beyond it. The counts are the reference's; those of the
+last level are also the ones that the benchmark publishes.
 
     none      only what is stated
     rdfs      USING ENTAILMENT rdfs, over the ontology and the fifteen departments
@@ -9,7 +9,6 @@ level are also the ones that the benchmark publishes.
 
 from __future__ import annotations
 
-import gzip
 import json
 from functools import cache
 from pathlib import Path

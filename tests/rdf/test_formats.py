@@ -261,5 +261,6 @@ def test_an_unknown_extension_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnsupportedFormat) as caught:
         read_recording("monday.csv", base=None, blank_prefix="r")
     assert str(caught.value) == (
-        "The extension of monday.csv is not that of an RDF format. Accepted are: .nt, .nq, .ttl, .trig, .jsonld, .rdf."
+        "The extension of monday.csv is not that of an RDF format. Accepted are: .nt, .nq, .ttl, .n3, .trig, .jsonld, "
+        ".rdf, .owl."
     )
