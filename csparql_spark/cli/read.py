@@ -58,12 +58,13 @@ def check(files: tuple[Path, ...]) -> None:
 @click.argument("file", type=FILES)
 @click.option("--maintenance", type=click.Choice(["volz", "imars"]),
               help="Print the maintenance program that the paper makes from a rule set: FILE, or the name of one.")
-@click.option("--background", type=Named(), multiple=True, help="A background graph, for the rules that are run over it.")
+@click.option("--background", type=Named(), multiple=True,
+              help="A background graph, for the rules that are run over it.")
 @click.option("--rules", type=RuleSet(), multiple=True, help="A rule set for USING ENTAILMENT.")
 def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, str], ...],
             rules: tuple[tuple[str, str], ...]) -> None:
-    """Show how a query is read and answered: its windows and instants in words, its SPARQL body, the evaluator and why it
-    is that one, and the rules that are run for it."""
+    """Show how a query is read and answered: its windows and instants in words, its SPARQL body, the evaluator and why
+    it is that one, and the rules that are run for it."""
     if maintenance is not None:
         made = {"volz": volz_program, "imars": imars_program}[maintenance](_rules(file))
         click.echo(made.text())

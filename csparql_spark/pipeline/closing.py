@@ -274,7 +274,8 @@ class Replaced:
         return self.facts.visible(NEVER)
 
     def terms(self) -> list[np.ndarray]:
-        return [self.facts.terms(), *(getattr(held, place) for held in (self._held, self._background) for place in "spo")]
+        held = [getattr(triples, place) for triples in (self._held, self._background) for place in "spo"]
+        return [self.facts.terms(), *held]
 
     def renumber(self, table: np.ndarray) -> None:
         self.facts.renumber(table)

@@ -36,7 +36,7 @@ def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk], rules:
         "windows": [describe_window(window) for window in query.windows], "instants": describe_instants(query),
         "tells": describe_output(query), "sparql": query.body.rstrip(),
         "evaluator": "maintained" if because is None else "snapshot", "because": because,
-        "reads": None if made.reads is None else [[" ".join(pattern) for pattern in patterns] for patterns in made.reads],
+        "reads": None if made.reads is None else [[" ".join(one) for one in patterns] for patterns in made.reads],
         "group": {"key": group_key(query), "streams": sorted({window.stream for window in query.windows}),
                   "graphs": list(query.graphs), "entailment": list(query.entailment),
                   "widest": max((window.range for window in query.windows if window.range), default=None)

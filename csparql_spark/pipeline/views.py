@@ -140,8 +140,8 @@ class Views:
             answer = ask()
             said = self._said[view] = Said(version, len(answer), answer.to_bytes())
             if (took := time.monotonic() - begun) > MOST_SECONDS:
-                raise TooMuch(f"its answer took {took:.0f} s, and {MOST_SECONDS:.0f} s are the limit: the others wait for "
-                              "it, so it goes")
+                raise TooMuch(f"its answer took {took:.0f} s, and {MOST_SECONDS:.0f} s are the limit: the others wait "
+                              "for it, so it goes")
         return said
 
     def held(self) -> Collection[View]:
