@@ -30,7 +30,7 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.records import Records, Wide
-from csparql_spark.relations.runs import ALWAYS, Runs, latest
+from csparql_spark.relations.runs import Runs, latest
 
 MOST = 5_000_000        # matches that are kept of one pattern
 AT_ONCE = 10_000_000    # rows that a step of a join may come across at once

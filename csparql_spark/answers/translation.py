@@ -20,10 +20,10 @@ from csparql_spark.answers.expressions import Expressions, Unsupported, variable
 from csparql_spark.answers.functions import FUNCTION
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.patterns import TYPE, Node, Pattern, Piece, Reading, iris_of, is_path, is_variable
-from csparql_spark.language.scope import is_grouped, projected, visible
+from csparql_spark.language.scope import is_grouped, projected
 from csparql_spark.language.syntax import Node as Tree
 from csparql_spark.language.syntax import read_tree
-from csparql_spark.language.tokens import Token, tokenize
+from csparql_spark.language.tokens import tokenize
 from csparql_spark.rdf.terms import iri, parse
 
 MOST_VARIABLES = 60

@@ -20,12 +20,12 @@ import numpy as np
 
 from csparql_spark.entailment.deletion import DeleteRederive
 from csparql_spark.entailment.explicit import ExplicitFacts
+from csparql_spark.entailment.held import Held
 from csparql_spark.entailment.program import Program
 from csparql_spark.entailment.safety import recursive
 from csparql_spark.language.rules import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
-from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.runs import NEVER
 from csparql_spark.relations.tally import Tally
 
@@ -89,7 +89,7 @@ class Counting:
         self._program = Program(self._program.rules, self._program.dictionary)
 
 
-class Counts:
+class Counts(Held):
     """Counted derivations under rules that are not recursive."""
 
     def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule]) -> None:
@@ -148,15 +148,6 @@ class Counts:
         rules, old = set(rules), self._program
         self._program = old.without(rules)
         self._count([], list(old.everything(self._graph, rules)))
-
-    def stated(self) -> Facts:
-        return self._explicit.facts()
-
-    def visible(self, after: int) -> Facts:
-        return self._graph.facts(after)
-
-    def terms(self) -> np.ndarray:
-        return distinct(np.sort(np.concatenate([self._graph.terms(), self._program.terms()])))
 
     def renumber(self, table: np.ndarray) -> None:
         self._explicit.renumber(table)

@@ -15,17 +15,17 @@ import numpy as np
 
 from csparql_spark.entailment.explicit import ExplicitFacts
 from csparql_spark.entailment.fixpoint import saturate
+from csparql_spark.entailment.held import Held
 from csparql_spark.entailment.program import Program
 from csparql_spark.entailment.rederive import overdeleted, rederive
 from csparql_spark.language.rules import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
-from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import NEVER
 
 
-class Incremental:
+class Incremental(Held):
     BLIND = False                   # whether tags are left aside when it is decided what may have to be deleted
 
     def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule] = ()) -> None:
@@ -72,16 +72,6 @@ class Incremental:
         rules, old = set(rules), self._program
         self._program = old.without(rules)
         self._take_back(list(old.everything(self._graph, rules)))
-
-    def stated(self) -> Facts:
-        """The explicit facts."""
-        return self._explicit.facts()
-
-    def visible(self, after: int) -> Facts:
-        return self._graph.facts(after)
-
-    def terms(self) -> np.ndarray:
-        return distinct(np.sort(np.concatenate([self._graph.terms(), self._program.terms()])))
 
     def renumber(self, table: np.ndarray) -> None:
         self._explicit.renumber(table)

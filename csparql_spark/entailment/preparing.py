@@ -23,7 +23,6 @@ from csparql_spark.entailment.pruning import prune
 from csparql_spark.entailment.schema import TYPE, WORDS, specialise
 from csparql_spark.language.rules import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.runs import ALWAYS
 
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]

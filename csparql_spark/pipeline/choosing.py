@@ -1,4 +1,4 @@
-"""Choosing: which evaluator answers a query, and why. It is decided from the text, once.
+"""Choosing: which evaluator answers a query, and why; what it asks for. It is decided from the text, once.
 
     maintained   the matches move with the window; an answer costs what changed, and says until when its rows hold
     snapshot     the body is matched anew in a store that is kept in step
@@ -11,6 +11,7 @@ from __future__ import annotations
 from csparql_spark.answers.incremental import why_not
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.language import ContinuousQuery
+from csparql_spark.language.rules import Atom
 
 
 def moves_together(query: ContinuousQuery) -> bool:
@@ -30,3 +31,11 @@ def why_snapshot(query: ContinuousQuery, plan: Plan) -> str | None:
     if not moves_together(query):
         return "its windows are seen as of different instants"
     return why_not(plan, query.body)
+
+
+def asked_for(plan: Plan) -> set[Atom] | None:
+    """The triple patterns that a plan asks for; None if that is any."""
+    if plan.reads is None:
+        return None
+    return {Atom(*(f"?{node[2:]}" if node.startswith("_:") else node for node in pattern))
+            for patterns in plan.reads for pattern in patterns}

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from csparql_spark.answers.incremental import Shared
-from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.snapshot import merged
 from csparql_spark.entailment.expiration import Expiration
 from csparql_spark.entailment.preparing import Columns, Prepared, as_they_are, closed_once, prepare
@@ -36,6 +35,10 @@ from csparql_spark.relations.rows import Triples
 from csparql_spark.relations.runs import ALWAYS
 from csparql_spark.windows.content import Content, Elements
 from csparql_spark.windows.progress import NEVER
+
+
+Background = Callable[[], Columns]        # looked at only where something has to be prepared
+Found = TypeVar("Found")
 
 
 class Slide(NamedTuple):
@@ -81,18 +84,29 @@ class Closures:
         self._reach.clear()
 
     def closed(self, member: Member, sights: list[Elements], since: int, instant: int, seq: int,
-               background: Columns) -> tuple[Columns, dict[str, Columns]]:
+               background: Background) -> tuple[Columns, dict[str, Columns]]:
         """The closed default graph of a member and its closed named windows. `sights`: what its windows see."""
+        return self._presuming(member, background,
+                               lambda prepared: self._closed(prepared, member, sights, since, instant, seq))
+
+    def sliding(self, member: Member, since: int, instant: int, seq: int, background: Background) -> tuple[Sliding, int]:
+        """The closed default graph of a member whose windows move together, and its widest RANGE: what is tagged later
+        than the instant minus that holds for the member."""
+        return self._presuming(member, background,
+                               lambda _: self._slid_for(list(member.windows), since, instant, seq))
+
+    def _presuming(self, member: Member, background: Background, close: Callable[[Prepared], Found]) -> Found:
+        """Close under the rules that presume a schema, and once more under the rules as they are if they presumed
+        wrongly."""
         try:
-            return self._closed(member, sights, since, instant, seq, background)
+            return close(self._ready(member, background))
         except Contradicted:
             self._schema_moves = True
             self.restart()
-            return self._closed(member, sights, since, instant, seq, background)
+            return close(self._ready(member, background))
 
-    def _closed(self, member: Member, sights: list[Elements], since: int, instant: int, seq: int,
-                background: Columns) -> tuple[Columns, dict[str, Columns]]:
-        prepared = self._ready(member, background)
+    def _closed(self, prepared: Prepared, member: Member, sights: list[Elements], since: int, instant: int,
+                seq: int) -> tuple[Columns, dict[str, Columns]]:
         unnamed = [place for place, window in enumerate(member.windows) if window.name is None]
         default = prepared.background
         if unnamed:
@@ -105,25 +119,24 @@ class Closures:
                 named[window.name] = merged([(s[own], p[own], o[own]), sights[place][:3]])
         return default, named
 
-    def _ready(self, member: Member, background: Columns) -> Prepared:
+    def _ready(self, member: Member, background: Background) -> Prepared:
         if not member.query.entailment:
             if self._prepared is None:
-                name = (), tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
-                self._prepared = as_they_are((), closed_once(name, (), self._content.dictionary, background))
+                self._prepared = as_they_are((), background())
             return self._prepared
-        asked = asked_for(member.plan)
+        asked = member.asked
         if asked is None or self._asked is None:
             covered = self._asked is None
         else:
             covered = asked <= self._asked
         if self._prepared is None or not covered:
-            everything = [asked_for(other.plan) for other in (*self._members.values(), member) if other.failed is None]
+            everything = [other.asked for other in (*self._members.values(), member) if other.failed is None]
             self._asked = None if None in everything else set().union(*everything)
             self.restart()
             rules = rules_of(member.query.entailment, self._texts)
             dictionary = self._content.dictionary
             name = rules, tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
-            facts = closed_once(name, rules, dictionary, background)
+            facts = closed_once(name, rules, dictionary, background())
             self._prepared = (as_they_are(rules, facts) if self._schema_moves
                               else prepare(rules, dictionary, facts, self._asked))
         return self._prepared
@@ -141,18 +154,6 @@ class Closures:
         seen = [sights[place][:3] for place in places]
         self._check([(p, o) for _, p, o in seen])
         return self._replaced[key].move(merged(seen))
-
-    def sliding(self, member: Member, since: int, instant: int, seq: int, background: Columns) -> tuple[Sliding, int]:
-        """The closed default graph of a member whose windows move together, and its widest RANGE: what is tagged later
-        than the instant minus that holds for the member."""
-        try:
-            self._ready(member, background)
-            return self._slid_for(list(member.windows), since, instant, seq)
-        except Contradicted:
-            self._schema_moves = True
-            self.restart()
-            self._ready(member, background)
-            return self._slid_for(list(member.windows), since, instant, seq)
 
     def _slid_for(self, windows: list[Window], since: int, instant: int, seq: int) -> tuple[Sliding, int]:
         widest = max(window.range for window in windows)
@@ -282,14 +283,6 @@ class Replaced:
         self._held = Triples(*(table[column] for column in (self._held.s, self._held.p, self._held.o)))
         background = self._background
         self._background = Triples(*(table[column] for column in (background.s, background.p, background.o)))
-
-
-def asked_for(plan: Plan) -> set[Atom] | None:
-    """The triple patterns that a plan asks for; None if that is any."""
-    if plan.reads is None:
-        return None
-    return {Atom(*(f"?{node[2:]}" if node.startswith("_:") else node for node in pattern))
-            for patterns in plan.reads for pattern in patterns}
 
 
 def _graphs(member: Member) -> list[list[Window]]:

@@ -16,8 +16,7 @@ from csparql_spark.entailment.preparing import closed, prepare
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.language import ContinuousQuery, describe, show
 from csparql_spark.language.describe import describe_instants, describe_output, describe_window
-from csparql_spark.pipeline.choosing import moves_together, why_snapshot
-from csparql_spark.pipeline.closing import asked_for
+from csparql_spark.pipeline.choosing import asked_for, moves_together, why_snapshot
 from csparql_spark.pipeline.routing import group_key
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import TermDictionary

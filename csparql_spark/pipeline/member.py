@@ -23,7 +23,7 @@ import numpy as np
 from csparql_spark.answers.plan import plan
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.pipeline.admission import read
-from csparql_spark.pipeline.choosing import why_snapshot
+from csparql_spark.pipeline.choosing import asked_for, why_snapshot
 from csparql_spark.pipeline.instants import grid_of
 from csparql_spark.windows.counting import Count, arrive
 from csparql_spark.windows.progress import Clock, Progress
@@ -58,6 +58,7 @@ class Member:
         self.query: ContinuousQuery = read(told["text"], told["base"])
         self.plan = plan(self.query)
         self.snapshot = why_snapshot(self.query, self.plan) is not None     # which evaluator answers it
+        self.asked = asked_for(self.plan)
         self.windows = self.query.windows
         self.grid = grid_of(self.query)
         clocks = {stream: Clock(**clock) for stream, clock in told["clocks"].items()}

@@ -105,8 +105,7 @@ class Views:
         return said
 
     def _maintained(self, member: Member, view: View, since: int, instant: int, seq: int) -> Said:
-        background = merged(self._graph(graph) for graph in member.query.graphs)
-        sliding, widest = self.closures.sliding(member, since, instant, seq, background)
+        sliding, widest = self.closures.sliding(member, since, instant, seq, lambda: self._background(member))
         held = self._incrementals.get(view)
         if held is None or held[0] is not sliding:
             held = self._incrementals[view] = sliding, Incremental(member.plan, member.query.body, sliding.shared)
@@ -164,12 +163,14 @@ class Views:
         named = {window.name: elements[:3] for window, elements in zip(member.windows, seen, strict=True)
                  if window.name is not None}
         named |= {graph: self._graph(graph) for graph in member.query.named_graphs}
-        graphs = [self._graph(graph) for graph in member.query.graphs]
         stamps: Stamps | None = stamps_of(seen) if member.plan.stamps else None
         if member.query.entailment:
-            closed, windows = self.closures.closed(member, seen, since, instant, seq, merged(graphs))
+            closed, windows = self.closures.closed(member, seen, since, instant, seq, lambda: self._background(member))
             return Dataset(closed, named | windows, stamps)
-        return Dataset(merged([*(elements[:3] for elements in default), *graphs]), named, stamps)
+        return Dataset(merged([*(elements[:3] for elements in default), self._background(member)]), named, stamps)
+
+    def _background(self, member: Member) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return merged(self._graph(graph) for graph in member.query.graphs)
 
     def _graph(self, graph: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self._content.window(self._number(graph), ALWAYS - 1, ALWAYS)[:3]
