@@ -7,6 +7,7 @@ the leftmost problem of the whole text can be found.
 from __future__ import annotations
 
 from csparql_spark.language.durations import DurationProblem, iso_milliseconds, milliseconds
+from csparql_spark.language.errors import Fix
 from csparql_spark.language.problems import Problems
 from csparql_spark.language.prologue import NameProblem, Names, is_basic
 from csparql_spark.language.query import Window
@@ -100,6 +101,7 @@ class Clauses:
                 "missing-unit",
                 f"{first.text} has no unit.",
                 hint=f"Write {first.text}s for seconds.",
+                fix=Fix.replacing(self.problems.text, first.start, first.end, f"{first.text}s"),
             )
             return 1
         if first.text.upper() == "BGP":
@@ -117,7 +119,10 @@ class Clauses:
             return milliseconds(first.text, last.text)
         except DurationProblem as problem:
             start = last.start if problem.code == "bad-unit" else first.start
-            self.problems.add(start, last.end, problem.code, problem.message, hint=problem.hint)
+            instead = problem.instead
+            shown = f"Write {instead}" if first is last else f"Write {first.text}{instead}"
+            fix = None if instead is None else Fix.replacing(self.problems.text, start, last.end, instead, shown)
+            self.problems.add(start, last.end, problem.code, problem.message, hint=problem.hint, fix=fix)
             return 1
 
     def count(self, node: Node) -> int:

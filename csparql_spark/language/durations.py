@@ -48,11 +48,12 @@ _ISO_PARTS = {"weeks": 7 * 86_400_000, "days": 86_400_000, "hours": 3_600_000, "
 
 
 class DurationProblem(Exception):
-    """Why a text is no length of time: code, message, hint."""
+    """Why a text is no length of time: code, message, hint, and what to write instead."""
 
-    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
-        super().__init__(code, message, hint)
+    def __init__(self, code: str, message: str, hint: str | None = None, instead: str | None = None) -> None:
+        super().__init__(code, message, hint, instead)
         self.code = code
+        self.instead = instead      # what to write for the unit, or for an ISO 8601 duration
         self.message = message
         self.hint = hint
 
@@ -69,7 +70,8 @@ def iso_milliseconds(text: str) -> int:
     match = _ISO.fullmatch(text)
     if match is None and _ISO.fullmatch(text.upper()):
         raise DurationProblem(
-            "bad-duration", f'"{text}" is not a duration.', f"ISO durations are upper case: write {text.upper()}."
+            "bad-duration", f'"{text}" is not a duration.', f"ISO durations are upper case: write {text.upper()}.",
+            text.upper(),
         )
     if match is None or text == "P" or match["time"] == "T":
         raise DurationProblem(
@@ -126,7 +128,8 @@ def _unit_problem(number: str, unit: str) -> DurationProblem:
     message = f'"{unit}" is not a unit of time.'
     if unit == "M":
         hint = f"Minutes are lower case: write {number}m. Months have no fixed length."
-        return DurationProblem("bad-unit", message, hint)
+        return DurationProblem("bad-unit", message, hint, "m")
     if unit.lower() in UNITS:
-        return DurationProblem("bad-unit", message, f"Units are lower case: write {number}{unit.lower()}.")
+        right = unit.lower()
+        return DurationProblem("bad-unit", message, f"Units are lower case: write {number}{right}.", right)
     return DurationProblem("bad-unit", message, "Write one of ms, s, m (minutes), h, d.")

@@ -1,7 +1,8 @@
 """What is wrong with a text, where, and what to write instead.
 
 Every text that the language refuses is refused with one `LanguageError`. It carries a stable code for programs, a
-sentence and a hint for people, and the span of the offending text for editors. Lines and columns count from 1, in
+sentence and a hint for people, the span of the offending text for editors, and where it is plain what was meant a
+`fix`. Lines and columns count from 1, in
 characters; CR LF, LF and CR each end a line.
 
     try:
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from dataclasses import dataclass
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _PICTURE_WIDTH = 100
@@ -33,11 +35,51 @@ class Lines:
         line = bisect_right(self._starts, offset) - 1
         return line + 1, offset - self._starts[line] + 1
 
+    def offset(self, line: int, column: int) -> int:
+        """The other way round."""
+        return self._starts[line - 1] + column - 1
+
     def line(self, number: int) -> str:
         """The characters of a line, without its end."""
         start = self._starts[number - 1]
         match = _LINE_END.search(self.text, start)
         return self.text[start : match.start() if match else len(self.text)]
+
+
+@dataclass(frozen=True)
+class Fix:
+    """What to write instead: `text` for the characters from a place up to another one, and a label that says so.
+
+    A fix is offered where it is plain what was meant. After it the error that it belongs to is gone; there may be
+    another one, further to the right.
+    """
+
+    label: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+    @classmethod
+    def replacing(cls, source: str, start: int, end: int, text: str, label: str | None = None) -> Fix:
+        """`text` for the characters `start` to `end` of a source; without a label it is told by what it does."""
+        lines = Lines(source)
+        shown = text.strip()
+        told = "Remove it" if not shown else f"Add {shown}" if start == end else f"Write {shown}"
+        return cls(label or told, *lines.locate(start), *lines.locate(end), text)
+
+    @classmethod
+    def declaring(cls, source: str, prefix: str, iri: str) -> Fix:
+        """A declaration of a prefix, before everything but comments."""
+        start = re.match(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\n|\r))*", source).end()
+        return cls.replacing(source, start, start, f"PREFIX {prefix}: <{iri}>\n")
+
+    def applied(self, source: str) -> str:
+        """The source after the fix."""
+        lines = Lines(source)
+        start, end = lines.offset(self.line, self.column), lines.offset(self.end_line, self.end_column)
+        return source[:start] + self.text + source[end:]
 
 
 class LanguageError(Exception):
@@ -54,6 +96,7 @@ class LanguageError(Exception):
         offending: str = "",
         expected: str | None = None,
         hint: str | None = None,
+        fix: Fix | None = None,
     ) -> None:
         super().__init__(code, message)
         self.code = code
@@ -64,6 +107,7 @@ class LanguageError(Exception):
         self.offending = offending
         self.expected = expected
         self.hint = hint
+        self.fix = fix
 
     def __str__(self) -> str:
         sentence = f"line {self.line}, column {self.column}: {self.message}"
@@ -93,6 +137,7 @@ def error_at(
     *,
     expected: str | None = None,
     hint: str | None = None,
+    fix: Fix | None = None,
 ) -> LanguageError:
     """An error about the characters `start` to `end` of a text."""
     lines = Lines(text)
@@ -108,6 +153,7 @@ def error_at(
         offending=offending,
         expected=expected,
         hint=hint,
+        fix=fix,
     )
 
 

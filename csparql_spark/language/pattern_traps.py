@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from csparql_spark.language.expectations import found_words
 from csparql_spark.language.grammar import KEYWORDS
 from csparql_spark.language.problems import Problem
-from csparql_spark.language.scene import Scene, did_you_mean
+from csparql_spark.language.scene import Scene, did_you_mean, meant
 
 
 def trap_projection(scene: Scene) -> Problem | None:
@@ -22,7 +22,8 @@ def trap_projection(scene: Scene) -> Problem | None:
     if not showing or not {"VAR", "("} <= scene.expected:
         return None
     if token.text == ",":
-        return scene.problem("unexpected", "Variables in SELECT are separated by blanks.", "Remove the comma.")
+        return scene.problem("unexpected", "Variables in SELECT are separated by blanks.", "Remove the comma.",
+                             fix=scene.instead(""))
     following = scene.after()
     if (token.kind == "WORD" or token.kind.startswith("PNAME")) and following is not None and following.text == "(":
         return scene.problem(
@@ -39,6 +40,7 @@ def trap_projection(scene: Scene) -> Problem | None:
             "unexpected",
             f"Found {found_words(token)} where a variable was expected.",
             did_you_mean(scene) or f"Variables begin with a question mark: ?{token.text}.",
+            fix=meant(scene) or scene.instead(f"?{token.text}"),
         )
     return None
 
@@ -65,12 +67,13 @@ def trap_pattern(scene: Scene) -> Problem | None:
             "Use f:timestamp(?s, ?p, ?o).",
         )
     if scene.inside("TriplesPath", "Triple") and token.text == "A" and scene.expected & {"a"}:
-        return scene.problem("unexpected", 'The keyword "a" is lower case.', "Write a.")
+        return scene.problem("unexpected", 'The keyword "a" is lower case.', "Write a.", fix=scene.instead("a"))
     if scene.expected >= {".", ";", ","} and token.kind in ("VAR", "IRIREF", "PNAME_LN", "PNAME_NS", "BLANK", "ANON"):
         return scene.problem(
             "missing-dot",
             f"Found {found_words(token)} where a dot was expected.",
             "Put a . between two triple patterns.",
+            fix=scene.added(" .", behind=before),
         )
     if before is not None and before.key in ("FILTER", "HAVING", "DESC", "ASC") and "(" in scene.expected:
         return scene.problem(
@@ -79,7 +82,8 @@ def trap_pattern(scene: Scene) -> Problem | None:
             f"Write {before.key} (...).",
         )
     if before is not None and before.key in ("ORDER", "GROUP") and scene.expected == {"BY"}:
-        return scene.problem("unexpected", f"BY is missing after {before.text}.", f"Write {before.key} BY.")
+        return scene.problem("unexpected", f"BY is missing after {before.text}.", f"Write {before.key} BY.",
+                             fix=scene.added("BY "))
     return None
 
 
@@ -91,21 +95,26 @@ def trap_expression(scene: Scene) -> Problem | None:
     if before is not None and before.text == "=" and token.text in ("=", ">", "<"):
         wrong = f"={token.text}"
         right = {"==": "=", "=>": ">=", "=<": "<="}[wrong]
-        return scene.problem("bad-operator", f"{wrong} is not an operator.", f"Write {right}.", start=before, end=token)
+        return scene.problem("bad-operator", f"{wrong} is not an operator.", f"Write {right}.", start=before, end=token,
+                             fix=scene.instead(right, before, token))
     if token.text == "<>":
-        return scene.problem("bad-operator", "<> is an empty IRI, not an operator.", "Write !=.")
+        return scene.problem("bad-operator", "<> is an empty IRI, not an operator.", "Write !=.",
+                             fix=scene.instead("!="))
     right_word = {"AND": "&&", "OR": "||", "LIKE": "REGEX(?x, ...)", "IS": "=", "MOD": "another form"}.get(scene.upper)
     if right_word is not None:
-        return scene.problem("bad-operator", f"{token.text} is not an operator.", f"Write {right_word}.")
+        return scene.problem("bad-operator", f"{token.text} is not an operator.", f"Write {right_word}.",
+                             fix=scene.instead(right_word) if right_word in ("&&", "||", "=") else None)
     following = scene.after()
     if token.kind == "WORD" and token.key not in KEYWORDS and "EXISTS" in scene.expected:
         if following is not None and (following.text == "(" or following.kind == "NIL"):
             close = get_close_matches(scene.upper[:40], sorted(scene.expected & KEYWORDS), n=1, cutoff=0.7)
             hint = f"Did you mean {close[0]}?" if close else "Functions of your own have an IRI: prefix:name(...)."
-            return scene.problem("unknown-function", f"There is no function {token.text}.", hint)
+            return scene.problem("unknown-function", f"There is no function {token.text}.", hint,
+                                 fix=scene.instead(close[0]) if close else None)
         return scene.problem(
             "unexpected",
             f"Found {found_words(token)} where an expression was expected.",
             f"Variables begin with a question mark (?{token.text}), strings stand in quotes.",
+            fix=scene.instead(f"?{token.text}"),
         )
     return None

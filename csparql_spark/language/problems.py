@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from csparql_spark.language.errors import Lines, error_at
+from csparql_spark.language.errors import Fix, Lines, error_at
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Problem:
     message: str
     expected: str | None = None
     hint: str | None = None
+    fix: Fix | None = None
 
 
 class Problems:
@@ -36,9 +37,17 @@ class Problems:
         self._lines: Lines | None = None
 
     def add(
-        self, start: int, end: int, code: str, message: str, *, expected: str | None = None, hint: str | None = None
+        self,
+        start: int,
+        end: int,
+        code: str,
+        message: str,
+        *,
+        expected: str | None = None,
+        hint: str | None = None,
+        fix: Fix | None = None,
     ) -> None:
-        self._found.append(Problem(start, end, code, message, expected, hint))
+        self._found.append(Problem(start, end, code, message, expected, hint, fix))
 
     def put(self, problem: Problem) -> None:
         self._found.append(problem)
@@ -65,4 +74,5 @@ class Problems:
                 first.message,
                 expected=first.expected,
                 hint=first.hint,
+                fix=first.fix,
             )

@@ -22,6 +22,27 @@ WELL_KNOWN = {
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
 
+# Prefixes that many use: offered where one is not declared, and never taken without being asked.
+USUAL = {
+    **WELL_KNOWN,
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dcterms": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "f": "http://larkc.eu/csparql/sparql/jena/ext#",
+    "geo": "http://www.w3.org/2003/01/geo/wgs84_pos#",
+    "geosparql": "http://www.opengis.net/ont/geosparql#",
+    "prov": "http://www.w3.org/ns/prov#",
+    "qudt": "http://qudt.org/schema/qudt/",
+    "schema": "http://schema.org/",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "sosa": "http://www.w3.org/ns/sosa/",
+    "ssn": "http://www.w3.org/ns/ssn/",
+    "time": "http://www.w3.org/2006/time#",
+    "unit": "http://qudt.org/vocab/unit/",
+    "void": "http://rdfs.org/ns/void#",
+}
+
 _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")

@@ -119,6 +119,7 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
             )
         return
     bound = {token.text[1:] for part in modifiers.nodes("Aggregate") for token in _aggregated(part)}
+    _warn_of_groups(modifiers, projection, where, {*keys, *bound} if grouped else {*where, *bound}, problems)
     seen: dict[str, None] = {}
     for item in projection.nodes("ProjectionItem"):
         variable = item.tokens("VAR")[-1]
@@ -154,6 +155,39 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
                 elif used.text[1:] not in keys:
                     _not_grouped(used, used.text[1:], problems)
         seen[name] = None
+
+
+def _warn_of_groups(
+    modifiers: Node, projection: Node, where: dict[str, None], there: set[str], problems: Problems
+) -> None:
+    """GROUP BY and HAVING may name what is not bound there: nothing is wrong with that, and nothing comes of it."""
+    for condition in (found for node in modifiers.nodes("GroupBy") for found in node.nodes("GroupCondition")):
+        variable = condition.token("VAR") if condition.token("AS") is None else None
+        if variable is not None and variable.text[1:] not in where:
+            problems.warn(variable.start, f"the variable {variable.text} is bound nowhere, so this forms one group.")
+    computed = {
+        item.tokens("VAR")[-1].text: item.node("Expression")
+        for item in projection.nodes("ProjectionItem")
+        if item.node("Expression") is not None
+    }
+    for having in modifiers.nodes("Having"):
+        for variable in having.all_tokens("VAR", outside=("Set", "Group")):
+            expression = computed.get(variable.text)
+            if variable.text[1:] in there:
+                continue
+            if expression is not None:
+                written = " ".join(problems.text[expression.start : expression.end].split())
+                problems.warn(
+                    variable.start,
+                    f"{variable.text} is computed by SELECT, after HAVING: it is unbound here. "
+                    f"Write {written} instead.",
+                )
+            else:
+                problems.warn(
+                    variable.start,
+                    f"{variable.text} is not grouped by, so it is unbound in HAVING. "
+                    "Add it to GROUP BY, or aggregate it.",
+                )
 
 
 def _aggregated(clause: Node) -> list[Token]:

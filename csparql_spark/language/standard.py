@@ -15,8 +15,17 @@ import re
 
 from pyoxigraph import Literal
 
+from csparql_spark.language.errors import Fix
 from csparql_spark.language.problems import Problems
-from csparql_spark.language.prologue import WELL_KNOWN, NameProblem, Names, expand_code_points, is_basic, undeclared
+from csparql_spark.language.prologue import (
+    USUAL,
+    WELL_KNOWN,
+    NameProblem,
+    Names,
+    expand_code_points,
+    is_basic,
+    undeclared,
+)
 from csparql_spark.language.rewriting import Rewriting
 from csparql_spark.language.scope import grouped_variables, visible
 from csparql_spark.language.syntax import Node
@@ -121,7 +130,9 @@ def _standardise_name(token: Token, names: Names, problems: Problems, rewriting:
         )
     if prefix not in names.prefixes:
         problem = undeclared(prefix)
-        problems.add(token.start, token.start + len(prefix) + 1, problem.code, problem.message, hint=problem.hint)
+        fix = None if prefix not in USUAL else Fix.declaring(problems.text, prefix, USUAL[prefix])
+        end = token.start + len(prefix) + 1
+        problems.add(token.start, end, problem.code, problem.message, hint=problem.hint, fix=fix)
         return
     iri = names.expand(token.text)
     local = token.text[len(prefix) + 1 :]

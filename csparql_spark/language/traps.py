@@ -9,28 +9,31 @@ in order; the first that recognises its mistake speaks. A trap never moves the e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from csparql_spark.language.clause_traps import trap_beginning, trap_dataset, trap_registration, trap_window
-from csparql_spark.language.errors import Lines
+from csparql_spark.language.errors import Fix, Lines
 from csparql_spark.language.expectations import expected_words, found_words
 from csparql_spark.language.pattern_traps import trap_expression, trap_pattern, trap_projection
 from csparql_spark.language.problems import Problem
-from csparql_spark.language.scene import Scene, did_you_mean
+from csparql_spark.language.scene import Scene, did_you_mean, meant
 from csparql_spark.language.syntax import Unexpected
 from csparql_spark.language.tokens import Token
 
+_QUOTED = re.compile("[\u201c\u201d\u201e]([^\u201c\u201d\"\\\\\r\n]*)[\u201c\u201d]")
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
+# What it is, what to do, and what to write there.
 _LOOKALIKES = {
-    "\u00a0": ("a no-break space", "Put an ordinary blank there."),
-    "\u200b": ("an invisible character (zero-width space)", "Remove it."),
-    "\ufeff": ("an invisible character (byte order mark)", "Remove it."),
-    "\u201c": ("a typographic quotation mark", 'Write ".'),
-    "\u201d": ("a typographic quotation mark", 'Write ".'),
-    "\u2018": ("a typographic quotation mark", "Write '."),
-    "\u2019": ("a typographic quotation mark", "Write '."),
-    "\u2013": ("a dash", "Write -."),
-    "\u2212": ("a minus sign that is not ASCII", "Write -."),
+    "\u00a0": ("a no-break space", "Put an ordinary blank there.", " "),
+    "\u200b": ("an invisible character (zero-width space)", "Remove it.", ""),
+    "\ufeff": ("an invisible character (byte order mark)", "Remove it.", ""),
+    "\u201c": ("a typographic quotation mark", 'Write ".', '"'),
+    "\u201d": ("a typographic quotation mark", 'Write ".', '"'),
+    "\u2018": ("a typographic quotation mark", "Write '.", "'"),
+    "\u2019": ("a typographic quotation mark", "Write '.", "'"),
+    "\u2013": ("a dash", "Write -.", "-"),
+    "\u2212": ("a minus sign that is not ASCII", "Write -.", "-"),
 }
 
 
@@ -43,7 +46,7 @@ def syntax_problem(text: str, tokens: list[Token], unexpected: Unexpected) -> Pr
             return problem
     expected = expected_words(scene.expected)
     message = f"Found {found_words(scene.token)} where {expected} was expected."
-    return scene.problem("unexpected", message, did_you_mean(scene))
+    return scene.problem("unexpected", message, did_you_mean(scene), fix=meant(scene))
 
 
 def trap_characters(scene: Scene) -> Problem | None:
@@ -65,10 +68,17 @@ def trap_characters(scene: Scene) -> Problem | None:
     if token.text.startswith("/*"):
         return Problem(token.start, token.start + 2, "bad-comment", "Comments begin with #.", None, None)
     if token.text in _LOOKALIKES:
-        name, hint = _LOOKALIKES[token.text]
-        return scene.problem("bad-character", f"There is {name} here.", hint)
+        name, hint, right = _LOOKALIKES[token.text]
+        return scene.problem("bad-character", f"There is {name} here.", hint,
+                             fix=_quoted(scene) or scene.instead(right))
     shown = token.text if token.text.isprintable() else f"U+{ord(token.text[0]):04X}"
     return scene.problem("bad-character", f"The character {shown} begins nothing here.")
+
+
+def _quoted(scene: Scene) -> Fix | None:
+    """Plain quotation marks for a pair of typographic ones."""
+    pair = _QUOTED.match(scene.text, scene.token.start)
+    return pair and Fix.replacing(scene.text, pair.start(), pair.end(), f'"{pair[1]}"')
 
 
 def trap_brackets(scene: Scene) -> Problem | None:
@@ -83,13 +93,16 @@ def trap_brackets(scene: Scene) -> Problem | None:
     if token.key == "END" and opened:
         line, column = Lines(scene.text).locate(opened[-1].start)
         message = f'The "{opened[-1].text}" of line {line}, column {column} is not closed.'
-        return scene.problem("open-bracket", message, f"Add {_CLOSING[opened[-1].text]}.")
+        return scene.problem("open-bracket", message, f"Add {_CLOSING[opened[-1].text]}.",
+                             fix=scene.added(f" {_CLOSING[opened[-1].text]}"))
     if token.text in (")", "}", "]") and not opened:
-        return scene.problem("stray-bracket", f'There is nothing open that "{token.text}" could close.', "Remove it.")
+        return scene.problem("stray-bracket", f'There is nothing open that "{token.text}" could close.', "Remove it.",
+                             fix=scene.instead(""))
     if token.text in (")", "}", "]") and token.text != _CLOSING[opened[-1].text] in scene.expected:
         line, column = Lines(scene.text).locate(opened[-1].start)
         message = f'Found "{token.text}", but the "{opened[-1].text}" of line {line}, column {column} is still open.'
-        return scene.problem("open-bracket", message, f"Close it with {_CLOSING[opened[-1].text]} first.")
+        return scene.problem("open-bracket", message, f"Close it with {_CLOSING[opened[-1].text]} first.",
+                             fix=scene.added(f"{_CLOSING[opened[-1].text]} "))
     return None
 
 

@@ -79,7 +79,7 @@ def test_other_rewritings_are_in_the_copies_too() -> None:
 rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 9)), max_size=12, unique=True)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(rows, st.integers(0, 3))
 def test_rows_are_extended_not_collapsed(triples: list[tuple[int, int, int]], least: int) -> None:
     text = (

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.language import LanguageError, parse
-from csparql_spark.language.errors import Lines, error_at
+from csparql_spark.language.errors import Fix, Lines, error_at
 
 CASES = sorted((Path(__file__).parent / "errors").glob("*.rq"))
 
@@ -23,13 +23,44 @@ def told(text: str) -> str:
     try:
         query = parse(text)
     except LanguageError as error:
-        return f"{error.code}\n{error}\n{error.picture(text)}\n"
+        return f"{error.code}\n{error}\n{error.picture(text)}\n{fixed(error.fix, text)}"
     return f"accepted: {query.body}\n"
+
+
+def fixed(fix: Fix | None, text: str) -> str:
+    """The lines that a fix changes, as they are after it."""
+    if fix is None:
+        return ""
+    lines, after = Lines(text), fix.applied(text)
+    end = lines.offset(fix.line, fix.column) + len(fix.text)
+    last = Lines(after).locate(max(end - 1, 0))[0]
+    changed = [Lines(after).line(number) for number in range(fix.line, max(fix.line, last) + 1)]
+    return f"fix: {fix.label}\n" + "".join(f"  + | {line[:200]}\n" for line in changed)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_golden(case: Path) -> None:
     assert told(case.read_bytes().decode()) == case.with_suffix(".txt").read_bytes().decode()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+def test_a_fix_takes_its_error_away(case: Path) -> None:
+    text = case.read_bytes().decode()
+    with pytest.raises(LanguageError) as caught:
+        parse(text)
+    first = caught.value
+    if first.fix is None:
+        return
+    try:
+        parse(first.fix.applied(text))
+    except LanguageError as second:
+        assert (second.code, second.message) != (first.code, first.message)
+        assert (second.line, second.column) >= (first.line, first.column)
+
+
+def test_many_errors_have_a_fix() -> None:
+    texts = [case.with_suffix(".txt").read_text() for case in CASES]
+    assert sum("\nfix: " in text for text in texts) >= 45
 
 
 def test_every_case_is_wrong_and_every_answer_has_a_question() -> None:

@@ -70,3 +70,41 @@ def test_what_is_wrong(text: str, code: str, column: int) -> None:
     with pytest.raises(LanguageError) as caught:
         parse(text)
     assert (caught.value.code, caught.value.column) == (code, column)
+
+
+LATE = "is computed by SELECT, after HAVING: it is unbound here. Write {} instead."
+APART = "is not grouped by, so it is unbound in HAVING. Add it to GROUP BY, or aggregate it."
+NOWHERE = "the variable ?c is bound nowhere, so this forms one group."
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("?a (COUNT(?b) AS ?n)~{ ?a ?p ?b } GROUP BY ?a HAVING (^?n > 1)", ["?n " + LATE.format("COUNT(?b)")]),
+        (
+            "?a (COUNT(?b)\n + 1 AS ?n)~{ ?a ?p ?b } GROUP BY ?a HAVING (!bound(^?n) && ?a > ^?n)",
+            ["?n " + LATE.format("COUNT(?b) + 1")] * 2,
+        ),
+        ("?a (COUNT(?b) AS ?n)~{ ?a ?p ?b } GROUP BY ?a HAVING (^?b > 1)", ["?b " + APART]),
+        ("(STR(?a) AS ?t)~{ ?a ?p ?b } HAVING (^?t = 1)", ["?t " + LATE.format("STR(?a)")]),
+        ("(COUNT(?b) AS ?n)~{ ?a ?p ?b } GROUP BY ^?c", [NOWHERE]),
+        (
+            "*~{ { SELECT ?a (COUNT(?b) AS ?n) { ?a ?p ?b } GROUP BY ?a HAVING (^?n > 1) } }",
+            ["?n " + LATE.format("COUNT(?b)")],
+        ),
+        ("?a (COUNT(?b) AS ?n)~{ ?a ?p ?b } GROUP BY ?a HAVING (COUNT(?b) > 1 && ?a != 2)", []),
+        ("?k (COUNT(?b) AS ?n)~{ ?a ?p ?b } GROUP BY (STR(?a) AS ?k) HAVING (?k != 2)", []),
+        ("?a (COUNT(?b) AS ?n)~{ ?a ?p ?b } GROUP BY ?a HAVING (EXISTS { ?a ?p ?n }) ORDER BY ?n", []),
+        ("?a~{ ?a ?p ?b } HAVING (?b > 1)", []),
+    ],
+)
+def test_what_groups_do_not_know(select: str, expected: list[str]) -> None:
+    """Each ^ is where a warning points to."""
+    head, _, body = select.partition("~")
+    marked = f"REGISTER QUERY q AS SELECT {head} FROM STREAM <http://ex.org/s> [RANGE 5s] {body}"
+    before, *rest = marked.split("^")
+    places = []
+    for piece in rest:
+        places.append(f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}: ")
+        before += piece
+    assert list(parse(before).warnings) == [place + told for place, told in zip(places, expected, strict=True)]
