@@ -44,6 +44,23 @@ class Scan:
 
 
 @dataclass(frozen=True)
+class Reach:
+    """The pairs of nodes that a path leads from and to, each once: along one of the `steps`, or, `far`, along any
+    number of them. `zero`: from each of the `nodes` to itself too; where an end is a constant, from that."""
+
+    steps: Operator                  # its first two columns
+    nodes: Operator | None           # its first column
+    start: Name
+    end: Name
+    zero: bool
+    far: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(node for node in (self.start, self.end) if is_variable(node)))
+
+
+@dataclass(frozen=True)
 class Data:
     names: tuple[str, ...]
     rows: tuple[tuple[Name | None, ...], ...]
@@ -141,8 +158,8 @@ class Slice:
     limit: int | None
 
 
-Operator = (Unit | Scan | Data | Join | Union | LeftJoin | Minus | Filter | Exists | Extend | Project | Group | Order
-            | Slice)
+Operator = (Unit | Scan | Reach | Data | Join | Union | LeftJoin | Minus | Filter | Exists | Extend | Project | Group
+            | Order | Slice)
 
 
 def scans(patterns: Iterable[Pattern], shown: Iterable[str]) -> Operator:
@@ -199,6 +216,8 @@ def parts_of(operator: Operator) -> tuple[Operator, ...]:
             return operator.left, operator.right
         case Union():
             return operator.parts
+        case Reach():
+            return (operator.steps,) if operator.nodes is None else (operator.steps, operator.nodes)
         case Exists():
             return operator.inner, operator.pattern
         case Filter() | Extend() | Project() | Group() | Order() | Slice():
@@ -218,6 +237,8 @@ def bound(operator: Operator) -> frozenset[str]:
     match operator:
         case Scan():
             return frozenset(operator.shown)
+        case Reach():
+            return frozenset(operator.names)
         case Data():
             return frozenset(name for place, name in enumerate(operator.names)
                              if all(row[place] is not None for row in operator.rows))
@@ -239,7 +260,7 @@ def named(operator: Operator) -> frozenset[str]:
     match operator:
         case Scan():
             return frozenset(operator.shown)
-        case Data():
+        case Data() | Reach():
             return frozenset(operator.names)
         case Project():
             return frozenset(operator.names)

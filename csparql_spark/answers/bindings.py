@@ -10,7 +10,8 @@ no variables still has a number of rows.
     Answer.boolean(True), Answer.graph("<urn:a> <urn:p> <urn:b> .\\n")
     answer.holding(np.array([17_000, 19_000]))            # until when each row holds
 
-Equal answers have equal bytes, however they were made.
+Equal answers have equal bytes, however they were made: the terms are told once, in the order of their text, and the
+cells are places among them.
 """
 
 from __future__ import annotations
@@ -74,11 +75,11 @@ class Bindings:
     @classmethod
     def from_ids(
         cls, variables: Sequence[str], terms: pa.StringArray, ids: Sequence[np.ndarray], length: int | None = None,
-        *, distinct: bool = False
+        *, in_order: bool = False
     ) -> Bindings:
-        """A table from one array of ids into `terms` per variable; a negative id is unbound. `distinct`: no term is
-        twice in `terms`, so that the table need not find out again which of its cells are equal."""
-        if not distinct or not len(ids):
+        """A table from one array of ids into `terms` per variable; a negative id is unbound. `in_order`: each of
+        `terms` comes before the next by its text, so that the table need not find out again which cells are equal."""
+        if not in_order or not len(ids):
             return cls(variables, [_taken(terms, column) for column in ids], length)
         table = cls.__new__(cls)
         for name, value in (("variables", tuple(variables)), ("length", len(ids[0])), ("_made_of", (terms, ids))):
@@ -116,15 +117,18 @@ class Bindings:
         return Bindings(self.variables, [column.take(pa.array(positions)) for column in self.columns], len(positions))
 
     def encoded(self) -> tuple[pa.StringArray, list[np.ndarray]]:
-        """The distinct terms, in order of first appearance column by column, and per column the ids (-1: unbound)."""
+        """The distinct terms in the order of their text, and per column the ids (-1: unbound)."""
         if not self.variables:
             return pa.array([], pa.string()), []
         made_of = getattr(self, "_made_of", None)
         if made_of is not None:
-            terms, ids = _in_order_of_appearance(made_of[0], np.concatenate(made_of[1]))
+            terms, ids = _used(made_of[0], np.concatenate(made_of[1]))
         else:
             encoded = pa.concat_arrays(self.columns).dictionary_encode()
-            terms, ids = encoded.dictionary, pc.fill_null(encoded.indices, -1).to_numpy()
+            order = pc.array_sort_indices(encoded.dictionary)
+            rank = np.full(len(order) + 1, -1, dtype=np.int32)          # the last is that of what is unbound
+            rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+            terms, ids = encoded.dictionary.take(order), rank[pc.fill_null(encoded.indices, -1).to_numpy()]
         return terms, [ids[i * self.length : (i + 1) * self.length] for i in range(len(self.variables))]
 
 
@@ -136,7 +140,7 @@ class Answer:
     table: Bindings | None = None
     truth: bool | None = None
     ntriples: bytes | None = None
-    until: np.ndarray | None = None       # of each row: the instant from which it does not hold any more, if that is known
+    until: np.ndarray | None = None       # of each row: the instant from which it does not hold any more, if known
 
     @classmethod
     def bindings(cls, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> Answer:
@@ -184,10 +188,14 @@ class Answer:
         """The answer as bytes, the same for the same answer."""
         if self.until is not None:
             times = self.until.astype("<i8").tobytes()
-            return _VERSION + _UNTIL + struct.pack("<q", len(self.until)) + times + self.holding(None).to_bytes()
+            count = struct.pack("<q", len(self.until))
+            return b"".join((_VERSION, _UNTIL, count, times, *self.holding(None)._parts()))
+        return b"".join(self._parts())
+
+    def _parts(self) -> tuple[bytes | pa.Buffer, ...]:
         head = _VERSION + _MARKS[self.kind]
         if self.table is None:
-            return head + (self.ntriples if self.ntriples is not None else b"1" if self.truth else b"0")
+            return head, self.ntriples if self.ntriples is not None else b"1" if self.truth else b"0"
         terms, ids = self.table.encoded()
         everything = np.concatenate(ids) if ids else np.empty(0, np.int32)
         columns = [
@@ -197,7 +205,7 @@ class Answer:
             _one_list(pa.array(everything, pa.int32())),
         ]
         # Without the schema, which is always the same.
-        return head + pa.record_batch(columns, schema=_SCHEMA).serialize().to_pybytes()
+        return head, pa.record_batch(columns, schema=_SCHEMA).serialize()
 
     @classmethod
     def _until_from(cls, payload: bytes) -> Answer:
@@ -235,17 +243,17 @@ class Answer:
             raise CorruptAnswer(f"The table of the answer is damaged: {error}.") from error
 
 
-def _in_order_of_appearance(terms: pa.StringArray, ids: np.ndarray) -> tuple[pa.StringArray, np.ndarray]:
-    """The terms that ids stand for, each where it is first, and the ids of the cells among these."""
+def _used(terms: pa.StringArray, ids: np.ndarray) -> tuple[pa.StringArray, np.ndarray]:
+    """The terms that ids stand for, in their order, and the ids of the cells among these."""
     ids = ids.astype(np.int32, copy=False)
-    places = np.arange(len(ids), dtype=np.int32)
-    first = np.zeros(len(terms) + 1, dtype=np.int32)
-    first[ids[::-1]] = places[::-1]                             # what is written last stays: the first place of each
-    first = first[ids]
-    new = (first == places) & (ids >= 0)
-    numbers = np.cumsum(new, dtype=np.int32)[first] - np.int32(1)
-    numbers[ids < 0] = -1
-    return terms.take(pa.array(ids[new])), numbers
+    used = np.zeros(len(terms) + 1, dtype=bool)                 # the last is of what is unbound
+    used[ids] = True
+    used[-1] = False
+    if used[:-1].all():
+        return terms, ids
+    numbers = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    numbers[-1] = -1
+    return terms.take(pa.array(np.flatnonzero(used))), numbers[ids]
 
 
 def _taken(terms: pa.StringArray, ids: np.ndarray) -> pa.StringArray:

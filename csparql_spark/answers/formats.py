@@ -1,19 +1,22 @@
-"""Formats: an answer as SPARQL results (JSON, XML, CSV, TSV) or as RDF (N-Triples, Turtle, JSON-LD).
+"""Formats: an answer as SPARQL results (JSON, XML, CSV, TSV), as lines of JSON, or as RDF.
 
     negotiate("text/csv, application/json;q=0.5", "bindings")                   # 'text/csv'
-    negotiate("text/csv", "boolean")                                            # None: it has no such form
+    negotiate("text/csv", "graph")                                              # None: it has no such form
     write(answer, "application/sparql-results+json", extra={"at": 1000})        # b'{"head":…,"results":…,"at":1000}'
+    write(answer, "application/x-ndjson")                                       # b'{"s":{"type":"uri","value":…}}\\n…'
 
 Each distinct term is spelled once; rows are joined as columns. The SPARQL formats are written for what is stored, so
-a literal keeps its lexical form. Media types that name the same format (`application/json`) are written alike.
+a literal keeps its lexical form. Media types that name the same format (`application/json`) are written alike. A line
+of JSON is one solution, its terms as in SPARQL JSON. A yes or no is `true` or `false` where there is no form for it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 import pyarrow as pa
@@ -25,18 +28,22 @@ from csparql_spark.rdf import terms as term
 
 JSON, XML = "application/sparql-results+json", "application/sparql-results+xml"
 CSV, TSV = "text/csv", "text/tab-separated-values"
+ND_JSON = "application/x-ndjson"
 N_TRIPLES, TURTLE, JSON_LD = "application/n-triples", "text/turtle", "application/ld+json"
+N_QUADS, TRIG, RDF_XML = "application/n-quads", "application/trig", "application/rdf+xml"
+PLAIN_JSON = "application/json"         # what a browser shows; it saves the others as files
 
 # What each kind of answer can be written as, the most welcome first.
 OFFERED: dict[Kind, tuple[str, ...]] = {
-    "bindings": (JSON, XML, CSV, TSV, "application/json", "application/xml", "text/xml"),
-    "boolean": (JSON, XML, "application/json", "application/xml", "text/xml"),
-    "graph": (JSON_LD, TURTLE, N_TRIPLES, "application/json"),
+    "bindings": (JSON, XML, CSV, TSV, ND_JSON, PLAIN_JSON, "application/xml", "text/xml", "application/ndjson"),
+    "boolean": (JSON, XML, CSV, TSV, ND_JSON, PLAIN_JSON, "application/xml", "text/xml", "application/ndjson"),
+    "graph": (JSON_LD, TURTLE, N_TRIPLES, PLAIN_JSON, N_QUADS, TRIG, RDF_XML),
 }
-_SPARQL_ALIASES = {"application/json": JSON, "application/xml": XML, "text/xml": XML}
+_SPARQL_ALIASES = {PLAIN_JSON: JSON, "application/xml": XML, "text/xml": XML, "application/ndjson": ND_JSON}
 _RDF = {
-    JSON_LD: ox.RdfFormat.JSON_LD, "application/json": ox.RdfFormat.JSON_LD,
-    TURTLE: ox.RdfFormat.TURTLE, N_TRIPLES: ox.RdfFormat.N_TRIPLES,
+    JSON_LD: ox.RdfFormat.JSON_LD, PLAIN_JSON: ox.RdfFormat.JSON_LD, TURTLE: ox.RdfFormat.TURTLE,
+    N_TRIPLES: ox.RdfFormat.N_TRIPLES, N_QUADS: ox.RdfFormat.N_QUADS, TRIG: ox.RdfFormat.TRIG,
+    RDF_XML: ox.RdfFormat.RDF_XML,
 }
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _RANGE = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)/([!#$%&'*+.^_`|~0-9A-Za-z-]+)")
@@ -44,6 +51,7 @@ _WEIGHT = re.compile(r"[01](?:\.[0-9]{0,3})?")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _XML_ESCAPES = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;", '"': "&quot;"}
 _OUTER_SPACES = re.compile(r"^ +| +$")
+_SUBJECT_LABEL, _OBJECT_LABEL = re.compile(rb"^_:", re.MULTILINE), re.compile(rb"^(\S+ \S+ )_:", re.MULTILINE)
 _XML_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
 _ITS = ' xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
 
@@ -53,19 +61,27 @@ class Unwritable(ValueError):
 
 
 def negotiate(accept: str | None, kind: Kind) -> str | None:
-    """The media type to answer with, of those `kind` can be written as; None if the client accepts none of them.
+    """The media type to answer with, of those `kind` can be written as; None if the client accepts none of them."""
+    return preferred(accept, OFFERED[kind])
 
-    The highest weight wins, then the range that names the type more closely, then the server's order (JSON first).
+
+def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
+    """Of the media types offered, in the server's order, the one that an Accept header likes best; None if none.
+
+    The highest weight wins, then the range that names the type more closely, then the server's order. Who would rather
+    have HTML than anything he names, and takes anything, is a browser: it is given what it can show.
     """
-    offered = OFFERED[kind]
     ranges = _ranges(accept or "*/*")
-    best, chosen = (0.0, 0), None
-    for media_type in offered:
+    best, chosen, pages = (0.0, 0), None, 0.0
+    for media_type in (*offered, "text/html"):
         # The range that names a type most closely decides its weight.
         closeness, weight = max((match for match in (_match(r, media_type) for r in ranges) if match), default=(0, 0.0))
-        if weight > 0 and (weight, closeness) > best:
+        if media_type == "text/html":
+            pages = weight if closeness == 3 else 0.0
+        elif weight > 0 and (weight, closeness) > best:
             best, chosen = (weight, closeness), media_type
-    return chosen
+    shown = PLAIN_JSON in offered and any(r[:2] == ("*", "*") and r[2] > 0 for r in ranges)
+    return PLAIN_JSON if shown and pages > best[0] else chosen
 
 
 def write(answer: Answer, media_type: str, *, extra: Mapping[str, object] | None = None) -> bytes:
@@ -77,14 +93,33 @@ def write(answer: Answer, media_type: str, *, extra: Mapping[str, object] | None
         ways = ", ".join(OFFERED[answer.kind])
         raise Unwritable(f"A {answer.kind} answer cannot be written as {media_type}: ask for one of {ways}.")
     if answer.ntriples is not None:
-        return _write_graph(answer.ntriples, media_type)
+        return write_graph(answer.ntriples, media_type)
     name = _SPARQL_ALIASES.get(media_type, media_type)
     if name == JSON:
         return _write_json(answer, extra or {})
     if name == XML:
         return _write_xml(answer)
-    assert answer.table is not None
-    return _write_csv(answer.table) if name == CSV else _write_tsv(answer.table)
+    if answer.table is None:
+        truth = _json(answer.truth)
+        return (f'{{"boolean":{truth}}}\n' if name == ND_JSON else f"{truth}\n").encode()
+    return {CSV: _write_csv, TSV: _write_tsv, ND_JSON: _write_lines}[name](answer.table)
+
+
+def write_graph(ntriples: bytes, media_type: str) -> bytes:
+    """N-Triples text in another format. N-Quads and TriG have the triples in the default graph. Raises `Unwritable`."""
+    if media_type in (N_TRIPLES, N_QUADS):
+        return ntriples
+    if media_type == RDF_XML:
+        # In XML a label must be a name, which begins with a letter.
+        ntriples = _OBJECT_LABEL.sub(rb"\1_:b", _SUBJECT_LABEL.sub(b"_:b", ntriples))
+    text = ox.serialize(ox.parse(ntriples, format=ox.RdfFormat.N_TRIPLES), format=_RDF[media_type])
+    if media_type == RDF_XML:
+        try:
+            expat.ParserCreate(namespace_separator=" ").Parse(text, True)
+        except expat.ExpatError:
+            raise Unwritable("The graph has a predicate or a character that XML has no way to write: ask for Turtle or "
+                             "N-Triples.") from None
+    return text
 
 
 def _write_json(answer: Answer, extra: Mapping[str, object]) -> bytes:
@@ -95,13 +130,18 @@ def _write_json(answer: Answer, extra: Mapping[str, object]) -> bytes:
     if answer.table is None:
         return f'{{"head":{{}},"boolean":{_json(answer.truth)}{tail}'.encode()
     table = answer.table
-    columns = [
-        _joined([_text(_json(name) + ":"), column], _text(""))
-        for name, column in zip(table.variables, _spelled(table, _json_term))
-    ]
-    rows = _lines(columns, table.length, "{", ",", "},")
+    rows = _lines(_json_columns(table), table.length, "{", ",", "},")
     head = f'{{"head":{{"vars":{_json(table.variables)}}},"results":{{"bindings":['
     return head.encode() + rows[:-1] + f"]}}{tail}".encode()
+
+
+def _write_lines(table: Bindings) -> bytes:
+    return _lines(_json_columns(table), table.length, "{", ",", "}\n")
+
+
+def _json_columns(table: Bindings) -> list[pa.Array]:
+    return [_joined([_text(_json(name) + ":"), column], _text(""))
+            for name, column in zip(table.variables, _spelled(table, _json_term))]
 
 
 def _write_xml(answer: Answer) -> bytes:
@@ -128,12 +168,6 @@ def _write_tsv(table: Bindings) -> bytes:
     columns = [pc.fill_null(column, "").cast(pa.large_string()) for column in table.columns]
     head = "\t".join("?" + name for name in table.variables) + "\n"
     return head.encode() + _lines(columns, table.length, "", "\t", "\n")
-
-
-def _write_graph(ntriples: bytes, media_type: str) -> bytes:
-    if media_type == N_TRIPLES:
-        return ntriples
-    return ox.serialize(ox.parse(ntriples, format=ox.RdfFormat.N_TRIPLES), format=_RDF[media_type])
 
 
 def _spelled(table: Bindings, spell: Callable[[term.Term], str]) -> list[pa.Array]:

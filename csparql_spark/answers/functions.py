@@ -63,6 +63,16 @@ class Functions:
         self._computed.clear()
         self._places.clear()
 
+    @property
+    def computed(self) -> list[str]:
+        """The terms that got ids here, in the order of these."""
+        return self._computed
+
+    @computed.setter
+    def computed(self, terms: list[str]) -> None:
+        self._computed[:] = terms
+        self._places = {term: place for place, term in enumerate(terms)}
+
     def aggregates(self, names: Iterable[str]) -> dict[ox.NamedNode, Callable[[], Accumulator]]:
         """The aggregates of a body, by the names that it calls them by."""
         return {ox.NamedNode(f"a:{name}"): self._accumulators(name) for name in names}

@@ -15,10 +15,13 @@ when each of its rows holds.
 
 `Shared` holds ids: whoever has them renumbered tells it, after the facts (`terms`, `renumber`). It and the queries go
 on with the ids' new meaning. `TooManyMatches` says that a query needs more room than there is; it can still be answered
-by the snapshot evaluator, which looks no further than the limit of an answer.
+by the snapshot evaluator, which looks no further than the limit of an answer. `TooMuch` says that it needs more than it
+may have (see `limits`).
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,17 +29,18 @@ from csparql_spark.answers.algebra import Elsewhere
 from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.construct import instantiated
+from csparql_spark.answers.limits import Deadline, Limits, TooManyRows, TooMuch
 from csparql_spark.answers.matches import Kept, TooManyMatches
+from csparql_spark.answers.nodes import tree
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.ranks import Ranks
-from csparql_spark.answers.snapshot import TooManyRows
 from csparql_spark.answers.tables import Table
 from csparql_spark.answers.translation import translated, why_not
 from csparql_spark.relations.moving import Moving
 from csparql_spark.windows.content import Content
 
-__all__ = ["Elsewhere", "Incremental", "Shared", "TooManyMatches", "TooManyRows", "why_not"]
+__all__ = ["Elsewhere", "Incremental", "Shared", "TooManyMatches", "TooManyRows", "TooMuch", "why_not"]
 
 
 class Shared:
@@ -59,8 +63,9 @@ class Shared:
 class Incremental:
     """A plan over a moving graph. Raises `Elsewhere` for a body that is not for it."""
 
-    def __init__(self, plan: Plan, body: str, shared: Shared) -> None:
+    def __init__(self, plan: Plan, body: str, shared: Shared, limits: Limits | None = None) -> None:
         self.plan = plan
+        self.limits = Limits() if limits is None else limits
         self.version = 0                      # grows when what is seen may have changed
         self._operator = translated(plan, body)
         self._shared = shared
@@ -77,26 +82,38 @@ class Incremental:
         self.version += now != seen
         self._seen = now
 
-    def answer(self, *, limit: int) -> Answer:
-        """What the plan says of what is seen; `TooManyRows` if that is more than `limit` rows or triples."""
+    def nodes(self) -> dict[str, object]:
+        """The plan as a tree (see `nodes`), with what its parts took for the last answer."""
+        return tree(self._evaluation, self._operator)
+
+    @property
+    def state_bytes(self) -> int:
+        """What is held for the plan, also where others have a part in it."""
+        return self._evaluation.nbytes + self._ranks.nbytes
+
+    def answer(self, *, limit: int | None = None) -> Answer:
+        """What the plan says of what is seen; `TooManyRows` if that is more than `limit` rows or triples (the plan's
+        limit, if nothing else is said), `TooMuch` if it takes too long."""
+        limits = self.limits if limit is None else replace(self.limits, rows=limit)
+        deadline = Deadline(limits)
         if self._generation != self._shared.content.generation:
             self._generation = self._shared.content.generation
             self._ranks.restart()
+            self._evaluation.restart()
         plan, self._until = self.plan, None
-        rows = self._evaluation.table(self._operator)
+        rows = self._evaluation.answer(self._operator, deadline)
         if plan.form == "ASK":
             if rows.tag is not None and rows.length:
                 self._until = rows.tag.max(keepdims=True)
             return Answer.boolean(rows.length > 0)
-        if rows.length > limit:
-            raise TooManyRows(f"the answer has more than {limit:,} rows, which is the limit for one instant")
+        limits.check_rows(rows.length)
+        deadline.check()
         table = self._table(rows)
         if plan.form == "SELECT":
             return Answer.from_table(table)
         self._until = None
         lines = instantiated(plan, table)
-        if len(lines) > limit:
-            raise TooManyRows(f"the answer has more than {limit:,} triples, which is the limit for one instant")
+        limits.check_rows(len(lines), "triples")
         return Answer.graph("".join(lines))
 
     def until(self) -> np.ndarray | None:
@@ -112,8 +129,18 @@ class Incremental:
             order = _order(ranks)
             ranks = [column[order] for column in ranks]
         if rows.tag is not None:
-            self._until = rows.tag if order is None else rows.tag[order]
-        return Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, distinct=True)
+            self._until = _longest_first(ranks, rows.tag if order is None else rows.tag[order])
+        return Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
+
+
+def _longest_first(ranks: list[np.ndarray], tag: np.ndarray) -> np.ndarray:
+    """The tags of rows: of equal rows, which come in no order, those that hold longest first."""
+    same = np.ones(max(0, len(tag) - 1), dtype=bool)
+    for column in ranks:
+        same &= column[1:] == column[:-1]
+    if not same.any():
+        return tag
+    return tag[np.lexsort((-tag, np.concatenate([[0], np.cumsum(~same)])))]
 
 
 def _order(ranks: list[np.ndarray]) -> np.ndarray:

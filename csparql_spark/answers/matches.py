@@ -25,7 +25,7 @@ from typing import Protocol
 import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.entailment.joins import PLACES, Bindings, Plan, Shape, matched, plan, run
+from csparql_spark.entailment.joins import PLACES, Bindings, Plan, Shape, in_order, matched, plan, run
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.moving import Moving
@@ -198,6 +198,22 @@ class Matches:
         return sum(len(run_.tags) if run_.all_hold(after) else int(np.count_nonzero(run_.tags > after))
                    for run_ in self._runs.runs)
 
+    @property
+    def rows(self) -> int:
+        """How many are kept, also those that hold no more."""
+        return self._runs.rows if self._mark is not None else 0
+
+    def orders(self) -> list[list[int]]:
+        """For a change in each triple pattern: its place, and those of the others in the order in which they would be
+        joined to it now."""
+        body, graph = self._shape.body, self._moving.graph
+        return [[place, *(other for other, _ in in_order(
+            body, graph, [node for node in body[place] if isinstance(node, str)], place))] for place in range(len(body))]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(run_.keys.nbytes + run_.tags.nbytes for run_ in self._runs.runs) if self._mark is not None else 0
+
     # --- ids
 
     def terms(self) -> np.ndarray:
@@ -253,6 +269,12 @@ class InPlace:
 
     def count(self, after: int) -> int:
         return self._moving.graph.holding(after, **self._bound)
+
+    rows = nbytes = 0                           # they are the graph's
+
+    @staticmethod
+    def orders() -> list[list[int]]:
+        return [[0]]
 
     def terms(self) -> np.ndarray:
         return self._constants

@@ -5,11 +5,15 @@ way depends on what is *not* there, tables know how long each of their rows hold
 
     evaluation = Evaluation(kept, computing)
     evaluation.move(after)                       # follow the graph; see what holds later than `after`
-    evaluation.table(operator)
+    evaluation.answer(operator, Deadline(limits))
+
+No operator is begun after the deadline, and none makes more than `tables` lets it, which it knows before: so an answer
+is not much longer on its way than it may be.
 """
 
 from __future__ import annotations
 
+import time
 from functools import reduce
 
 import numpy as np
@@ -18,8 +22,11 @@ from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
 from csparql_spark.answers.computing import Computing, Expression, Test
 from csparql_spark.answers.grouping import Grouping
+from csparql_spark.answers.limits import Deadline, Limits
 from csparql_spark.answers.matches import InPlace, Kept, Matches, renamed
 from csparql_spark.answers.order import order_text
+from csparql_spark.answers.paths import Paths, reached
+from csparql_spark.answers.patterns import is_variable
 from csparql_spark.answers.ranks import ranks_by
 from csparql_spark.answers.tables import (UNBOUND, Table, compatible, distinct, joined, latest_of, left_joined, merged,
                                           minus, united)
@@ -31,6 +38,9 @@ class Evaluation:
         self._dictionary, self._computing = kept.dictionary, computing
         self._grouping = Grouping(computing, kept.dictionary)
         self._after = 0
+        self._deadline = Deadline(Limits())
+        self.took: dict[int, tuple[int, int]] = {}      # of each operator, by its id(): rows and ns of the last time
+        self._paths: dict[algebra.Reach, Paths] = {}
         self._scans: dict[algebra.Scan, tuple[Matches | InPlace, dict[str, str]]] = {}
         for part in algebra.all_of(operator):
             if isinstance(part, algebra.Scan) and part not in self._scans:
@@ -42,6 +52,18 @@ class Evaluation:
     def matches(self) -> list[Matches | InPlace]:
         return [table for table, _ in self._scans.values()]
 
+    def kept_for(self, scan: algebra.Scan) -> Matches | InPlace:
+        return self._scans[scan][0]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(table.nbytes for table in self.matches) + sum(paths.nbytes for paths in self._paths.values())
+
+    def restart(self) -> None:
+        """Ids mean other terms now."""
+        for paths in self._paths.values():
+            paths.restart()
+
     def move(self, after: int) -> tuple[tuple[int, int], ...]:
         """See what holds later than `after`. Two moves that return the same see the same."""
         self._after = after
@@ -49,12 +71,26 @@ class Evaluation:
             table.move()
         return tuple((table.version, table.count(after)) for table in self.matches)
 
+    def answer(self, operator: Operator, deadline: Deadline) -> Table:
+        """The solutions of a body; `TooMuch` if they are not there in time."""
+        self._deadline = deadline
+        return self.table(operator)
+
     def table(self, operator: Operator) -> Table:
+        self._deadline.check()
+        begun = time.perf_counter_ns()
+        made = self._made(operator)
+        self.took[id(operator)] = made.length, time.perf_counter_ns() - begun
+        return made
+
+    def _made(self, operator: Operator) -> Table:
         match operator:
             case algebra.Unit():
                 return Table.unit()
             case algebra.Scan():
                 return self._scan(operator)
+            case algebra.Reach():
+                return self._reach(operator)
             case algebra.Data():
                 return self._data(operator)
             case algebra.Join():
@@ -90,6 +126,47 @@ class Evaluation:
         table, names = self._scans[scan]
         columns, tag = table.visible(self._after, [names.get(name, name) for name in scan.shown])
         return Table.of({name: columns[names.get(name, name)] for name in scan.shown}, tag)
+
+    def _reach(self, reach: algebra.Reach) -> Table:
+        steps = self.table(reach.steps)
+        columns, tag = [*steps.columns.values()], steps.tag
+        ends = [None if is_variable(node) else int(self._dictionary.encode([node])[0])
+                for node in (reach.start, reach.end)]
+        if ends != [None, None]:
+            return self._reached(reach, columns, tag, ends)
+        if reach.far:
+            paths = self._paths.setdefault(reach, Paths())
+            paths.move(*columns, tag, self._after, self._deadline)
+            *columns, tag = paths.pairs()
+        names = reach.names
+        if len(names) == 1:
+            alike = columns[0] == columns[1]
+            columns, tag = [columns[0][alike]], tag[alike]
+        found = Table.of(dict(zip(names, columns)), tag)
+        if reach.nodes is None:
+            return found
+        nodes = self.table(reach.nodes)
+        (itself,) = nodes.columns.values()
+        return distinct(united([found, Table.of(dict.fromkeys(names, itself), nodes.tag)]))
+
+    def _reached(self, reach: algebra.Reach, columns: list[np.ndarray], tag: np.ndarray,
+                 ends: list[int | None]) -> Table:
+        """What a path says that has a constant at one of its ends, or at both."""
+        if ends[0] is None:                      # it is walked back
+            columns, ends = columns[::-1], ends[::-1]
+        node, other = ends
+        if reach.far:
+            nodes, until = reached(*columns, tag, node, self._deadline)
+        else:
+            leads = columns[0] == node
+            nodes, until = columns[1][leads], tag[leads]
+        if reach.zero:
+            alone = nodes != node
+            nodes, until = np.append(nodes[alone], node), np.append(until[alone], ALWAYS)
+        if other is not None:
+            there = nodes == other
+            return Table.of({}, until[there])
+        return Table.of({reach.names[0]: nodes}, until)
 
     def _data(self, data: algebra.Data) -> Table:
         columns = {}

@@ -25,9 +25,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
-from csparql_spark.answers.functions import AGGREGATE, FUNCTION
+from csparql_spark.answers.functions import AGGREGATE, FUNCTION, NONE
 from csparql_spark.answers.patterns import (
-    Constant, Node, Pattern, Piece, Reading, TriplePath, iris_of, is_path, is_variable, may_be_empty)
+    Block, Constant, Node, Pattern, Piece, Reading, TriplePath, iris_of, is_path, is_variable, may_be_empty)
 from csparql_spark.language.scope import grouped_variables, is_grouped, projected, visible
 from csparql_spark.language.syntax import Node as Tree
 from csparql_spark.language.syntax import read_tree
@@ -41,7 +41,8 @@ class Plan:
     """What is asked of the store, and what becomes of the rows.
 
     `variables` are the columns that are asked for: those of the answer, or those of the template or of DESCRIBE.
-    `reads` are the basic graph patterns that the body looks for, or None if it may look at every triple.
+    `reads` are the basic graph patterns that the body looks for, or None if it may look at every triple; `blocks` the
+    same with paths, and as often as they stand there; `rows` how many rows its VALUES make, multiplied.
     """
 
     form: str
@@ -57,6 +58,8 @@ class Plan:
     tail: tuple[Piece, ...]
     limit: int | None
     offset: int
+    blocks: tuple[Block, ...]
+    rows: int
 
     @property
     def aggregates(self) -> tuple[str, ...]:
@@ -91,6 +94,7 @@ class _Writer:
         self._expressions = Expressions(self._reading, self._group)
         self._taken = {token.text[1:] for token in self._tree.all_tokens("VAR")}
         self._hidden: dict[Node, str] = {}
+        self._rows = 1
 
     def plan(self) -> Plan:
         form = self._tree.node("Query").nodes()[0]
@@ -128,7 +132,8 @@ class _Writer:
         tail = [piece for values in self._tree.nodes("Values") for piece in self._values(values)]
         met = self._expressions
         return Plan(form.rule.upper(), names, distinct, ordered, met.volatile, met.stamps, reads, template, described,
-                    tuple([*head, *pattern, *modifiers]), tuple([" ", *tail] if tail else []), limit, offset)
+                    tuple([*head, *pattern, *modifiers]), tuple([" ", *tail] if tail else []), limit, offset,
+                    tuple(self._reading.blocks), self._rows)
 
     def _star(self, form: Tree) -> tuple[str, ...]:
         names = projected(form)
@@ -215,7 +220,8 @@ class _Writer:
         pieces: list[Piece] = []
         for child in path.children:
             if isinstance(child, Token):
-                pieces.append(Constant(f"<{RDF}type>") if child.key == "a" else "()" if child.key == "NIL"
+                # Oxigraph does not read !(): all links but one that there is not.
+                pieces.append(Constant(f"<{RDF}type>") if child.key == "a" else f"(<{NONE}>)" if child.key == "NIL"
                               else child.text)
             elif child.rule == "Iri":
                 pieces.append(Constant(f"<{self._iri(child)}>"))
@@ -225,6 +231,7 @@ class _Writer:
 
     def _values(self, values: Tree) -> list[Piece]:
         pieces: list[Piece] = ["VALUES"]
+        self._rows *= max(1, len(values.node("DataBlock").nodes()))
         for child in values.node("DataBlock").children:
             if isinstance(child, Token):
                 pieces.append(child.text)

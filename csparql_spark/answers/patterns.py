@@ -17,6 +17,7 @@ syntax. In the place of the predicate may be a property path, as the tree that t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from csparql_spark.language.syntax import Node as Tree
 from csparql_spark.language.tokens import Token
@@ -36,6 +37,21 @@ TriplePath = tuple[Node, Node | Tree, Node]
 
 FIRST, REST, NIL, TYPE = (f"<{RDF}{name}>" for name in ("first", "rest", "nil", "type"))
 _NUMBERS = {"INTEGER": "integer", "DECIMAL": "decimal", "DOUBLE": "double"}
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A path between two nodes, as far as it matters for how long it takes: the links that it goes along (None: any),
+    how many steps it has, and whether each of them may be many."""
+
+    start: Node
+    end: Node
+    links: tuple[Pattern, ...] | None
+    steps: int
+    far: bool
+
+
+Block = tuple[Pattern | Walk, ...]
 
 
 def is_path(verb: Node | Tree) -> bool:
@@ -71,6 +87,7 @@ class Reading:
         self._made = 0
         self._groups: dict[tuple[Pattern, ...], None] = {}
         self._everything = False
+        self.blocks: list[Block] = []      # all that was read, in its order and as often as it stands there
 
     # --- triples
 
@@ -165,13 +182,26 @@ class Reading:
     def read(self, triples: Iterable[TriplePath]) -> None:
         """Take one basic graph pattern, with what is a path in it."""
         joined: list[Pattern] = []
+        block: list[Pattern | Walk] = []
         for subject, verb, object in triples:
             if isinstance(verb, str):
                 joined.append((subject, verb, object))
+                block.append((subject, verb, object))
             else:
                 self._read_path(subject, verb, object)
+                block.append(self._walk(subject, verb, object))
         if joined:
             self._groups[tuple(joined)] = None
+        if block:
+            self.blocks.append(tuple(block))
+
+    def _walk(self, subject: Node, path: Tree, object: Node) -> Walk:
+        links = None
+        if not any(path.walk("PathNegated")):
+            verbs = [iri(self._iri_of(found)) for found in path.walk("Iri")] + [TYPE] * any(path.all_tokens("a"))
+            links = tuple(("?s", verb, "?o") for verb in dict.fromkeys(verbs))
+        steps = sum(1 for _ in path.walk("PathPrimary"))
+        return Walk(subject, object, links, steps, any(path.all_tokens("*", "+", "?")))
 
     def _read_path(self, subject: Node, path: Tree, object: Node) -> None:
         if any(path.walk("PathNegated")):

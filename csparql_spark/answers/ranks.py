@@ -32,14 +32,20 @@ class Ranks:
         self._terms: list[str] = []
         self._array = pa.array([], pa.string())
 
+    @property
+    def nbytes(self) -> int:
+        return self._rank.nbytes + self._ids.nbytes + 2 * self._array.nbytes        # the terms are in a list, too
+
     def of(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
         highest = max((int(column.max(initial=-1)) for column in columns), default=-1)
         if highest + 2 > len(self._rank):
             more = max(highest + 2, 2 * len(self._rank)) - len(self._rank)
             self._rank = np.concatenate([self._rank, np.full(more, -1, dtype=np.int32)])
-        new = [column[(self._rank[column] < 0) & (column >= 0)] for column in columns]
+        new = [column[np.flatnonzero(self._rank[column] < 0)] for column in columns]
         if any(map(len, new)):
-            self._add(np.unique(np.concatenate(new)))
+            new = np.unique(np.concatenate(new))
+            if len(new := new[new >= 0]):
+                self._add(new)
         if len(self._ids) > LEAST:
             self._forget(columns)
         # The last place belongs to no id, so that what is unbound (-1) finds -1.

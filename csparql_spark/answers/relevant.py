@@ -44,7 +44,7 @@ def relevant(reads: tuple[tuple[Pattern, ...], ...] | None, dictionary: TermDict
 def _candidates(patterns: tuple[Pattern, ...], dictionary: TermDictionary, columns: Columns) -> list[np.ndarray]:
     """For each pattern the rows that can be matched by it."""
     candidates = [fitting(pattern, dictionary, columns) for pattern in patterns]
-    shared = _shared(patterns)
+    shared = shared_places(patterns)
     for _ in range(ROUNDS):
         for places in shared:
             known = np.ones(len(dictionary), dtype=bool)
@@ -70,7 +70,7 @@ def fitting(pattern: Pattern, dictionary: TermDictionary, columns: Columns) -> n
     return np.flatnonzero(fits)
 
 
-def _shared(patterns: tuple[Pattern, ...]) -> list[list[tuple[int, int]]]:
+def shared_places(patterns: tuple[Pattern, ...]) -> list[list[tuple[int, int]]]:
     """For each variable that several patterns share: where it stands, once for each pattern."""
     places: dict[str, dict[int, int]] = {}
     for number, pattern in enumerate(patterns):

@@ -1,13 +1,18 @@
 """The snapshot evaluator: an Oxigraph store that is kept in step with a dataset, and asked at each instant.
 
-Oxigraph sees names, not terms: the triple (3, 1, 4) of ids is stored as `<i:3> <i:1> <i:4>`, and the plan says the query
-over names (see `over_ids`). Patterns ask which terms are equal, and equal terms have equal ids; our terms come back
-as they were sent, while Oxigraph by itself would turn "01"^^xsd:integer into "1".
+Oxigraph sees names, not terms: the triple (3, 1, 4) of ids is stored as `<i:3> <i:1> <i:4>`, and the plan says the
+query over names (see `over_ids`). Patterns ask which terms are equal, and equal terms have equal ids; our terms come
+back as they were sent, while Oxigraph by itself would turn "01"^^xsd:integer into "1".
+
+Oxigraph cannot be ended once it has begun. What is sure to be too much is refused; what may be long is evaluated in a
+process of its own (see `apart`), and fails when its time is over; what cannot be long (see `products`) is evaluated
+here and pays nothing. Measured with 100,000 triples: the look beforehand takes a millisecond for each pattern, the
+other process 1 to 5 ms.
 
 Where the query gives no order, rows are put in the order of their terms, so that an answer is a function of the
 dataset alone, and not of the order in which its triples came.
 
-    snapshot = Snapshot(plan, content)
+    snapshot = Snapshot(plan, content, Limits(milliseconds=2_000))
     snapshot.move(Dataset(default=(s, p, o)), instant=5_000)
     snapshot.answer(limit=1_000_000)
 """
@@ -15,7 +20,7 @@ dataset alone, and not of the order in which its triples came.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -23,23 +28,23 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyoxigraph as ox
 
+from csparql_spark.answers.apart import Failed, TooLarge, TooSlow, apart
 from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.construct import described, instantiated
 from csparql_spark.answers.functions import Functions, Stamps
+from csparql_spark.answers.limits import Deadline, Limits, TooManyRows, TooMuch, size
 from csparql_spark.answers.over_ids import Plan
-from csparql_spark.answers.products import largest_product
+from csparql_spark.answers.products import largest_product, most_solutions
 from csparql_spark.answers.relevant import Columns, relevant
 from csparql_spark.relations.rows import Triples
 from csparql_spark.windows.content import Content
 
 DEFAULT = ""                     # the name of the default graph
-MOST_MULTIPLIED = 4_000_000      # solutions of patterns that are not connected: a minute, where each is looked at
+MOST_MULTIPLIED = 100_000_000    # solutions of patterns that are not connected: ten seconds, if they are but counted
+MOST_HERE = 200_000              # solutions that are soon gone through, whatever is asked of each
+HELD = 150                       # bytes of a triple in the store, about
 
 _NOTHING: Columns = tuple(np.empty(0, dtype=np.int64) for _ in range(3))
-
-
-class TooManyRows(Exception):
-    """An answer is larger than what a query may give at one instant."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,9 @@ def merged(graphs: Iterable[Columns]) -> Columns:
 class Snapshot:
     """A plan, and what of a moving dataset can matter to it."""
 
-    def __init__(self, plan: Plan, content: Content) -> None:
+    def __init__(self, plan: Plan, content: Content, limits: Limits | None = None) -> None:
         self.plan = plan
+        self.limits = Limits() if limits is None else limits
         self._content = content
         self._start()
         self.version = 0            # grows when what is held changes
@@ -72,6 +78,7 @@ class Snapshot:
         self._held: dict[str, Triples] | None = {DEFAULT: Triples.none()}
         self._functions = Functions(self._content.dictionary)
         self._text: tuple[int, str] | None = None
+        self._most: tuple[int, int] | None = None
         self._dataset = Dataset()
         self._instant = 0
 
@@ -100,7 +107,7 @@ class Snapshot:
         for triples in held.values():
             product = largest_product(self.plan.reads, self._content.dictionary, triples.s, triples.p, triples.o)
             if product > MOST_MULTIPLIED:
-                raise TooManyRows(f"parts of its pattern have nothing in common, and together {product:,} solutions: "
+                raise TooMuch(f"parts of its pattern have nothing in common, and together {product:,} solutions: "
                                   f"{MOST_MULTIPLIED:,} are gone through at most; connect the parts by a variable")
 
     def _step(self, name: str, held: Triples, triples: Triples) -> bool:
@@ -124,23 +131,30 @@ class Snapshot:
             return ox.DefaultGraph()
         return ox.NamedNode(f"i:{self._content.dictionary.encode([f'<{name}>'])[0]}")
 
-    def answer(self, *, limit: int) -> Answer:
-        """What the plan says of the dataset; `TooManyRows` if that is more than `limit` rows or triples."""
+    @property
+    def state_bytes(self) -> int:
+        """What is held for the plan, about."""
+        return HELD * sum(len(triples) for triples in (self._held or {}).values())
+
+    def answer(self, *, limit: int | None = None) -> Answer:
+        """What the plan says of the dataset; `TooManyRows` if that is more than `limit` rows or triples (the plan's
+        limit, if nothing else is said), `TooMuch` if it takes too long or needs too much memory."""
         plan = self.plan
+        limits = self.limits if limit is None else replace(self.limits, rows=limit)
+        limit = limits.rows
+        limits.check_bytes(self.state_bytes, "the triples that it looks at")
         self._functions.begin(instant=self._instant, stamps=self._dataset.stamps)
         rows = self._rows(0 if plan.form == "ASK" else limit)        # one row says yes
         if plan.form == "ASK":
             return Answer.boolean(len(rows) > 0)
-        if len(rows) > limit:
-            raise TooManyRows(f"the answer has more than {limit:,} rows, which is the limit for one instant")
+        limits.check_rows(len(rows))
         if plan.form == "SELECT":
             return Answer.from_table(self._table(rows))
         if plan.form == "CONSTRUCT":
             lines = instantiated(plan, self._table(rows))
         else:
             lines = described(plan, rows, Triples.of(*self._dataset.default), self._content.dictionary)
-        if len(lines) > limit:
-            raise TooManyRows(f"the answer has more than {limit:,} triples, which is the limit for one instant")
+        limits.check_rows(len(lines), "triples")
         return Answer.graph("".join(lines))
 
     def _table(self, rows: np.ndarray) -> Bindings:
@@ -158,7 +172,7 @@ class Snapshot:
         if not self.plan.ordered and ranks.shape[1]:
             ranks = ranks[np.lexsort(ranks.T[::-1])]
         return Bindings.from_ids(self.plan.variables, pa.array([terms[i] for i in order], pa.string()),
-                                 list(ranks.T), len(rows))
+                                 list(ranks.T), len(rows), in_order=True)
 
     def _rows(self, limit: int) -> np.ndarray:
         """One row of ids for each solution; -1 where a variable is unbound."""
@@ -167,9 +181,7 @@ class Snapshot:
             return np.empty((0, 0), dtype=np.int64)
         if self._text is None or self._text[0] != limit:
             self._text = limit, plan.text(dictionary, limit=limit)
-        text = self._store.query(self._text[1], custom_functions=self._functions.custom,
-                                 custom_aggregate_functions=self._functions.aggregates(plan.aggregates),
-                                 ).serialize(format=ox.QueryResultsFormat.TSV)
+        text = self._evaluated(self._text[1]) if self._most_solutions() <= MOST_HERE else self._apart(self._text[1])
         head, _, cells = text.partition(b"\n")
         width = head.count(b"\t") + 1
         if not cells:
@@ -181,6 +193,40 @@ class Snapshot:
             convert_options=pa.csv.ConvertOptions(column_types={str(place): pa.int64() for place in range(width)}))
         columns = [pc.fill_null(column, -1).to_numpy() for column in table.columns]
         return np.stack(columns, axis=1)[:, :len(plan.variables)]
+
+
+    def _evaluated(self, text: str) -> bytes:
+        return self._store.query(text, custom_functions=self._functions.custom,
+                                 custom_aggregate_functions=self._functions.aggregates(self.plan.aggregates),
+                                 ).serialize(format=ox.QueryResultsFormat.TSV)
+
+    def _most_solutions(self) -> int:
+        """How many solutions are gone through at most."""
+        if self._most is None or self._most[0] != self.version:
+            columns = [[getattr(triples, place) for triples in self._held.values()] for place in "spo"]
+            self._most = self.version, self.plan.rows * most_solutions(
+                self.plan.blocks, self._content.dictionary, *map(np.concatenate, columns), MOST_HERE)
+        return self._most[1]
+
+    def _apart(self, text: str) -> bytes:
+        """Evaluate it where it can be ended. What was computed there gets its ids here, too."""
+        def work() -> bytes:
+            found = self._evaluated(text)
+            return b"%d\n%b%b" % (len(found), found, "\n".join(self._functions.computed).encode())
+
+        limits, deadline = self.limits, Deadline(self.limits)
+        try:
+            length, _, said = apart(work, seconds=deadline.left, room=limits.bytes).partition(b"\n")
+        except TooSlow as error:
+            raise limits.too_long from error
+        except TooLarge as error:
+            raise TooMuch(f"its answer needs more memory than the {size(limits.bytes)} that a query may have: connect "
+                          "all parts of its pattern by variables, or choose a narrower RANGE") from error
+        except Failed as error:
+            raise RuntimeError(str(error)) from error
+        found, computed = said[:int(length)], said[int(length):].decode()
+        self._functions.computed = computed.split("\n") if computed else []
+        return found
 
 
 def _lines(triples: Triples) -> bytes:

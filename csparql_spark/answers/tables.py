@@ -26,6 +26,7 @@ from csparql_spark.relations.runs import ALWAYS, NEVER
 
 UNBOUND = -1
 MOST_ROWS = 20_000_000       # rows of any table on the way to an answer
+MOST_CELLS = 64_000_000      # its rows, times its columns and the tag: half a gigabyte
 ROOM = 62                    # bits of a number for a row
 
 Pairs = tuple[np.ndarray, np.ndarray]
@@ -45,6 +46,10 @@ class Table:
     def unit(cls) -> Table:
         """One row, in which nothing is bound."""
         return cls({}, 1, np.full(1, ALWAYS))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self.columns.values()) + (0 if self.tag is None else self.tag.nbytes)
 
     @classmethod
     def none(cls, names: Sequence[str]) -> Table:
@@ -135,6 +140,7 @@ def minus(left: Table, right: Table) -> Table:
 def merged(left: Table, right: Table, pairs: Pairs) -> Table:
     """The rows that pairs of compatible rows become."""
     mine, theirs = pairs
+    _check_cells(len(mine) * (1 + len(left.columns.keys() | right.columns.keys())))
     columns = {name: column[mine] for name, column in left.columns.items()}
     for name, column in right.columns.items():
         column = column[theirs]
@@ -255,6 +261,11 @@ def _bits(column: np.ndarray) -> int:
 def _check(rows: int) -> None:
     if rows > MOST_ROWS:
         raise TooManyMatches(f"a table on the way to the answer has more than {MOST_ROWS:,} rows")
+
+
+def _check_cells(cells: int) -> None:
+    if cells > MOST_CELLS:
+        raise TooManyMatches(f"a table on the way to the answer has more than {MOST_CELLS:,} cells")
 
 
 def latest_of(rows: np.ndarray, tags: np.ndarray, length: int) -> np.ndarray:

@@ -1,10 +1,10 @@
 """Translation: the algebra of a body (see `algebra`), from its tree; or why it is left to the snapshot evaluator.
 
     why_not(plan, "SELECT ?s { ?s <urn:p>/<urn:q> ?o }")       # None: paths of links are joins
-    why_not(plan, "SELECT ?s { ?s <urn:p>* ?o }")              # 'a path of any length (*) …'
+    why_not(plan, "SELECT ?s { GRAPH ?g { ?s <urn:p> ?o } }")  # 'GRAPH looks into named graphs'
 
-Expressions are written by `expressions`, as for the snapshot evaluator. An aggregate becomes a variable of its group.
-Alternatives of a path are told once for each pair of nodes, as Oxigraph tells them.
+Expressions are written by `expressions`, as for the snapshot evaluator, and paths by `steps`. An aggregate becomes a
+variable of its group.
 """
 
 from __future__ import annotations
@@ -13,22 +13,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from csparql_spark.answers.algebra import (Aggregate, Data, Elsewhere, Exists, Extend, Filter, Group, Join, LeftJoin,
-                                           Minus, Operator, Order, Project, Scan, Slice, Union, Unit, all_of, bound,
-                                           filtered, join, named, scans)
+                                           Minus, Operator, Order, Project, Reach, Scan, Slice, Union, Unit, all_of,
+                                           bound, filtered, join, named, scans)
 from csparql_spark.answers.computing import COMPARISONS, Comparison, Expression
 from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
 from csparql_spark.answers.functions import FUNCTION
 from csparql_spark.answers.over_ids import Plan
-from csparql_spark.answers.patterns import TYPE, Node, Pattern, Piece, Reading, iris_of, is_path, is_variable
+from csparql_spark.answers.patterns import Node, Piece, Reading, iris_of, is_path, is_variable
+from csparql_spark.answers.steps import Block, Steps
 from csparql_spark.language.scope import is_grouped, projected
 from csparql_spark.language.syntax import Node as Tree
 from csparql_spark.language.syntax import read_tree
 from csparql_spark.language.tokens import tokenize
-from csparql_spark.rdf.terms import iri, parse
+from csparql_spark.rdf.terms import parse
 
 MOST_VARIABLES = 60
-_MODIFIED = {"*": "a path of any length (*)", "+": "a path of any length (+)",
-             "?": "a path that may have no length (?)"}
 
 
 def why_not(plan: Plan, body: str) -> str | None:
@@ -83,15 +82,6 @@ class _Grouping(Expressions):
         return self.aggregates[key].name
 
 
-class _Block:
-    """Triples that are joined, with what paths among them become."""
-
-    def __init__(self) -> None:
-        self.triples: list[Pattern] = []
-        self.others: list[Operator] = []
-        self.uses: Counter[str] = Counter()        # how often the text names a variable in it
-
-
 class _Translator:
     def __init__(self, text: str) -> None:
         self._tree = read_tree(tokenize(text))
@@ -102,6 +92,7 @@ class _Translator:
         self._uses = Counter(token.text for token in self._tree.all_tokens("VAR"))
         self._star = any(node.token("*") is not None for node in self._tree.walk("Projection"))
         self._made = 0
+        self._steps = Steps(self._iri, self._fresh)
 
     def translated(self, plan: Plan) -> Operator:
         form = self._tree.node("Query").nodes()[0]
@@ -111,7 +102,7 @@ class _Translator:
             pattern = self._group(where.node("Group"))
         else:                                      # CONSTRUCT WHERE: its template is its pattern
             self._uses.update(name for name in names for _ in range(2))
-            block = _Block()
+            block = Block()
             block.triples += plan.template
             pattern = self._joined(block)
         made = self._selected(form, pattern, names, self._tree.nodes("Values"))
@@ -138,19 +129,19 @@ class _Translator:
         made: Operator = Unit()
         tests: list[Expression] = []
         exists: list[tuple[Tree, bool]] = []
-        block = _Block()
+        block = Block()
         for part in inner.nodes():
             if part.rule == "TriplesPath":
                 block.uses.update(token.text for token in part.all_tokens("VAR"))
                 for subject, verb, object in self._reading.triples(part):
                     if is_path(verb):
-                        self._path(subject, verb, object, block)
+                        self._steps.add(subject, verb, object, block)
                     else:
                         block.triples.append((subject, verb, object))
             elif part.rule == "Filter":
                 self._split(part.node("Constraint").nodes()[0], self._expressions, tests, exists)
             else:
-                made, block = self._part(join(made, self._joined(block)), part), _Block()
+                made, block = self._part(join(made, self._joined(block)), part), Block()
         return join(made, self._joined(block)), tests, exists
 
     def _part(self, made: Operator, part: Tree) -> Operator:
@@ -183,19 +174,22 @@ class _Translator:
             pattern, tests, nested = self._parts(group)
             found = all_of(pattern)
             strange = next((part for part in found if not isinstance(
-                part, (Unit, Scan, Data, Join, Union, Filter, Project))), None)
+                part, (Unit, Scan, Reach, Data, Join, Union, Filter, Project))), None)
             if nested or strange is not None:
                 what = "EXISTS" if nested or isinstance(strange, Exists) else {
                     LeftJoin: "OPTIONAL", Minus: "MINUS", Extend: "BIND"}[type(strange)]
                 raise Elsewhere(f"{what} within EXISTS")
             for part in all_of(pattern):
+                # There a term of the solution around it leads to itself, whether or not it is in the graph.
+                if isinstance(part, Reach) and part.zero:
+                    raise Elsewhere("a path that may have no length within EXISTS")
                 # What a filter further inside sees of the solution around it, a join does not.
                 if isinstance(part, Filter) and any(not set(test.names) <= bound(part.inner) for test in part.tests):
                     raise Elsewhere("a filter in a group within EXISTS looks at what that group may leave unbound")
             inner = Exists(inner, pattern, tuple(tests), denied)
         return inner
 
-    def _joined(self, block: _Block) -> Operator:
+    def _joined(self, block: Block) -> Operator:
         inside = frozenset().union(*map(named, block.others))
         nodes = dict.fromkeys(node for triple in block.triples for node in triple if is_variable(node))
         seen = [node for node in (*nodes, *inside) if node[0] == "?" and
@@ -205,41 +199,6 @@ class _Translator:
             made = join(made, other)
         hidden = named(made) - set(seen)
         return Project(made, tuple(name for name in dict.fromkeys(seen) if name in named(made))) if hidden else made
-
-    # --- paths
-
-    def _path(self, subject: Node, path: Tree, object: Node, block: _Block) -> None:
-        """Add what a path says to a block."""
-        match path.rule:
-            case "Path" if len(path.nodes()) > 1:
-                parts = []
-                for way in path.nodes():
-                    inner = _Block()
-                    self._path(subject, way, object, inner)
-                    made = scans(inner.triples, {subject, object, *frozenset().union(*map(named, inner.others))})
-                    for other in inner.others:
-                        made = join(made, other)
-                    parts.append(made)
-                ends = tuple(dict.fromkeys(node for node in (subject, object) if is_variable(node)))
-                block.others.append(Project(Union(tuple(parts)), ends, distinct=True))
-            case "Path" | "PathSequence":
-                steps = path.nodes()
-                nodes = [subject, *(self._fresh("step") for _ in steps[1:]), object]
-                for before, step, after in zip(nodes, steps, nodes[1:]):
-                    self._path(before, step, after, block)
-            case "PathStep":
-                if (sign := path.token("?", "*", "+")) is not None:
-                    raise Elsewhere(f"{_MODIFIED[sign.text]} is walked step by step")
-                ends = (object, subject) if path.token("^") is not None else (subject, object)
-                self._path(ends[0], path.node("PathPrimary"), ends[1], block)
-            case "PathPrimary":
-                if path.node("PathNegated") is not None:
-                    raise Elsewhere("a negated path (!) looks at all other predicates")
-                if (inner := path.node("Path")) is not None:
-                    self._path(subject, inner, object, block)
-                else:
-                    link = path.node("Iri")
-                    block.triples.append((subject, TYPE if link is None else iri(self._iri(link)), object))
 
     # --- SELECT
 
@@ -258,11 +217,9 @@ class _Translator:
                 pattern = Extend(pattern, key, self._term(condition.node("Expression") or condition, self._expressions))
             keys.append(key)
         tests: list[Expression] = []
+        exists: list[tuple[Tree, bool]] = []
         for constraint in (found for node in self._nodes(modifiers, "Having") for found in node.nodes("Constraint")):
-            exists: list[tuple[Tree, bool]] = []
             self._split(constraint.nodes()[0], expressions, tests, exists)
-            if exists:
-                raise Elsewhere("EXISTS in HAVING")
         shown = [(item.tokens("VAR")[-1].text, self._term(item.node("Expression"), expressions))
                  for item in (projection.nodes("ProjectionItem") if projection is not None else ())
                  if item.node("Expression") is not None]
@@ -272,6 +229,7 @@ class _Translator:
             pattern = Group(pattern, tuple(dict.fromkeys(keys)), tuple(grouping.aggregates.values()))
         if tests:
             pattern = Filter(pattern, tuple(tests))
+        pattern = self._existing(pattern, exists)
         for data in values:                     # behind the query: they are joined with its groups, if it forms any
             pattern = join(pattern, self._data(data))
         for name, expression in shown:

@@ -69,19 +69,25 @@ def matched(pattern: Pattern, facts: Facts) -> Bindings:
 def plan(shape: Shape, graph: TaggedGraph, known: Iterable[str], done: int | None, all_fresh: bool = False) -> Plan:
     """The steps from bindings of the `known` variables to matches of the whole body. `done`: the place in the body of
     the atom that they come from; the atoms before it then leave out what is fresh, unless `all_fresh`."""
-    body, known = shape.body, set(known)
-    waiting = [place for place in range(len(body)) if place != done]
-    order = []
-    while waiting:
-        next_ = min(waiting, key=lambda place: _expected(body[place], known, graph)) if len(waiting) > 1 else waiting[0]
-        waiting.remove(next_)
-        order.append((next_, frozenset(known)))
-        known.update(node for node in body[next_] if isinstance(node, str))
+    body, order = shape.body, in_order(shape.body, graph, known, done)
     steps, needed = [], set(shape.used)
     for place, before in reversed(order):
         steps.append(_step(body[place], before, needed, all_fresh or done is None or place > done))
         needed |= {node for node in body[place] if isinstance(node, str)}
     return tuple(reversed(steps))
+
+
+def in_order(body: tuple[Pattern, ...], graph: TaggedGraph, known: Iterable[str],
+             done: int | None) -> list[tuple[int, frozenset[str]]]:
+    """The places of the other atoms in the order in which they are taken, each with what is known before it."""
+    known, order = set(known), []
+    waiting = [place for place in range(len(body)) if place != done]
+    while waiting:
+        next_ = min(waiting, key=lambda place: _expected(body[place], known, graph)) if len(waiting) > 1 else waiting[0]
+        waiting.remove(next_)
+        order.append((next_, frozenset(known)))
+        known.update(node for node in body[next_] if isinstance(node, str))
+    return order
 
 
 def _expected(pattern: Pattern, known: set[str], graph: TaggedGraph) -> float:

@@ -7,8 +7,10 @@ stamp, less what its window is shorter than the widest; what follows has the ear
     RANGE 9s         ───[─────────]t          tags later than t − 9s: the same facts, looked at from further back
 
 Other windows (that count, or are seen as of another instant than the rest) are closed by what comes and goes in them.
-The background is closed once. A named window holds what it says and what follows with the help of the background,
-without the background itself.
+Triples of a stream that no member asks for, and no rule, do not go into what is closed (see `answers.waiting`). What is
+left out depends on who the members are, and what they say does not: when one comes that asks for more, windows are
+closed anew from the content. The background is closed once. A named window holds what it says and what follows with
+the help of the background, without the background itself.
 
     closures = Closures(content, number, rules)
     default, named = closures.closed(member, sights, since, instant, seq)
@@ -23,7 +25,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from csparql_spark.answers.incremental import Shared
+from csparql_spark.answers.matches import renamed
+from csparql_spark.answers.patterns import Pattern
 from csparql_spark.answers.snapshot import merged
+from csparql_spark.answers.waiting import Groups, Waiting, narrow
 from csparql_spark.entailment.expiration import Expiration
 from csparql_spark.entailment.preparing import Columns, Prepared, as_they_are, closed_once, prepare
 from csparql_spark.entailment.regimes import rules_of
@@ -31,6 +36,7 @@ from csparql_spark.language import Window
 from csparql_spark.language.rules import Atom
 from csparql_spark.pipeline.choosing import moves_together
 from csparql_spark.pipeline.member import Member
+from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.rows import Triples
 from csparql_spark.relations.runs import ALWAYS
 from csparql_spark.windows.content import Content, Elements
@@ -58,7 +64,9 @@ class Closures:
         self._texts: dict[str, str] = {}                   # users' rule files
         self._digests: dict[str, bytes] = {}               # of the background graphs
         self._prepared: Prepared | None = None
-        self._asked: set[Atom] | None = set()
+        self._asked: set[Atom] | None = set()              # what the closures are made for: under rules,
+        self._read: Groups | None = frozenset()            # and without; the members who ask for no more than that:
+        self._covered: set[int] = set()
         self._schema_moves = False                         # the streams speak about the schema: presume nothing
         self._sliding: dict[Slide, list[Sliding]] = {}
         self._replaced: dict[tuple[tuple[Window, ...], int], Replaced] = {}
@@ -82,6 +90,7 @@ class Closures:
     def changed(self) -> None:
         """Members have come or gone."""
         self._reach.clear()
+        self._covered &= self._members.keys()
 
     def closed(self, member: Member, sights: list[Elements], since: int, instant: int, seq: int,
                background: Background) -> tuple[Columns, dict[str, Columns]]:
@@ -89,7 +98,8 @@ class Closures:
         return self._presuming(member, background,
                                lambda prepared: self._closed(prepared, member, sights, since, instant, seq))
 
-    def sliding(self, member: Member, since: int, instant: int, seq: int, background: Background) -> tuple[Sliding, int]:
+    def sliding(self, member: Member, since: int, instant: int, seq: int,
+                background: Background) -> tuple[Sliding, int]:
         """The closed default graph of a member whose windows move together, and its widest RANGE: what is tagged later
         than the instant minus that holds for the member."""
         return self._presuming(member, background,
@@ -120,26 +130,42 @@ class Closures:
         return default, named
 
     def _ready(self, member: Member, background: Background) -> Prepared:
-        if not member.query.entailment:
-            if self._prepared is None:
-                self._prepared = as_they_are((), background())
-            return self._prepared
-        asked = member.asked
-        if asked is None or self._asked is None:
-            covered = self._asked is None
-        else:
-            covered = asked <= self._asked
-        if self._prepared is None or not covered:
-            everything = [other.asked for other in (*self._members.values(), member) if other.failed is None]
-            self._asked = None if None in everything else set().union(*everything)
+        """What closures are made of; they are made anew for a member that asks for more than those before."""
+        if self._prepared is None or member.id not in self._covered and not self._covers(member):
+            living = [other for other in (*self._members.values(), member) if other.failed is None]
+            asked = [other.asked for other in living]
+            self._asked = None if None in asked else set().union(*asked)
+            self._read = _read_by(living)
             self.restart()
-            rules = rules_of(member.query.entailment, self._texts)
-            dictionary = self._content.dictionary
-            name = rules, tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
-            facts = closed_once(name, rules, dictionary, background())
-            self._prepared = (as_they_are(rules, facts) if self._schema_moves
-                              else prepare(rules, dictionary, facts, self._asked))
+            self._prepared = self._prepare(member, background())
+            self._covered.clear()
+        self._covered.add(member.id)
         return self._prepared
+
+    def _covers(self, member: Member) -> bool:
+        if member.query.entailment:
+            return self._asked is None or member.asked is not None and member.asked <= self._asked
+        return self._read is None or member.plan.reads is not None and self._read.issuperset(_named_alike(member))
+
+    def _prepare(self, member: Member, background: Columns) -> Prepared:
+        if not member.query.entailment:
+            return as_they_are((), background)
+        rules = rules_of(member.query.entailment, self._texts)
+        dictionary = self._content.dictionary
+        name = rules, tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
+        facts = closed_once(name, rules, dictionary, background)
+        return (as_they_are(rules, facts) if self._schema_moves
+                else prepare(rules, dictionary, facts, self._asked))
+
+    def _wanted(self) -> Groups | None:
+        """What is made of triples that come: the patterns that are read, and what rules look at."""
+        rules = self._prepared.rules
+        if not rules:
+            return self._read
+        if self._asked is None:
+            return None
+        # What follows from a triple is not known before: each pattern is looked at by itself.
+        return narrow((atom.nodes,) for atom in {*self._asked, *(atom for rule in rules for atom in rule.body)})
 
     # --- one graph
 
@@ -166,7 +192,7 @@ class Closures:
         known = self._sliding.setdefault(slide, [])
         behind = [one for one in known if one.now <= instant]
         if not behind:
-            behind = [Sliding(self._content, self._prepared)]
+            behind = [Sliding(self._content, self._prepared, self._wanted())]
             known.append(behind[0])
         chosen = max(behind, key=lambda one: one.now)
         if (chosen.now, chosen.seq) != (instant, seq):
@@ -231,26 +257,31 @@ class Closures:
 class Sliding:
     """Windows that move on, closed."""
 
-    def __init__(self, content: Content, prepared: Prepared) -> None:
+    def __init__(self, content: Content, prepared: Prepared, wanted: Groups | None) -> None:
         self.facts = Expiration(content.dictionary, prepared.rules)
-        s, p, o = prepared.background
-        self.facts.load_closed(s, p, o, np.full(len(s), ALWAYS))
+        known = Facts(*prepared.background, np.full(len(prepared.background[0]), ALWAYS))
+        self.facts.load_closed(*known)
+        self._waiting = Waiting(wanted, content.dictionary)
+        self._waiting.introduce(known)
         self.shared = Shared(self.facts.moving, content)       # what queries over it have in common
         self.now, self.seq = NEVER, 0
 
     def move(self, came: Iterable[tuple[Elements, int]], instant: int, seq: int, horizon: int) -> None:
         self.facts.expire(horizon)
+        self._waiting.expire(horizon)
         for elements, offset in came:
-            if len(elements.t):
-                self.facts.insert(elements.s, elements.p, elements.o, elements.t - offset)
+            wanted = self._waiting.let_in(Facts(elements.s, elements.p, elements.o, elements.t - offset))
+            if wanted.size:
+                self.facts.insert(*wanted)
         self.now, self.seq = instant, seq
 
     def terms(self) -> list[np.ndarray]:
-        return [self.facts.terms(), self.shared.terms()]
+        return [self.facts.terms(), self.shared.terms(), self._waiting.terms()]
 
     def renumber(self, table: np.ndarray) -> None:
         self.facts.renumber(table)
         self.shared.renumber(table)
+        self._waiting.renumber(table)
 
 
 class Replaced:
@@ -289,3 +320,16 @@ def _graphs(member: Member) -> list[list[Window]]:
     """The windows that make up each graph of a member."""
     unnamed = [window for window in member.windows if window.name is None]
     return [group for group in (unnamed, *([window] for window in member.windows if window.name is not None)) if group]
+
+
+def _read_by(members: Iterable[Member]) -> Groups | None:
+    """The basic graph patterns that are looked for in closures; None: any triple may be."""
+    readers = [member for member in members if member.query.entailment or not member.snapshot]
+    if any(member.plan.reads is None for member in readers):
+        return None
+    return narrow(patterns for member in readers for patterns in _named_alike(member))
+
+
+def _named_alike(member: Member) -> Iterable[tuple[Pattern, ...]]:
+    """What a member reads, with the same names for variables as others have who read the same."""
+    return (renamed(patterns)[0] for patterns in member.plan.reads)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.limits import Limits
 from csparql_spark.answers.plan import Unsupported, plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
@@ -23,7 +24,7 @@ from csparql_spark.entailment.sets import RuleSetError
 from csparql_spark.language import Window
 from csparql_spark.pipeline.admission import Refusal, read
 from csparql_spark.pipeline.instants import seen_by
-from csparql_spark.pipeline.views import ROWS_LIMIT
+from csparql_spark.pipeline.views import LIMITS
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.relations.rows import Triples
 from csparql_spark.windows.content import Content, Elements
@@ -31,8 +32,9 @@ from csparql_spark.windows.content import Content, Elements
 
 def ask(text: str, graphs: Mapping[str, Chunk], *, base: str | None, default_graphs: Collection[str] | None = None,
         named_graphs: Collection[str] | None = None, streams: Mapping[str, Chunk] | None = None,
-        entailment: Collection[str] = (), rules: Mapping[str, str] | None = None, instant: int = 0) -> Answer:
-    """The answer of a query at an instant. Raises `LanguageError` and `Refusal`.
+        entailment: Collection[str] = (), rules: Mapping[str, str] | None = None, instant: int = 0,
+        limits: Limits | None = None) -> Answer:
+    """The answer of a query at an instant. Raises `LanguageError`, `Refusal`, and `TooMuch` (see `limits`).
 
     The graphs are those that are given; if none are, those of the query's FROM and FROM NAMED; if it has neither, and
     reads no stream, all of them, merged into the default graph and by their names. `streams` are stamped elements in
@@ -72,10 +74,10 @@ def ask(text: str, graphs: Mapping[str, Chunk], *, base: str | None, default_gra
             raise Refusal("unknown-rules", str(error)) from error
     else:
         default = merged([*unnamed, background])
-    snapshot = Snapshot(asked, content)
+    snapshot = Snapshot(asked, content, LIMITS if limits is None else limits)
     stamps = stamps_of(windows) if asked.stamps and windows else None
     snapshot.move(Dataset(default, named | by_name, stamps), instant=instant)
-    return snapshot.answer(limit=ROWS_LIMIT)
+    return snapshot.answer()
 
 
 def _encoded(content: Content, chunk: Chunk) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,8 +13,9 @@ sees no change since its last answer says the same again without asking.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy as np
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.functions import Stamps
 from csparql_spark.answers.incremental import Incremental, TooManyMatches
+from csparql_spark.answers.limits import Deadline, Limits
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
@@ -30,23 +32,26 @@ from csparql_spark.pipeline.closing import Closures, Sliding
 from csparql_spark.pipeline.member import Member
 from csparql_spark.windows.content import ALWAYS, Content, Elements
 
-ROWS_LIMIT = 1_000_000       # rows of one answer at one instant
-MOST_SEEN = 20_000_000       # elements in the windows of one query: some two gigabytes
-MOST_SECONDS = 60.0          # that an answer may take
+LIMITS = Limits()            # of each query, where nobody says anything else
 
 
-class TooMuch(Exception):
-    """A query needs more than it may have."""
-
-
-class View(NamedTuple):
-    """What members have in common that say the same: the plan, and the dataset that they look at."""
+@dataclass(frozen=True)
+class View:
+    """What members have in common that say the same: the plan, and the dataset that they look at. It is looked up again
+    and again, and a plan is large: its hash is made once."""
 
     plan: Plan
     windows: tuple[Window, ...]
     graphs: tuple[str, ...]
     named_graphs: tuple[str, ...]
     since: int
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.plan, self.windows, self.graphs, self.named_graphs, self.since))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class Sight(NamedTuple):
@@ -69,6 +74,7 @@ class Said(NamedTuple):
 class Views:
     def __init__(self, content: Content, number: Callable[[str], int], members: Mapping[int, Member]) -> None:
         """`number` gives the number that a stream or graph has in `content`; `members` are those of the group."""
+        self.given: Limits | None = None                  # what each query may have, if somebody has said it
         self._content, self._number = content, number
         self.closures = Closures(content, number, members)
         self._incrementals: dict[View, tuple[Sliding, Incremental]] = {}
@@ -77,20 +83,26 @@ class Views:
         self._moved: dict[View, tuple[int, int]] = {}     # the instant, and where the log stood
         self._said: dict[View, Said] = {}
         self._views: dict[int, View] = {}                 # where each member looked last
+        self._held_for: dict[int, int] = {}               # bytes, for each member
+        self._seen: dict[int, int] = {}                   # elements in the windows of each member
+        self._known: dict[tuple[int, int], View] = {}     # by member, and since when it looks
+        self._distinct: dict[View, View] = {}
         self._sights: dict[tuple[str, int], Sight] = {}
+
+    @property
+    def limits(self) -> Limits:
+        return LIMITS if self.given is None else self.given
 
     def say(self, member: Member, instant: int, seq: int) -> Said:
         """What a member says at an instant, where the log stands at `seq`."""
         member.see(instant)
         sights = [self._look(member, place, instant, seq) for place in range(len(member.windows))]
         seen = sum(len(sight.elements.t) for sight in sights)
-        if seen > MOST_SEEN:
-            raise TooMuch(f"its windows hold {seen:,} elements, and {MOST_SEEN:,} are looked at, at most: choose a "
-                          "narrower RANGE")
+        held = sum(column.nbytes for sight in sights for column in sight.elements)
+        self.limits.check_bytes(held, f"the {seen:,} elements in its windows")
         # When all that the windows can see came after the registration, the member sees the same as everybody.
         since = 0 if not member.counts and all(sight.oldest > member.id for sight in sights) else member.id
-        query = member.query
-        view = View(member.plan, _shared(member), query.graphs, query.named_graphs, since)
+        view = self._view(member, since)
         if not member.snapshot and view not in self._overflown:
             try:
                 said = self._maintained(member, view, since, instant, seq)
@@ -102,7 +114,37 @@ class Views:
         else:
             said = self._matched_anew(member, view, sights, instant, seq)
         self._views[member.id] = view
+        self._seen[member.id] = seen
+        self._held_for[member.id] = held + self._state_bytes(view)
+        self.limits.check_bytes(self._held_for[member.id],
+                                f"the {seen:,} elements in its windows and what follows from them")
         return said
+
+    def _view(self, member: Member, since: int) -> View:
+        """The view of a member. Equal ones are one object, which is found without comparing plans."""
+        view = self._known.get((member.id, since))
+        if view is None:
+            made = View(member.plan, _shared(member), member.query.graphs, member.query.named_graphs, since)
+            view = self._known[member.id, since] = self._distinct.setdefault(made, made)
+        return view
+
+    def elements(self, member: int) -> int:
+        """How many elements a member's windows held when it was asked last."""
+        return self._seen.get(member, 0)
+
+    def nodes(self, member: int) -> dict[str, object] | None:
+        """The plan that a member's answer was maintained by, as a tree; None if it was not."""
+        held = self._incrementals.get(self._views.get(member))
+        return None if held is None else held[1].nodes()
+
+    def state_bytes(self, member: int) -> int:
+        """What was held for a member when it was asked last; what it shares with others counts for each of them."""
+        return self._held_for.get(member, 0)
+
+    def _state_bytes(self, view: View) -> int:
+        held = self._incrementals.get(view)
+        evaluator = held[1] if held is not None else self._snapshots[view]
+        return evaluator.state_bytes + len(self._said[view].payload)
 
     def _maintained(self, member: Member, view: View, since: int, instant: int, seq: int) -> Said:
         sliding, widest = self.closures.sliding(member, since, instant, seq, lambda: self._background(member))
@@ -111,10 +153,11 @@ class Views:
             held = self._incrementals[view] = sliding, Incremental(member.plan, member.query.body, sliding.shared)
             self._said.pop(view, None)
         evaluator = held[1]
+        evaluator.limits = self.limits
         evaluator.move(after=instant - widest)
 
         def answer() -> Answer:
-            found = evaluator.answer(limit=ROWS_LIMIT)
+            found = evaluator.answer()
             tags = evaluator.until()
             return found if tags is None else found.holding(np.where(tags == ALWAYS, ALWAYS, tags + widest))
 
@@ -125,22 +168,21 @@ class Views:
             self._snapshots[view] = Snapshot(member.plan, self._content)
             self._said.pop(view, None)
         snapshot = self._snapshots[view]
+        snapshot.limits = self.limits
         if self._moved.get(view) != (instant, seq):
             seen = [_since(sight.elements, view.since) for sight in sights]
             snapshot.move(self._dataset(member, seen, view.since, instant, seq), instant=instant)
             self._moved[view] = (instant, seq)
-        return self._asked(view, snapshot.version, lambda: snapshot.answer(limit=ROWS_LIMIT))
+        return self._asked(view, snapshot.version, snapshot.answer)
 
     def _asked(self, view: View, version: int, ask: Callable[[], Answer]) -> Said:
         """What a view says at a version of what it sees."""
         said = self._said.get(view)
         if said is None or said.version != version:
-            begun = time.monotonic()
+            deadline = Deadline(self.limits)
             answer = ask()
             said = self._said[view] = Said(version, len(answer), answer.to_bytes())
-            if (took := time.monotonic() - begun) > MOST_SECONDS:
-                raise TooMuch(f"its answer took {took:.0f} s, and {MOST_SECONDS:.0f} s are the limit: the others wait "
-                              "for it, so it goes")
+            deadline.check()                     # whatever it was that took so long: the others wait for it
         return said
 
     def held(self) -> Collection[View]:
@@ -151,6 +193,11 @@ class Views:
         """Drop what no living member looks at."""
         self._sights.clear()
         self._views = {id: view for id, view in self._views.items() if id in members}
+        self._held_for = {id: held for id, held in self._held_for.items() if id in members}
+        self._seen = {id: seen for id, seen in self._seen.items() if id in members}
+        if any(id not in members for id, _ in self._known):
+            self._known = {key: view for key, view in self._known.items() if key[0] in members}
+            self._distinct = {view: view for view in self._known.values()}
         used = set(self._views.values())
         self.closures.forget({view.since for view in used})
         for kept in (self._incrementals, self._snapshots, self._moved, self._said):

@@ -134,7 +134,9 @@ class Writer:
         if paths and verb[0] == "<" and self.one(0, 0, 0, 1):
             other = self.one(*PREDICATES)
             return self.one(f"{verb}/{other}", f"^{verb}", f"{verb}|{other}", f"^({verb}/{other})",
-                            f"({verb}|^{other})/{verb}")
+                            f"({verb}|^{other})/{verb}", f"{verb}+", f"{verb}*", f"{verb}?", f"({verb}|^{other})+",
+                            f"({verb}/{other}?)*", f"{verb}*/{other}", f"^({verb}+|{other})", f"!{verb}", f"!^{verb}",
+                            f"!({verb}|^{other})", "!()", f"(!{verb})+", f"({verb}?)*/{other}+")
         return verb
 
     def triples(self, paths: bool = True) -> str:
@@ -219,6 +221,8 @@ class Writer:
             key = self.variable()
             sets = [f"({self.aggregate()} AS {self.fresh()})" for _ in self.some(1, 2)]
             having = f" HAVING({self.aggregate()} > 1)" if self.one(0, 0, 1) else ""
+            if self.one(0, 0, 0, 1):
+                having = f"{having or ' HAVING'}({self.one('', 'NOT ')}EXISTS {{ {self.triples()} }})"
             if self.one(0, 0, 1):
                 return f"SELECT {' '.join(sets)} WHERE {where}{having}"
             if self.one(0, 0, 1):

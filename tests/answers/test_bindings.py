@@ -78,9 +78,12 @@ def test_a_table_from_ids() -> None:
 
 
 def test_encoded_gives_distinct_terms_and_ids() -> None:
-    terms, ids = Bindings(("x", "y"), [["<urn:a>", None], ["<urn:b>", "<urn:a>"]]).encoded()
-    assert terms.to_pylist() == ["<urn:a>", "<urn:b>"]
-    assert [column.tolist() for column in ids] == [[0, -1], [1, 0]]
+    for table in (Bindings(("x", "y"), [["<urn:b>", None], ["<urn:é>", "<urn:b>"]]),
+                  Bindings.from_ids(("x", "y"), pa.array(["<urn:a>", "<urn:b>", "<urn:c>", "<urn:é>"]),
+                                    [np.array([1, -1]), np.array([3, 1])], 2, in_order=True)):
+        terms, ids = table.encoded()
+        assert terms.to_pylist() == ["<urn:b>", "<urn:é>"]
+        assert [column.tolist() for column in ids] == [[0, -1], [1, 0]]
 
 
 def test_take() -> None:

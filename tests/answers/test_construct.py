@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
-from csparql_spark.answers.snapshot import TooManyRows
+from csparql_spark.answers.bindings import Bindings
+from csparql_spark.answers.construct import instantiated
+from csparql_spark.answers.limits import TooManyRows
+from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.rdf.terms import XSD
+from csparql_spark.testing import replay
 
 from .asked import ask, default
 
@@ -25,12 +30,19 @@ def lines(query: str) -> list[str]:
     return answers[0].ntriples.decode().splitlines()
 
 
+def renamed(found: list[str]) -> list[str]:
+    """With blank nodes of the template by where they stand there and the order in which their rows come first."""
+    rows: dict[str, int] = {}
+    return sorted(re.sub(r"_:r(\d+)x(\d+)", lambda label: f"_:r{label[1]}x{rows.setdefault(label[2], len(rows))}", line)
+                  for line in found)
+
+
 def test_a_template_is_filled_once_for_each_row() -> None:
     assert lines("CONSTRUCT { ?o <urn:of> ?s . <urn:all> <urn:has> ?s } { ?s <urn:p> ?o }") == [
         "<urn:all> <urn:has> <urn:a> .", "<urn:all> <urn:has> <urn:b> .", "<urn:all> <urn:has> <urn:c> .",
         "<urn:b> <urn:of> <urn:c> .", "_:x <urn:of> <urn:b> ."]                  # no literal is a subject
     assert lines("CONSTRUCT WHERE { ?s <urn:else> ?o }") == ['<urn:z> <urn:else> "z" .']
-    assert lines("CONSTRUCT { <urn:a> <urn:is> 007, 'x'@EN, (1) } {}") == [
+    assert renamed(lines("CONSTRUCT { <urn:a> <urn:is> 007, 'x'@EN, (1) } {}")) == [
         f'<urn:a> <urn:is> "007"^^<{XSD}integer> .', '<urn:a> <urn:is> "x"@en .', "<urn:a> <urn:is> _:r0x0 .",
         f'_:r0x0 <http://www.w3.org/1999/02/22-rdf-syntax-ns#first> "1"^^<{XSD}integer> .',
         "_:r0x0 <http://www.w3.org/1999/02/22-rdf-syntax-ns#rest> <http://www.w3.org/1999/02/22-rdf-syntax-ns#nil> ."]
@@ -45,13 +57,46 @@ def test_what_would_not_be_a_triple_is_left_out() -> None:
 
 
 def test_the_blank_nodes_of_a_template_are_new_for_each_row() -> None:
-    assert lines("CONSTRUCT { ?s <urn:x> _:m . _:m <urn:y> ?o ; <urn:z> [] } "
-                 "{ ?s <urn:p> ?o FILTER(isLiteral(?o)) }") == [
-        "<urn:a> <urn:x> _:r0x0 .", "<urn:a> <urn:x> _:r0x1 .", '_:r0x0 <urn:y> "1" .', "_:r0x0 <urn:z> _:r1x0 .",
-        '_:r0x1 <urn:y> "2" .', "_:r0x1 <urn:z> _:r1x1 ."]
+    found = lines("CONSTRUCT { ?s <urn:x> _:m . _:m <urn:y> ?o ; <urn:z> [] } "
+                  "{ ?s <urn:p> ?o FILTER(isLiteral(?o)) }")
+    rows = {label: row for row, label in re.findall(r'^_:r0x(\d+) <urn:y> "(\d)" \.$', "\n".join(found), re.MULTILINE)}
+    assert sorted(found) == sorted(line for row in (rows["1"], rows["2"]) for line in (
+        f"<urn:a> <urn:x> _:r0x{row} .", f'_:r0x{row} <urn:y> "{"1" if row == rows["1"] else "2"}" .',
+        f"_:r0x{row} <urn:z> _:r1x{row} ."))
     # In the pattern the label is a variable, whatever it is in the template.
-    assert lines("CONSTRUCT { _:m <urn:x> ?s } { ?s <urn:else> _:n }") == ["_:r0x0 <urn:x> <urn:z> ."]
-    assert lines("CONSTRUCT WHERE { ?s <urn:else> _:n }") == ["<urn:z> <urn:else> _:r0x0 ."]
+    assert renamed(lines("CONSTRUCT { _:m <urn:x> ?s } { ?s <urn:else> _:n }")) == ["_:r0x0 <urn:x> <urn:z> ."]
+    assert renamed(lines("CONSTRUCT WHERE { ?s <urn:else> _:n }")) == ["<urn:z> <urn:else> _:r0x0 ."]
+
+
+def test_labels_say_what_a_row_says_and_how_many_have_said_so() -> None:
+    plan = over_ids("CONSTRUCT { ?s <urn:x> _:m . _:m <urn:y> ?o } { ?s ?p ?o }")
+
+    def said(*rows: str) -> set[str]:
+        """Of rows like "a 1": the subject and, where it is not -, the object."""
+        cells = [row.split() for row in rows]
+        return set(instantiated(plan, Bindings(("s", "o"), [[f"<urn:{s}>" for s, _ in cells],
+                                                            [None if o == "-" else f'"{o}"' for _, o in cells]])))
+
+    first = said("a 1", "a 2", "b -", "c 1")
+    assert len(first) == 7 and said("c 1", "a 2", "b -", "a 1") == first
+    assert said("0 0", "a 1", "a 2", "b -", "c 1") > first                   # whatever stands before it
+    assert first > said("a 2", "b -") and len(said("a 2", "b -")) == 3
+    twice = said("a 1", "a 1", "b -", "b -")
+    assert len(twice) == 6 and twice > said("a 1") and len(said("a 1", "a 1", "a 1") - twice) == 2
+    assert not said("1 a") & {line.replace("urn:a", "urn:1").replace('"1"', '"a"') for line in said("a 1")}
+
+
+def test_a_row_that_has_moved_in_the_answer_is_not_new() -> None:
+    text = """REGISTER QUERY q AS CONSTRUCT {} {{ [ <urn:of> ?s ; <urn:is> ?o ] }}
+              FROM STREAM <urn:a> [RANGE 2ms STEP 1ms] WHERE {{ ?s <urn:p> ?o }}"""
+    stream = "".join(f'<urn:{s}> <urn:p> "1" <urn:t:{t}> .\n' for s, t in (("m", 1), ("a", 2), ("z", 2)))
+    subjects = []
+    for output in ("RSTREAM", "ISTREAM", "DSTREAM"):
+        told = replay(text.format(output), streams={"urn:a": stream}, until=4)
+        subjects.append([sorted(re.findall(r"<urn:of> <urn:(\w)>", instant.ntriples))
+                         for instant in told])
+    assert subjects == [[["m"], ["a", "m", "z"], ["a", "z"], []], [["m"], ["a", "z"], [], []],
+                        [[], [], ["m"], ["a", "z"]]]
 
 
 def test_slices_of_templates() -> None:

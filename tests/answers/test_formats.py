@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import (
-    CSV, JSON, JSON_LD, N_TRIPLES, OFFERED, TSV, TURTLE, XML, Unwritable, negotiate, write,
+    CSV, JSON, JSON_LD, N_QUADS, N_TRIPLES, ND_JSON, OFFERED, RDF_XML, TRIG, TSV, TURTLE, XML, Unwritable, negotiate,
+    preferred, write,
 )
 from csparql_spark.rdf import terms
 
@@ -161,6 +162,19 @@ def test_booleans() -> None:
         for media_type, format in ((JSON, ox.QueryResultsFormat.JSON), (XML, ox.QueryResultsFormat.XML)):
             assert bool(ox.parse_query_results(write(answer, media_type), format)) is truth
     assert write(Answer.boolean(True), JSON, extra={"at": 5}) == b'{"head":{},"boolean":true,"at":5}'
+    for truth, text in ((True, b"true\n"), (False, b"false\n")):
+        assert write(Answer.boolean(truth), CSV) == write(Answer.boolean(truth), TSV) == text
+        assert bool(ox.parse_query_results(text, ox.QueryResultsFormat.TSV)) is truth
+    assert write(Answer.boolean(False), ND_JSON) == b'{"boolean":false}\n'
+
+
+@given(tables())
+@settings(max_examples=40, deadline=None)
+def test_each_line_is_a_solution_as_sparql_json_has_it(table: Table) -> None:
+    answer = Answer.from_rows(*table)
+    lines = [json.loads(line) for line in write(answer, ND_JSON).decode().split("\n")[:-1]]
+    assert lines == json.loads(write(answer, JSON))["results"]["bindings"]
+    assert write(answer, "application/ndjson") == write(answer, ND_JSON)
 
 
 def test_graphs() -> None:
@@ -168,11 +182,22 @@ def test_graphs() -> None:
     expected = list(ox.parse(graph, format=ox.RdfFormat.N_TRIPLES))
     for media_type, format in (
         (N_TRIPLES, ox.RdfFormat.N_TRIPLES), (TURTLE, ox.RdfFormat.TURTLE), (JSON_LD, ox.RdfFormat.JSON_LD),
-        ("application/json", ox.RdfFormat.JSON_LD),
+        ("application/json", ox.RdfFormat.JSON_LD), (N_QUADS, ox.RdfFormat.N_QUADS), (TRIG, ox.RdfFormat.TRIG),
     ):
         written = ox.parse(write(Answer.graph(graph), media_type), format=format)
         assert sorted(map(str, written)) == sorted(map(str, expected))
         assert list(ox.parse(write(Answer.graph(""), media_type), format=format)) == []
+
+
+def test_rdf_xml_renames_the_labels_that_are_no_names_there() -> None:
+    graph = '_:1.a <urn:p> _:2 .\n_:2 <urn:p> "> _:2 and\\n_:2" .\n<urn:a> <urn:p> _:1.a .\n'
+    written = write(Answer.graph(graph), RDF_XML)
+    assert sorted(map(str, ox.parse(written, format=ox.RdfFormat.RDF_XML))) == sorted(
+        map(str, ox.parse(graph.replace("_:1.a", "_:b1.a").replace("_:2 ", "_:b2 ").replace('"> _:b2', '"> _:2'),
+                          format=ox.RdfFormat.N_TRIPLES)))
+    assert list(ox.parse(write(Answer.graph(""), RDF_XML), format=ox.RdfFormat.RDF_XML)) == []
+    with pytest.raises(Unwritable, match="no way to write"):
+        write(Answer.graph("<urn:a> <urn:1> <urn:b> .\n"), RDF_XML)
 
 
 @pytest.mark.parametrize("alias, name", [("application/json", JSON), ("application/xml", XML), ("text/xml", XML)])
@@ -183,7 +208,7 @@ def test_names_for_one_format_are_written_alike(alias: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "answer, media_type",
-    [(Answer.boolean(True), CSV), (Answer.boolean(True), TSV), (Answer.graph(""), JSON), (ROWS, TURTLE)],
+    [(Answer.boolean(True), TURTLE), (Answer.graph(""), CSV), (Answer.graph(""), JSON), (ROWS, TURTLE)],
 )
 def test_what_a_format_cannot_express_is_refused(answer: Answer, media_type: str) -> None:
     with pytest.raises(Unwritable) as caught:
@@ -209,6 +234,7 @@ def test_extra_members_cannot_replace_the_result() -> None:
         write(ROWS, JSON, extra={"results": 1, "head": 2})
 
 
+SHOWN = "application/json"
 FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
@@ -220,26 +246,30 @@ FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
         ("*/*", JSON, JSON, JSON_LD),
         (JSON, JSON, JSON, None),
         (XML, XML, XML, None),
-        (CSV, CSV, None, None),
-        (TSV, TSV, None, None),
+        (CSV, CSV, CSV, None),
+        (TSV, TSV, TSV, None),
         (TURTLE, None, None, TURTLE),
         ("application/json", "application/json", "application/json", "application/json"),
         ("application/*", JSON, JSON, JSON_LD),
-        ("text/*", CSV, "text/xml", TURTLE),
-        ("text/csv, */*;q=0.1", CSV, JSON, JSON_LD),
+        ("text/*", CSV, CSV, TURTLE),
+        ("text/csv, */*;q=0.1", CSV, CSV, JSON_LD),
         ("text/csv;q=0.2, application/sparql-results+xml;q=0.7", XML, XML, None),
-        ("text/csv;q=0.2, text/tab-separated-values;q=0.2", CSV, None, None),
-        ("*/*, text/csv", CSV, JSON, JSON_LD),
+        ("text/csv;q=0.2, text/tab-separated-values;q=0.2", CSV, CSV, None),
+        ("*/*, text/csv", CSV, CSV, JSON_LD),
         ("*/*;q=0.5, application/sparql-results+json;q=0.1, application/ld+json;q=0", XML, XML, TURTLE),
         ("text/csv;q=0", None, None, None),
-        ("text/*;q=0, text/csv;q=0.001", CSV, None, None),
-        ("TEXT/CSV;Q=1.0", CSV, None, None),
-        ("text/csv ; header=present ; q=0.5 , text/tab-separated-values", TSV, None, None),
-        ("text/csv;q=high, text/tab-separated-values;q=0.1", TSV, None, None),
-        ("rubbish, ,;, text/csv", CSV, None, None),
+        ("text/*;q=0, text/csv;q=0.001", CSV, CSV, None),
+        ("TEXT/CSV;Q=1.0", CSV, CSV, None),
+        ("text/csv ; header=present ; q=0.5 , text/tab-separated-values", TSV, TSV, None),
+        ("text/csv;q=high, text/tab-separated-values;q=0.1", TSV, TSV, None),
+        ("rubbish, ,;, text/csv", CSV, CSV, None),
         ("rubbish", None, None, None),
         ("text/html", None, None, None),
-        (FIREFOX, "application/xml", "application/xml", JSON_LD),
+        (FIREFOX, SHOWN, SHOWN, SHOWN),
+        ("text/html, */*;q=0", None, None, None),
+        ("text/html, text/csv, */*;q=0.1", CSV, CSV, SHOWN),
+        ("application/x-ndjson", ND_JSON, ND_JSON, None),
+        ("application/rdf+xml;q=0.5, application/trig", None, None, TRIG),
     ],
 )
 def test_negotiation(accept: str | None, bindings: str | None, boolean: str | None, graph: str | None) -> None:
@@ -266,3 +296,7 @@ def test_no_offered_type_would_have_pleased_the_client_more(accept: dict[str, fl
     assert (chosen is None) is (best == 0)
     if chosen:
         assert weight(chosen) == best
+
+
+def test_a_browser_is_not_shown_what_is_not_offered() -> None:
+    assert preferred(FIREFOX, (TURTLE, N_TRIPLES)) == TURTLE

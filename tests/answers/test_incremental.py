@@ -99,7 +99,14 @@ def test_until() -> None:
     stage.move(3, [("<urn:c>", "<urn:q>", "<urn:d>")], stamp=7)
     assert until("SELECT * { ?s <urn:p> ?o }") == [4, 4, 2]
     assert until("SELECT DISTINCT ?s { ?s ?p ?o }") == [4, 2, 7]
-    assert until("SELECT ?z { ?s <urn:p> ?o . ?o ?p ?z } ORDER BY ?o") == [2, 4]
+    assert until("SELECT ?z { ?s <urn:p> ?o . ?o ?p ?z } ORDER BY ?o") == [4, 2]
+    assert until("SELECT ?s { ?s <urn:p>+ ?o }") == [4, 4, 2, 2]
+    assert until("SELECT ?o { <urn:a> (<urn:p>|<urn:q>)+ ?o }") == [4, 4, 4]
+    assert until("SELECT ?o { <urn:a> <urn:p>* ?o }") == [ALWAYS, 4, 4, 2]
+    assert until("SELECT ?s { ?s <urn:p>? <urn:d> }") == [2, ALWAYS]
+    assert until("SELECT ?n { ?n <urn:none>* ?n }") == [4, 4, 7, 7]
+    assert until("SELECT ?s { ?s !<urn:p> ?o }") == [7]
+    assert until("ASK { <urn:a> <urn:p>+ <urn:d> }") == [2]
     assert until("SELECT DISTINCT ?z { ?s <urn:p> ?o . ?o ?p ?z }") == [4]
     assert until("SELECT ?s { { ?s <urn:p> <urn:d> } UNION { ?s <urn:q> <urn:d> } UNION { BIND(1 AS ?s) } }") == [
         ALWAYS, 2, 7]
@@ -161,10 +168,9 @@ def test_what_fails_once_can_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("body, reason", [
-    ("SELECT * { ?s <urn:p>* ?o }", "a path of any length (*) is walked step by step"),
-    ("SELECT * { ?s (<urn:p>|<urn:q>)+ ?o }", "a path of any length (+) is walked step by step"),
-    ("SELECT * { ?s <urn:p>? ?o }", "a path that may have no length (?) is walked step by step"),
-    ("SELECT * { ?s !<urn:p> ?o }", "a negated path (!) looks at all other predicates"),
+    ("SELECT * { ?s <urn:p>* ?o . ?s (<urn:p>|<urn:q>)+ ?o . ?s <urn:p>? ?o . ?s !<urn:p> ?o }", None),
+    ("SELECT * { ?s <urn:p> ?o FILTER EXISTS { ?s <urn:p>* ?z } }", "a path that may have no length within EXISTS"),
+    ("SELECT * { ?s <urn:p> ?o FILTER EXISTS { ?s <urn:p>+ ?z } }", None),
     ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH looks into named graphs"),
     ("SELECT * { ?s ?p ?o FILTER(NOW() > ?o) }",
      "NOW, RAND, UUID, STRUUID and BNODE say something else at each instant"),
@@ -181,7 +187,7 @@ def test_what_fails_once_can_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> 
      "a filter in a group within EXISTS looks at what that group may leave unbound"),
     ("SELECT * { ?s ?p ?o OPTIONAL { ?o ?q ?z FILTER EXISTS { ?z ?q ?s } } }",
      "EXISTS in a filter of an OPTIONAL group looks at both sides"),
-    ("SELECT ?s { ?s ?p ?o } GROUP BY ?s HAVING(EXISTS { ?s ?q 1 })", "EXISTS in HAVING"),
+    ("SELECT ?s { ?s ?p ?o } GROUP BY ?s HAVING(EXISTS { ?s ?q 1 } && COUNT(*) > 1)", None),
     ("SELECT * { ?s ?p/^<urn:q> ?o }", None),
     ("SELECT * { ?s ^<urn:p>/(<urn:q>|a) ?o FILTER(?o > 1 && NOT EXISTS { ?o <urn:p> ?z FILTER(?z = ?s) }) }", None),
 ])

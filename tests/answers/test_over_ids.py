@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.answers import snapshot as snapshots
 from csparql_spark.answers.over_ids import Unsupported, over_ids
 from csparql_spark.language import parse
 from csparql_spark.rdf.dictionary import TermDictionary
@@ -245,3 +247,11 @@ def test_a_slice_is_a_part_of_the_whole(quads: list[Quad], pattern: str, limit: 
                    for rest in ("", f"LIMIT {limit} OFFSET {offset}"))
     assert len(part) == max(0, min(limit, len(whole) - offset))
     assert all(part.count(row) <= whole.count(row) for row in part)
+
+
+@given(generated.datasets, st.one_of(generated.queries, generated.slices, generated.chances))
+@few
+def test_another_process_says_the_same(quads: list[Quad], query: str) -> None:
+    here = ask(query, quads, graphs=generated.GRAPHS, instant=7)
+    with mock.patch.object(snapshots, "MOST_HERE", -1):
+        assert ask(query, quads, graphs=generated.GRAPHS, instant=7).to_bytes() == here.to_bytes()

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from csparql_spark.entailment import program as module
 from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.entailment.fixpoint import saturate
 from csparql_spark.entailment.naive import Lookup, closure, is_triple, matches
 from csparql_spark.entailment.absorption import absorbs
 from csparql_spark.entailment.program import Program

@@ -1,0 +1,113 @@
+"""Apart: work that is done in a process of its own, because nothing else can be ended.
+
+Oxigraph lets other threads run while it evaluates, and gives no way to stop it. A child that is forked has the whole
+store without copying it, costs 1 to 5 ms (at 50 MB to 1 GB of memory), and can be killed: by us when its time is over,
+and by its own alarm should we be gone by then. It says what it found through a pipe, and ends without tidying up, so
+that nothing that it has inherited is touched. More memory than it may have, it does not get.
+
+    apart(lambda: store.query(text).serialize(…), seconds=10.0, room=1 << 30)      # the bytes
+    apart(lambda: time.sleep(9), seconds=0.5, room=1 << 30)                        # raises TooSlow
+
+What the work changes in memory is changed in the child alone. Other threads are not in the child: the work must not
+wait for a lock that one of them may have held. Should it do so all the same, it is too slow.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import select
+import signal
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_HEAD = struct.Struct("<cQ")         # how it ended, and how many bytes follow
+_DONE, _FAILED, _FULL = b"+", b"-", b"!"
+_AT_ONCE = 1 << 20
+
+
+class TooSlow(Exception):
+    """The work was not done when its time was over."""
+
+
+class TooLarge(Exception):
+    """The work needed more memory than it may have."""
+
+
+class Failed(Exception):
+    """The work has failed; the text is that of its error."""
+
+
+def apart(work: Callable[[], bytes], *, seconds: float, room: int) -> bytes:
+    """What `work` returns, found by a child that has so many seconds, and so many bytes more than there are now."""
+    end = time.monotonic() + seconds
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _work(work, writing, seconds, room)
+    os.close(writing)
+    try:
+        head = _read(reading, _HEAD.size, end)
+        how, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (_FULL, 0)
+        said = _read(reading, length, end)
+    finally:
+        os.close(reading)
+        os.kill(child, signal.SIGKILL)            # it is not reaped yet: there is no other of this number
+        os.waitpid(child, 0)
+    if how == _FULL or len(said) < length:        # Rust ends the process when it gets no memory
+        raise TooLarge
+    if how == _FAILED:
+        raise Failed(said.decode())
+    return said
+
+
+def _read(descriptor: int, length: int, end: float) -> bytes:
+    """So many bytes; fewer, if no more come."""
+    parts: list[bytes] = []
+    ready = select.poll()
+    ready.register(descriptor, select.POLLIN)
+    while length:
+        if not ready.poll(1000 * max(0.0, end - time.monotonic())):
+            raise TooSlow
+        part = os.read(descriptor, min(length, _AT_ONCE))
+        if not part:
+            break
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def _work(work: Callable[[], bytes], writing: int, seconds: float, room: int) -> None:
+    """The whole life of a child."""
+    try:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds + 1)
+        gc.disable()                              # it would write to all that is shared
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 2)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _confine(room)
+        try:
+            how, said = _DONE, work()
+        except MemoryError:
+            how, said = _FULL, b""
+        except Exception as error:                # whatever it is, who asked wants to know
+            how, said = _FAILED, (str(error) or type(error).__name__).encode()
+        view = memoryview(_HEAD.pack(how, len(said)) + said)
+        while view:
+            view = view[os.write(writing, view[:_AT_ONCE]):]
+    finally:
+        os._exit(0)
+
+
+def _confine(room: int) -> None:
+    """Let the process grow by so many bytes, and no more; where there is no telling how large it is, it may."""
+    statistics = Path("/proc/self/statm")
+    if statistics.exists():
+        pages = int(statistics.read_text().split()[0])
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = pages * resource.getpagesize() + room
+        resource.setrlimit(resource.RLIMIT_AS, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))

@@ -1,0 +1,89 @@
+"""Limits: what one query may have, so that it takes nothing from the others. Over a limit it fails, by name.
+
+    Limits()                                        # what is meant where nobody has said anything
+    Limits(rows=50_000, milliseconds=2_000)
+    Limits.from_environment(os.environ)             # CSPARQL_SPARK_MOST_ROWS, …_MILLISECONDS, …_BYTES
+
+Limits are handed down: the processor of a group is given them, and its queries fail with `TooMuch`, whose text says
+which limit it was and what to do. `Deadline` is the time that is left of an answer that has been begun.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+PREFIX = "CSPARQL_SPARK_MOST_"
+
+
+class TooMuch(Exception):
+    """A query needs more than it may have."""
+
+
+class TooManyRows(TooMuch):
+    """An answer is larger than what a query may give at one instant."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`rows`: of an answer at one instant; `milliseconds`: for making it; `bytes`: of what is held for it."""
+
+    rows: int = 1_000_000
+    milliseconds: int = 10_000
+    bytes: int = 1 << 30
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Limits:
+        """The limits that an environment names, and the usual ones for the rest. `ValueError` says what is wrong."""
+        told = {}
+        for limit in fields(cls):
+            name = f"{PREFIX}{limit.name.upper()}"
+            text = environment.get(name, "").strip()
+            if text:
+                if not text.isascii() or not text.isdigit() or not int(text):
+                    raise ValueError(f"{name} is {text!r}: write a whole number, 1 or more")
+                told[limit.name] = int(text)
+        return cls(**told)
+
+    def check_rows(self, rows: int, what: str = "rows") -> None:
+        if rows > self.rows:
+            raise TooManyRows(f"the answer has more than {self.rows:,} {what}, which is the limit for one instant")
+
+    def check_bytes(self, held: int, of: str) -> None:
+        """`of` says of what so many bytes are."""
+        if held > self.bytes:
+            raise TooMuch(f"{of} need {size(held)}, and a query may have {size(self.bytes)}: choose a narrower RANGE, "
+                          "or ask for less")
+
+    @property
+    def too_long(self) -> TooMuch:
+        return TooMuch(f"its answer takes longer than {self.milliseconds / 1000:g} s, which is the limit, since the "
+                       "others wait for it: connect all parts of its pattern by variables, choose a narrower RANGE, or "
+                       "ask for less")
+
+
+class Deadline:
+    """The time that an answer may still take."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._end = time.monotonic() + limits.milliseconds / 1000
+
+    @property
+    def left(self) -> float:
+        """Seconds; not less than none."""
+        return max(0.0, self._end - time.monotonic())
+
+    def check(self) -> None:
+        if time.monotonic() >= self._end:
+            raise self.limits.too_long
+
+
+def size(count: int) -> str:
+    """So many bytes, for people."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:,.0f} {unit}"
+        count /= 1024
+    return f"{count:,.1f} GiB"

@@ -1,0 +1,133 @@
+"""Paths that repeat their steps: which node leads to which, and until when, from the steps that there are.
+
+A way along several steps holds until the first of them ceases; of several ways between two nodes, the one counts that
+holds longest. So what is reached has a tag like any other fact: the minimum over the steps of a way, the maximum over
+the ways. Nodes are told once for each pair, however many ways there are, as SPARQL has it for `+` and `*`.
+
+    a ──9── b ──5── c        a reaches b until 9, c until 7:
+    a ──7── d ──8── c        the way by d holds longer
+
+    paths = Paths()
+    paths.move(start, end, tag, after, deadline)        # columns of steps, with tags later than `after`
+    paths.pairs()                                       # what leads to what, with one step or more
+    reached(start, end, tag, node, deadline)            # what is reached from a node, without looking at all the rest
+
+`Paths` is kept from one answer to the next: what is closed stays so while tags expire, and new steps are put in front
+of, between and behind what was there. Steps that were taken back before their time let it begin anew. Nothing is joined
+that would have more rows than a table may have: `TooManyMatches`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from csparql_spark.answers import tables
+from csparql_spark.answers.limits import Deadline
+from csparql_spark.answers.matches import TooManyMatches
+from csparql_spark.answers.tables import latest_of
+from csparql_spark.relations.graph import Facts, Matches, TaggedGraph
+from csparql_spark.relations.runs import ALWAYS, NEVER
+
+LINK = 0                # the only predicate of the graphs here
+FOR_EACH = 48           # bytes of a pair, in the orders in which it is looked up
+
+
+class Paths:
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Steps have gone, or ids mean other terms."""
+        self._after = NEVER
+        self._closed = TaggedGraph()
+        self._steps = TaggedGraph()
+
+    @property
+    def nbytes(self) -> int:
+        return FOR_EACH * (self._closed.rows + self._steps.rows)
+
+    def move(self, start: np.ndarray, end: np.ndarray, tag: np.ndarray, after: int, deadline: Deadline) -> None:
+        """See these steps, all of them with tags later than `after`."""
+        if after < self._after:
+            self.restart()
+        self._after = after
+        for graph in (self._closed, self._steps):
+            graph.expire(after)
+        known = self._steps.tags_of(start, LINK, end) if self._steps.rows else np.full(len(tag), NEVER)
+        if np.count_nonzero(known > after) < self._steps.facts(after).size or (known > tag).any():
+            self.restart()
+            self.move(start, end, tag, after, deadline)
+            return
+        new = known < tag
+        steps = Facts(start[new], np.full(int(np.count_nonzero(new)), LINK), end[new], tag[new])
+        try:
+            self._extend(self._closed.add([steps]), deadline)
+            self._steps.add([steps])
+            self._steps.settle()
+        except Exception:
+            self.restart()                          # not closed: nobody must go on from there
+            raise
+
+    def _extend(self, added: Facts, deadline: Deadline) -> None:
+        """Close the graph, of which all but these fresh facts is closed: [old] new [old] new … [old] new [old]."""
+        graph = self._closed
+        old = graph.rows > added.size
+        hops, ways = TaggedGraph(), TaggedGraph()
+        hops.add([added, _left(added, _searched(graph, added.s, "o"))] if old else [added])
+        last = hops.facts()
+        ways.add([last])
+        while last.size:
+            deadline.check()
+            last = ways.add([_right(last, _searched(hops, last.o, "s", fresh=True))])
+            _check(ways.rows)
+        last = ways.facts()
+        behind = [_right(last, _searched(graph, last.o, "s"))] if old else []
+        graph.settle()
+        graph.add([last, *behind])
+        graph.settle()
+        _check(graph.rows)
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What leads where, and the tags."""
+        facts = self._closed.facts(self._after)
+        return facts.s, facts.o, facts.tag
+
+
+def reached(start: np.ndarray, end: np.ndarray, tag: np.ndarray, node: int, deadline: Deadline) -> tuple[
+        np.ndarray, np.ndarray]:
+    """The nodes to which steps lead from one node, and until when."""
+    nodes, places = np.unique(np.concatenate([start, end, [node]]), return_inverse=True)
+    order = np.argsort(places[:len(start)], kind="stable")
+    start, end, tag = places[:len(start)][order], places[len(start):-1][order], tag[order]
+    until = np.full(len(nodes), NEVER)
+    last, held = places[-1:], np.full(1, ALWAYS)
+    while len(last):
+        deadline.check()
+        first = start.searchsorted(last)
+        counts = start.searchsorted(last, side="right") - first
+        rows = np.arange(int(counts.sum())) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        found = latest_of(end[rows], np.minimum(np.repeat(held, counts), tag[rows]), len(nodes))
+        last = np.flatnonzero(found > until)
+        held = until[last] = found[last]
+    there = until > NEVER
+    return nodes[there], until[there]
+
+
+def _searched(graph: TaggedGraph, nodes: np.ndarray, place: str, fresh: bool = False) -> Matches:
+    _check(graph.found(p=LINK, **{place: nodes}) if graph.rows else 0)
+    return graph.search(p=LINK, fresh=fresh, **{place: nodes})
+
+
+def _left(facts: Facts, found: Matches) -> Facts:
+    return Facts(found.column("s"), np.full(len(found), LINK), facts.o[found.index],
+                 np.minimum(facts.tag[found.index], found.tag))
+
+
+def _right(facts: Facts, found: Matches) -> Facts:
+    return Facts(facts.s[found.index], np.full(len(found), LINK), found.column("o"),
+                 np.minimum(facts.tag[found.index], found.tag))
+
+
+def _check(rows: int) -> None:
+    if rows > tables.MOST_ROWS:
+        raise TooManyMatches(f"a path leads along more than {tables.MOST_ROWS:,} ways")

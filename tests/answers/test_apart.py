@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from csparql_spark.answers.apart import Failed, TooLarge, TooSlow, apart
+
+ROOM = 1 << 28
+
+
+def test_what_it_finds_comes_back_and_what_it_changes_does_not() -> None:
+    held: list[int] = []
+
+    def work() -> bytes:
+        held.append(1)
+        return b"x" * 3_000_000 + str(os.getpid()).encode()
+
+    said = apart(work, seconds=60, room=ROOM)
+    assert said[:3_000_000] == b"x" * 3_000_000 and int(said[3_000_000:]) != os.getpid()
+    assert held == []
+    assert apart(bytes, seconds=60, room=ROOM) == b""
+
+
+def test_it_is_ended_when_its_time_is_over_and_no_child_is_left() -> None:
+    def work() -> bytes:
+        while True:
+            pass
+
+    for seconds in (0.0, 0.05):
+        with pytest.raises(TooSlow):
+            apart(work, seconds=seconds, room=ROOM)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_its_alarm_ends_it_if_nobody_else_does() -> None:
+    child = os.fork()
+    if child == 0:                     # who asks is killed while he waits
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        apart(lambda: time.sleep(60) or b"", seconds=0.1, room=ROOM)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGALRM
+
+
+def test_it_gets_no_more_memory_than_it_may_have() -> None:
+    with pytest.raises(TooLarge):
+        apart(lambda: b"x" * (2 * ROOM), seconds=60, room=ROOM)
+    with pytest.raises(TooLarge):      # as a library does that ends the process when there is no more
+        apart(lambda: os._exit(1), seconds=60, room=ROOM)
+    assert len(apart(lambda: b"x" * (ROOM // 8), seconds=60, room=ROOM)) == ROOM // 8
+
+
+def test_its_error_is_told() -> None:
+    def work() -> bytes:
+        raise ValueError("no: é")
+
+    with pytest.raises(Failed, match="no: é"):
+        apart(work, seconds=60, room=ROOM)
