@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.answers.snapshot import TooManyRows
+from csparql_spark.answers.limits import TooMuch
 from csparql_spark.pipeline.admission import Refusal, read
 from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.pipeline.once import ask
@@ -86,7 +86,7 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
         try:
             said = ask(text, known, base=base, default_graphs=default_graphs, named_graphs=named_graphs,
                        entailment=regimes, rules=rules)
-        except TooManyRows as error:
+        except TooMuch as error:
             raise QueryFailed(str(error)) from error
         yield Instant.of(0, said)
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.limits import Limits
 from csparql_spark.language import LanguageError
 from csparql_spark.pipeline import once, views
 from csparql_spark.pipeline.admission import Refusal
@@ -103,7 +104,7 @@ def test_background_with_timestamps_is_background() -> None:
 # --- what goes wrong
 
 def test_a_query_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "ROWS_LIMIT", 1)
+    monkeypatch.setattr(views, "LIMITS", Limits(rows=1))
     instants = replay(QUERY, streams={"urn:s": STREAM})
     assert next(instants) == ALL[0]
     with pytest.raises(QueryFailed, match="the answer has more than 1 rows, which is the limit for one instant"):
@@ -111,7 +112,7 @@ def test_a_query_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plain_sparql_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "ROWS_LIMIT", 1)
+    monkeypatch.setattr(once, "LIMITS", Limits(rows=1))
     with pytest.raises(QueryFailed, match="the answer has more than 1 rows, which is the limit for one instant"):
         list(replay(PLAIN.format(""), background=GRAPHS))
 

@@ -11,6 +11,7 @@
 - `member`     one registered query in its group
 - `views`      what members see, and what is said of it, shared by those who ask the same
 - `closing`    graphs with all that follows from them under the group's rules
+- `costs`      what queries take while they answer
 - `keeping`    what of a group is kept between batches, and how it comes back
 - `relay`      what stream queries say goes back into the log
 - `current`    what streams and graphs hold now, as the log tells it

@@ -11,6 +11,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from csparql_spark.answers.incremental import Incremental, Shared
+from csparql_spark.answers.nodes import join_orders
+from csparql_spark.answers.nodes import lines as written_plan
+from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.plan import plan
 from csparql_spark.entailment.preparing import closed, prepare
 from csparql_spark.entailment.regimes import rules_of
@@ -20,6 +24,9 @@ from csparql_spark.pipeline.choosing import asked_for, moves_together, why_snaps
 from csparql_spark.pipeline.routing import group_key
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.relations.moving import Moving
+from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.windows.content import Content
 
 MOST_BACKGROUND = 200_000       # triples that are closed to show which rules are run; a larger one is not looked at
 EVALUATORS = {"maintained": "maintained (matches move with the window; rows say until when they hold)",
@@ -41,9 +48,21 @@ def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk], rules:
                   "widest": max((window.range for window in query.windows if window.range), default=None)
                   if moves_together(query) else None},
         "shards": {"count": 1, "because": "a group has one shard: its windows are in one place"}}
+    tree = _plan(query, made, background) if because is None else None
+    told |= {"plan": tree, "join_order": None if tree is None else list(join_orders(tree))}
     if query.entailment:
         told["rules"] = _rules(query, background, rules)
     return told
+
+
+def _plan(query: ContinuousQuery, made: Plan, background: Mapping[str, Chunk]) -> dict[str, object]:
+    """The plan as a tree, with the join orders as they are over the background and windows that are empty."""
+    content, moving = Content(), Moving()
+    chunk = Chunk.concat([background[graph] for graph in query.graphs if graph in background])
+    if len(chunk) <= MOST_BACKGROUND:
+        ids = content.dictionary.encode(chunk.terms)
+        moving.tell(moving.graph.add([(ids[chunk.s], ids[chunk.p], ids[chunk.o], np.full(len(chunk), ALWAYS))]))
+    return Incremental(made, query.body, Shared(moving, content)).nodes()
 
 
 def _rules(query: ContinuousQuery, background: Mapping[str, Chunk], texts: Mapping[str, str]) -> dict[str, object]:
@@ -71,6 +90,10 @@ def written(told: Mapping[str, object]) -> str:
         lines.append(f"reads:      {' . '.join(patterns)}")
     if told["reads"] is None:
         lines.append("reads:      all triples")
+    for number, order in enumerate((one for orders in told["join_order"] or () for one in orders), 1):
+        lines.append(f"{'join order:' if number == 1 else '':12}{'  then  '.join(order)}")
+    if told["plan"] is not None:
+        lines += ["plan:", *(f"  {line}" for line in written_plan(told["plan"]))]
     if (rules := told.get("rules")) is not None:
         run = rules["run"]
         lines.append(f"rules:      {rules['written']} written, " + (

@@ -16,6 +16,7 @@ alone, not on how they are cut into batches; a query that fails is marked, says 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ import numpy as np
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.changes import difference
+from csparql_spark.answers.limits import Limits
+from csparql_spark.pipeline.costs import Costs
 from csparql_spark.pipeline.member import Member, TooManyInstants
 from csparql_spark.pipeline.routing import Row
 from csparql_spark.pipeline.views import Said, Views
@@ -30,10 +33,12 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import ALWAYS, Content
 
 FAILURE = -1                 # the part of what is told when a query has failed
+MEASURES = -2                # and of what the answers of a batch have cost (see `costs`): no query tells that
 
 
 class Told(NamedTuple):
-    """What a group says: an answer, or (part FAILURE) the reason why a query will not answer any more."""
+    """What a group says: an answer, or (part FAILURE) the reason why a query will not answer any more, or (part
+    MEASURES) what its answers have cost."""
 
     query: int
     instant: int
@@ -71,6 +76,8 @@ class Group:
         self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
         self.rules: dict[str, tuple[int, str]] = {}       # user's rule set → place of the entry that set it, its text
         self._views = Views(self.content, self.number, self.members)
+        self._costs = Costs()
+        self._came: int | None = None                     # when the entry arrived that is being answered
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Told]:
         """Take the next rows, in the order of the log; say what became true."""
@@ -90,11 +97,14 @@ class Group:
             if row.seq <= self.seq:
                 continue
             self.seq = row.seq
+            self._came = None if row.kind == "tick" and row.subject is not None else row.at
             match row.kind:
                 case "register":
                     yield from self._register(row)
                 case "unregister":
                     self._unregister(row)
+                case "pause" | "resume":
+                    yield from self._turn(row)
                 case "chunk":
                     self._chunk(row)
                 case "tick":
@@ -119,6 +129,16 @@ class Group:
     def _unregister(self, row: Row) -> None:
         self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read
         self.members_changed()
+
+    def _turn(self, row: Row) -> Iterator[Told]:
+        """A query is paused, or goes on. The entry tells the time, as any other does: up to it, instants have passed on
+        the arrival clock."""
+        member = self.members.get(json.loads(row.payload)["id"])
+        if member is None:
+            return                          # it could not be read
+        member.progress.tick(None, row.at - 1)
+        yield from self._answer()           # what has passed is answered before a pause, and passed over before a resume
+        member.paused = row.kind == "pause"
 
     def members_changed(self) -> None:
         """Members have come, gone or failed: how far back somebody may look is another question now."""
@@ -161,6 +181,14 @@ class Group:
         if apart:       # a slide must not hide which triples came in one push
             self.fresh.append(Piece())
 
+    def limit(self, limits: Limits) -> None:
+        """What each of its queries may have from now on."""
+        self._views.given = limits
+
+    def state_bytes(self, member: int) -> int:
+        """What is held for a query, about; what it shares with others counts for each of them."""
+        return self._views.state_bytes(member)
+
     def number(self, iri: str) -> int:
         return self.streams.setdefault(iri, len(self.streams))
 
@@ -169,7 +197,9 @@ class Group:
     def _answer(self) -> Iterator[Told]:
         due = []
         for member in self.members.values():
-            if member.failed is None:
+            if member.failed is None and member.paused:
+                member.pass_over()
+            elif member.failed is None:
                 try:
                     due += [(instant, member.id) for instant in member.due()]
                 except TooManyInstants as error:
@@ -180,12 +210,22 @@ class Group:
                 yield self._tell(member, instant)
 
     def _tell(self, member: Member, instant: int) -> Told:
+        begun = time.perf_counter_ns()
         try:
             said = self._views.say(member, instant, self.seq)
             rows, payload = self._changed(member, said) if member.query.output != "RSTREAM" else said[1:]
         except Exception as error:       # whatever a query does to the evaluator, it does to itself alone
             return self._fail(member, instant, error)
+        self._costs.note(member, instant=instant, rows=rows, micros=(time.perf_counter_ns() - begun) // 1000,
+                         due=self._came if member.progress.event else instant)
         return Told(member.id, instant, 0, rows, payload)
+
+    def measured(self) -> Iterator[Told]:
+        """What the answers have cost since this was asked last, if there were any. It is beside what is true: the same
+        log may cost something else."""
+        cost = self._costs.told(elements=self._views.elements, state=self.state_bytes, nodes=self._views.nodes)
+        if cost is not None:
+            yield Told(0, 0, MEASURES, 0, cost)
 
     @staticmethod
     def _changed(member: Member, said: Said) -> tuple[int, bytes]:
@@ -205,7 +245,7 @@ class Group:
 
     def _forget(self) -> None:
         self.content.forget(self.horizons(), self.places())
-        self._views.forget({id for id, member in self.members.items() if member.failed is None})
+        self._views.forget({id for id, member in self.members.items() if member.failed is None and not member.paused})
 
     def horizons(self) -> dict[int, int]:
         """For each stream that it is known of: elements stamped this or earlier are not seen again through any window

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from csparql_spark.language import ContinuousQuery, Window
@@ -25,12 +27,27 @@ def is_known_before(query: ContinuousQuery) -> bool:
     return query.every is not None or all(window.step is not None for window in query.windows)
 
 
+class Bounds(NamedTuple):
+    """What a window looks at, at some instant: elements stamped opens < t <= closes. One that counts opens nowhere."""
+
+    opens: int | None
+    closes: int
+
+
+def bounds_of(window: Window, instant: int) -> Bounds:
+    """Where a window opens and closes, as it is seen at an instant."""
+    if window.range is None:
+        return Bounds(None, instant)
+    as_of = instant // window.step * window.step
+    return Bounds(as_of - window.range, as_of)
+
+
 def seen_by(window: Window, stamps: np.ndarray, instant: int) -> np.ndarray:
     """Which elements a window sees at an instant, of those with these stamps, in the order of the log. A window that
     counts sees the last ones up to the instant."""
     if window.range is not None:
-        as_of = instant // window.step * window.step
-        return np.flatnonzero((stamps > as_of - window.range) & (stamps <= as_of))
+        opens, closes = bounds_of(window, instant)
+        return np.flatnonzero((stamps > opens) & (stamps <= closes))
     came = np.flatnonzero(stamps <= instant)
     if window.triples is not None:
         return came[-window.triples:]

@@ -1,6 +1,8 @@
 """A member: one registered query in its group, with its plan, its progress and the instants it has still to answer.
 
     registered ──▶ waiting for its first instant ──▶ answering ──▶ failed (with a reason; the others go on)
+                                                       ⇅
+                                                     paused
 
 Its instants are the multiples of its windows' steps and the turns of windows that count, or the multiples of COMPUTE
 EVERY. An instant is due when the clocks of all its streams have passed it; a query whose windows all count waits for no
@@ -9,6 +11,9 @@ clock. At an instant each window is seen as of its own last step, or turn:
     RANGE 4s STEP 4s     ────┼───────┼───────┼────
     RANGE 9s STEP 6s     ────────┼───────────┼────
     instants                 4   6   8      12        at 8 the second window is that of 6
+
+While it is paused, instants and turns pass and are not answered; what arrives is in its windows when it goes on, and is
+counted. It goes on with the first instant that has not passed when its `resume` is logged.
 
 A member sees only elements logged after it (`id` is the place of its registration). Everything that changes is in
 `state()`, which is kept between batches: after `Member(told, at).restore(state)` it is the same member.
@@ -70,6 +75,7 @@ class Member:
         self.turned: int | None = None          # the newest turn of any window that counts
         self.before: bytes | None = None        # what was answered there, where the query tells what has changed
         self.failed: str | None = None
+        self.paused: bool = told.get("paused", False)
 
     @classmethod
     def read(cls, payload: bytes, at: int) -> Member:
@@ -116,6 +122,25 @@ class Member:
             self.answered = instants[-1]
         return instants
 
+    def pass_over(self) -> None:
+        """The instants that have passed and are not answered yet never will be."""
+        passed = self.progress.passed
+        if self.turns_only:
+            passed = max((turn for count in self.counts.values() for turn, _ in count.turns), default=passed)
+        over = [turn for count in self.counts.values() for turn, _ in count.turns if self.turns_tell and turn <= passed]
+        if self.grid is not None:
+            if self.next is None:
+                start = self.progress.start()
+                if start is None:
+                    return
+                self.next = self.grid.at_or_after(start)
+            if self.next <= passed:
+                over.append(self.grid.at_or_before(passed))
+                self.next = self.grid.after(passed)
+        if over:
+            self.answered = max(over)
+            self.see(passed)
+
     def arrived(self, stream: str, stamps: np.ndarray, pushed: np.ndarray) -> None:
         """Triples of a stream have arrived, stamped so; `pushed` are the stamps of the graphs that they make up."""
         for graphs, came in ((False, stamps), (True, pushed)):
@@ -152,13 +177,14 @@ class Member:
     def state(self) -> dict[str, object]:
         progress = self.progress
         return {"registered": progress.registered, "next": self.next, "answered": self.answered,
-                "turned": self.turned, "failed": self.failed,
+                "turned": self.turned, "failed": self.failed, "paused": self.paused,
                 "counts": {place: count.state() for place, count in self.counts.items()},
                 "progress": {name: getattr(progress, name) for name in CHANGING}}
 
     def restore(self, state: dict[str, object]) -> None:
         for name in ("next", "answered", "turned", "failed"):
             setattr(self, name, state[name])
+        self.paused = state.get("paused", False)        # a state that was kept before there was pausing does not say
         for place, counted in state["counts"].items():
             self.counts[int(place)].restore(counted)
         for name, value in state["progress"].items():

@@ -46,6 +46,7 @@ class Routed(NamedTuple):
     grid: Grid | None
     counts: bool = False       # whether a window that counts makes instants of its own: then each push may make one
     entailment: tuple[str, ...] = ()
+    paused: bool = False
 
 
 UNREADABLE = "unreadable"      # the group of queries whose text cannot be read (any more): it tells why
@@ -85,6 +86,12 @@ class Router:
             case "unregister":
                 routed = self._queries.pop(entry.subject, None)
                 return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())] if routed else []
+            case "pause" | "resume":
+                routed = self._queries.get(entry.subject)
+                if routed is None:
+                    return []
+                self._queries[entry.subject] = routed._replace(paused=entry.kind == "pause")
+                return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())]
             case "rules":
                 return self._set_rules(entry)
             case "background":
@@ -104,7 +111,7 @@ class Router:
             query = read(made["text"], made["base"])
             routed = Routed(entry.seq, group_key(query), tuple(dict.fromkeys(w.stream for w in query.windows)),
                             tuple(dict.fromkeys((*query.graphs, *query.named_graphs))), grid_of(query),
-                            not is_known_before(query), query.entailment)
+                            not is_known_before(query), query.entailment, made.get("paused", False))
         except (LanguageError, ValueError):
             routed = Routed(entry.seq, UNREADABLE, (), (), None)
         self._queries[entry.subject] = routed

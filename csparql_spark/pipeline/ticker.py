@@ -1,12 +1,12 @@
 """The ticker: writes a tick into the log when an instant of some registered query has passed on the arrival clock.
 
 Without ticks a window would close only when somebody pushes, and "all sensors are silent" would never be said. It
-sleeps until the next instant is due, and for ever when no query reads a stream on the arrival clock: an idle server is
-idle. An instant t has passed when the clock reads t + 1 or more; the tick at t tells the log that no later entry is
+sleeps until the next instant is due, and for ever when no query reads a stream on the arrival clock, or all that do are
+paused: an idle server is idle. An instant t has passed when the clock reads t + 1 or more; the tick at t tells the log that no later entry is
 stamped t or earlier.
 
     ticker = Ticker(registry, writer).start()
-    ticker.changed()          # after a query was registered or deleted
+    ticker.changed()          # after a query was registered, paused, resumed or deleted
 """
 
 from __future__ import annotations
@@ -79,10 +79,12 @@ class Ticker:
         return min(LOOK_SECONDS, (grid.after(ticked) + 1 - self._writer.clock.now()) / 1000)
 
     def _grid(self) -> Grid | None:
-        """The instants of all queries that read a stream on the arrival clock."""
+        """The instants of all queries that read a stream on the arrival clock and are not paused."""
         event = {stream.iri for stream in self._registry.streams() if stream.clock != "arrival"}
         steps = set()
         for record in self._registry.queries():
+            if record.paused:
+                continue
             try:
                 query = read(record.text, record.base)
             except LanguageError:

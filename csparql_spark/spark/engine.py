@@ -18,7 +18,11 @@ import click
 from csparql_spark import lifeline
 from csparql_spark.spark import job
 from csparql_spark.spark.session import EngineError, open_session
+from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Database, DataDirectory, Status
+
+
+LOOK_SECONDS = 1.0           # between two looks at what Spark tells of its batches
 
 
 @click.command()
@@ -40,9 +44,11 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
     say("starting")
     try:
         spark = open_session(directory, master=master)
-        query = job.start(spark, directory, to_the_end=to_the_end)
+        stages = Stages(status)
+        query = job.start(spark, directory, to_the_end=to_the_end, stages=stages)
         say("running")
-        query.awaitTermination()
+        while not query.awaitTermination(LOOK_SECONDS):
+            stages.look(query)
         if to_the_end:
             say("ended")
             os._exit(0)

@@ -6,25 +6,34 @@
 
 from __future__ import annotations
 
+import os
+
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from csparql_spark.answers.limits import Limits
 from csparql_spark.spark.processor import OUTPUT, GroupProcessor
 from csparql_spark.spark.sink import AnswerSink
 from csparql_spark.spark.source import LogSource
+from csparql_spark.spark.stages import Stages
 from csparql_spark.store import AnswerStore, Database, DataDirectory
+from csparql_spark.store.measures import Measures
 
 
-def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = False) -> StreamingQuery:
+def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = False,
+          limits: Limits | None = None, stages: Stages | None = None) -> StreamingQuery:
     """Start the job over the log in `directory`; `to_the_end`: stop when everything that is in the log now is
-    answered."""
+    answered. `limits` of each query: those that the environment names, if none are given.
+    `stages` hear of each batch."""
+    limits = Limits.from_environment(os.environ) if limits is None else limits
     spark.dataSource.register(LogSource)
     rows = spark.readStream.format(LogSource.name()).option("data", str(directory.path)).load()
     # One partition is one task without a shuffle, which is a quarter of the price of a trigger.
     told = rows.coalesce(1).groupBy("group", "shard").transformWithStateInPandas(
-        statefulProcessor=GroupProcessor(str(directory.checkpoint)), outputStructType=OUTPUT, outputMode="Update",
-        timeMode="None")
-    answers = AnswerStore(Database(directory.database), directory.bell("answers"))
-    writer = told.writeStream.foreachBatch(AnswerSink(answers)).queryName("csparql").option(
+        statefulProcessor=GroupProcessor(str(directory.checkpoint), limits), outputStructType=OUTPUT,
+        outputMode="Update", timeMode="None")
+    database = Database(directory.database)
+    sink = AnswerSink(AnswerStore(database, directory.bell("answers")), Measures(database), stages)
+    writer = told.writeStream.foreachBatch(sink).queryName("csparql").option(
         "checkpointLocation", str(directory.checkpoint))
     return (writer.trigger(availableNow=True) if to_the_end else writer).start()

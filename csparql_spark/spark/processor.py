@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pandas
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from csparql_spark.answers.limits import Limits
 from csparql_spark.pipeline.group import Told
 from csparql_spark.pipeline.keeping import KeptGroup, Name, revive, settle
 from csparql_spark.pipeline.routing import Row
@@ -25,9 +26,10 @@ _remembered: dict[tuple[str, str, int], KeptGroup] = {}
 
 
 class GroupProcessor(StatefulProcessor):
-    def __init__(self, job: str) -> None:
-        """`job` names the checkpoint, so that a worker never takes one job's groups for another's."""
-        self._job = job
+    def __init__(self, job: str, limits: Limits = Limits()) -> None:
+        """`job` names the checkpoint, so that a worker never takes one job's groups for another's; `limits` are what
+        each query may have."""
+        self._job, self._limits = job, limits
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         # One state variable: each costs a set-up in every batch.
@@ -43,7 +45,8 @@ class GroupProcessor(StatefulProcessor):
         state = SparkState(self._values)
         # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.
         group = revive(key[0], state, _remembered.pop(place, None))
-        told = list(group.feed(batch))
+        group.limit(self._limits)
+        told = [*group.feed(batch), *group.measured()]
         settle(group, state)
         if group.members:
             _remembered[place] = group

@@ -17,7 +17,7 @@ from pathlib import Path
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from csparql_spark.spark import files
+from csparql_spark.spark import files, sorting
 from csparql_spark.store import DataDirectory
 
 SETTINGS = {
@@ -80,7 +80,8 @@ def _worker_python(directory: DataDirectory) -> Path:
     path = directory.engine / "python"
     own = os.environ.get("PYTHONPATH")
     path.write_text(f"#!/bin/sh\n{f'export PYTHONPATH={shlex.quote(own)}' if own else 'unset PYTHONPATH'}\n"
-                    f'exec {shlex.quote(sys.executable)} "$@"\n')
+                    + "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorting.unwanted().items())
+                    + f'exec {shlex.quote(sys.executable)} "$@"\n')
     path.chmod(0o755)
     return path
 

@@ -9,8 +9,10 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `clock`      the arrival clock that stamps entries
 - `registry`   streams and queries, as a view of the log
 - `answers`    what became true, keyed so that nothing is told twice
+- `order`      the one line in which all answers stand, and what of it is forgotten
 - `retention`  what may be forgotten
 - `status`     what a process says of itself
+- `measures`   what queries cost
 - `bell`       a hint that something new is there
 """
 

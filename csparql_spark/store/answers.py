@@ -10,7 +10,8 @@ were told; it only ever grows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sqlite3
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +37,18 @@ class AnswerStore:
         self._database = database
         self._bell = Bell(bell)
 
-    def write(self, answers: Iterable[StoredAnswer], failures: Iterable[tuple[int, int, str]] = ()) -> None:
-        """Write a batch whole, durably, and ring. `failures`: (query, instant, reason) of queries that failed."""
+    def write(self, answers: Iterable[StoredAnswer], failures: Iterable[tuple[int, int, str]] = (),
+              beside: Callable[[sqlite3.Connection], None] = lambda connection: None) -> None:
+        """Write a batch whole, durably, and ring. `failures`: (query, instant, reason) of queries that failed;
+        `beside` writes more in the same transaction."""
+        # Positions are given in this order: the instants of a query one after the other, the parts of one together.
+        answers = sorted(answers, key=lambda answer: (answer.instant, answer.query, answer.part))
         with self._database.transaction() as connection:
             connection.executemany(
                 "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload) VALUES (?, ?, ?, ?, ?)",
                 ((a.query, a.instant, a.part, a.rows, a.payload) for a in answers))
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
+            beside(connection)
         self._bell.ring()
 
     def latest(self, query: int) -> list[StoredAnswer]:
@@ -57,6 +63,20 @@ class AnswerStore:
     def after(self, query: int, instant: int, limit: int) -> list[StoredAnswer]:
         """The parts of the instants after `instant`, oldest first, at most `limit` parts."""
         return self._select("WHERE query = ? AND instant > ? ORDER BY instant, part LIMIT ?", (query, instant, limit))
+
+    def instants(self, query: int, low: int, high: int, limit: int) -> list[int]:
+        """The instants t with low <= t <= high that have answers, oldest first."""
+        rows = self._database.connection.execute(
+            "SELECT DISTINCT instant FROM answers WHERE query = ? AND instant >= ? AND instant <= ? "
+            "ORDER BY instant LIMIT ?", (query, low, high, limit))
+        return [instant for (instant,) in rows]
+
+    def sizes(self, query: int, low: int, high: int, limit: int) -> list[tuple[int, int]]:
+        """The newest instants from `low` to `high`, each with its number of rows, oldest first."""
+        rows = self._database.connection.execute(
+            "SELECT instant, sum(rows) FROM answers WHERE query = ? AND instant >= ? AND instant <= ? "
+            "GROUP BY instant ORDER BY instant DESC LIMIT ?", (query, low, high, limit)).fetchall()
+        return rows[::-1]
 
     def bounds(self, query: int) -> tuple[int, int] | None:
         """The oldest and the newest instant that are kept."""

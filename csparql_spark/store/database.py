@@ -23,7 +23,7 @@ from pathlib import Path
 
 from csparql_spark.store.directory import StoreError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # Background graphs and rule sets, as they are now.
 SETTINGS = """
@@ -33,6 +33,51 @@ CREATE VIEW settings AS
         SELECT 1 FROM log AS newer INDEXED BY log_registry WHERE newer.kind NOT IN ('chunk', 'tick')
         AND newer.kind = made.kind AND newer.subject = made.subject AND newer.seq > made.seq)
 """
+
+# `turned`: the newest of what was said of pausing it, if anything was.
+QUERIES = """
+CREATE VIEW queries AS
+    SELECT seq AS id, subject AS name, at AS registered, payload, (
+        SELECT turn.kind FROM log AS turn INDEXED BY log_registry WHERE turn.kind NOT IN ('chunk', 'tick')
+        AND turn.kind IN ('pause', 'resume') AND turn.subject = made.subject AND turn.seq > made.seq
+        ORDER BY turn.seq DESC LIMIT 1) AS turned
+    FROM log AS made INDEXED BY log_registry
+    WHERE kind NOT IN ('chunk', 'tick') AND kind = 'register' AND NOT EXISTS (
+        SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
+        AND gone.kind = 'unregister' AND gone.subject = made.subject AND gone.seq > made.seq)
+"""
+
+# What queries cost: the newest points of each, numbered as they came. `totals` is what they sum up to, as JSON.
+MEASURES = """
+CREATE TABLE measures (
+    query     INTEGER NOT NULL,
+    number    INTEGER NOT NULL,
+    at        INTEGER NOT NULL,   -- when it was written, epoch ms
+    instant   INTEGER NOT NULL,
+    latency   REAL,               -- ms from what made the newest instant due to `at`
+    micros    INTEGER NOT NULL,
+    instants  INTEGER NOT NULL,
+    rows      INTEGER NOT NULL,
+    elements  INTEGER NOT NULL,
+    late      INTEGER NOT NULL,
+    state     INTEGER NOT NULL,   -- bytes
+    totals    TEXT    NOT NULL,
+    PRIMARY KEY (query, number)
+) WITHOUT ROWID
+"""
+
+# Pushes that were named by who sent them, and what they were told; see `repeats`.
+REPEATS = ("""
+CREATE TABLE IF NOT EXISTS repeats (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    stream    INTEGER NOT NULL,   -- the entry that made the stream
+    key       TEXT    NOT NULL,
+    digest    BLOB    NOT NULL,   -- of what was sent
+    at        INTEGER NOT NULL,
+    told      TEXT    NOT NULL,   -- JSON
+    UNIQUE (stream, key)
+)
+""", "CREATE INDEX IF NOT EXISTS repeats_of_stream ON repeats (stream, id)")
 
 SCHEMA = """
 CREATE TABLE log (
@@ -55,11 +100,6 @@ CREATE VIEW streams AS
     WHERE kind NOT IN ('chunk', 'tick') AND kind = 'stream' AND NOT EXISTS (
         SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
         AND gone.kind = 'drop' AND gone.subject = made.subject AND gone.seq > made.seq);
-CREATE VIEW queries AS
-    SELECT seq AS id, subject AS name, at AS registered, payload FROM log AS made INDEXED BY log_registry
-    WHERE kind NOT IN ('chunk', 'tick') AND kind = 'register' AND NOT EXISTS (
-        SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
-        AND gone.kind = 'unregister' AND gone.subject = made.subject AND gone.seq > made.seq);
 
 CREATE TABLE answers (
     position  INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -85,6 +125,9 @@ CREATE TABLE status (
 );
 """
 
+# What has come since a version of the file was written.
+SINCE = {1: (SETTINGS,), 2: ("DROP VIEW IF EXISTS queries", QUERIES, MEASURES, *REPEATS)}
+
 TURN_SECONDS = 30.0
 READ_SECONDS = 5          # readers wait for nobody, but for a moment when the database is recovered after a crash
 
@@ -102,13 +145,13 @@ class Database:
             with self.transaction() as connection:
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 if version == 0:
-                    for statement in (*SCHEMA.split(";\n"), SETTINGS):
+                    for statement in SCHEMA.split(";\n"):
                         connection.execute(statement)
-                elif version == 1:
-                    connection.execute(SETTINGS)
-                elif version != SCHEMA_VERSION:
+                elif version not in (*SINCE, SCHEMA_VERSION):
                     raise StoreError(f"{self.path} was written by another version of csparql-spark (format {version}, "
                                      f"this one writes {SCHEMA_VERSION}): choose another directory with --data")
+                for statement in (more for since, added in SINCE.items() if since >= version for more in added):
+                    connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{self.path} cannot be opened as a database ({error}): choose another directory with "

@@ -6,8 +6,10 @@ Kinds of entries, and what their `subject` and `payload` are:
     drop         a stream is deleted        IRI
     chunk        triples were pushed        IRI      Arrow IPC
     tick         an instant has passed      None     (arrival clock), or the IRI of a stream on the event clock
-    register     a query is registered      name     JSON {"text", "base"}
+    register     a query is registered      name     JSON {"text", "base"}, {…, "paused": true}
     unregister   a query is deleted         name
+    pause        a query answers no more    name     JSON {"id"}
+    resume       it goes on                 name     JSON {"id"}
     background   a graph is set             IRI      Arrow IPC; none: there is no such graph any more
     rules        a rule set is set          name     text of a rule file; none: there is no such rule set any more
 
@@ -25,7 +27,7 @@ from dataclasses import dataclass
 
 from csparql_spark.store.database import Database
 
-REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "background", "rules")
+REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "pause", "resume", "background", "rules")
 KINDS = (*REGISTRY_KINDS, "chunk", "tick")
 
 
@@ -105,6 +107,23 @@ class Log:
             "AND (at > ? AND at <= ? OR last > ? AND first <= ?) ORDER BY seq",
             (stream, after, low, high, low, high))
         return (Entry(*row) for row in rows)
+
+    def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
+        """The chunks of a stream that were logged after the place `after`, without their payloads."""
+        rows = self._database.connection.execute(
+            f"SELECT {_COLUMNS} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq", (stream, after))
+        return (Entry(*row) for row in rows)
+
+    def recent(self, stream: str) -> Iterator[Entry]:
+        """The chunks of a stream, the newest first."""
+        rows = self._database.connection.execute(
+            f"SELECT {_COLUMNS}, payload FROM log WHERE kind = 'chunk' AND subject = ? ORDER BY seq DESC", (stream,))
+        return (Entry(*row) for row in rows)
+
+    def payload(self, seq: int) -> bytes | None:
+        """The payload of an entry; None if it is forgotten."""
+        row = self._database.connection.execute("SELECT payload FROM log WHERE seq = ?", (seq,)).fetchone()
+        return row[0] if row else None
 
     def newest(self, stream: str) -> int | None:
         """The newest stamp among the chunks of a stream."""

@@ -1,8 +1,9 @@
 """The registry: which streams and queries there are, as a view of the log.
 
 Nothing is stored twice: a stream exists from its `stream` entry to its `drop` entry, a query from `register` to
-`unregister`; a background graph or a rule set is what its newest entry says. The place of the entry that made it is its
-identity, so a name that is used again names another thing.
+`unregister`, and is paused or not as the newest `pause` or `resume` says; a background graph or a rule set is what its
+newest entry says. The place of the entry that made it is its identity, so a name that is used again names another
+thing.
 
     registry.query("HotRooms").id          # 17
     registry.stream("http://…/temp").clock # "arrival"
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from csparql_spark.store.database import Database
@@ -28,12 +30,15 @@ class StreamRecord:
     clock: str       # "arrival", "event", or "derived"
     delay: int       # ms that an element on the event clock may be late
     producer: str | None = None      # of a derived stream: the name of the query whose answers it holds
+    mqtt: str | None = None          # which topics of the broker it is fed with
+    mqtt_format: str | None = None   # media type of messages that do not tell theirs
 
     @staticmethod
-    def draft(iri: str, *, name: str, clock: str, delay: int, producer: str | None = None) -> Draft:
-        made = {"name": name, "clock": clock, "delay": delay}
-        if producer is not None:
-            made["producer"] = producer
+    def draft(iri: str, *, name: str, clock: str, delay: int, producer: str | None = None, mqtt: str | None = None,
+              mqtt_format: str | None = None) -> Draft:
+        made: dict[str, object] = {"name": name, "clock": clock, "delay": delay}
+        more = {"producer": producer, "mqtt": mqtt, "mqtt_format": mqtt_format}
+        made |= {name: value for name, value in more.items() if value is not None}
         return Draft("stream", subject=iri, payload=json.dumps(made).encode())
 
 
@@ -44,10 +49,16 @@ class QueryRecord:
     registered: int
     text: str
     base: str | None
+    paused: bool = False
 
     @staticmethod
-    def draft(name: str, *, text: str, base: str | None) -> Draft:
-        return Draft("register", subject=name, payload=json.dumps({"text": text, "base": base}).encode())
+    def draft(name: str, *, text: str, base: str | None, paused: bool = False) -> Draft:
+        made = {"text": text, "base": base} | ({"paused": True} if paused else {})
+        return Draft("register", subject=name, payload=json.dumps(made).encode())
+
+    def turn(self, paused: bool) -> Draft:
+        """The entry that pauses the query, or lets it go on."""
+        return Draft("pause" if paused else "resume", subject=self.name, payload=json.dumps({"id": self.id}).encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +99,20 @@ class Registry:
         return next((Setting(*row) for row in rows), None)
 
     def query(self, name: str) -> QueryRecord | None:
-        rows = self._database.connection.execute(
-            "SELECT id, name, registered, payload FROM queries WHERE name = ?", (name,))
-        return next((QueryRecord(*row, **json.loads(payload)) for *row, payload in rows), None)
+        return next(_queries(self._database.connection, "WHERE name = ?", name), None)
 
 
 def queries_in(connection: sqlite3.Connection) -> list[QueryRecord]:
     """The queries that there are, as a guard sees them."""
-    rows = connection.execute("SELECT id, name, registered, payload FROM queries ORDER BY id")
-    return [QueryRecord(*row, **json.loads(payload)) for *row, payload in rows]
+    return list(_queries(connection, "ORDER BY id"))
+
+
+def _queries(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[QueryRecord]:
+    for id, name, registered, payload, turned in connection.execute(
+            f"SELECT id, name, registered, payload, turned FROM queries {clause}", values):
+        made = json.loads(payload)
+        yield QueryRecord(id, name, registered, made["text"], made["base"],
+                          made.get("paused", False) if turned is None else turned == "pause")
 
 
 def absent(view: str, subject: str, refusal: Refused) -> Guard:
@@ -116,6 +132,15 @@ def same(view: str, id: int, refusal: Refused) -> Guard:
 
     def check(connection: sqlite3.Connection) -> None:
         if connection.execute(f"SELECT 1 FROM {view} WHERE id = ?", (id,)).fetchone() is None:
+            raise refusal
+    return check
+
+
+def standing(query: int, paused: bool, refusal: Refused) -> Guard:
+    """A guard that lets an entry in only while there is the query that the entry `query` registered, and it is paused,
+    or is not."""
+    def check(connection: sqlite3.Connection) -> None:
+        if [one.paused for one in _queries(connection, "WHERE id = ?", query)] != [paused]:
             raise refusal
     return check
 

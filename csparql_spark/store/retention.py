@@ -5,15 +5,16 @@ while some registered window may still reach back to it (`reach`: the largest RA
 Entries that make the registry are kept while what they made exists. The newest entry always stays, and the newest with
 an arrival stamp: it holds the clock.
 
-Answers are kept for the newest `keep_answers` instants of each query, and go with their query. Those of a query that
-makes a stream are kept, besides, until they are in the log (see `relayed`): whoever puts them there may have been away
-for longer than `keep_answers` instants, and must not lose one.
+Answers are kept for the newest `keep_answers` instants of each query, and go with their query, as its measures do.
+Those of a query that makes a stream are kept, besides, until they are in the log (see `relayed`): whoever puts them
+there may have been away for longer than `keep_answers` instants, and must not lose one.
 
     Retention(database).forget(keep_log=600_000, reach=30_000, keep_answers=1000)
 """
 
 from __future__ import annotations
 
+from csparql_spark.store import measures, order
 from csparql_spark.store.database import Database
 
 READER = "engine"
@@ -29,6 +30,9 @@ _UNDONE = """
                                                    AND later.kind = 'unregister' AND later.seq <= :position)
  OR kind IN ('stream', 'drop') AND seq <= (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
                                            AND later.kind = 'drop' AND later.seq <= :position)
+ OR kind IN ('pause', 'resume') AND seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
+                                           AND later.kind IN ('pause', 'resume', 'unregister')
+                                           AND later.seq <= :position)
  OR kind IN ('background', 'rules')
     AND (payload IS NULL AND seq <= :position
          OR seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject AND later.kind = log.kind
@@ -102,16 +106,18 @@ class Retention:
     def _forget_answers(self, keep: int) -> int:
         gone = 0
         connection = self._database.connection
-        heard = connection.execute("SELECT query FROM answers UNION SELECT query FROM failures").fetchall()
+        heard = connection.execute("SELECT query FROM answers UNION SELECT query FROM failures "
+                                   "UNION SELECT query FROM measures").fetchall()
         live = {row[0] for row in connection.execute("SELECT id FROM queries")}
         for (query,) in heard:
             with self._database.transaction(durable=False) as transaction:
                 if query in live:
-                    gone += transaction.execute(f"DELETE FROM answers WHERE {_OLD_ANSWERS}", {
-                        "query": query, "keep": keep, "relay": relayed(query)}).rowcount
+                    gone += order.forget(transaction, query, _OLD_ANSWERS, {
+                        "query": query, "keep": keep, "relay": relayed(query)})
                 else:
-                    gone += transaction.execute("DELETE FROM answers WHERE query = ?", (query,)).rowcount
+                    gone += order.forget_query(transaction, query)
                     transaction.execute("DELETE FROM failures WHERE query = ?", (query,))
+                    measures.forget(transaction, query)
         with self._database.transaction(durable=False) as transaction:
             # Of queries that are gone. Nobody writes such a place again: it is written only while the query is there.
             transaction.execute("DELETE FROM positions WHERE reader LIKE ? AND reader NOT IN "

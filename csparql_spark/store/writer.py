@@ -5,7 +5,8 @@ one transaction, so that 32 concurrent pushers cost few waits for the disk more 
 entry is durable.
 
 Invariants: entries are stamped in the order of the log, with stamps that never go back; a `guard` sees the log exactly
-as it is before its entry, and may refuse it by raising `Refused`; a refused entry leaves no trace and holds up nobody.
+as it is before its entry, and may refuse it by raising `Refused`; a refused entry leaves no trace and holds up nobody;
+what `beside` writes about an entry is committed with it, or not at all.
 
     writer = LogWriter(database, directory.bell("log")).start()
     entry = writer.append(Draft("chunk", subject=iri, payload=chunk))
@@ -28,6 +29,8 @@ from csparql_spark.store.directory import StoreError
 from csparql_spark.store.log import Draft, Entry
 
 Guard = Callable[[sqlite3.Connection], None]
+Beside = Callable[[sqlite3.Connection, Entry], None]
+Waiting = tuple[Draft, Guard | None, Beside | None, Future[Entry]]
 
 GROUP_ENTRIES = 256
 GROUP_BYTES = 32 << 20
@@ -44,12 +47,13 @@ class LogWriter:
     def __init__(self, database: Database, bell: Path) -> None:
         self._database = database
         self._bell = Bell(bell)
-        self._queue: queue.SimpleQueue[tuple[Draft, Guard | None, Future[Entry]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         newest = database.connection.execute(
             "SELECT at + (kind = 'tick') FROM log WHERE kind != 'tick' OR subject IS NULL "
             "ORDER BY seq DESC LIMIT 1").fetchone()
         self._last = newest[0] if newest else 0
         self._stopped = False
+        self.chunks: dict[str, tuple[int, int]] = {}       # how many, and how many rows, it has written to each stream
         self.clock = ArrivalClock(self._last)
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
 
@@ -57,11 +61,11 @@ class LogWriter:
         self._thread.start()
         return self
 
-    def append(self, draft: Draft, guard: Guard | None = None) -> Entry:
+    def append(self, draft: Draft, guard: Guard | None = None, beside: Beside | None = None) -> Entry:
         if self._stopped:
             raise StoreError("the log is closed: the server is stopping; try again")
         done: Future[Entry] = Future()
-        self._queue.put((draft, guard, done))
+        self._queue.put((draft, guard, beside, done))
         try:
             return done.result(PATIENCE_SECONDS)
         except TimeoutError:
@@ -92,26 +96,30 @@ class LogWriter:
                 self._commit(group)
         self._database.close()
 
-    def _commit(self, group: list[tuple[Draft, Guard | None, Future[Entry]]]) -> None:
+    def _commit(self, group: list[Waiting]) -> None:
         outcomes: list[Entry | Refused] = []
         try:
             with self._database.transaction() as connection:
-                outcomes = [self._insert(connection, draft, guard) for draft, guard, _ in group]
+                outcomes = [self._insert(connection, draft, guard, beside) for draft, guard, beside, _ in group]
         # Whatever it was (a full disk, say), nothing of this group was written: tell each one.
         except Exception as error:
-            for _, _, done in group:
+            for *_, done in group:
                 failure = StoreError(f"the log could not be written ({error}): nothing of this request was kept")
                 failure.__cause__ = error
                 done.set_exception(failure)
             return
-        for (_, _, done), outcome in zip(group, outcomes, strict=True):
+        for (*_, done), outcome in zip(group, outcomes, strict=True):
             if isinstance(outcome, Refused):
                 done.set_exception(outcome)
             else:
+                if outcome.kind == "chunk":
+                    chunks, rows = self.chunks.get(outcome.subject, (0, 0))
+                    self.chunks[outcome.subject] = chunks + 1, rows + outcome.rows
                 done.set_result(outcome)
         self._bell.ring()
 
-    def _insert(self, connection: sqlite3.Connection, draft: Draft, guard: Guard | None) -> Entry | Refused:
+    def _insert(self, connection: sqlite3.Connection, draft: Draft, guard: Guard | None, beside: Beside | None
+                ) -> Entry | Refused:
         if guard is not None:
             try:
                 guard(connection)
@@ -130,5 +138,8 @@ class LogWriter:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
              draft.payload)).lastrowid
-        return Entry(seq, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
-                     draft.payload)
+        entry = Entry(seq, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
+                      draft.payload)
+        if beside is not None:
+            beside(connection, entry)
+        return entry

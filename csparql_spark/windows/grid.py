@@ -30,6 +30,9 @@ class Grid:
     def at_or_after(self, t: int) -> int:
         return self.after(t - 1)
 
+    def at_or_before(self, t: int) -> int:
+        return max(t // step * step for step in self.steps)
+
     def most_between(self, begin: int, upto: int) -> int:
         """How many instants there are with begin <= t <= upto, at most (those of several steps may coincide)."""
         return sum(max(0, upto // step - (begin - 1) // step) for step in self.steps)

@@ -1,9 +1,11 @@
 """Random small logs: streams on both clocks, late and repeated elements, ticks, queries of all kinds that come and
-go."""
+go, pause and go on."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import json
 
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
@@ -86,7 +88,10 @@ def steps(draw: st.DrawFn) -> list[tuple]:
     """Few streams and few sets of graphs, so that queries meet in groups; the first step is a registration."""
     streams = draw(st.lists(st.sampled_from(list(STREAMS)), min_size=1, max_size=2, unique=True))
     sets = draw(st.lists(st.sampled_from(SETS), min_size=1, max_size=2, unique=True))
-    register = st.tuples(st.just("register"), later, names, queries(streams, sets))
+    running = queries(streams, sets)
+    paused = running.map(lambda asked: dataclasses.replace(asked, paused=True))
+    registered = st.one_of(running, running, running, paused)
+    register = st.tuples(st.just("register"), later, names, registered)
     chunks = [
         st.tuples(st.just("chunk"), later, st.just(stream), st.lists(min_size=1, max_size=5, elements=st.tuples(
             triples, st.none() if STREAMS[stream][0] == "arrival" else st.one_of(stamps, stamps, stamps, st.none()))))
@@ -96,20 +101,29 @@ def steps(draw: st.DrawFn) -> list[tuple]:
                    if STREAMS[stream][0] == "event"]
     background = st.tuples(st.just("background"), later, st.sampled_from(GRAPHS), st.lists(triples, max_size=4))
     unregister = st.tuples(st.just("unregister"), later, names, st.none())
+    turn = st.tuples(st.just("turn"), later, names, st.none())
     empty = st.tuples(st.just("chunk"), later, st.just(streams[0]), st.just([]))
     any_step = st.one_of(*chunks * 4, tick, tick, *event_ticks, register, register, background, background, unregister,
-                         empty)
+                         turn, turn, empty)
     return [draw(register), *draw(st.lists(any_step, min_size=14, max_size=30))]
 
 
 def written(made: list[tuple]) -> list[Logged]:
     """The steps as a log: stamped in order, without those that a guard would refuse."""
     log = [Logged(seq, 0, "stream", stream, clock) for seq, (stream, clock) in enumerate(STREAMS.items(), 1)]
-    at, live = 0, set()
+    at = 0
+    live: dict[str, tuple[int, bool]] = {}           # the place of the registration, and whether it is paused now
     for kind, number, subject, value in made:
-        if kind == "register" and subject in live or kind == "unregister" and subject not in live:
+        if kind == "register" and subject in live or kind in ("unregister", "turn") and subject not in live:
             continue
-        live = live | {subject} if kind == "register" else live - {subject} if kind == "unregister" else live
+        if kind == "register":
+            live[subject] = len(log) + 1, value.paused
+        elif kind == "unregister":
+            del live[subject]
+        elif kind == "turn":
+            value, paused = live[subject]
+            live[subject] = value, not paused
+            kind = "resume" if paused else "pause"
         if kind == "tick" and subject is not None:
             log.append(Logged(len(log) + 1, at + number, kind, subject))
             continue
@@ -142,7 +156,10 @@ def entry(logged: Logged) -> Entry:
             return Entry(seq, kind, at, subject,
                          payload=StreamRecord.draft(subject, name=subject, clock=value[0], delay=value[1]).payload)
         case "register":
-            return Entry(seq, kind, at, subject, payload=QueryRecord.draft(subject, text=value.text, base=None).payload)
+            return Entry(seq, kind, at, subject, payload=QueryRecord.draft(subject, text=value.text, base=None,
+                                                                           paused=value.paused).payload)
+        case "pause" | "resume":
+            return Entry(seq, kind, at, subject, payload=json.dumps({"id": value}).encode())
         case "chunk":
             chunk = Chunk.from_triples([triple for triple, _ in value],
                                        [Chunk.UNSTAMPED if t is None else t for _, t in value])

@@ -50,7 +50,8 @@ def answers_of(registered: Logged, log: list[Logged], limit: int) -> Iterator[Sa
     after = [entry for entry in log if entry.seq > registered.seq]
     end = min((entry.seq for entry in after if entry.kind == "unregister" and entry.subject == registered.subject),
               default=len(log) + 1)
-    life = [entry for entry in after if entry.seq < end]
+    life = [entry for entry in after if entry.seq < end
+            and (entry.kind not in ("pause", "resume") or entry.subject == registered.subject)]
     clocks = {entry.subject: entry.value for entry in log if entry.kind == "stream" and entry.subject in asked.streams}
     told: list[int] = []
     turns: list[tuple[int, Seen, int]] = []
@@ -60,6 +61,8 @@ def answers_of(registered: Logged, log: list[Logged], limit: int) -> Iterator[Sa
         turns += new_turns(asked, heard, told, turns)
         for t in due(asked, registered.at, clocks, heard, told, turns):
             told.append(t)
+            if is_paused(asked, heard):
+                continue
             windows = [content(window, t, heard, turns) for window in asked.windows]
             graphs = dataset(asked, windows, heard[-1].seq, log)
             rows = solutions(asked, graphs, stamps(windows))
@@ -67,8 +70,15 @@ def answers_of(registered: Logged, log: list[Logged], limit: int) -> Iterator[Sa
                 yield Said(t, None)
                 return
             before, changed = rows, {"RSTREAM": rows, "ISTREAM": without(rows, before),
-                                     "DSTREAM": without(before, rows) if len(told) > 1 else []}[asked.output]
+                                     "DSTREAM": without(before, rows)}[asked.output]
             yield Said(t, changed)
+
+
+def is_paused(asked: Asked, heard: list[Logged]) -> bool:
+    """Whether instants that have passed with the newest entry are passed over: what has passed when a pause or a
+    resume is logged counts as before it."""
+    turns = [entry.kind == "pause" for entry in heard[:-1] if entry.kind in ("pause", "resume")]
+    return turns[-1] if turns else asked.paused
 
 
 def without(rows: list[Row], others: list[Row]) -> list[Row]:
@@ -140,6 +150,7 @@ def reading(stream: str, clock: tuple[str, int], clocks: dict[str, object], hear
 def arrival_clock(streams: list[str], heard: list[Logged]) -> int | None:
     chunks = [entry.at - 1 for entry in heard if entry.kind == "chunk" and entry.subject in streams and entry.value]
     ticks = [entry.at for entry in heard if entry.kind == "tick" and entry.subject is None]
+    ticks += [entry.at - 1 for entry in heard if entry.kind in ("pause", "resume")]
     return max(chunks + ticks, default=None)
 
 

@@ -16,13 +16,13 @@ def asked(stream: str, step: int = 1000) -> Asked:
     return Asked.over(stream, 1000, step, ("s",), (("?s", "?p", "?o"),))
 
 
-def due(*queries: Asked) -> Due:
+def due(*queries: Asked, limits: Limits = LIMITS) -> Due:
     """For a log in which these queries are registered."""
     log = by_hand(*((0, "register", f"q{i}", query) for i, query in enumerate(queries)))
     router = router_of(log)
     for entry in log:
         router.route(entry)
-    return Due(router, LIMITS)
+    return Due(router, limits)
 
 
 def chunk(seq: int, at: int = 10_000, rows: int = 1, stream: str = "urn:a", last: int | None = None) -> Entry:
@@ -170,3 +170,17 @@ def test_with_every_the_instants_are_known_and_small_tails_are_held() -> None:
     judge.end(7, [chunk(8, stream="urn:e", last=1500)], 10_000)
     assert judge.end(8, [chunk(9, stream="urn:e", last=2000)], 10_000) == 8
     assert judge.end(8, [chunk(9, stream="urn:e", last=2001)], 10_000) == 9
+
+
+def test_catching_up_goes_in_steps_of_so_many_answers() -> None:
+    """Ticks at 1000, 2000, …; three queries of STEP 1 s: a batch of about 6 answers ends with the second tick that
+    makes three due."""
+    limits = Limits(batch_rows=100, batch_answers=6, large_rows=40, hold_ms=1000)
+    held = due(asked("urn:a"), asked("urn:b"), asked("urn:c"), limits=limits)
+    outline = [Entry(8 + tick, "tick", 1000 * (tick + 1)) for tick in range(7)]
+    ends, start = [], 7
+    while start < outline[-1].seq:
+        start = held.end(start, [entry for entry in outline if entry.seq > start], 10_000)
+        ends.append(start)
+    assert ends == [10, 12, 14]
+    assert due(asked("urn:a", step=5000), limits=limits).end(7, outline, 10_000) == outline[-1].seq

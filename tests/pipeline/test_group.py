@@ -7,6 +7,7 @@ from unittest import mock
 import pytest
 
 from csparql_spark.answers.incremental import Incremental
+from csparql_spark.answers.limits import Limits
 from csparql_spark.answers.snapshot import Snapshot
 from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Group, Told
@@ -178,7 +179,7 @@ def test_a_view_is_dropped_when_nobody_looks_at_it_any_more() -> None:
 # --- failures
 
 def test_too_many_rows_fail_the_query_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "ROWS_LIMIT", 2)
+    monkeypatch.setattr(views, "LIMITS", Limits(rows=2))
     log = by_hand((0, "register", "q", asked(1000, 1000)),
                   (0, "register", "r", Asked.over("urn:a", 1000, 1000, ("o",), ALL, distinct=True)),
                   chunk(500, "a", "b"), chunk(1500, "a", "b", "c"), chunk(2500, "a"), chunk(3500, "b"))

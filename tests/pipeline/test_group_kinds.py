@@ -7,6 +7,7 @@ from unittest import mock
 
 import pytest
 
+from csparql_spark.answers.limits import Limits
 from csparql_spark.pipeline import member as members
 from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Group
@@ -24,6 +25,7 @@ class Written(NamedTuple):
     """A query as somebody wrote it."""
 
     text: str
+    paused: bool = False
 
 
 # --- windows that count
@@ -161,7 +163,7 @@ def test_with_every_turns_are_no_instants_and_the_newest_is_seen() -> None:
 def test_a_query_that_counts_and_has_failed_counts_no_more() -> None:
     log = by_hand((0, "register", "q", counting(3, 3)), (0, "register", "r", counting(1, 1)), chunk(10, "a", "b", "c"),
                   chunk(20, "d", "e", "f"))
-    with mock.patch.object(views, "ROWS_LIMIT", 2):
+    with mock.patch.object(views, "LIMITS", Limits(rows=2)):
         group, told = fed(log)
     assert shown(told)[4] == {10: "failed"} and len(shown(told)[5]) == 6
     assert not group.members[4].counts[0].turns and group.places() == {0: 7}
@@ -214,7 +216,7 @@ def test_what_was_before_is_dropped_when_a_query_fails() -> None:
                   chunk(500, "a"), chunk(1500, "a", "b", "c"), chunk(2500, "a"))
     rows = routed(log)
     group = Group("key")
-    with mock.patch.object(views, "ROWS_LIMIT", 2):
+    with mock.patch.object(views, "LIMITS", Limits(rows=2)):
         told = [one for row in rows[:3] for one in group.feed([row])]
         assert group.members[4].before is not None
         told += group.feed(rows[3:])

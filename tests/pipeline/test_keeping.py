@@ -6,6 +6,7 @@ from unittest import mock
 
 import pytest
 
+from csparql_spark.answers.limits import Limits
 from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.pipeline.keeping import BEFORE, MEMBER, Name, revive
@@ -147,7 +148,7 @@ def test_a_query_that_failed_stays_failed() -> None:
                   (0, "register", "r", Asked.over("urn:a", 1000, 1000, ("p",), (("?s", "?p", "?o"),), distinct=True)),
                   chunk(500, "a", "b", "c"), chunk(1500, "d"), chunk(2500, "e"), chunk(3500, "f"))
     state = DictState()
-    with mock.patch.object(views, "ROWS_LIMIT", 2):
+    with mock.patch.object(views, "LIMITS", Limits(rows=2)):
         failing = work(log, Worker(), 3, 7, state)
     assert [(one.query, one.instant, one.payload) for one in failing if one.part == FAILURE] == [
         (4, 1000, b"the answer has more than 2 rows, which is the limit for one instant")]
@@ -359,7 +360,7 @@ def test_what_was_answered_before_goes_with_its_query() -> None:
     assert before() == {4, 5}
     work(log, worker, 8, 9, state)
     assert before() == {5}
-    with mock.patch.object(views, "ROWS_LIMIT", 2):
+    with mock.patch.object(views, "LIMITS", Limits(rows=2)):
         told = work(log, worker, 9, 11, state)
     assert sorted((one.query, one.part) for one in told) == [(5, FAILURE), (6, FAILURE)]
     assert before() == set()

@@ -7,6 +7,7 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csparql_spark.answers.limits import Limits
 from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Told
 
@@ -92,7 +93,7 @@ def test_batches_and_workers_cannot_be_seen_in_the_answers(log: list[Logged], da
 @law(max_examples=60)
 def test_a_failing_query_hurts_nobody_else_and_does_not_come_back(log: list[Logged], data: st.DataObject) -> None:
     cluster = Cluster(data)
-    with mock.patch.object(views, "ROWS_LIMIT", 2):
+    with mock.patch.object(views, "LIMITS", Limits(rows=2)):
         cluster.run(log)
         told = everything(cluster.told)
         assert sorted(told) == sorted(everything(in_one_go(entries(log))))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import queue
 import threading
 from collections.abc import Callable
@@ -179,6 +180,15 @@ def test_beside_a_window_of_time_or_with_every_it_needs_them(registry: Registry)
     registry.text("q", COUNTS.format(more="FROM STREAM <urn:e> [RANGE 10s STEP 4s] FROM STREAM <urn:a> [RANGE 6s]"))
     registry.text("r", "REGISTER QUERY r COMPUTE EVERY 5s AS " + COUNTS.format(more=""))
     assert Ticker(registry, Writer(1000))._grid() == Grid((4000, 5000, 6000))
+
+
+def test_a_query_that_is_paused_needs_no_ticks(registry: Registry) -> None:
+    registry.query("q", 10)
+    registry.query("r", 25)
+    registry.registered["q"] = dataclasses.replace(registry.registered["q"], paused=True)
+    assert Ticker(registry, Writer(1000))._grid() == Grid((25,))
+    registry.registered["r"] = dataclasses.replace(registry.registered["r"], paused=True)
+    assert Ticker(registry, Writer(1000))._grid() is None
 
 
 def test_a_query_that_is_gone_needs_no_ticks(registry: Registry) -> None:

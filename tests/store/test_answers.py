@@ -25,13 +25,13 @@ def test_answers_come_back_in_the_order_of_their_instants_and_parts(store: Opene
     answers = store.answers
     answers.write([answer(1, 2000, 1), answer(2, 9000), answer(1, 2000, 0), answer(1, -1000, 0, b"")])
     answers.write([answer(1, 3000)])
-    minus, two = answer(1, -1000, 0, b"", 4), answer(1, 2000, 0, b"x", 3)
-    and_a_half, three = answer(1, 2000, 1, b"x", 1), answer(1, 3000, 0, b"x", 5)
+    minus, two = answer(1, -1000, 0, b"", 1), answer(1, 2000, 0, b"x", 2)
+    and_a_half, three = answer(1, 2000, 1, b"x", 3), answer(1, 3000, 0, b"x", 5)
     assert answers.after(1, -5000, 10) == [minus, two, and_a_half, three]
     assert answers.after(1, -1000, 10) == [two, and_a_half, three]
     assert answers.after(1, -5000, 2) == [minus, two]
     assert answers.at(1, 2000) == [two, and_a_half]
-    assert answers.latest(1) == [three] and answers.latest(2) == [answer(2, 9000, 0, b"x", 2)]
+    assert answers.latest(1) == [three] and answers.latest(2) == [answer(2, 9000, 0, b"x", 4)]
     assert answers.bounds(1) == (-1000, 3000) and answers.bounds(2) == (9000, 9000)
 
 

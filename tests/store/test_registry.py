@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 
 from csparql_spark.store import QueryRecord, Refused, StreamRecord
-from csparql_spark.store.registry import Setting, absent, every, is_set, present, queries_in, same, unchanged
+from csparql_spark.store.registry import Setting, absent, every, is_set, present, queries_in, same, standing, unchanged
 
 from .opened import Opened
 
@@ -156,3 +157,42 @@ def test_the_same_is_neither_gone_nor_made_again(store: Opened, view: str, draft
         store.writer.append(draft)
     with pytest.raises(ValueError, match="'log' is no view"):
         same("log", 1, Refused())
+
+
+# --- pausing
+
+def test_a_query_is_paused_as_the_newest_entry_says(store: Opened) -> None:
+    for name, paused in (("q", False), ("p", True)):
+        store.writer.append(QueryRecord.draft(name, text="", base=None, paused=paused))
+
+    def paused() -> dict[str, bool]:
+        told = {query.name: query.paused for query in store.registry.queries()}
+        assert told == {name: store.registry.query(name).paused for name in told}
+        return told
+
+    assert paused() == {"q": False, "p": True}
+    for name, turned in (("q", True), ("q", False), ("p", False), ("q", True)):
+        query = store.registry.query(name)
+        before = paused()
+        entry = store.writer.append(query.turn(turned))
+        assert (entry.kind, entry.subject) == ("pause" if turned else "resume", name)
+        assert json.loads(entry.payload) == {"id": query.id}
+        assert paused() == before | {name: turned}
+    store.append("unregister", "q")
+    store.writer.append(QueryRecord.draft("q", text="", base=None))
+    assert paused() == {"q": False, "p": False}
+
+
+def test_the_guard_of_what_stands(store: Opened) -> None:
+    query = store.writer.append(QueryRecord.draft("q", text="", base=None)).seq
+    record = store.registry.query("q")
+    with pytest.raises(Refused):
+        store.writer.append(record.turn(False), standing(query, True, Refused()))
+    store.writer.append(record.turn(True), standing(query, False, Refused()))
+    with pytest.raises(Refused):
+        store.writer.append(record.turn(True), standing(query, False, Refused()))
+    store.append("unregister", "q")
+    store.writer.append(QueryRecord.draft("q", text="", base=None))
+    for paused in (True, False):
+        with pytest.raises(Refused):
+            store.writer.append(record.turn(not paused), standing(query, paused, Refused()))

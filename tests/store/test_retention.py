@@ -175,8 +175,8 @@ def test_many_entries_go_in_small_transactions(store: Opened, monkeypatch: pytes
 
 # --- the whole rule, entry by entry
 
-kinds = st.sampled_from(["stream", "drop", "register", "unregister", "background", "no background", "rules", "no rules",
-                         "chunk", "chunk", "chunk", "tick", "event tick"])
+kinds = st.sampled_from(["stream", "drop", "register", "unregister", "pause", "resume", "background", "no background",
+                         "rules", "no rules", "chunk", "chunk", "chunk", "tick", "event tick"])
 logs = st.lists(st.tuples(kinds, st.sampled_from(["a", "b"]), st.integers(0, 4), st.none() | st.integers(0, 20)),
                 max_size=16)
 
@@ -195,6 +195,8 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
             return not undone_by("drop", itself=False)
         case "register":
             return not undone_by("unregister", itself=False)
+        case "pause" | "resume":
+            return not any(undone_by(kind, itself=False) for kind in ("pause", "resume", "unregister"))
         case "drop" | "unregister":
             return not undone_by(entry.kind, itself=True)
         case "background" | "rules":
@@ -220,7 +222,7 @@ def test_the_rule(store: Opened, log: list[tuple], position: int, keep_log: int,
         if kind == "event tick":
             rows.append(("tick", last or 0, subject, None, None))
         else:
-            payload = None if kind.startswith("no ") else b"{}"
+            payload = None if kind.startswith("no ") else b'{"text": "", "base": null}'
             rows.append((kind.removeprefix("no "), at, None if kind == "tick" else subject,
                          last if kind == "chunk" else None, payload))
     with store.database.transaction() as connection:
@@ -229,11 +231,13 @@ def test_the_rule(store: Opened, log: list[tuple], position: int, keep_log: int,
         connection.executemany("INSERT INTO log (kind, at, subject, last, payload) VALUES (?, ?, ?, ?, ?)", rows)
     entries = store.entries()
     settings = [store.registry.settings(kind) for kind in ("background", "rules")]
+    queries = store.registry.queries()
     expected = [entry.seq for entry in entries if stays(entry, entries, position, keep_log, reach)]
     floor = LogWriter(store.database, store.directory.bell("log"))._last
     assert forget(store, position=position, keep_log=keep_log, reach=reach) == expected
     assert LogWriter(store.database, store.directory.bell("log"))._last == floor
     assert [store.registry.settings(kind) for kind in ("background", "rules")] == settings
+    assert store.registry.queries() == queries
     assert forget(store, position=position, keep_log=keep_log, reach=reach) == expected
 
 

@@ -1,0 +1,132 @@
+"""Observers: whom the server calls when a query has said something, and how far each of them has heard.
+
+An observer is a query and a URL. `position` is the instant of the last answer that it has taken; it moves only after
+the answer was taken, so that whoever goes on after a crash tells the last one twice rather than one never. `active`
+observers are called; a `failed` one keeps its position, and goes on from there when it is added again.
+
+    observers.add(query=17, url="https://hooks.example.org/hot", secret=None, position=1700000000000, at=now)
+    observers.took(id, instant=1700000001000)
+    observers.missed(id, "HTTP 503", at=now, fail=False)
+
+The id is made of the query and the URL: the same two are the same observer. Observers go with their query.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from dataclasses import dataclass
+
+from csparql_spark.store.database import Database
+
+# Beside the tables of `database`: a directory that was made without it gets it when it is opened.
+TABLE = """
+CREATE TABLE IF NOT EXISTS observers (
+    id        TEXT    PRIMARY KEY,
+    query     INTEGER NOT NULL,   -- seq of the registration
+    url       TEXT    NOT NULL,
+    secret    TEXT,
+    created   INTEGER NOT NULL,
+    position  INTEGER NOT NULL,   -- the last instant that was taken
+    state     TEXT    NOT NULL DEFAULT 'active',
+    delivered INTEGER NOT NULL DEFAULT 0,
+    failures  INTEGER NOT NULL DEFAULT 0,     -- since something was taken
+    failing   INTEGER,            -- when the first of them was
+    error     TEXT
+)
+"""
+_COLUMNS = "id, query, url, secret, created, position, state, delivered, failures, failing, error"
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    id: str
+    query: int
+    url: str
+    secret: str | None
+    created: int
+    position: int
+    state: str = "active"
+    delivered: int = 0
+    failures: int = 0
+    failing: int | None = None
+    error: str | None = None
+
+
+class TooMany(Exception):
+    """There are as many observers as there may be."""
+
+
+class ObserverStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self) -> ObserverStore:
+        with self._database.transaction() as connection:
+            connection.execute(TABLE)
+        return self
+
+    def add(self, query: int, url: str, *, secret: str | None, position: int, at: int,
+            most: int) -> tuple[Observer, bool]:
+        """The observer, durably, and whether it is new. One that is there keeps its position, is active again, and has
+        the secret that is given now. Raises `TooMany`."""
+        id = name_of(query, url)
+        with self._database.transaction() as connection:
+            known = self._one(connection, id)
+            if known is None:
+                if connection.execute("SELECT count(*) FROM observers").fetchone()[0] >= most:
+                    raise TooMany
+                connection.execute("INSERT INTO observers (id, query, url, secret, created, position) "
+                                   "VALUES (?, ?, ?, ?, ?, ?)", (id, query, url, secret, at, position))
+            else:
+                connection.execute("UPDATE observers SET secret = coalesce(?, secret), state = 'active', failures = 0, "
+                                   "failing = NULL, error = NULL WHERE id = ?", (secret, id))
+            made = self._one(connection, id)
+        assert made is not None
+        return made, known is None
+
+    def remove(self, query: int, id: str) -> bool:
+        with self._database.transaction() as connection:
+            return connection.execute("DELETE FROM observers WHERE query = ? AND id = ?", (query, id)).rowcount == 1
+
+    def of(self, query: int) -> list[Observer]:
+        return self._select("WHERE query = ? ORDER BY created, id", query)
+
+    def one(self, query: int, id: str) -> Observer | None:
+        return next(iter(self._select("WHERE query = ? AND id = ?", query, id)), None)
+
+    def active(self) -> list[Observer]:
+        return self._select("WHERE state = 'active' ORDER BY id")
+
+    def took(self, id: str, instant: int) -> None:
+        """It has taken the answer of an instant. That it has may be lost with the power: then it is told twice."""
+        with self._database.transaction(durable=False) as connection:
+            connection.execute("UPDATE observers SET position = max(position, ?), delivered = delivered + 1, "
+                               "failures = 0, failing = NULL, error = NULL WHERE id = ?", (instant, id))
+
+    def missed(self, id: str, error: str, *, at: int, fail: bool) -> None:
+        """It has not taken an answer; `fail`: and nobody tries any more."""
+        with self._database.transaction(durable=False) as connection:
+            connection.execute("UPDATE observers SET failures = failures + 1, failing = coalesce(failing, ?), "
+                               "error = ?, state = CASE WHEN ? THEN 'failed' ELSE state END WHERE id = ?", (at, error, fail, id))
+
+    def forget(self) -> int:
+        """Let the observers of queries that are gone go; how many those were."""
+        gone = "query NOT IN (SELECT id FROM queries)"
+        if self._database.connection.execute(f"SELECT 1 FROM observers WHERE {gone} LIMIT 1").fetchone() is None:
+            return 0
+        with self._database.transaction(durable=False) as connection:
+            return connection.execute(f"DELETE FROM observers WHERE {gone}").rowcount
+
+    def _select(self, clause: str, *values: object) -> list[Observer]:
+        rows = self._database.connection.execute(f"SELECT {_COLUMNS} FROM observers {clause}", values)
+        return [Observer(*row) for row in rows]
+
+    @staticmethod
+    def _one(connection: sqlite3.Connection, id: str) -> Observer | None:
+        row = connection.execute(f"SELECT {_COLUMNS} FROM observers WHERE id = ?", (id,)).fetchone()
+        return Observer(*row) if row else None
+
+
+def name_of(query: int, url: str) -> str:
+    return hashlib.sha256(f"{query} {url}".encode()).hexdigest()[:16]
