@@ -19,7 +19,6 @@ import re
 import zlib
 from enum import Enum
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
@@ -27,7 +26,7 @@ import pyoxigraph as ox
 from csparql_spark.rdf.bounds import TRIPLE_TERMS, BoundedSink, place, refuse_explosive
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
-from csparql_spark.rdf.quads import Quads, split
+from csparql_spark.rdf.quads import renamed, split
 from csparql_spark.rdf.stamps import stamps
 
 
@@ -59,7 +58,6 @@ EXTENSIONS: tuple[str, ...] = tuple(extension for syntax in RdfFormat for extens
 _BY_MEDIA_TYPE = {name: syntax for syntax in RdfFormat for name in syntax.media_types}
 _BY_EXTENSION = {extension: syntax for syntax in RdfFormat for extension in syntax.extensions}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _PLACE = re.compile(r"^Parser error (?:at|between) line .*?: ")
 
 
@@ -109,7 +107,7 @@ def read_recording(
     format = format_of_path(path) or default_format
     if format is None and os.path.splitext(path.removesuffix(".gz"))[1]:
         raise UnsupportedFormat(f"The extension of {path} is not that of an RDF format.", EXTENSIONS)
-    contents = _contents(path)
+    contents = contents_of(path)
     try:
         return _recorded(contents, format, base, blank_prefix)
     except RdfError as error:
@@ -123,8 +121,6 @@ def _recorded(body: bytes, format: RdfFormat | None, base: str | None, blank_pre
 
 def _chunk(document: bytes, body: bytes, blank_prefix: str) -> Chunk:
     """The chunk of a body that says the same as a document of canonical N-Quads."""
-    if not _PREFIX.fullmatch(blank_prefix):
-        raise ValueError(f"{blank_prefix!r} cannot begin the label of a blank node: use letters and digits")
     quads = split(document)
     _refuse_triple_terms(quads.terms)
     try:
@@ -132,7 +128,7 @@ def _chunk(document: bytes, body: bytes, blank_prefix: str) -> Chunk:
     except RdfError as error:
         line, column = _place_of(error.offending, body)
         raise RdfError(error.message, line, column, error.offending) from error
-    return Chunk.from_columns(_renamed(quads, blank_prefix), quads.s, quads.p, quads.o, t)
+    return Chunk.from_columns(renamed(quads.terms, blank_prefix), quads.s, quads.p, quads.o, t)
 
 
 def _canonical(body: bytes, format: RdfFormat, base: str | None) -> bytes:
@@ -145,11 +141,12 @@ def _canonical(body: bytes, format: RdfFormat, base: str | None) -> bytes:
     try:
         ox.serialize(ox.parse(body, format=format.oxigraph, base_iri=base), sink, format=ox.RdfFormat.N_QUADS)
     except SyntaxError as error:
-        raise _explained(error, body, format) from error
+        raise explained(error, body, format) from error
     return sink.document()
 
 
-def _explained(error: SyntaxError, body: bytes, format: RdfFormat) -> RdfError:
+def explained(error: SyntaxError, body: bytes, format: RdfFormat) -> RdfError:
+    """What pyoxigraph says of a body, and where, in characters."""
     message = _PLACE.sub("", error.msg)
     if "LoadDocumentCallback" in message:
         return RdfError("The document refers to a remote @context, which is never fetched: write the context into it")
@@ -188,22 +185,12 @@ def _refuse_triple_terms(terms: pa.StringArray) -> None:
         raise RdfError(TRIPLE_TERMS, offending=terms[position].as_py())
 
 
-def _renamed(quads: Quads, prefix: str) -> pa.StringArray:
-    """The terms, blank nodes being renamed to the prefix and their number in order of first appearance."""
-    blank = pc.starts_with(quads.terms, "_:")
-    count = pc.sum(blank).as_py() or 0
-    if not count:
-        return quads.terms
-    numbers = pa.array(np.arange(count)).cast(pa.string())
-    labels = pc.binary_join_element_wise("_:" + prefix, numbers, "")
-    return pc.replace_with_mask(quads.terms, blank, labels)
-
-
 def _is_text(text: str) -> bool:
     return not text.strip() or any(mark in text for mark in '\n<{"')
 
 
-def _contents(path: str) -> bytes:
+def contents_of(path: str) -> bytes:
+    """The bytes of a file, decompressed. Raises `RdfError` if it cannot be read."""
     try:
         with open(path, "rb") as file:
             contents = file.read()

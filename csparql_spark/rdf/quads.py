@@ -15,6 +15,7 @@ token that starts with `<` or `_` follows the object's end.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ import pyarrow.compute as pc
 from csparql_spark.rdf.errors import RdfError
 
 LONGEST_DOCUMENT = 2**31 - 1  # offsets into it are int32
+_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,19 @@ def split(document: bytes) -> Quads:
     g = np.full(lines, -1, np.int32)
     g[named] = numbered
     return Quads(terms, s, p, o, graphs, g)
+
+
+def renamed(terms: pa.StringArray, prefix: str) -> pa.StringArray:
+    """Distinct terms, blank nodes being renamed to the prefix and their number in order of appearance."""
+    if not _PREFIX.fullmatch(prefix):
+        raise ValueError(f"{prefix!r} cannot begin the label of a blank node: use letters and digits")
+    blank = pc.starts_with(terms, "_:")
+    count = pc.sum(blank).as_py() or 0
+    if not count:
+        return terms
+    numbers = pa.array(np.arange(count)).cast(pa.string())
+    labels = pc.binary_join_element_wise("_:" + prefix, numbers, "")
+    return pc.replace_with_mask(terms, blank, labels)
 
 
 def _object_ends(

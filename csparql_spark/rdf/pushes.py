@@ -1,0 +1,66 @@
+"""Everything that a push may be written in: the RDF syntaxes, and NDJSON and Arrow besides.
+
+    format = push_format("application/x-ndjson")                        # PushFormat.NDJSON
+    read_push(body, format, base=None, blank_prefix="x7.")              # a Chunk, whatever the format
+
+Background graphs are read in the RDF syntaxes alone (`formats`): what is here has to do with streams.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from csparql_spark.rdf.arrow import read_arrow
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.errors import UnsupportedFormat
+from csparql_spark.rdf.formats import MEDIA_TYPES, RdfFormat, format_of_media_type, format_of_path, parse_push
+from csparql_spark.rdf.ndjson import read_ndjson
+
+
+class PushFormat(Enum):
+    """A format of pushes alone: its name, media types (the usual one first) and file extensions."""
+
+    NDJSON = ("NDJSON", ("application/x-ndjson", "application/ndjson", "application/jsonl"), (".ndjson", ".jsonl"))
+    ARROW = ("Arrow", ("application/vnd.apache.arrow.stream",), (".arrows",))
+
+    def __init__(self, label: str, media_types: tuple[str, ...], extensions: tuple[str, ...]) -> None:
+        self.label = label
+        self.media_types = media_types
+        self.extensions = extensions
+
+    @property
+    def media_type(self) -> str:
+        return self.media_types[0]
+
+
+AnyFormat = RdfFormat | PushFormat
+PUSH_MEDIA_TYPES: tuple[str, ...] = (*MEDIA_TYPES, *(format.media_type for format in PushFormat))
+_BY_MEDIA_TYPE = {name: format for format in PushFormat for name in format.media_types}
+
+
+def push_format(header: str | None) -> AnyFormat:
+    """The format that a Content-Type names. Raises `UnsupportedFormat`."""
+    name, _, parameters = (header or "").lower().partition(";")
+    format = _BY_MEDIA_TYPE.get(name.strip())
+    if format is None or "charset" in parameters:
+        try:
+            known = format_of_media_type(header if format is None else f"text/turtle;{parameters}")
+        except UnsupportedFormat as error:
+            raise UnsupportedFormat(error.message, PUSH_MEDIA_TYPES) from None
+        return known if format is None else format
+    return format
+
+
+def push_format_of_path(path: str) -> AnyFormat | None:
+    """The format that a file name's extension tells, `.gz` apart."""
+    name = path.lower().removesuffix(".gz")
+    return next((format for format in PushFormat if name.endswith(format.extensions)), None) or format_of_path(path)
+
+
+def read_push(body: bytes, format: AnyFormat, *, base: str | None, blank_prefix: str) -> Chunk:
+    """The triples of a push. Raises `RdfError` if the body is not what `format` says."""
+    if format is PushFormat.ARROW:
+        return read_arrow(body, blank_prefix=blank_prefix)
+    if format is PushFormat.NDJSON:
+        return read_ndjson(body, base=base, blank_prefix=blank_prefix)
+    return parse_push(body, format, base=base, blank_prefix=blank_prefix)
