@@ -1,6 +1,7 @@
-"""The command line: `csparql-spark serve | run | check | explain | version`.
+"""The command line: `csparql-spark COMMAND`, with the commands of `MODULES`, and `version`.
 
-Every failure that a user can cause ends with one line on stderr and exit code 2.
+Every failure that a user can cause ends with one line on stderr and exit code 2. A command is imported when it is
+asked for: what `run` needs would cost `serve` a second of its start.
 
     csparql-spark serve --data data
     csparql-spark run hot.csparql --stream http://ex.org/temp=temp.nq.gz --format table
@@ -8,20 +9,35 @@ Every failure that a user can cause ends with one line on stderr and exit code 2
 
 from __future__ import annotations
 
+import importlib
+
 import click
 
 from csparql_spark import __version__
-from csparql_spark.cli.read import check, explain
-from csparql_spark.cli.run import run
-from csparql_spark.cli.serve import serve
+
+# command: the module that has it
+MODULES = {"serve": "serve", "demo": "demo", "token": "tokens", "config": "config", "doctor": "doctor", "push": "push",
+           "tail": "tail", "run": "run", "check": "read", "explain": "read"}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class Commands(click.Group):
+    """Its own commands, and those of `MODULES`."""
+
+    def list_commands(self, context: click.Context | None) -> list[str]:
+        return [*MODULES, *super().list_commands(context)]
+
+    def get_command(self, context: click.Context | None, name: str) -> click.Command | None:
+        if name not in MODULES:
+            return super().get_command(context, name)
+        return getattr(importlib.import_module(f"{__name__}.{MODULES[name]}"), name)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def main() -> None:
     """Continuous queries over RDF streams.
 
     Register C-SPARQL queries over HTTP, push timestamped triples, and get answers as they become true.
-    `serve` starts the server; the other commands work on files and need no server.
+    `serve` starts the server, `demo` one that has something to show; `doctor` looks whether all is there.
     """
 
 
@@ -29,7 +45,3 @@ def main() -> None:
 def version() -> None:
     """Print the version."""
     click.echo(f"csparql-spark {__version__}")
-
-
-for command in (serve, run, check, explain):
-    main.add_command(command)

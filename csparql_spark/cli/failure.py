@@ -7,11 +7,6 @@ from collections.abc import Iterator
 
 import click
 
-from csparql_spark.language import LanguageError
-from csparql_spark.pipeline.admission import Refusal
-from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
-from csparql_spark.store import StoreError
-
 
 class Failure(click.ClickException):
     exit_code = 2
@@ -25,5 +20,17 @@ def told(about: str = "") -> Iterator[None]:
     """Turn the errors that a user can cause into a `Failure`; `about` names the file or thing concerned."""
     try:
         yield
-    except (LanguageError, Refusal, RdfError, UnsupportedFormat, StoreError) as error:
+    except Exception as error:
+        if not isinstance(error, _of_users()):
+            raise
         raise Failure(f"{about}: {error}" if about else str(error)) from error
+
+
+def _of_users() -> tuple[type[Exception], ...]:
+    """The errors that a user can cause; imported when there is one, because that takes a while."""
+    from csparql_spark.language import LanguageError
+    from csparql_spark.pipeline.admission import Refusal
+    from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
+    from csparql_spark.store import StoreError
+
+    return LanguageError, Refusal, RdfError, UnsupportedFormat, StoreError

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,6 +35,7 @@ class Child:
     command: list[str]
     descriptors: tuple[int, ...] = ()
     log: Path | None = None      # where what it prints goes; None: where what we print goes
+    environment: dict[str, str] = field(default_factory=dict, repr=False)      # besides ours; secrets may be there
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     pause: float = 0.0
@@ -77,6 +78,7 @@ class Supervisor:
             log = opened.enter_context(_log(child.log)) if child.log else None
             child.process = subprocess.Popen([*child.command, "--lifeline", str(lifeline)], start_new_session=True,
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                             env={**os.environ, **child.environment},
                                              pass_fds=(lifeline, *child.descriptors))
 
     def _look(self, lifeline: int) -> None:

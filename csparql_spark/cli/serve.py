@@ -1,58 +1,39 @@
-"""`serve`: the server, with its two processes and, if asked for, the demo that feeds itself."""
+"""`serve`: the server, with its two processes and, if asked for, the demo that feeds it."""
 
 from __future__ import annotations
 
+import dataclasses
 import socket
-import string
 import sys
 from pathlib import Path
 
 import click
 
+from csparql_spark.answers.limits import PREFIX as LIMITS
 from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.processes import Child, Supervisor
-from csparql_spark.language import durations
+from csparql_spark.settings import Settings
 from csparql_spark.store import Database, DataDirectory
-
-
-class Duration(click.ParamType):
-    """A duration as queries write it: 10m, 1h."""
-
-    name = "duration"
-
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        number = str(value).rstrip(string.ascii_letters)
-        try:
-            return durations.milliseconds(number.strip(), str(value)[len(number):])
-        except durations.DurationProblem as problem:
-            self.fail(str(problem), param, context)
+from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
 
 
 @click.command()
-@click.option("--data", type=click.Path(path_type=Path), default=Path("data"), show_default=True,
-              help="Directory for everything that must not be lost; made if it is not there.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
-              help="Port to listen on; 0 chooses a free one.")
-@click.option("--base-url", default="", help="What IRIs of streams and links start with.  [default: http://HOST:PORT]")
-@click.option("--body-limit", type=click.IntRange(min=1), default=100_000_000, show_default=True,
-              help="Largest push, in bytes.")
-@click.option("--keep-log", type=Duration(), default="10m", show_default=True,
-              help="How long entries are kept that the engine has read and no window reaches.")
-@click.option("--keep-answers", type=click.IntRange(min=1), default=1000, show_default=True,
-              help="Instants kept of each query.")
-@click.option("--master", default="local[2]", show_default=True, help="Where Spark runs.")
-@click.option("--demo/--no-demo", default=False, show_default=True,
-              help="Register a query, and feed it with synthetic sensors.")
-def serve(data: Path, host: str, port: int, base_url: str, body_limit: int, keep_log: int, keep_answers: int,
-          master: str, demo: bool) -> None:
+@flags(without=("speed",))
+def serve(config: Path | None, **given: object) -> None:
     """Start the server.
 
     Two processes: the web process answers HTTP at once; the engine (Spark) is ready some seconds later. Either is
     started again when it dies. Ctrl-C stops both; nothing that was acknowledged is lost, however they end.
+
+    Each flag is a setting, and may stand in csparql-spark.toml or in the environment, too: `csparql-spark config`
+    tells what holds, and why.
     """
+    start(resolved(given, config).settings)
+
+
+def start(settings: Settings, *, browser: bool = False) -> None:
+    """Serve until a signal; with a browser, show the console in it. Raises `Failure`."""
     from csparql_spark.spark.session import EngineError, check_java
 
     try:
@@ -60,31 +41,44 @@ def serve(data: Path, host: str, port: int, base_url: str, body_limit: int, keep
     except EngineError as error:
         raise Failure(str(error)) from error
     with told():
-        directory = DataDirectory(data).create()
-        with directory.lock() as lock, _listen(host, port) as listening:
+        directory = DataDirectory(settings.data).create()
+        with directory.lock() as lock, _listen(settings.host, settings.port) as listening:
+            tokens = Tokens(directory.path, settings.tokens)
+            for address in (settings.host, listening.getsockname()[0]):
+                refuse_open_doors(address, tokens)
             Database(directory.database).create()
-            port = listening.getsockname()[1]
-            url = (base_url or f"http://{f'[{host}]' if ':' in host else host}:{port}").rstrip("/")
+            settings = dataclasses.replace(settings, port=listening.getsockname()[1])
+            told_demo = {}
+            if settings.demo and tokens.all():
+                told_demo["CSPARQL_TOKEN"], token = made("the-demo", ["register", "push"])
+                settings = dataclasses.replace(settings, tokens=(*settings.tokens, token.as_setting))
+            handed = ["--settings", str(settings.hand_down(directory.path))]
+            own = ["--data", str(directory.path)]
             children = [
-                Child("web", [sys.executable, "-m", "csparql_spark.server.process", "--data", str(directory.path),
-                              "--host", host, "--port", str(port), "--fd", str(listening.fileno()), "--base-url", url,
-                              "--body-limit", str(body_limit), "--keep-log", str(keep_log),
-                              "--keep-answers", str(keep_answers)],
-                      (lock, listening.fileno())),
-                Child("engine", [sys.executable, "-m", "csparql_spark.spark.engine", "--data", str(directory.path),
-                                 "--master", master], (lock,), directory.engine / "engine.log"),
+                Child("web", [sys.executable, "-m", "csparql_spark.server.process", *own, *handed,
+                              "--fd", str(listening.fileno())], (lock, listening.fileno()),
+                      environment=limits(settings)),
+                Child("engine", [sys.executable, "-m", "csparql_spark.spark.engine", *own,
+                                 "--master", settings.master], (lock,), directory.engine / "engine.log",
+                      environment=limits(settings)),
             ]
-            if demo:
-                children.append(Child("demo", [sys.executable, "-m", "csparql_spark.cli.demo",
-                                               "--url", f"http://{host}:{port}"]))
-            click.echo(f"csparql-spark serves {url} from {directory.path}; "
+            if settings.demo:
+                shown = ["--browser"] if browser else []
+                children.append(Child("demo", [sys.executable, "-m", "csparql_spark.cli.feeding", *own, *handed,
+                                               *shown], environment=told_demo))
+            click.echo(f"csparql-spark serves {settings.base} from {directory.path}; "
                        "the engine is ready in some seconds (Ctrl-C stops)")
-            if demo:
-                click.echo("  the demo's answers:  "
-                           f"curl -N -H 'Accept: text/event-stream' "
-                           f"{url}/queries/HotRooms/answers\n  or in a browser:     {url}/")
+            if settings.demo:
+                click.echo(f"  the demo, in a browser:  {settings.base}/\n  its answers, as they come:  "
+                           f"curl -N '{settings.base}/queries/Speeds/answers' -H 'Accept: text/event-stream'")
             sys.stdout.flush()
             Supervisor(children).run()
+
+
+def limits(settings: Settings) -> dict[str, str]:
+    """What one query may have, as the environment tells it to `csparql_spark.answers.limits`."""
+    most = {"ROWS": settings.row_limit, "MILLISECONDS": settings.time_limit, "BYTES": settings.state_limit}
+    return {f"{LIMITS}{name}": str(number) for name, number in most.items()}
 
 
 def _listen(host: str, port: int) -> socket.socket:

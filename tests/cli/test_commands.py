@@ -23,7 +23,10 @@ def test_version() -> None:
     assert (result.exit_code, result.stdout) == (0, f"csparql-spark {__version__}\n")
 
 
-@pytest.mark.parametrize("command", [[], ["serve"], ["run"], ["check"], ["explain"], ["version"]])
+@pytest.mark.parametrize("command", [
+    [], ["serve"], ["demo"], ["token"], ["token", "add"], ["token", "list"], ["token", "remove"], ["config"],
+    ["doctor"],
+    ["run"], ["check"], ["explain"], ["version"]])
 def test_help_fits_a_terminal(command: list[str]) -> None:
     result = CliRunner().invoke(main, [*command, "--help"])
     assert result.exit_code == 0
@@ -75,7 +78,8 @@ def test_explain_shows_windows_and_body(tmp_path: Path) -> None:
     assert "the last 2 s of <urn:s>" in result.stdout
     assert "SELECT ?s\nWHERE { ?s <urn:p> ?o }" in result.stdout
     assert "evaluation: maintained (" in result.stdout
-    assert result.stdout.splitlines()[-1] == "reads:      ?s <urn:p> ?o"
+    assert result.stdout.splitlines()[-4:] == ["reads:      ?s <urn:p> ?o", "plan:", "  project ?s",
+                                               "    scan ?s <urn:p> ?o"]
 
 
 def serve(*options: str, **environment: str) -> tuple[int, str, str]:
@@ -107,6 +111,24 @@ def test_serve_refuses_a_directory_that_cannot_be_written(tmp_path: Path) -> Non
     assert serve("--data", str(tmp_path / "file" / "data"), "--port", "0") == (2, "", (
         f"csparql-spark: the data directory {tmp_path}/file/data cannot be written (Not a directory): "
         "choose another one with --data\n"))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_serve_does_not_stand_open(tmp_path: Path, host: str) -> None:
+    """Where others reach it, it needs tokens."""
+    assert serve("--data", str(tmp_path), "--port", "0", "--host", host) == (2, "", (
+        f"csparql-spark: a server that listens on {host} can be reached by others, and needs tokens: make one with "
+        f"`csparql-spark token add NAME --scope admin --data {tmp_path}`, or listen on 127.0.0.1\n"))
+
+
+def test_serve_refuses_settings_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "house.toml").write_text("data = 'd'\nkeep-lag = 5\n")
+    assert serve("--config", str(tmp_path / "house.toml")) == (2, "", (
+        f"csparql-spark: {tmp_path}/house.toml, line 2: there is no setting 'keep-lag': did you mean 'keep-log'? "
+        "(`csparql-spark config` lists them all)\n"))
+    assert serve("--port", "0", "--data", str(tmp_path), CSPARQL_TOKENS="lab") == (2, "", (
+        "csparql-spark: a token of the settings cannot be read (there is no scope '': choose of read, push, register, "
+        "admin): it is NAME:SCOPE+SCOPE:HASH, as `csparql-spark token add NAME --scope read --as-setting` prints it\n"))
 
 
 def test_serve_says_that_java_is_missing(tmp_path: Path) -> None:

@@ -1,0 +1,175 @@
+"""`push`: files, or what comes on standard input, pushed into a stream of a server."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.pieces import Recording, as_arrow, later
+from csparql_spark.cli.reaching import reaching
+from csparql_spark.client import Client
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.formats import RdfFormat, contents_of
+from csparql_spark.rdf.pushes import AnyFormat, PushFormat, push_format_of_path, read_push
+
+ARROW = PushFormat.ARROW.media_type
+FORMATS: dict[str, AnyFormat] = {
+    "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS, "ttl": RdfFormat.TURTLE, "trig": RdfFormat.TRIG,
+    "jsonld": RdfFormat.JSON_LD, "rdf": RdfFormat.RDF_XML, "ndjson": PushFormat.NDJSON, "arrow": PushFormat.ARROW}
+LINES = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS, PushFormat.NDJSON)
+PATIENCE_SECONDS = 0.2          # that lines on standard input wait for others
+PIECE = 1 << 16
+
+
+class Rate(click.ParamType):
+    """1000, 1000/s or 10x: a positive number."""
+
+    def __init__(self, unit: str) -> None:
+        self.name, self._unit = f"number{unit}", unit
+
+    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> float:
+        match = re.fullmatch(rf"([0-9]+(?:\.[0-9]+)?)(?:{self._unit})?", str(value))
+        if match is None or not float(match[1]):
+            self.fail(f"{value!r} is not of the form {self.name.upper()}, as 10{self._unit}", param, context)
+        return float(match[1])
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.option("--stream", required=True, help="The stream: its name or its IRI.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), help="What the files are written in.  "
+              "[default: by their extensions; nq on standard input]")
+@click.option("--batch", type=click.IntRange(1, 1_000_000), default=500, show_default=True, help="Triples in a push.")
+@click.option("--rate", type=Rate("/s"), help="Triples in a second.  [default: as fast as it goes]")
+@click.option("--speed", type=Rate("x"), help="Replay at so many times the pace of the timestamps: 1x, 10x.")
+@click.option("--loop", is_flag=True, help="Begin again at the end; timestamps go on from where they were.")
+@click.option("--create", is_flag=True, help="Make the stream, unless it is there.")
+@click.option("--clock", type=click.Choice(["arrival", "event"]), default="arrival", show_default=True,
+              help="With --create: the stream's clock.")
+@click.option("--delay", default="0", help="With --create: how late timestamps may be, as 2s.")
+@reaching
+def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, batch: int, rate: float | None,
+         speed: float | None, loop: bool, create: bool, clock: str, delay: str) -> None:
+    """Push FILEs into a stream; - is standard input, of which N-Triples, N-Quads and NDJSON are pushed as they come.
+
+    Formats: N-Triples, N-Quads, Turtle, TriG, JSON-LD, RDF/XML, NDJSON and Arrow, by extension; .gz too. A push whose
+    answer gets lost is sent again, and counted once.
+    """
+    if rate and speed:
+        raise Failure("--rate and --speed both say how fast it goes: leave one out")
+    if loop and "-" in files:
+        raise Failure("--loop cannot begin standard input again: name files")
+    if create:
+        client.create_stream(stream, clock, delay)
+    sender = _Sender(client, stream, rate)
+    try:
+        turn = 0
+        while True:
+            shift = 0
+            for name in files:
+                format = _format(name, form)
+                if name == "-" and format in LINES:
+                    for lines in _lines(sys.stdin.buffer.fileno(), batch):
+                        sender.send(lines, format.media_type, None)
+                    continue
+                with told("standard input" if name == "-" else name):
+                    recording = Recording(_read(name, format), batch)
+                if turn and recording.timed:
+                    shift = turn * (recording.span + 1000)
+                sender.replay(recording, speed, shift)
+            turn += 1
+            if not loop:
+                break
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sender.clear()
+    click.echo(f"{sender.triples:,} triples in {sender.pushes:,} pushes")
+
+
+class _Sender:
+    def __init__(self, client: Client, stream: str, rate: float | None) -> None:
+        self._client, self._stream, self._rate = client, stream, rate
+        self._began = self._shown = time.monotonic()
+        self._said: set[str] = set()
+        self.triples = self.pushes = 0
+
+    def replay(self, recording: Recording, speed: float | None, shift: int) -> None:
+        if speed is not None and not recording.timed and len(recording.chunk):
+            raise Failure("--speed goes by timestamps, and there are none: use --rate")
+        began = time.monotonic()
+        pieces = recording.by_time(speed) if speed else ((0, piece) for piece in recording.by_size())
+        for due, piece in pieces:
+            if speed:
+                self._wait(began + due / speed / 1000)
+            self.send(as_arrow(later(piece, shift) if shift else piece), ARROW, len(piece))
+
+    def send(self, body: bytes, media_type: str, triples: int | None) -> None:
+        if self._rate:
+            self._wait(self._began + self.triples / self._rate)
+        told = self._client.push(self._stream, body, media_type)
+        self.triples += told["accepted"] if triples is None else triples
+        self.pushes += 1
+        for warning in told.get("warnings", ()):
+            if warning["code"] not in self._said:
+                self._said.add(warning["code"])
+                self.clear()
+                click.echo(f"csparql-spark: {warning['message']}", err=True)
+        self._show(told)
+
+    def _show(self, told: dict[str, object]) -> None:
+        now = time.monotonic()
+        if sys.stderr.isatty() and now - self._shown > 0.2:
+            self._shown = now
+            pace = self.triples / max(now - self._began, 0.001)
+            click.echo(f"\r\x1b[K{self.triples:,} triples, {pace:,.0f}/s, at {told['seq']} in the log", nl=False, err=True)
+
+    @staticmethod
+    def clear() -> None:
+        if sys.stderr.isatty():
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+    @staticmethod
+    def _wait(until: float) -> None:
+        time.sleep(max(0.0, until - time.monotonic()))
+
+
+def _format(name: str, form: str | None) -> AnyFormat:
+    if form is not None:
+        return FORMATS[form]
+    format = RdfFormat.N_QUADS if name == "-" else push_format_of_path(name)
+    if format is None:
+        raise Failure(f"{name}: the extension is not that of a format: say it with --format")
+    return format
+
+
+def _read(name: str, format: AnyFormat) -> Chunk:
+    body = sys.stdin.buffer.read() if name == "-" else contents_of(name)
+    base = "file:///dev/stdin" if name == "-" else Path(name).absolute().as_uri()
+    return read_push(body, format, base=base, blank_prefix="f.")
+
+
+def _lines(descriptor: int, batch: int) -> Iterator[bytes]:
+    """Whole lines as they come, so many at a time, or what came before a pause."""
+    held, ended = b"", False
+    while not ended:
+        while held.count(b"\n") < batch and not ended:
+            if held and not select.select([descriptor], [], [], PATIENCE_SECONDS)[0] and b"\n" in held:
+                break
+            piece = os.read(descriptor, PIECE)
+            held, ended = held + piece, not piece
+        whole = held if ended else held[: held.rfind(b"\n") + 1]
+        held = held[len(whole) :]
+        lines = whole.splitlines(keepends=True)
+        for start in range(0, len(lines), batch):
+            body = b"".join(lines[start : start + batch])
+            if body.strip():
+                yield body

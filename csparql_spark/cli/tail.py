@@ -1,0 +1,106 @@
+"""`tail`: the answers of queries, as they become true."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+
+import click
+
+from csparql_spark.cli.given import Instant
+from csparql_spark.cli.reaching import reaching
+from csparql_spark.client import Answer, BlankNode, Client, Event, IRI, Literal, Term
+
+
+class Start(Instant):
+    """latest, beginning, or an instant."""
+
+    name = "latest|beginning|instant"
+
+    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> str:
+        return str(value) if value in ("latest", "beginning") else str(super().convert(value, param, context))
+
+
+@click.command()
+@click.argument("queries", nargs=-1, required=True, metavar="QUERY…")
+@click.option("--from", "start", type=Start(), default="latest", show_default=True, help="Where to begin.")
+@click.option("--format", "form", type=click.Choice(["json", "csv", "table"]), default="table", show_default=True)
+@click.option("--count", type=click.IntRange(min=1), help="End after so many answers.")
+@reaching
+def tail(client: Client, queries: tuple[str, ...], start: str, form: str, count: int | None) -> None:
+    """Print the answers of QUERYs as they become true.
+
+    It comes back when the server is started again, and misses nothing. It ends when the queries are deleted.
+    """
+    printer = {"json": _Json, "csv": _Csv, "table": _Table}[form]()
+    try:
+        for number, answer in enumerate(client.subscribe(*queries, start=start, notice=_notice), 1):
+            printer.show(answer)
+            sys.stdout.flush()
+            if number == count:
+                return
+    except BrokenPipeError:          # the reader (head, say) has seen enough
+        sys.stderr.close()
+    except KeyboardInterrupt:
+        pass
+
+
+def _notice(event: Event) -> None:
+    query = event.data.get("query")
+    told = {"gap": f"answers of {query} between {event.data.get('after')} and {event.data.get('next')} are kept no longer",
+            "problem": f"the query {query} has failed at {event.data.get('at')}: {event.data.get('reason')}",
+            "end": f"the query {query} has ended: {event.data.get('reason')}"}
+    click.echo(f"csparql-spark: {told.get(event.kind, f'{event.kind}: {query}')}", err=True)
+
+
+class _Json:
+    """A line for each answer, as the server tells it."""
+
+    def show(self, answer: Answer) -> None:
+        click.echo(json.dumps(answer.data, ensure_ascii=False))
+
+
+class _Csv:
+    """One table of all instants, with the query and the instant in the first columns."""
+
+    def __init__(self) -> None:
+        self._writer, self._head = csv.writer(sys.stdout, lineterminator="\n"), None
+
+    def show(self, answer: Answer) -> None:
+        head = ["query", "at", *answer.variables]
+        if head[2:] != self._head:
+            self._head = head[2:]
+            self._writer.writerow(head)
+        for row in _rows(answer):
+            self._writer.writerow([answer.query, answer.at, *row])
+
+
+class _Table:
+    def show(self, answer: Answer) -> None:
+        rows = _rows(answer, _written)
+        click.echo(f"── {answer.query} at {answer.at}: {len(rows)} row{'' if len(rows) == 1 else 's'}")
+        if rows:
+            lines = [[f"?{name}" for name in answer.variables] or [""] * len(rows[0]), *rows]
+            widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+            for line in lines[0 if answer.variables else 1 :]:
+                click.echo("   " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _rows(answer: Answer, spelled=lambda term: "" if term is None else str(term)) -> list[list[str]]:
+    if answer.triples is not None:
+        return [[line] for line in answer.triples.splitlines()]
+    if answer.truth is not None:
+        return [[str(answer.truth).lower()]]
+    return [[spelled(row.get(name)) for name in answer.variables] for row in answer.rows]
+
+
+def _written(term: Term | None) -> str:
+    if isinstance(term, IRI):
+        return f"<{term}>"
+    if isinstance(term, BlankNode):
+        return f"_:{term}"
+    if isinstance(term, Literal):
+        python = term.to_python()
+        return str(term) if not isinstance(python, str) else json.dumps(str(term), ensure_ascii=False)
+    return ""

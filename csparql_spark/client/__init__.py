@@ -1,0 +1,188 @@
+"""A client of the server, with nothing but the standard library.
+
+    from csparql_spark.client import IRI, Client
+
+    client = Client("http://127.0.0.1:8000", token="…")
+    client.create_stream("temp", clock="event", delay="2s")
+    client.push("temp", [(IRI("http://ex.org/kitchen"), IRI("http://ex.org/celsius"), 21.5, 1700000000000)])
+    client.register("Hot", "REGISTER QUERY Hot AS SELECT ?room ?c FROM STREAM <…> [RANGE 5s STEP 1s] WHERE { … }")
+    for answer in client.subscribe("Hot"):
+        for row in answer.rows:
+            print(answer.at, row["room"], row["c"].to_python())
+
+Requests that can be sent twice are sent again when the connection breaks or the server is not there for a moment, with
+growing pauses, for `patience` seconds; a push can, for it carries an idempotency key. A subscription comes back by itself
+with the last event it has seen, so that no answer is missed and none is told twice. What the server refuses is a
+`ProblemError`, with the server's code and sentence, and line and column where there are any.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from csparql_spark.client.asking import ProblemError, Unreachable, Wire, segment
+from csparql_spark.client.following import Event, follow
+from csparql_spark.client.terms import IRI, BlankNode, Literal, Term, Triple, quad, term
+
+__all__ = ["IRI", "Answer", "BlankNode", "Client", "Event", "Literal", "ProblemError", "Term", "Triple", "Unreachable"]
+
+RESULTS = "application/sparql-results+json"
+FORMATS = {"nt": "application/n-triples", "nq": "application/n-quads", "turtle": "text/turtle", "ttl": "text/turtle",
+           "trig": "application/trig", "jsonld": "application/ld+json", "rdfxml": "application/rdf+xml",
+           "ndjson": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query said at an instant. A SELECT has `rows`, an ASK `truth`, a CONSTRUCT `triples` (N-Triples text)."""
+
+    query: str | None
+    at: int | None                          # epoch ms
+    variables: tuple[str, ...] = ()
+    rows: list[dict[str, Term]] = field(default_factory=list)
+    truth: bool | None = None
+    triples: str | None = None
+    until: list[int | None] | None = None   # of each row: when it stops holding; None: it does not
+    id: str | None = None                   # of the event, where it came as one
+    data: dict[str, Any] = field(default_factory=dict, repr=False)     # all of it, as it came
+
+
+class Client:
+    """May be used by several threads: each has its own connection."""
+
+    def __init__(self, url: str = "http://127.0.0.1:8000", token: str | None = None, *, timeout: float = 30.0,
+                 patience: float = 60.0) -> None:
+        self._wire = Wire(url, token, timeout=timeout, patience=patience)
+        self.url = self._wire.url
+
+    # Streams
+
+    def create_stream(self, name: str, clock: str = "arrival", delay: str | int = 0, **settings: Any) -> dict[str, Any]:
+        """Make a stream, or do nothing if it is there and the same; its description."""
+        asked = {"clock": clock, **({"delay": delay} if delay else {}), **settings}
+        return self._json("PUT", f"/streams/{segment(name)}", json.dumps(asked), "application/json")
+
+    def push(self, stream: str, data: str | bytes | Iterable[Triple], format: str = "turtle", *,
+             key: str | None = None, encoding: str | None = None) -> dict[str, Any]:
+        """Push into a stream (its name or its IRI); what the server says of it, once it is durable.
+
+        `data` is a document in the format (a name in `FORMATS`, or a media type), or triples (subject, predicate,
+        object) or (…, timestamp in ms) of `IRI`, `BlankNode`, `Literal` and Python values; the text of a subject or
+        predicate is an IRI, that of an object a literal.
+        """
+        if not isinstance(data, (str, bytes)):
+            data, format = "".join(map(quad, data)), "nq"
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        if encoding:
+            headers["Content-Encoding"] = encoding
+        return self._json("POST", f"/streams/{segment(stream)}", data, FORMATS.get(format, format), headers)
+
+    def delete_stream(self, name: str) -> None:
+        self._json("DELETE", f"/streams/{segment(name)}")
+
+    # Queries
+
+    def register(self, name: str, text: str) -> dict[str, Any]:
+        """Register a query, or do nothing if the same is there; its description."""
+        return self._json("PUT", f"/queries/{segment(name)}", text, "application/sparql-query")
+
+    def pause(self, name: str) -> dict[str, Any]:
+        return self._json("POST", f"/queries/{segment(name)}/pause")
+
+    def resume(self, name: str) -> dict[str, Any]:
+        return self._json("POST", f"/queries/{segment(name)}/resume")
+
+    def delete(self, name: str) -> None:
+        """Delete a query."""
+        self._json("DELETE", f"/queries/{segment(name)}")
+
+    def answers(self, name: str, at: int | str | None = None) -> Answer | None:
+        """The answer at the newest instant, or at another one; None before the first."""
+        path = f"/queries/{segment(name)}/answers{'' if at is None else f'?at={quote(str(at))}'}"
+        status, headers, body = self._wire.ask("GET", path, headers={"Accept": f"{RESULTS}, application/n-triples;q=0.5"})
+        if status == 204:
+            return None
+        if RESULTS in headers.get("Content-Type", ""):
+            return _answer(json.loads(body), name)
+        return Answer(name, int(headers.get("X-CSPARQL-Instant", "0")), triples=body.decode())
+
+    def query(self, text: str) -> Answer:
+        """Ask a question once, over background graphs and what streams hold now."""
+        accept = {"Accept": f"{RESULTS}, application/n-triples;q=0.5"}
+        _, headers, body = self._wire.ask("POST", "/sparql", text, "application/sparql-query", accept)
+        if RESULTS in headers.get("Content-Type", ""):
+            return _answer(json.loads(body), None)
+        return Answer(None, None, triples=body.decode())
+
+    # Background
+
+    def graph_put(self, iri: str, data: str | bytes, format: str = "turtle") -> dict[str, Any]:
+        """A background graph is this from now on."""
+        return self._json("PUT", f"/graphs?{urlencode({'graph': iri})}", data, FORMATS.get(format, format))
+
+    def graph_delete(self, iri: str) -> None:
+        self._json("DELETE", f"/graphs?{urlencode({'graph': iri})}")
+
+    def rules_put(self, name: str, text: str) -> dict[str, Any]:
+        """A rule set is this from now on."""
+        return self._json("PUT", f"/rules/{segment(name)}", text, "text/plain")
+
+    def rules_delete(self, name: str) -> None:
+        self._json("DELETE", f"/rules/{segment(name)}")
+
+    def health(self) -> dict[str, Any]:
+        return self._json("GET", "/health")
+
+    # Events
+
+    def subscribe(self, *names: str, start: str | int = "latest", last: str | None = None,
+                  notice: Callable[[Event], None] | None = None) -> Iterator[Answer]:
+        """The answers of the queries as they become true, from `start` (latest, beginning, an instant) or behind the
+        event `last`, for ever: it comes back when the connection breaks, and ends when all queries are deleted.
+
+        `notice` is told of every event that is no answer. Without it a query that fails is a `ProblemError`.
+        """
+        for event in self.events(*names, start=start, last=last):
+            if event.kind == "answer":
+                yield _answer(event.data, event.data.get("query"), event.id)
+            elif notice is not None:
+                notice(event)
+            elif event.kind == "problem":
+                detail = f"The query {event.data.get('query')} has failed: {event.data.get('reason')}"
+                raise ProblemError(409, {"code": "query-failed", "detail": detail, **event.data})
+
+    def events(self, *names: str, start: str | int = "latest", last: str | None = None) -> Iterator[Event]:
+        """All events of the queries, or of all queries if none is named; comes back when the connection breaks."""
+        return follow(self._wire, names, start=start, last=last)
+
+    # The wire
+
+    def _json(self, method: str, path: str, body: str | bytes | None = None, kind: str | None = None,
+              headers: dict[str, str] | None = None) -> dict[str, Any]:
+        _, _, content = self._wire.ask(method, path, body, kind, headers)
+        return json.loads(content) if content.strip() else {}
+
+    def close(self) -> None:
+        """Close the connection of this thread."""
+        self._wire.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _answer(data: dict[str, Any], query: str | None, id: str | None = None) -> Answer:
+    # An event holds the results; a response is the results, with the rest beside its head.
+    results = data["results"] if "head" in data.get("results", {}) else data
+    variables = tuple(results.get("head", {}).get("vars", ()))
+    rows = [{name: term(value) for name, value in row.items()}
+            for row in results.get("results", {}).get("bindings", ())]
+    return Answer(data.get("query", query), data.get("at"), variables, rows, results.get("boolean"),
+                  data.get("triples"), data.get("until"), id, data)

@@ -1,0 +1,87 @@
+"""What `serve` and `demo` hand down to the processes that they start: all settings, and no secret on a command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from csparql_spark.answers.limits import Limits
+from csparql_spark.cli import main, serve
+from csparql_spark.cli.serve import limits
+from csparql_spark.cli.processes import Child
+from csparql_spark.settings import Settings
+from csparql_spark.store.tokens import Tokens, made
+
+
+@pytest.fixture
+def children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Child]:
+    """The children by name, as they would be run."""
+    seen: dict[str, Child] = {}
+
+    class Supervisor:
+        def __init__(self, children: list[Child]) -> None:
+            seen.update({child.name: child for child in children})
+
+        def run(self) -> None:
+            return None
+
+    monkeypatch.setattr(serve, "Supervisor", Supervisor)
+    monkeypatch.setattr("csparql_spark.spark.session.check_java", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    return seen
+
+
+def run(*words: str, **environment: str) -> str:
+    result = CliRunner(env=environment).invoke(main, [*words, "--port", "0"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_web_process_gets_all_settings(children: dict[str, Child], tmp_path: Path) -> None:
+    told = run("serve", "--keep-answers", "7", CSPARQL_IDLE_SECONDS="9s")
+    command = children["web"].command
+    handed = Settings.handed_down(Path(command[command.index("--settings") + 1]))
+    assert (handed.data, handed.keep_answers, handed.idle_seconds) == (tmp_path / "data", 7, 9.0)
+    assert handed.port != 0 and f"serves http://127.0.0.1:{handed.port} from {tmp_path}/data;" in told
+    assert list(children) == ["web", "engine"]
+
+
+def test_the_engine_gets_its_master_and_the_limits(children: dict[str, Child]) -> None:
+    run("serve", "--master", "local[1]", "--row-limit", "5", "--time-limit", "3s", CSPARQL_STATE_LIMIT="1MiB")
+    engine = children["engine"]
+    assert engine.command[engine.command.index("--master") + 1] == "local[1]"
+    for child in (engine, children["web"]):
+        assert Limits.from_environment(child.environment) == Limits(rows=5, milliseconds=3000, bytes=1 << 20)
+
+
+def test_the_usual_limits_are_those_of_the_answers() -> None:
+    assert Limits.from_environment(limits(Settings())) == Limits()
+
+
+def test_no_secret_is_on_a_command_line(children: dict[str, Child], tmp_path: Path) -> None:
+    secret, token = made("ci", ["read"])
+    run("demo", CSPARQL_TOKENS=token.as_setting)
+    words = " ".join(word for child in children.values() for word in child.command)
+    assert token.sha256 not in words and secret not in words
+    told = children["demo"].environment["CSPARQL_TOKEN"]
+    assert told not in words and all("CSPARQL_TOKEN" not in children[name].environment for name in ("web", "engine"))
+    command = children["web"].command
+    handed = Settings.handed_down(Path(command[command.index("--settings") + 1]))
+    tokens = Tokens(tmp_path, handed.tokens)
+    assert tokens.find(told).scopes == {"read", "register", "push"} and tokens.find(secret) is not None
+
+
+def test_the_demo_has_a_directory_of_its_own(children: dict[str, Child], tmp_path: Path) -> None:
+    told = run("demo", "--speed", "20")
+    command = children["demo"].command
+    assert command[command.index("--data") + 1] == str(tmp_path / "demo-data") and "--browser" not in command
+    handed = Settings.handed_down(Path(command[command.index("--settings") + 1]))
+    assert (handed.speed, handed.tokens) == (20, ())
+    assert children["demo"].environment == {}
+    assert f"the demo, in a browser:  {handed.base}/\n" in told
+    run("demo", "--data", "other", "--browser")
+    assert str(tmp_path / "other") in children["demo"].command and "--browser" in children["demo"].command
+    run("demo", CSPARQL_DATA="third")
+    assert str(tmp_path / "third") in children["demo"].command
