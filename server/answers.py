@@ -2,7 +2,11 @@
 
     GET /queries/HotRooms/answers                                   the newest instant, in a format by Accept
     GET /queries/HotRooms/answers?at=1700000000000&format=csv       another instant, another format
+    GET /queries/HotRooms/answers?from=…&to=…&limit=100             all instants between the two, both counted
     GET /queries/HotRooms/answers    Accept: text/event-stream      server-sent events
+
+A range is an array of what events hold, or (application/x-ndjson) a line for each; it is sent as it is read, at most
+`limit` instants, and a Link header with rel="next" says where it goes on.
 
 Events begin after `Last-Event-ID` (or `?lastEventId=`), at `?from=beginning`, after `?from=<instant>`, or with the
 newest answer (`?from=latest`, and by default). What a client has seen counts more than what its URL asks for: a browser
@@ -14,37 +18,64 @@ Before its first instant a query has no answer: 204, with Retry-After and the se
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from email.utils import formatdate
+from urllib.parse import quote, urlencode
 
 from flask import Blueprint, Response, request
 
+from csparql_spark.answers.formats import ND_JSON, PLAIN_JSON
 from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.store import QueryRecord, StoredAnswer
 
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.fanout import Full, instants_of
-from csparql_spark.server.instants import holding, whole
+from csparql_spark.server.events import EVENTS, seen_id, subscribed
+from csparql_spark.server.fanout import instants_of
+from csparql_spark.server.instants import envelope, holding, whole, windows_of
 from csparql_spark.server.problems import Problem, sentence
 from csparql_spark.server.registering import found
-from csparql_spark.server.spelling import spelled
-from csparql_spark.server.subscription import BEGINNING, Start, Subscription, start_after
+from csparql_spark.server.spelling import asked_type, spelled
+from csparql_spark.server.subscription import FIRST, LATEST, Start, after_instant, start_after
 
-EVENTS = "text/event-stream"
+RANGES = (PLAIN_JSON, ND_JSON, "application/ndjson")
+USUAL_INSTANTS, MOST_INSTANTS = 100, 1000
+END = 1 << 62
+LONGEST_BOUNDS = 4096           # of a header; SPARQL JSON says it at any length
+IRI_SIGNS = "/:?#[]@!$&'()*+,;=%~"
 
 
 def routes(backend: Backend) -> Blueprint:
     blueprint = Blueprint("answers", __name__)
+    names = backend.names
 
     @blueprint.get("/queries/<name:name>/answers")
     def answers(name: str) -> Response:
         query = found(backend, name)
         if prefers_events():
-            return subscribe(query)
+            return subscribed(backend, [query.name], asked_start(backend, query))
+        if not request.args.keys().isdisjoint(("from", "to", "limit")):
+            return told_between(query)
         if "at" in request.args:
             parts = told_at(query, request.args["at"])
         else:
             parts = backend.answers.latest(query.id)
         return told(query, parts) if parts else waiting(query)
+
+    def told_between(query: QueryRecord) -> Response:
+        if "at" in request.args:
+            raise Problem("bad-setting", "at= asks for one instant, and from=, to= and limit= for several: leave "
+                          "one out.")
+        low, high, limit = asked_range()
+        media_type = asked_type("a range of answers", RANGES)
+        found = backend.answers.instants(query.id, low, high, limit + 1)
+        headers = {"Cache-Control": "no-store", "Vary": "Accept"}
+        if len(found) > limit:
+            given = {**request.args.to_dict(), "from": str(found.pop()), "limit": str(limit)}
+            headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
+        envelopes = (envelope(query.name, parts, windows_of(query, instant))
+                     for instant in found if (parts := backend.answers.at(query.id, instant)))
+        written = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
+        return Response(written, headers=headers, content_type=media_type)
 
     def told_at(query: QueryRecord, text: str) -> list[StoredAnswer]:
         instant = instant_of("at", text)
@@ -66,24 +97,6 @@ def routes(backend: Backend) -> Blueprint:
         return Response(status=204, headers={"Retry-After": str(seconds), "Cache-Control": "no-store",
                                              "X-CSPARQL-Status": "waiting for the first instant"})
 
-    def subscribe(query: QueryRecord) -> Response:
-        start = asked_start(query)
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
-        if request.method == "HEAD":
-            return Response(b"", headers=headers, content_type=EVENTS)
-        try:
-            channel = backend.fanout.join(query)
-        except Full:
-            places = backend.settings.subscribers
-            raise Problem("too-many-subscribers", f"All {places} places for subscribers are taken: try again later, or "
-                          "GET the newest answer without text/event-stream.",
-                          headers={"Retry-After": "10"}, limit=places) from None
-        subscription = Subscription(channel, start, fanout=backend.fanout, registry=backend.registry,
-                                    answers=backend.answers, heartbeat_seconds=backend.settings.heartbeat_seconds)
-        response = Response(iter(subscription), headers=headers, content_type=EVENTS)
-        response.call_on_close(subscription.close)
-        return response
-
     return blueprint
 
 
@@ -93,7 +106,39 @@ def told(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
     headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
     if 0 <= instant < 1 << 47:
         headers["Last-Modified"] = formatdate(instant / 1000, usegmt=True)
-    return spelled(answer, extra={"query": query.name, "at": instant, **holding(answer)}, headers=headers)
+    windows = windows_of(query, instant)
+    bounds = ", ".join(f"<{quote(window['stream'], safe=IRI_SIGNS)}>; opens={window['opens']}; "
+                       f"closes={window['closes']}" for window in windows)
+    if windows and len(bounds) <= LONGEST_BOUNDS:
+        headers["X-CSPARQL-Windows"] = bounds.replace("opens=None; ", "")
+    return spelled(answer, extra={"query": query.name, "at": instant, "windows": windows, **holding(answer)},
+                   headers=headers)
+
+
+def asked_range() -> tuple[int, int, int]:
+    """From when until when, and how many instants at most."""
+    begin, end, limit = (request.args.get(name) for name in ("from", "to", "limit"))
+    low = -END if begin in (None, "beginning") else instant_of("from", begin, "beginning, ")
+    high = END if end in (None, "latest") else instant_of("to", end, "latest, ")
+    if limit is None:
+        return low, high, USUAL_INSTANTS
+    if not (limit.isascii() and limit.isdigit() and len(limit) < 10 and 0 < int(limit) <= MOST_INSTANTS):
+        raise Problem("bad-setting", f"The limit {limit[:100]!r} is not a number of instants from 1 to "
+                      f"{MOST_INSTANTS}.")
+    return low, high, int(limit)
+
+
+def lines(documents: Iterator[bytes]) -> Iterator[bytes]:
+    for document in documents:
+        yield document + b"\n"
+
+
+def array(documents: Iterator[bytes]) -> Iterator[bytes]:
+    before = b"["
+    for document in documents:
+        yield before + document
+        before = b",\n"
+    yield b"]\n" if before != b"[" else b"[]\n"
 
 
 def prefers_events() -> bool:
@@ -105,14 +150,14 @@ def prefers_events() -> bool:
     return wanted > 0 and wanted >= max(weights.values(), default=0)
 
 
-def asked_start(query: QueryRecord) -> Start:
-    event_id = request.headers.get("Last-Event-ID") or request.args.get("lastEventId")
+def asked_start(backend: Backend, query: QueryRecord) -> Start:
+    order, event_id = backend.fanout.order, seen_id()
     if event_id:
-        return start_after(event_id.strip(), query)
+        return start_after(event_id, order)
     begin = request.args.get("from", "latest")
-    if begin == "latest":
-        return Start(None)
-    return Start(BEGINNING if begin == "beginning" else instant_of("from", begin, "beginning, latest, "))
+    if begin in ("latest", "beginning"):
+        return LATEST if begin == "latest" else FIRST
+    return after_instant(query.id, instant_of("from", begin, "beginning, latest, "), order)
 
 
 def instant_of(argument: str, text: str, others: str = "") -> int:

@@ -7,13 +7,13 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from flask import Flask, Response, request
 from werkzeug.routing import BaseConverter
 
 from csparql_spark import __version__
-from csparql_spark.server import answers, explain, graphs, health, names, problems, queries, rules, sparql, streams, why
+from csparql_spark.server import (answers, explain, graphs, health, names, observers, problems, queries, rules, security,
+                                  sparql, streams, why)
+from csparql_spark.server import check, console, events, knowledge, openapi, pausing, measures, metrics, timeline, vocabulary
 from csparql_spark.server.backend import Backend
 
 ROUTES = {
@@ -44,7 +44,10 @@ def create_app(backend: Backend) -> Flask:
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
     problems.install(app)
-    for room in (streams, queries, answers, graphs, rules, sparql, why, explain, health):
+    openapi.install(app)
+    security.install(app, backend)
+    for room in (streams, queries, observers, answers, graphs, rules, sparql, why, explain, health, pausing, measures, metrics, events,
+                 timeline, console, check, vocabulary, knowledge, openapi):
         app.register_blueprint(room.routes(backend))
 
     @app.url_value_preprocessor
@@ -55,7 +58,7 @@ def create_app(backend: Backend) -> Flask:
     @app.get("/")
     def service() -> Response | dict[str, object]:
         if request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
-            return page(backend)
+            return console.page(backend, ROUTES)
         links = {name: {"url": f"{backend.names.base}/{name}", "does": does} for name, does in ROUTES.items()}
         return {"service": "csparql-spark", "version": __version__, **links}
 
@@ -67,13 +70,3 @@ def create_app(backend: Backend) -> Flask:
 
     app.wsgi_app = names.as_sent(app.wsgi_app)
     return app
-
-
-def page(backend: Backend) -> Response:
-    console = backend.settings.web / "index.html"
-    if console.is_file():
-        return Response(console.read_bytes(), content_type="text/html; charset=utf-8")
-    items = "".join(f'<li><a href="/{name}">/{name}</a>: {escape(does)}</li>' for name, does in ROUTES.items())
-    text = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>csparql-spark</title>'
-            f"<h1>csparql-spark {__version__}</h1><p>Continuous queries over RDF streams.</p><ul>{items}</ul></html>\n")
-    return Response(text, content_type="text/html; charset=utf-8")

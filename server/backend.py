@@ -1,7 +1,8 @@
 """The backend: what a web process opens once, and the threads that go with it.
 
     data directory ─ database ─┬─ writer (the only way into the log) ─ ticker
-                               ├─ registry, log, answers ─ fan-out ─ relay (back into the log)
+                               ├─ registry, log, answers ─ fan-out ─┬─ relay (back into the log)
+                               │                                    └─ webhooks (to observers elsewhere)
                                └─ retention ─ forgetter
 
     with Backend(settings) as backend:
@@ -16,18 +17,28 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+from collections.abc import Collection
 from types import TracebackType
 
 from csparql_spark.pipeline.relay import Relay
 from csparql_spark.pipeline.ticker import Ticker
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, LogWriter, Registry, Status
 from csparql_spark.store.bell import Bell
+from csparql_spark.store.observers import ObserverStore
+from csparql_spark.store.repeats import Repeats
 from csparql_spark.store.retention import Retention
+from csparql_spark.store.tokens import Tokens
 
+from csparql_spark.server.calling import Allowed
+from csparql_spark.server.delivery import Delivery
 from csparql_spark.server.fanout import Fanout
 from csparql_spark.server.forgetting import Forgetter
+from csparql_spark.server.mqtt import Mqtt
 from csparql_spark.server.names import Names
+from csparql_spark.server.pushing import Pusher
+from csparql_spark.server.sessions import Sessions
 from csparql_spark.server.settings import Settings
+from csparql_spark.server.webhooks import Webhooks
 
 
 class Backend:
@@ -36,6 +47,8 @@ class Backend:
         self.settings = settings
         self.names = Names(settings.base)
         self.directory = DataDirectory(settings.data).create()
+        self.tokens = Tokens(self.directory.path, settings.tokens)
+        self.sessions = Sessions(self.directory.path, self.tokens, seconds=settings.login_seconds)
         self.database = Database(self.directory.database).create()
         self.log = Log(self.database)
         self.registry = Registry(self.database)
@@ -43,18 +56,28 @@ class Backend:
         self.answers = AnswerStore(self.database, bell)
         self.status = Status(self.database)
         self.retention = Retention(self.database)
+        self.repeats = Repeats(self.database)
         self.writer = LogWriter(self.database, self.directory.bell("log"))
+        self.pusher = Pusher(self)
         self.ticker = Ticker(self.registry, self.writer)
         self.relay = Relay(self.registry, self.answers, self.writer)
-        self.fanout = Fanout(self.answers, Bell(bell), places=settings.subscribers, heard=self.relay.told)
-        self.forgetter = Forgetter(settings, self.registry, self.retention)
+        self.fanout = Fanout(self.database, self.answers, Bell(bell), places=settings.subscribers, heard=self._heard)
+        self.delivery = Delivery(self.fanout, heartbeat_seconds=settings.heartbeat_seconds,
+                                 stall_seconds=settings.stall_seconds)
+        self.observers = ObserverStore(self.database).create()
+        self.webhooks = Webhooks(self.observers, self.registry, self.log, self.answers, Allowed(settings.webhooks),
+                                 now=self.writer.clock.now)
+        self.forgetter = Forgetter(settings, self.registry, self.retention, self.repeats)
+        self.mqtt = Mqtt(self) if settings.mqtt else None
         self._open = contextlib.ExitStack()
         # Labels of blank nodes are never used twice, by this process or by another one.
         self._process, self._pushes = os.urandom(6).hex(), itertools.count()
 
     def start(self) -> Backend:
-        # The relay looks at all answers when it starts; the fan-out tells it of those that came after its own start.
-        for part in (self.writer, self.ticker, self.fanout, self.relay, self.forgetter):
+        # The relay and the webhooks look at all answers when they start; the fan-out tells them of those that came after
+        # its own start.
+        for part in (self.writer, self.ticker, self.fanout, self.delivery, self.relay, self.webhooks, self.forgetter,
+                     *([self.mqtt] if self.mqtt else [])):
             part.start()
             self._open.callback(part.stop)
         return self
@@ -70,6 +93,10 @@ class Backend:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.close()
+
+    def _heard(self, queries: Collection[int]) -> None:
+        self.relay.told(queries)
+        self.webhooks.told(queries)
 
     def blank_prefix(self) -> str:
         return f"{self._process}.{next(self._pushes)}."

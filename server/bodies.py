@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
+import pyarrow as pa
 from flask import Request
 
 from csparql_spark.server.problems import Problem
@@ -30,9 +31,12 @@ def read(environ: dict[str, object], limit: int) -> bytes:
     pieces = _pieces(environ, limit)
     if encoding in ("gzip", "x-gzip"):
         return _bounded(_gunzipped(pieces, limit), limit)
+    if encoding == "zstd":
+        return _bounded(_unzstd(_bounded(pieces, limit)), limit)
     if encoding not in ("", "identity"):
         raise Problem("unsupported-encoding", f"The Content-Encoding {encoding!r} is not supported: send the body as "
-                      "it is, or gzip.", headers={"Accept-Encoding": "gzip"}, accepted=["gzip", "identity"])
+                      "it is, or with gzip or zstd.", headers={"Accept-Encoding": "gzip, zstd"},
+                      accepted=["gzip", "zstd", "identity"])
     return _bounded(pieces, limit)
 
 
@@ -113,6 +117,19 @@ def _gunzipped(pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
         raise Problem("bad-body", f"The body is not gzip, although its Content-Encoding says so ({error}).") from None
     if begun:
         raise Problem("truncated-body", "The gzip data ends in the middle: nothing was kept. Send the body again.")
+
+
+def _unzstd(body: bytes) -> Iterator[bytes]:
+    """The content of zstd frames, in pieces."""
+    if not body:
+        return
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(body), "zstd") as content:
+            while piece := content.read(PIECE):
+                yield piece
+    except OSError as error:
+        raise Problem("bad-body", f"The body is not whole zstd data, although its Content-Encoding says so ({error})."
+                      ) from None
 
 
 def _too_large(limit: int, length: int | None = None) -> Problem:

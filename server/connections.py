@@ -6,6 +6,8 @@
   client which is still sending can read the answer.
 - Chunked bodies are read in small pieces, and an end without a last chunk is an error.
 - A connection never waits for a thread while there may be more of them: threads are made when all are busy, and kept.
+- A response may take the connection with it: when its head is sent, somebody else writes the body, for as long as he
+  likes, and no thread is held. The application asks for that with `hand_over`.
 
     server = Server(listening, application, threads=232, idle_seconds=30)
     server.prepare()
@@ -22,7 +24,8 @@ import sys
 import threading
 import time
 import traceback as tracebacks
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from cheroot import wsgi
 from cheroot.server import HeaderReader, HTTPConnection, HTTPRequest, KnownLengthRFile
@@ -36,7 +39,28 @@ KEPT_ALIVE = 2000
 SMALL_REST = 256 << 10          # of a body that nobody read: reading it is cheaper than another connection
 LINGER_SECONDS = 3.0
 FINISH_SECONDS = 3.0            # for requests that run when the server is stopped
+HAND_OVER = "csparql_spark.hand_over"
 _HEXADECIMAL = re.compile(rb"[0-9A-Fa-f]{1,15}")
+
+
+class Taker(Protocol):
+    """Who writes the body of a response. One of the two is called, once."""
+
+    def take(self, connection: socket.socket) -> None:
+        """The head is sent; the connection is his."""
+
+    def close(self) -> None:
+        """There is nothing to take: the head could not be sent."""
+
+
+def hand_over(environment: Mapping[str, object], taker: Taker) -> bool:
+    """Let him write the body of the response to this request; false if this server is another one, and cannot. The
+    response must have no length, and no body of its own."""
+    ask = environment.get(HAND_OVER)
+    if ask is None:
+        return False
+    ask(taker)
+    return True
 
 
 class ChunkedBody:
@@ -89,8 +113,27 @@ class Headers(HeaderReader):
         return b"_" not in key_name
 
 
+class Gateway(wsgi.Gateway_10):
+    taker: Taker | None = None
+
+    def get_environ(self) -> dict[str, object]:
+        return {**super().get_environ(), HAND_OVER: self._ask}
+
+    def _ask(self, taker: Taker) -> None:
+        self.taker = self.req.taker = taker
+
+    def respond(self) -> None:
+        try:
+            super().respond()
+        finally:
+            taker, connection = self.taker, self.req.conn
+            if taker is not None and not (self.req.is_left() and self.req.sent_headers and connection.leave_to(taker)):
+                taker.close()
+
+
 class Request(HTTPRequest):
     header_reader = Headers()
+    taker: Taker | None = None
 
     def read_request_headers(self) -> bool:
         if not super().read_request_headers():
@@ -119,7 +162,14 @@ class Request(HTTPRequest):
         if not self._finish_body():
             self.close_connection = self.conn.unread = True
             self.rfile.remaining = 0        # else cheroot reads it all
+        if self.is_left():
+            self.response_protocol = "HTTP/1.0"         # no chunks: the end of the connection is that of the body
+            self.outheaders.append((b"Connection", b"close"))
         super().send_headers()
+
+    def is_left(self) -> bool:
+        """Whether somebody else writes the body: not that of an error, into which the response may have turned."""
+        return self.taker is not None and self.status.startswith(b"200")
 
     def _finish_body(self) -> bool:
         """Read the small rest of a body; false if there is more."""
@@ -151,8 +201,23 @@ class Request(HTTPRequest):
 class Connection(HTTPConnection):
     RequestHandlerClass = Request
     unread = False              # the client may still be sending
+    left = False
+
+    def leave_to(self, taker: Taker) -> bool:
+        """Whether it could be left: there may be no descriptors any more."""
+        try:
+            copy = self.socket.dup()
+        except OSError:
+            return False
+        self.left, self.unread = True, False
+        taker.take(copy)
+        return True
 
     def close(self) -> None:
+        if self.left:
+            self.rfile.close()
+            self.socket.close()         # our descriptor of it; to shut it down would end the connection
+            return
         if self.unread:
             self._listen_to_the_end()
         super().close()
@@ -211,6 +276,7 @@ class Server(wsgi.Server):
         super().__init__(listening.getsockname()[:2], application, server_name="csparql-spark",
                          request_queue_size=BACKLOG, timeout=idle_seconds, shutdown_timeout=FINISH_SECONDS)
         self.requests = Workers(self, most=threads)
+        self.gateway = Gateway
         self._listening = listening
         self.keep_alive_conn_limit = KEPT_ALIVE
         self.max_request_header_size = HEADER_BYTES

@@ -25,6 +25,7 @@ from csparql_spark.store.writer import Guard
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.problems import Problem
 from csparql_spark.server.readers import asked_of, streams_of
+from csparql_spark.server.room import Full, room
 
 
 def made_by(registry: Registry, name: str) -> list[StreamRecord]:
@@ -59,7 +60,10 @@ def own_stream(backend: Backend, name: str) -> StreamRecord:
                               stream=iri, clock=stream.clock)
             return stream
         try:
-            writer.append(draft, every(absent("streams", iri, Refused()), absent("queries", name, Refused())))
+            writer.append(draft, every(absent("streams", iri, Refused()), absent("queries", name, Refused()),
+                                       room(backend, "streams")))
+        except Full:
+            raise       # whoever registers tells of it
         except Refused:
             if backend.registry.query(name) is not None:
                 raise       # somebody else has registered a query of this name

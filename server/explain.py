@@ -1,7 +1,8 @@
 """How a query is read and answered: GET /queries/{name}/explain.
 
-Its windows and instants in words, its SPARQL body, which evaluator answers it and why, who shares its group, the rules that
-are run for it over the background as it is now, and how much its windows and its newest answer hold.
+Its windows and instants in words, its SPARQL body, which evaluator answers it and why, who shares its group, the rules
+that are run for it over the background as it is now, and what is so live: how much its windows and its newest answer
+hold, what that answer has cost, and (a few seconds old, perhaps) what each part of a maintained plan has.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from csparql_spark.pipeline.current import Current
 from csparql_spark.pipeline.explaining import explained
 from csparql_spark.pipeline.routing import group_key
 from csparql_spark.store import QueryRecord
+from csparql_spark.store.measures import Measures
 
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.measures import told as measured
 from csparql_spark.server.registering import found
 
 
 def routes(backend: Backend) -> Blueprint:
     blueprint = Blueprint("explain", __name__)
-    current = Current(backend.log, backend.registry)
+    current, measures = Current(backend.log, backend.registry), Measures(backend.database)
 
     @blueprint.get("/queries/<name:name>/explain")
     def explain(name: str) -> dict[str, object]:
@@ -36,10 +39,20 @@ def routes(backend: Backend) -> Blueprint:
         instant = parts[0].instant if parts else None
         elements = [None if instant is None or window.range is None else len(current.elements(
             window.stream, low=instant - window.range, high=instant, after=record.id)) for window in query.windows]
-        return {"query": name, **told, "live": {"instant": instant, "rows": sum(part.rows for part in parts),
-                                                "elements": elements}}
+        live = {"instant": instant, "rows": sum(part.rows for part in parts), "elements": elements}
+        return {"query": name, **told, "live": live | cost_of(measures, record.id)}
 
     return blueprint
+
+
+def cost_of(measures: Measures, query: int) -> dict[str, object]:
+    """What the newest answer of a query has cost, as far as it was measured; and its plan, as it was told last."""
+    point = measures.newest(query)
+    if point is None:
+        return {"micros": None, "latency_ms": None, "state_bytes": None, "late": None, "nodes": None}
+    told = measured(point)
+    return {**{name: told[name] for name in ("micros", "latency_ms", "state_bytes", "late")},
+            "nodes": measures.plan(query)}
 
 
 def key_of(record: QueryRecord | None) -> str | None:

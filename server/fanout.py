@@ -1,18 +1,19 @@
-"""Fan-out: one thread looks for new answers, wakes whoever waits for them, and each answer is spelled once for all.
+"""Fan-out: one thread looks for what is new, and each answer is spelled once for all who hear of it.
 
-Nobody has a queue. A subscriber is a cursor (the instant it has seen last), and asks for what follows it. A slow
-subscriber therefore costs what a quick one costs, and what a dead one leaves behind is nothing.
+Nobody has a queue. A subscriber is a cursor into the one order in which all answers were told (see `store.order`), and
+asks for what follows it. A slow subscriber therefore costs what a quick one costs, and what a dead one leaves behind is
+nothing.
 
-    channel = fanout.join(query)                 # raises Full; leave(channel) afterwards
-    version = channel.version
-    for told in fanout.following(channel, after=1700000000000):
-        ...                                      # told.event: the bytes to send
-    channel.wait(version, timeout=15)            # until there may be more
+    fanout.join(subscription)                       # raises Full; leave(subscription) afterwards
+    news = fanout.news                              # one consistent look: head, roster, version
+    for place in fanout.following(48000, news, queries=[17]):
+        fanout.spelled(place, news)                 # the bytes to send; None if they have just been forgotten
+    fanout.wait(news.version, timeout=15)           # until there may be more
 
 `heard` is told of all that is new: the ids of the queries that have answers.
 
-Invariants: `version` changes after the answers are in the store, so who reads it first and the store then misses
-nothing. What follows an instant never changes: answers of a query are told in the order of their instants.
+Invariants: what follows a place up to a head never changes, but for what is forgotten, which leaves its place behind.
+The roster of a look is read after its head, so it knows every query that has answered up to there.
 """
 
 from __future__ import annotations
@@ -23,211 +24,205 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
-from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from csparql_spark.language import LanguageError
 from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.instants import grid_of, is_known_before
-from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
+from csparql_spark.store import AnswerStore, Database, QueryRecord, Registry
 from csparql_spark.store.bell import Bell
+from csparql_spark.store.order import Order, Place
 from csparql_spark.windows.grid import Grid
 
 from csparql_spark.server import instants
+from csparql_spark.server.roster import Roster, RosterReader
+
+if TYPE_CHECKING:
+    from csparql_spark.server.subscription import Subscription
 
 LOOK_SECONDS = 0.5              # a bell may be missed; the store is looked at this often
-PAGE_PARTS = 16
+PAGE_PLACES = 16
 CACHE_BYTES = 32 << 20
+REMEMBERED = 256                # answers to "what follows?", between two looks
 
 
 class Full(Exception):
     """All places are taken."""
 
 
-class Told(NamedTuple):
-    """What follows an instant. `gap`: between the two there may have been answers that are kept no longer."""
+class News(NamedTuple):
+    """What was there at a look."""
 
-    instant: int
-    gap: bool
-    event: bytes
-
-
-class Channel:
-    """The subscribers of one query."""
-
-    def __init__(self, query: QueryRecord) -> None:
-        self.query = query
-        self.grid = instants_of(query)
-        self.version = 0
-        self.ended = False              # no more answers will come: the query is deleted, or the process goes
-        self.failed = False
-        self.listeners = 0
-        self.spelling = threading.Lock()
-        self._change = threading.Condition()
-
-    def wake(self, *, ended: bool = False, failed: bool = False) -> None:
-        with self._change:
-            self.version += 1
-            self.ended |= ended
-            self.failed |= failed
-            self._change.notify_all()
-
-    def wait(self, version: int, timeout: float) -> bool:
-        """Sleep until the version is another one, at most `timeout` seconds; false if it still is the same."""
-        with self._change:
-            return self._change.wait_for(lambda: self.version != version, timeout)
+    version: int
+    head: int
+    roster: Roster
 
 
 class Fanout:
-    def __init__(self, answers: AnswerStore, bell: Bell, *, places: int,
+    def __init__(self, database: Database, answers: AnswerStore, bell: Bell, *, places: int,
                  heard: Callable[[Collection[int]], None] = lambda queries: None) -> None:
+        self.order = Order(database)
         self._answers = answers
         self._bell = bell               # that the thread listens to
         self._places = places
         self._heard = heard
-        self._channels: dict[int, Channel] = {}
+        self._reader = RosterReader(database, Registry(database))
+        self.news = News(0, 0, Roster())
+        self.stopped = threading.Event()
+        # Who is to be told at once that there is news: of which queries, and whether the roster is another one. At
+        # the end, too.
+        self.listener: Callable[[Collection[int], bool], None] = lambda told, turned: None
+        self._subscriptions: set[Subscription] = set()
         self._lock = threading.Lock()
+        self._looking = threading.Lock()
+        self._change = threading.Condition()
         self._cache = Cache(CACHE_BYTES)
-        self._running = True
+        self._followed: tuple[int, OrderedDict[object, list[Place]]] = (0, OrderedDict())
         self._thread = threading.Thread(target=self._run, name="fanout", daemon=True)
 
     def start(self) -> Fanout:
         # Who joins from now on finds in the store what was told before this.
-        self._position = self._answers.newest_position()
+        self.news = News(1, self.order.head(), self._reader.read())
         self._thread.start()
         return self
 
     def stop(self) -> None:
         """Send every subscriber home."""
-        with self._lock:
-            self._running = False
-            for channel in self._channels.values():
-                channel.wake()
+        self.stopped.set()
+        with self._change:
+            self._change.notify_all()
+        self.listener((), True)
         self._bell.ring()
         if self._thread.ident is not None:
             self._thread.join()
 
     @property
     def running(self) -> bool:
-        return self._running
+        return not self.stopped.is_set()
 
     @property
     def subscribers(self) -> int:
-        with self._lock:
-            return sum(channel.listeners for channel in self._channels.values())
+        return len(self._subscriptions)
 
-    def join(self, query: QueryRecord) -> Channel:
+    def join(self, subscription: Subscription) -> None:
         with self._lock:
-            if sum(channel.listeners for channel in self._channels.values()) >= self._places:
+            if len(self._subscriptions) >= self._places:
                 raise Full
-            channel = self._channels.setdefault(query.id, Channel(query))
-            channel.listeners += 1
-            return channel
+            self._subscriptions.add(subscription)
 
-    def leave(self, channel: Channel) -> None:
+    def leave(self, subscription: Subscription) -> None:
         with self._lock:
-            channel.listeners -= 1
-            if not channel.listeners:
-                del self._channels[channel.query.id]
+            self._subscriptions.discard(subscription)
 
-    def end(self, query: int) -> None:
-        """The query is deleted."""
-        with self._lock:
-            if query in self._channels:
-                self._channels[query].wake(ended=True)
+    def changed(self) -> None:
+        """A query was registered, deleted, paused or resumed: look at once."""
+        self._bell.ring()
 
-    def latest(self, channel: Channel) -> Told | None:
-        """The newest answer."""
-        parts = self._answers.latest(channel.query.id)
-        return Told(parts[0].instant, False, instants.event(channel.query.name, parts)) if parts else None
-
-    def following(self, channel: Channel, after: int) -> list[Told]:
-        """Some of the answers after an instant, oldest first; none if there are none."""
-        known = self._known(channel, after)
-        if known:
-            return known
-        with channel.spelling:
-            return self._known(channel, after) or self._spelled(channel, after)
-
-    def _known(self, channel: Channel, after: int) -> list[Told]:
-        chain: list[Told] = []
-        while len(chain) < PAGE_PARTS and (told := self._cache.get((channel.query.id, after))) is not None:
-            chain.append(told)
-            after = told.instant
-        return chain
-
-    def _spelled(self, channel: Channel, after: int) -> list[Told]:
-        query = channel.query.id
-        page: list[Told] = []
-        for instant, parts in self._page(query, after):
-            gap = not page and self._gap(channel, after, instant)
-            told = Told(instant, gap, instants.event(channel.query.name, parts))
-            self._cache.put((query, after), told)
-            page.append(told)
-            after = instant
-        return page
-
-    def _page(self, query: int, after: int) -> list[tuple[int, list[StoredAnswer]]]:
-        """The next instants, each with all its parts."""
-        parts = self._answers.after(query, after, PAGE_PARTS)
-        page = [(instant, list(group)) for instant, group in groupby(parts, key=lambda part: part.instant)]
-        if len(parts) == PAGE_PARTS:
-            instant, _ = page.pop()         # it may have been cut in the middle
-            if not page:
-                whole = self._answers.at(query, instant)
-                return [(instant, whole)] if whole else self._page(query, instant)
-        return page
-
-    def _gap(self, channel: Channel, after: int, instant: int) -> bool:
-        # Looked at after the answers were read: the oldest are forgotten first, so if `after` is still reached now,
-        # nothing behind it was missing then.
-        bounds = self._answers.bounds(channel.query.id)
-        if bounds is not None and bounds[0] <= after:
+    def is_over(self, names: Collection[str], position: int) -> bool:
+        """Whether these queries are gone, and nothing of what they said after a position is left."""
+        news = self.look()
+        if any(name in news.roster.ids for name in names):
             return False
-        return channel.grid is None or instant > channel.grid.after(after)
+        ids = {id for id, query in news.roster.known.items() if query.name in names}
+        return not self.following(position, news, ids)
+
+    def look(self) -> News:
+        """See what is new, and tell it."""
+        with self._looking:
+            before = self.news
+            head = self.order.head()
+            told = self.order.told_since(before.head, head) if head != before.head else set()
+            roster = self._reader.read()
+            turned = roster is not before.roster
+            if head != before.head or turned:
+                self.news = News(before.version + 1, head, roster)
+        if told:
+            self._heard(told)
+        if told or turned:
+            with self._change:
+                self._change.notify_all()
+            self.listener(told, turned)
+        return self.news
+
+    def wait(self, version: int, timeout: float) -> bool:
+        """Sleep until there is other news than that, at most `timeout` seconds; false if there is none."""
+        with self._change:
+            return self._change.wait_for(lambda: self.news.version != version or self.stopped.is_set(), timeout)
+
+    def following(self, position: int, news: News, queries: Collection[int] | None) -> list[Place]:
+        """Some of the places after a position, in order; none if there are none up to the head."""
+        key = (position, None if queries is None else frozenset(queries))
+        version, followed = self._followed
+        if version != news.version:
+            followed = OrderedDict()
+            self._followed = (news.version, followed)
+        places = followed.get(key)
+        if places is None:
+            places = self.order.after(position, head=news.head, limit=PAGE_PLACES, queries=queries)
+            followed[key] = places
+            if len(followed) > REMEMBERED:
+                followed.popitem(last=False)
+        return places
+
+    def missed(self) -> None:
+        """Something that was found is forgotten meanwhile: ask the store again."""
+        self._followed = (0, OrderedDict())
+
+    def spelled(self, place: Place, news: News) -> bytes | None:
+        """The event of an answer; None if it is forgotten."""
+        key = (place.query, place.position)
+        event = self._cache.get(key)
+        if event is None:
+            with self._cache.spelling(key):         # nobody spells what another one is spelling
+                event = self._cache.get(key)
+                if event is None:
+                    event = self._spell(place, news.roster)
+                    if event is not None:
+                        self._cache.put(key, event)
+        return event
+
+    def _spell(self, place: Place, roster: Roster) -> bytes | None:
+        parts = self._answers.at(place.query, place.instant)
+        if not parts:
+            return None
+        query = roster.known[place.query]
+        return instants.event(query.name, parts, instants.windows_of(query, place.instant))
 
     def _run(self) -> None:
-        while self._running:
+        while self.running:
             try:
-                self._look()
-                self._answers.wait(LOOK_SECONDS)
+                self.look()
+                self._bell.wait(LOOK_SECONDS)
             except sqlite3.Error as error:
                 print(f"csparql-spark: subscribers wait, the store fails: {error}", file=sys.stderr, flush=True)
                 time.sleep(LOOK_SECONDS)
 
-    def _look(self) -> None:
-        self._position, told = self._answers.told_since(self._position)
-        if told:
-            self._heard(told)
-        with self._lock:
-            channels = list(self._channels.values())
-        for channel in channels:
-            failed = not channel.failed and self._answers.failure(channel.query.id) is not None
-            if failed or channel.query.id in told:
-                channel.wake(failed=failed)
-
 
 class Cache:
-    """What follows which instant of which query: the most recently used, up to so many bytes."""
+    """Events that were spelled: the most recently used, up to so many bytes."""
 
     def __init__(self, limit: int) -> None:
         self._limit, self._size = limit, 0
-        self._entries: OrderedDict[tuple[int, int], Told] = OrderedDict()
+        self._entries: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._lock = threading.Lock()
+        self._spelling = [threading.Lock() for _ in range(16)]
 
-    def get(self, key: tuple[int, int]) -> Told | None:
+    def spelling(self, key: tuple[int, int]) -> threading.Lock:
+        return self._spelling[hash(key) % len(self._spelling)]
+
+    def get(self, key: tuple[int, int]) -> bytes | None:
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
             return self._entries.get(key)
 
-    def put(self, key: tuple[int, int], told: Told) -> None:
+    def put(self, key: tuple[int, int], event: bytes) -> None:
         with self._lock:
-            old = self._entries.pop(key, None)
-            self._entries[key] = told
-            self._size += len(told.event) - (len(old.event) if old else 0)
+            old = self._entries.pop(key, b"")
+            self._entries[key] = event
+            self._size += len(event) - len(old)
             while self._size > self._limit and len(self._entries) > 1:
-                self._size -= len(self._entries.popitem(last=False)[1].event)
+                self._size -= len(self._entries.popitem(last=False)[1])
 
 
 def instants_of(query: QueryRecord) -> Grid | None:

@@ -1,6 +1,6 @@
 """Forgetting: lets the store forget what no registered window can reach any more.
 
-    Forgetter(settings, registry, retention).start()      # a round every settings.forget_seconds
+    Forgetter(settings, registry, retention, repeats).start()      # a round every settings.forget_seconds
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 import sqlite3
 import sys
 import threading
+import time
 
 from csparql_spark.store import Registry, StoreError
+from csparql_spark.store.repeats import Repeats
 from csparql_spark.store.retention import Retention
 
 from csparql_spark.server.readers import asked_of
@@ -17,8 +19,9 @@ from csparql_spark.server.settings import Settings
 
 
 class Forgetter:
-    def __init__(self, settings: Settings, registry: Registry, retention: Retention) -> None:
+    def __init__(self, settings: Settings, registry: Registry, retention: Retention, repeats: Repeats) -> None:
         self._settings, self._registry, self._retention = settings, registry, retention
+        self._repeats = repeats
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="forgetter", daemon=True)
 
@@ -32,6 +35,7 @@ class Forgetter:
 
     def forget(self) -> int:
         """One round; how many entries and answers went."""
+        self._repeats.forget(int(time.time() * 1000))
         return self._retention.forget(keep_log=self._settings.keep_log, reach=self.reach(),
                                       keep_answers=self._settings.keep_answers)
 

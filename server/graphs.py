@@ -15,9 +15,7 @@ brought them. Bodies name no graphs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from xml.parsers import expat
 
-import pyarrow.compute as pc
 import pyoxigraph as ox
 from flask import Blueprint, Response, request
 
@@ -34,54 +32,83 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.names import LONGEST_IRI
 from csparql_spark.server.problems import Problem, of_rdf
 from csparql_spark.server.readers import InUse, graphs_of, unread
+from csparql_spark.server.room import Full, full, room
+from csparql_spark.server.spelling import drawn
 
 KIND = "background"
-OFFERED = {"ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "jsonld": RdfFormat.JSON_LD, "rdf": RdfFormat.RDF_XML,
-           "trig": RdfFormat.TRIG, "nq": RdfFormat.N_QUADS}
 NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)       # formats in which a body can name graphs
 HOW_TO = "name one as /graphs?graph= with its percent-encoded IRI"
 
 Change = Callable[[Chunk | None], Chunk]
 
 
-def routes(backend: Backend) -> Blueprint:
-    blueprint = Blueprint("graphs", __name__)
-    names, registry, log, writer = backend.names, backend.registry, backend.log, backend.writer
+class GraphStore:
+    """The background graphs, as entries of the log make them."""
 
-    def described(graph: Setting) -> dict[str, object]:
-        return {"iri": graph.name, "url": names.graph_url(graph.name), "triples": graph.rows, "changed": graph.changed}
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
-    def unknown(iri: str) -> Problem:
+    def names(self) -> list[str]:
+        return [graph.name for graph in self._backend.registry.settings(KIND)]
+
+    def described(self, graph: Setting) -> dict[str, object]:
+        return {"iri": graph.name, "url": self._backend.names.graph_url(graph.name), "triples": graph.rows,
+                "changed": graph.changed}
+
+    def unknown(self, iri: str) -> Problem:
         return Problem("unknown-graph", f"There is no background graph <{iri}>: create it with PUT "
-                       f"{names.graph_url(iri)}.", graph=iri)
+                       f"{self._backend.names.graph_url(iri)}.", graph=iri)
 
-    def current(iri: str) -> tuple[int | None, Chunk | None]:
+    def current(self, iri: str) -> tuple[int | None, Chunk | None]:
         """The place of the entry that set the graph, and its triples; nothing, if there is no such graph."""
-        entry = log.last(iri, KIND, log.tail())
+        entry = self._backend.log.last(iri, KIND, self._backend.log.tail())
         return (None, None) if entry is None or entry.payload is None else (entry.seq, Chunk.from_ipc(entry.payload))
 
-    def changed(iri: str, change: Change) -> tuple[dict[str, object], int, dict[str, str]]:
+    def changed(self, iri: str, change: Change) -> tuple[dict[str, object], int, dict[str, str]]:
         """Make the graph what `change` makes of it; again, if somebody else was faster."""
-        headers = {"Location": names.graph_url(iri)}
+        headers = {"Location": self._backend.names.graph_url(iri)}
         while True:
-            id, before = current(iri)
+            id, before = self.current(iri)
             now = change(before)
             if before is not None and union(before, now) == len(before) == len(now):
-                graph = registry.setting(KIND, iri)
+                graph = self._backend.registry.setting(KIND, iri)
                 if graph is None:
                     continue        # it has just been deleted
-                return described(graph), 200, headers
-            payload = now.to_ipc()
-            if len(payload) > backend.settings.graph_limit:
-                raise Problem("too-large", f"The graph <{iri}> would have {len(payload)} bytes, and this server keeps "
-                              f"at most {backend.settings.graph_limit} of one graph: divide it into several graphs.",
-                              limit=backend.settings.graph_limit)
-            try:
-                entry = writer.append(Draft(KIND, iri, payload, rows=len(now)), unchanged(KIND, iri, id, Refused()))
-            except Refused:
-                continue
-            made = Setting(entry.seq, KIND, iri, entry.at, len(now))
-            return described(made), 201 if id is None else 200, headers
+                return self.described(graph), 200, headers
+            made = self.set_if(iri, id, now)
+            if made is not None:
+                return self.described(made), 201 if id is None else 200, headers
+
+    def set_if(self, iri: str, id: int | None, now: Chunk) -> Setting | None:
+        """Make the graph this, if it still is what the entry `id` made of it (None: not there); None if it is not."""
+        settings, payload = self._backend.settings, now.to_ipc()
+        if len(payload) > settings.graph_limit:
+            raise Problem("too-large", f"The graph <{iri}> would have {len(payload)} bytes, and this server keeps "
+                          f"at most {settings.graph_limit} of one graph: divide it into several graphs.",
+                          limit=settings.graph_limit)
+        guards = [unchanged(KIND, iri, id, Refused()), *([room(self._backend, "graphs")] if id is None else [])]
+        try:
+            entry = self._backend.writer.append(Draft(KIND, iri, payload, rows=len(now)), every(*guards))
+        except Full:
+            raise full(self._backend, "graphs") from None
+        except Refused:
+            return None
+        return Setting(entry.seq, KIND, iri, entry.at, len(now))
+
+    def delete(self, iri: str) -> None:
+        try:
+            self._backend.writer.append(Draft(KIND, iri), every(is_set(KIND, iri, Refused()),
+                                                                unread(lambda asked: iri in graphs_of(asked))))
+        except InUse as readers:
+            raise Problem("graph-in-use", f"The graph <{iri}> is read by {readers}.", graph=iri,
+                          queries=readers.queries) from None
+        except Refused:
+            raise self.unknown(iri) from None
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("graphs", __name__)
+    graphs = GraphStore(backend)
 
     def brought(iri: str) -> Chunk:
         """The triples in the request."""
@@ -101,39 +128,29 @@ def routes(backend: Backend) -> Blueprint:
     @blueprint.get("/graphs")
     def read_graphs() -> dict[str, object] | Response:
         if not request.args:
-            return {"graphs": [described(graph) for graph in registry.settings(KIND)]}
+            return {"graphs": [graphs.described(graph) for graph in backend.registry.settings(KIND)]}
         iri = asked_graph("format")
-        _, chunk = current(iri)
+        _, chunk = graphs.current(iri)
         if chunk is None:
-            raise unknown(iri)
-        format = asked_format()
-        charset = "; charset=utf-8" if format.media_type.startswith("text/") else ""
-        return Response(written(chunk, format), headers={"Vary": "Accept", "Cache-Control": "no-store"},
-                        content_type=format.media_type + charset)
+            raise graphs.unknown(iri)
+        return drawn(chunk.to_ntriples(), "a graph")
 
     @blueprint.put("/graphs")
     def put_graph() -> tuple[dict[str, object], int, dict[str, str]]:
         iri = asked_graph()
         new = brought(iri)
-        return changed(iri, lambda before: new)
+        return graphs.changed(iri, lambda before: new)
 
     @blueprint.post("/graphs")
     def post_graph() -> tuple[dict[str, object], int, dict[str, str]]:
         iri = asked_graph()
         new = brought(iri)
-        return changed(iri, lambda before: new if before is None else distinct(Chunk.concat([before, new])))
+        return graphs.changed(iri, lambda before: new if before is None else distinct(Chunk.concat([before, new])))
 
     @blueprint.delete("/graphs")
     def delete_graph() -> tuple[str, int]:
         iri = asked_graph()
-        try:
-            writer.append(Draft(KIND, iri), every(is_set(KIND, iri, Refused()),
-                                                  unread(lambda asked: iri in graphs_of(asked))))
-        except InUse as readers:
-            raise Problem("graph-in-use", f"The graph <{iri}> is read by {readers}.", graph=iri,
-                          queries=readers.queries) from None
-        except Refused:
-            raise unknown(iri) from None
+        graphs.delete(iri)
         return "", 204
 
     return blueprint
@@ -150,7 +167,10 @@ def asked_graph(*others: str) -> str:
     iris = request.args.getlist("graph")
     if len(iris) != 1:
         raise Problem("bad-graph", f"The URL names {len(iris) or 'no'} graph{'s' if len(iris) > 1 else ''}: {HOW_TO}.")
-    (iri,) = iris
+    return named_graph(iris[0])
+
+
+def named_graph(iri: str) -> str:
     if ":" not in iri or len(iri) > LONGEST_IRI or not valid_iri(iri):
         raise Problem("bad-graph", f"{iri[:200]!r} cannot name a graph: write a percent-encoded absolute IRI of at "
                       f"most {LONGEST_IRI} characters, without angle brackets.")
@@ -179,38 +199,3 @@ def distinct(chunk: Chunk) -> Chunk:
 def union(one: Chunk, other: Chunk) -> int:
     """How many triples two sets have together."""
     return len(distinct(Chunk.concat([one, other])))
-
-
-def asked_format() -> RdfFormat:
-    short = request.args.get("format")
-    accepted = [format.media_type for format in OFFERED.values()]
-    if short is not None:
-        found = OFFERED.get(short)
-        wish = f"The format {short[:100]!r} is none of them"
-    else:
-        accept = request.headers.get("Accept", "").strip() or "*/*"
-        best = request.accept_mimetypes.best_match(accepted) if accept != "*/*" else accepted[0]
-        found = next((format for format in OFFERED.values() if format.media_type == best), None)
-        wish = f"None of them is in {accept[:200]!r}"
-    if found is None:
-        raise Problem("not-acceptable", f"{wish}: a graph can be had as {', '.join(accepted)} by Accept, or with "
-                      f"?format= and one of {', '.join(OFFERED)}.", accepted=accepted, formats=list(OFFERED))
-    return found
-
-
-def written(chunk: Chunk, format: RdfFormat) -> bytes:
-    """The triples in a format. N-Quads and TriG have them in the default graph, as bodies must."""
-    if format in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS):
-        return chunk.to_ntriples()
-    if format is RdfFormat.RDF_XML:
-        # In XML a label must be a name, which begins with a letter.
-        labelled = pc.replace_substring_regex(chunk.terms, "^_:", "_:b")
-        chunk = Chunk(labelled, chunk.s, chunk.p, chunk.o, chunk.t)
-    text = ox.serialize(ox.parse(chunk.to_ntriples(), format=ox.RdfFormat.N_TRIPLES), format=format.oxigraph)
-    if format is RdfFormat.RDF_XML:
-        try:
-            expat.ParserCreate(namespace_separator=" ").Parse(text, True)
-        except expat.ExpatError:
-            raise Problem("not-acceptable", "The graph has a predicate or a character that XML has no way to write: "
-                          "ask for Turtle or N-Triples.") from None
-    return text

@@ -13,6 +13,7 @@ import os
 from flask import Blueprint
 
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.security import may
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -25,9 +26,12 @@ def routes(backend: Backend) -> Blueprint:
         unread = backend.log.outline(position, 1)
         lag = max(0, backend.writer.clock.now() - unread[0].at) if unread else 0
         engine |= {"position": position, "behind": max(0, tail - position), "lag_ms": lag}
+        if not may("read"):         # whether it lives is no secret; what it does is
+            return {"status": status_of(engine, backend.settings.lag_limit)}
         return {"status": status_of(engine, backend.settings.lag_limit), "engine": engine, "log": {"tail": tail},
                 "queries": len(backend.registry.queries()), "streams": len(backend.registry.streams()),
-                "subscribers": backend.fanout.subscribers}
+                "subscribers": backend.fanout.subscribers,
+                **({"mqtt": backend.mqtt.described()} if backend.mqtt else {})}
 
     return blueprint
 

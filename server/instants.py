@@ -1,7 +1,8 @@
 """Instants: what a query said at one instant, put together from its parts and spelled for those who asked.
 
     whole(parts)                                     # an Answer
-    event("HotRooms", parts)                         # b'id: 17-1700000000000\\nevent: answer\\ndata: {"query":…}\\n\\n'
+    envelope("HotRooms", parts, windows)           # b'{"query":"HotRooms","at":1700000000000,"windows":…,"results":…}'
+    event("HotRooms", parts, windows)                # b'id: 48213\\nevent: answer\\ndata: {"query":…}\\n\\n'
 
 In an event, `results` is a whole SPARQL JSON document (with `head`), and of a graph `triples` is N-Triples text.
 """
@@ -15,8 +16,11 @@ import pyarrow as pa
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import JSON, write
-from csparql_spark.store import StoredAnswer
+from csparql_spark.pipeline.instants import bounds_of
+from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.windows.content import ALWAYS as FOR_EVER
+
+from csparql_spark.server.readers import asked_of
 
 
 def whole(parts: Sequence[StoredAnswer]) -> Answer:
@@ -34,16 +38,31 @@ def whole(parts: Sequence[StoredAnswer]) -> Answer:
     return Answer.bindings(first.table.variables, columns, sum(map(len, tables)))
 
 
-def event(name: str, parts: Sequence[StoredAnswer]) -> bytes:
+def event(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str, object]] = ()) -> bytes:
     """The answer as a server-sent event."""
-    query, instant = parts[0].query, parts[0].instant
+    position = max(part.position for part in parts)
+    return b"id: %d\nevent: answer\ndata: %b\n\n" % (position, envelope(name, parts, windows))
+
+
+def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str, object]] = ()) -> bytes:
+    """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through."""
     answer = whole(parts)
+    head: dict[str, object] = {"query": name, "at": parts[0].instant}
+    if windows:
+        head["windows"] = list(windows)
     if answer.ntriples is not None:
-        data = _json({"query": name, "at": instant, "triples": answer.ntriples.decode()})
-    else:
-        head = _json({"query": name, "at": instant, **holding(answer)})
-        data = head[:-1] + b',"results":' + write(answer, JSON) + b"}"
-    return b"id: %d-%d\nevent: answer\ndata: %b\n\n" % (query, instant, data)
+        return _json({**head, "triples": answer.ntriples.decode()})
+    return _json({**head, **holding(answer)})[:-1] + b',"results":' + write(answer, JSON) + b"}"
+
+
+def windows_of(query: QueryRecord, instant: int) -> list[dict[str, object]]:
+    """Where the windows of a query open and close at an instant, in the order of its text: elements stamped
+    opens < t <= closes are seen. Nothing if the text cannot be read any more."""
+    asked = asked_of(query)
+    if asked is None:
+        return []
+    return [{"stream": window.stream, **({} if window.name is None else {"name": window.name}),
+             **bounds_of(window, instant)._asdict()} for window in asked.windows]
 
 
 def holding(answer: Answer) -> dict[str, object]:
@@ -55,7 +74,8 @@ def holding(answer: Answer) -> dict[str, object]:
 
 
 def notice(kind: str, data: Mapping[str, object]) -> bytes:
-    """An event that is no answer. It has no id: a client that resumes goes on after the last answer it has seen."""
+    """An event that is no answer. It has no id of its own: a client that resumes goes on after the last one it has
+    seen."""
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), _json(data))
 
 

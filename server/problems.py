@@ -25,6 +25,7 @@ from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
 from csparql_spark.language import LanguageError
+from csparql_spark.language.errors import Fix
 from csparql_spark.pipeline.admission import Refusal
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.store import StoreError
@@ -45,11 +46,21 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "bad-rules": (400, "Bad rules", "The text is no rule file in Jena's syntax, or its rules cannot be followed."),
     "bad-triple": (400, "Bad triple", "The text is not one triple."),
     "bad-graph": (400, "Bad graph", "The URL does not name a graph by its IRI, or the body names graphs, too."),
+    "bad-idempotency-key": (400, "Bad idempotency key", "An Idempotency-Key is 1 to 200 visible ASCII characters."),
+    "bad-url": (400, "Bad callback", "The text is no URL that answers could be sent to."),
+    "bad-update": (400, "Bad update", "The text is not SPARQL Update."),
+    "token-in-url": (400, "Token in a URL", "Tokens are sent in the header Authorization, never in URLs."),
+    "unauthorized": (401, "Unauthorized", "The server asks for a token, or does not know the one that was sent."),
+    "forbidden": (403, "Forbidden", "The token does not have the scope that this needs."),
+    "cross-origin": (403, "Another origin", "A page of another site cannot change anything here."),
+    "wrong-host": (403, "Wrong host", "A server without tokens is only for its own machine, under its own names."),
+    "url-not-allowed": (403, "Callback not allowed", "This server does not send answers to this URL."),
     "not-found": (404, "Not found", "There is nothing at this URL."),
     "unknown-stream": (404, "Unknown stream", "No stream has this name."),
     "unknown-query": (404, "Unknown query", "No query has this name."),
     "unknown-graph": (404, "Unknown graph", "No background graph has this IRI."),
     "unknown-rules": (404, "Unknown rule set", "No rule set has this name."),
+    "unknown-observer": (404, "Unknown observer", "The query has no observer of this id."),
     "no-answer": (404, "No answer at this instant", "The query has no answer at this instant, or no longer."),
     "method-not-allowed": (405, "Method not allowed", "The URL exists and does not understand this method."),
     "not-acceptable": (406, "Not acceptable", "The answer cannot be written in a format that the client accepts."),
@@ -61,17 +72,21 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "rules-in-use": (409, "Rule set in use", "A registered query, or another rule set, uses the rule set."),
     "built-in-rules": (409, "Built-in rule set", "The name is that of a rule set that comes with the server."),
     "query-exists": (409, "Query exists", "A query of this name is registered and has another text."),
-    "query-failed": (409, "Query failed", "The query failed before it had an answer."),
+    "query-failed": (409, "Query failed", "The query has failed, and says no more."),
+    "limit-reached": (409, "Limit reached", "There are as many of these as this server keeps."),
     "too-large": (413, "Too large", "The body is larger than this server takes."),
+    "long-url": (414, "URL too long", "The URL is longer than this server reads."),
     "unsupported-format": (415, "Unsupported format", "The Content-Type is not one that this URL reads."),
-    "unsupported-encoding": (415, "Unsupported encoding", "Bodies may be compressed with gzip, and are UTF-8."),
+    "unsupported-encoding": (415, "Unsupported encoding", "Bodies may be compressed with gzip or zstd, and are UTF-8."),
     "name-mismatch": (422, "Two names", "The name in the URL and the name in the text differ."),
     "no-stream": (422, "Query without a stream", "The query parses, and reads no stream."),
     "not-supported": (422, "Not supported", "The query parses, and asks for something that this server does not do."),
+    "idempotency-key-reused": (422, "Idempotency key reused", "The key was used for another push into this stream."),
     "cycle": (422, "Cycle", "What the query reads comes, perhaps through other queries, from its own output."),
     "bad-include": (422, "Bad include", "The rule file includes a rule set that is not there, or itself."),
     "too-many-rows": (422, "Too many rows", "The answer would be larger than what is given at once."),
     "refused": (422, "Refused", "The query parses and cannot be registered."),
+    "too-many-attempts": (429, "Too many attempts", "Too many wrong tokens came from this address."),
     "internal": (500, "Internal error", "A fault of the server; it is in the server's log under the incident."),
     "store-unavailable": (503, "Store unavailable", "The store cannot be used now; nothing of the request was kept."),
     "too-many-subscribers": (503, "Too many subscribers", "All places for subscribers are taken."),
@@ -114,8 +129,16 @@ def of_rdf(error: RdfError, kept: str = "Nothing of this push was kept.") -> Pro
 
 def of_language(error: LanguageError, code: str = "bad-query") -> Problem:
     told = {"line": error.line, "column": error.column, "endColumn": error.end_column, "message": error.message,
-            "hint": error.hint, "code": error.code}
+            "hint": error.hint, "code": error.code, **fix_told(error.fix)}
     return Problem(code, sentence(str(error)), errors=[told])
+
+
+def fix_told(fix: Fix | None) -> dict[str, object]:
+    """What to write instead, if that is known."""
+    if fix is None:
+        return {}
+    return {"fix": {"label": fix.label, "line": fix.line, "column": fix.column, "endLine": fix.end_line,
+                    "endColumn": fix.end_column, "text": fix.text}}
 
 
 def of_refusal(refusal: Refusal) -> Problem:

@@ -30,10 +30,13 @@ from pathlib import Path
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.lifeline import hold
 from csparql_spark.rdf.formats import RdfFormat, parse_push
+from csparql_spark.settings import declared
 from csparql_spark.store import DataDirectory, StoredAnswer, StoreError
+from csparql_spark.store.tokens import refuse_open_doors
 
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.calling import BadUrl
 from csparql_spark.server.connections import Server, inherited, listen
 from csparql_spark.server.instants import event
 from csparql_spark.server.settings import Settings
@@ -58,8 +61,12 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
             if lifeline is None:        # else the directory is locked by the parent, for us too
                 opened.enter_context(DataDirectory(settings.data).create().lock())
             backend = opened.enter_context(Backend(settings))
+            for address in (settings.host, listening.getsockname()[0]):
+                refuse_open_doors(address, backend.tokens)
         except StoreError as error:
             raise CannotStart(str(error)) from None
+        except BadUrl as error:
+            raise CannotStart(f"the setting webhooks cannot be followed: {error}") from None
         ending = Ending()
         server = Server(listening, create_app(backend), threads=settings.threads, idle_seconds=settings.idle_seconds)
         server.prepare()
@@ -137,19 +144,20 @@ def _allow_descriptors() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Every setting is an option."""
+    """Every setting that is not secret is an option; others come in the file that a parent hands down."""
     parser = argparse.ArgumentParser("csparql_spark.server.process", description="The web process of csparql-spark.")
     parser.add_argument("--fd", type=int, help="descriptor of a listening socket")
     parser.add_argument("--lifeline", type=int, help="descriptor of a pipe; end when it is at its end")
-    for field in dataclasses.fields(Settings):
-        required = field.default is dataclasses.MISSING
-        kind = Path if required else type(field.default)
-        parser.add_argument(f"--{field.name.replace('_', '-')}", type=Path if issubclass(kind, Path) else kind,
-                            required=required, default=None if required else field.default)
+    parser.add_argument("--settings", type=Path, help="file of settings that were handed down; options go before them")
+    for one in declared().values():
+        if not one.secret:
+            parser.add_argument(one.flag, type=one.kind.read, help=one.meaning, required=one.key == "data")
     options = vars(parser.parse_args(arguments))
-    fd, lifeline = options.pop("fd"), options.pop("lifeline")
+    fd, lifeline, handed = options.pop("fd"), options.pop("lifeline"), options.pop("settings")
+    given = {name: value for name, value in options.items() if value is not None}
     try:
-        run(Settings(**options), fd=fd, lifeline=lifeline)
+        settings = Settings.handed_down(handed) if handed else Settings()
+        run(dataclasses.replace(settings, **given), fd=fd, lifeline=lifeline)
     except CannotStart as error:
         print(f"csparql-spark: {error}", file=sys.stderr)
         return 2

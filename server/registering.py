@@ -20,10 +20,11 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.names import is_plain
 from csparql_spark.server.problems import Problem
 from csparql_spark.server.readers import InUse, asked_of, graphs_of, streams_of, unread
+from csparql_spark.server.room import Full, full, room
 
 
-def register(backend: Backend, name: str, text: str) -> tuple[QueryRecord, bool]:
-    """The query of that name and text, and whether it was made now."""
+def register(backend: Backend, name: str, text: str, *, paused: bool = False) -> tuple[QueryRecord, bool]:
+    """The query of that name and text, and whether it was made now; then it may be `paused` from the beginning."""
     base = f"{backend.names.base}/"
     try:
         while True:
@@ -36,12 +37,15 @@ def register(backend: Backend, name: str, text: str) -> tuple[QueryRecord, bool]
             asked, guards = admitted(backend, name, text, base)
             try:
                 guards += own(backend, name, asked)
-                entry = backend.writer.append(QueryRecord.draft(name, text=text, base=base),
-                                              every(absent("queries", name, Refused()), *guards))
+                entry = backend.writer.append(QueryRecord.draft(name, text=text, base=base, paused=paused),
+                                              every(absent("queries", name, Refused()), *guards, room(backend, "queries")))
+            except Full as error:
+                raise full(backend, str(error)) from None
             except Refused:
                 continue        # what it was checked against has just changed: check again
             backend.ticker.changed()
-            return QueryRecord(entry.seq, name, entry.at, text, base), True
+            backend.fanout.changed()
+            return QueryRecord(entry.seq, name, entry.at, text, base, paused), True
     except (Problem, LanguageError, Refusal):
         derived.drop_orphans(backend, name)
         raise
@@ -63,7 +67,7 @@ def unregister(backend: Backend, name: str) -> None:
         except Refused:
             continue        # it has just been deleted: perhaps there is another one by now
     derived.drop_orphans(backend, name)
-    backend.fanout.end(query.id)
+    backend.fanout.changed()
     backend.ticker.changed()
 
 

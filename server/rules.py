@@ -25,6 +25,7 @@ from csparql_spark.server import bodies
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.problems import Problem, of_language
 from csparql_spark.server.readers import InUse, unread
+from csparql_spark.server.room import Full, full, room
 
 KIND = "rules"
 TEXT_TYPES = ("text/plain", "application/x-jena-rules")
@@ -53,9 +54,8 @@ def routes(backend: Backend) -> Blueprint:
         return (None, None) if entry is None or entry.payload is None else (entry.seq, entry.payload.decode())
 
     def checked(name: str, text: str) -> RuleFile:
-        others = {rules.name: current(rules.name)[1] for rules in registry.settings(KIND) if rules.name != name}
         try:
-            return check_rules(name, text, {other: text for other, text in others.items() if text is not None})
+            return checked_rules(backend, name, text)
         except LanguageError as error:
             raise of_language(error, "bad-rules") from None
 
@@ -76,8 +76,10 @@ def routes(backend: Backend) -> Blueprint:
             if before == text and (rules := registry.setting(KIND, name)) is not None and rules.id == id:
                 return described(rules) | warnings, 200, headers
             try:
-                entry = writer.append(Draft(KIND, name, text.encode(), rows=len(file.rules)),
-                                      unchanged(KIND, name, id, Refused()))
+                guards = [unchanged(KIND, name, id, Refused()), *([room(backend, KIND)] if id is None else [])]
+                entry = writer.append(Draft(KIND, name, text.encode(), rows=len(file.rules)), every(*guards))
+            except Full:
+                raise full(backend, KIND) from None
             except Refused:
                 continue        # somebody else was faster: the newest counts
             made = Setting(entry.seq, KIND, name, entry.at, len(file.rules))
@@ -104,6 +106,15 @@ def routes(backend: Backend) -> Blueprint:
         return "", 204
 
     return blueprint
+
+
+def checked_rules(backend: Backend, name: str, text: str) -> RuleFile:
+    """The rule file, if it could be set under that name now. Raises `LanguageError` and `Refusal`."""
+    tail = backend.log.tail()
+    others = (rules.name for rules in backend.registry.settings(KIND) if rules.name != name)
+    entries = (backend.log.last(other, KIND, tail) for other in others)
+    return check_rules(name, text, {entry.subject: entry.payload.decode() for entry in entries
+                                    if entry is not None and entry.payload is not None})
 
 
 def is_built_in(name: str) -> bool:

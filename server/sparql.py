@@ -1,6 +1,7 @@
 """One-shot questions: SPARQL 1.1 Protocol over background graphs, and over what streams hold now.
 
     GET  /sparql?query=SELECT…
+    GET  /sparql                     what the service can do, in RDF
     POST /sparql                     application/sparql-query, or a form with query=
 
 A query without FROM asks all background graphs. `FROM STREAM <…> [RANGE 10s]` looks at the last ten seconds of a
@@ -10,12 +11,14 @@ registered queries. Nothing is registered, and the engine has no part in it.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from urllib.parse import parse_qsl
 
 from flask import Blueprint, Response, request
 from werkzeug.datastructures import MultiDict
 
-from csparql_spark.answers.snapshot import TooManyRows
+from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.current import Current
@@ -24,8 +27,9 @@ from csparql_spark.rdf.chunk import Chunk
 
 from csparql_spark.server import bodies
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.descriptors import service_told
 from csparql_spark.server.problems import Problem
-from csparql_spark.server.spelling import spelled
+from csparql_spark.server.spelling import drawn, spelled
 
 FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 LONGEST_AGO = -(1 << 62)
@@ -34,11 +38,13 @@ MOST_FIELDS = 100
 
 def routes(backend: Backend) -> Blueprint:
     blueprint = Blueprint("sparql", __name__)
-    current = Current(backend.log, backend.registry)
-    base = f"{backend.names.base}/"
+    answered = asking(backend)
 
     @blueprint.get("/sparql")
     def ask_by_get() -> Response:
+        if "query" not in request.args:
+            return drawn(service_told(backend.names, (graph.name for graph in backend.registry.settings("background"))),
+                         "the description of the service")
         return answered(request.args.get("query"), request.args)
 
     @blueprint.post("/sparql")
@@ -46,11 +52,24 @@ def routes(backend: Backend) -> Blueprint:
         text = bodies.declared(request, backend.settings.query_limit, (QUERY, FORM), "The query")
         if request.mimetype != FORM:
             return answered(text, request.args)
-        try:
-            fields = MultiDict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS))
-        except ValueError as error:
-            raise Problem("bad-body", f"The body is not a form: {error}.") from None
+        fields = fields_of(text)
         return answered(fields.get("query"), fields)
+
+    return blueprint
+
+
+def fields_of(text: str) -> MultiDict[str, str]:
+    """The fields of a form."""
+    try:
+        return MultiDict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS))
+    except ValueError as error:
+        raise Problem("bad-body", f"The body is not a form: {error}.") from None
+
+
+def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Response]:
+    """What answers a question, given its text and the parameters of the protocol."""
+    current = Current(backend.log, backend.registry)
+    base = f"{backend.names.base}/"
 
     def answered(text: str | None, asked: MultiDict) -> Response:
         if not text:
@@ -70,8 +89,8 @@ def routes(backend: Backend) -> Blueprint:
         try:
             answer = ask(text, {graph: current.graph(graph) for graph in wanted & there}, base=base,
                          default_graphs=given[0], named_graphs=given[1], streams=streams, rules=current.rules(),
-                         instant=instant)
-        except TooManyRows as error:
+                         instant=instant, limits=Limits.from_environment(os.environ))
+        except TooMuch as error:
             raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
         return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows else None)
 
@@ -96,4 +115,4 @@ def routes(backend: Backend) -> Blueprint:
             seen[window.stream] = chunk if known is None or len(chunk) > len(known) else known
         return instant, seen
 
-    return blueprint
+    return answered

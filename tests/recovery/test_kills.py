@@ -2,7 +2,8 @@
 
 Four pushers send numbered triples, a subscriber follows the answers, and meanwhile the engine, the web process, or both
 are killed, ten times. Three queries say the same in three ways: from what was pushed, from what it entails, and from the
-stream that a fourth query makes of it. Afterwards the log says what was acknowledged and when; from that alone follows what
+stream that a fourth query makes of it; a fifth is paused and resumed again and again, and says the same at the instants
+that pass while it is not paused. Afterwards the log says what was acknowledged and when; from that alone follows what
 each instant must have said:
 
     at        ●1 ●2   ●3       ●4
@@ -39,6 +40,7 @@ QUERIES = {
     "Numbers": f"REGISTER QUERY Numbers AS SELECT ?n FROM STREAM <streams/numbers> {WINDOW} WHERE {{ ?push <urn:number> ?n }}",
     "Entailed": f"REGISTER QUERY Entailed AS SELECT ?n FROM <urn:schema> FROM STREAM <streams/numbers> {WINDOW} "
                 "USING ENTAILMENT rho-df WHERE { ?push <urn:value> ?n }",
+    "Turned": f"REGISTER QUERY Turned AS SELECT ?n FROM STREAM <streams/numbers> {WINDOW} WHERE {{ ?push <urn:number> ?n }}",
     "Copies": "REGISTER STREAM Copies AS CONSTRUCT { ?push <urn:copied> ?n } "
               "FROM STREAM <streams/numbers> [RANGE 500ms STEP 500ms] WHERE { ?push <urn:number> ?n }",
     "Copied": f"REGISTER QUERY Copied AS SELECT ?n FROM STREAM <streams/Copies> {WINDOW} WHERE {{ ?push <urn:copied> ?n }}",
@@ -64,6 +66,16 @@ class Served:
             return json.loads(content)
         finally:
             connection.close()
+
+    def ask_until_told(self, method: str, path: str) -> dict[str, object]:
+        """Ask again and again, as one may where asking twice is asking once."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return self.ask(method, path)
+            except (OSError, http.client.HTTPException):
+                assert time.monotonic() < deadline, "the web process does not come back"
+                time.sleep(0.05)
 
     def kill(self, name: str) -> None:
         """Kill -9 one of the processes, if it is there at this moment."""
@@ -158,6 +170,29 @@ class Subscriber(threading.Thread):
             connection.close()
 
 
+class Turns:
+    """Pauses and resumes a query in turns; knows, from the log, which instants it must not answer."""
+
+    def __init__(self, served: Served, data: Path) -> None:
+        self.served = served
+        self.log = Log(Database(DataDirectory(data).database))
+        self.passed_over: list[tuple[int, int]] = []
+        self._paused: int | None = None
+
+    def next(self) -> None:
+        kind = "pause" if self._paused is None else "resume"
+        told = self.served.ask_until_told("POST", f"/queries/Turned/{kind}")
+        assert told["status"] == {"pause": "paused", "resume": "running"}[kind]
+        at = self.log.last("Turned", kind, self.log.tail()).at
+        if self._paused is not None:
+            self.passed_over.append((self._paused, at))
+        self._paused = at if self._paused is None else None
+
+    def over(self, instant: int) -> bool:
+        """An instant has passed when the clock reads one more."""
+        return any(paused <= instant < resumed for paused, resumed in self.passed_over)
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     served = Served(tmp_path / "data")
@@ -177,13 +212,16 @@ def test_kills_lose_nothing_and_repeat_nothing(served: Served, tmp_path: Path) -
         thread.start()
     dice = random.Random(20100530)
     subscriber.await_more(4)
+    turns = Turns(served, tmp_path / "data")
     for victim in KILLS:
+        turns.next()
         # Most kills must hit an engine at work, and some one that is just coming back.
         if victim != "web" and dice.random() < 0.7:
             subscriber.await_more(2)
         time.sleep(dice.uniform(0.2, 3.0))        # the random moment is the point: there is no event to wait for
         for name in ("engine", "web") if victim == "both" else (victim,):
             served.kill(name)
+    assert len(turns.passed_over) == len(KILLS) // 2
     subscriber.await_more(4)
     stop.set()
     for pusher in pushers:
@@ -205,12 +243,15 @@ def test_kills_lose_nothing_and_repeat_nothing(served: Served, tmp_path: Path) -
     instants = range(registry.query("Numbers").registered // STEP * STEP + STEP, closed, STEP)
     expected = {t: frozenset(number for number, at in logged.items() if t - RANGE < at <= t) for t in instants}
     store = AnswerStore(database, DataDirectory(tmp_path / "data").bell("answers"))
-    for name in ("Numbers", "Entailed", "Copied"):
+    for name in ("Numbers", "Entailed", "Copied", "Turned"):
         stored = _stored(store, registry.query(name).id, closed)
         # The first instants of the copies are those after the first copy.
         told = {t: stored.get(t) for t in instants if name != "Copied" or t >= min(stored)}
+        if name == "Turned":
+            told = {t: said for t, said in told.items() if not turns.over(t)}
+            assert not any(turns.over(t) for t in stored)
         assert told == {t: expected[t] for t in told}, name
-        assert len(told) > len(instants) - 10, name
+        assert len(told) > len(instants) - 10 or name == "Turned" and 10 < len(told), name
     told_instants = [at for at, _ in subscriber.told]
     assert told_instants == list(range(told_instants[0], told_instants[-1] + STEP, STEP)), "SSE has a gap or a repeat"
     assert told_instants[0] == instants[0]

@@ -20,8 +20,8 @@ from tests.server.playing import BASE, Engine
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(data=tmp_path / "data", base_url=BASE, forget_seconds=3600.0, subscribers=8, idle_seconds=10.0,
-                    web=tmp_path / "web")
+    return Settings(data=tmp_path / "data", base_url=BASE, forget_seconds=3600.0, subscribers=8, reserve=16,
+                    idle_seconds=10.0, web=tmp_path / "web")
 
 
 @pytest.fixture

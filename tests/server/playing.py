@@ -58,11 +58,14 @@ class Event(NamedTuple):
 
 
 def parsed(text: str) -> Iterator[Event | int]:
-    """The events in a stream of text; a number is the time to wait before reconnecting. Comments are left out."""
+    """The events in a stream of text; a number is the time to wait before reconnecting, an event of no kind an id
+    alone. Comments are left out."""
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if line and not line.startswith(":"))
         if "retry" in fields:
             yield int(fields["retry"])
+        elif fields.keys() == {"id"}:
+            yield Event("", {}, fields["id"])
         elif fields:
             yield Event(fields["event"], json.loads(fields["data"]), fields.get("id"))
 
@@ -74,6 +77,7 @@ class Listener:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         self.connection.request("GET", path, headers={"Accept": "text/event-stream", **sent})
+        self.socket = self.connection.sock
         self.response = self.connection.getresponse()
 
     def next(self) -> Event | None:
@@ -82,7 +86,7 @@ class Listener:
         while line := self.response.readline().decode():
             block += line
             if line == "\n":
-                events = [event for event in parsed(block) if isinstance(event, Event)]
+                events = [event for event in parsed(block) if isinstance(event, Event) and event.kind]
                 if events:
                     return events[0]
                 block = ""

@@ -28,12 +28,6 @@ def test_html_for_those_who_prefer_it(client, accept: str | None, html: bool) ->
         assert all(f'href="/{name}"' in response.text for name in ("streams", "queries", "health"))
 
 
-def test_the_console_is_served_when_it_is_there(client, backend: Backend) -> None:
-    backend.settings.web.mkdir()
-    (backend.settings.web / "index.html").write_text("<p>the console</p>")
-    assert client.get("/", headers={"Accept": "text/html"}).text == "<p>the console</p>"
-
-
 def test_a_slash_at_the_end_changes_nothing(client) -> None:
     for path in ("/streams/", "/queries/", "/health/"):
         assert client.get(path).status_code == 200

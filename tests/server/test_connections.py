@@ -53,7 +53,7 @@ def wire(client, port: int) -> Iterator[Wire]:
 
 
 def head(length: object = None, *more: str, path: str = "/streams/s") -> bytes:
-    lines = [f"POST {path} HTTP/1.1", "Host: x", "Content-Type: application/n-triples"]
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/n-triples"]
     if length is not None:
         lines.append(f"Content-Length: {length}")
     return ("\r\n".join([*lines, *more]) + "\r\n\r\n").encode()
@@ -144,7 +144,7 @@ def test_chunked_bodies_that_are_broken(wire: Wire, backend: Backend, body: byte
 
 
 def test_a_chunked_body_that_is_too_large(client, backend: Backend, port: int, wire: Wire) -> None:
-    start = b"PUT /queries/q HTTP/1.1\r\nHost: x\r\n" + CHUNKED.encode() + b"\r\n\r\n"
+    start = b"PUT /queries/q HTTP/1.1\r\nHost: localhost\r\n" + CHUNKED.encode() + b"\r\n\r\n"
     wire.send(start + chunks(*[bytes(1 << 16)] * 5))
     status, _, told = wire.answer()
     assert (status, told["limit"]) == (413, 262144)
@@ -168,7 +168,7 @@ def test_a_chunked_body_that_nobody_read(wire: Wire) -> None:
 
 def test_two_lengths(wire: Wire) -> None:
     """The chunks count; what a proxy might have taken for the next request is not looked at."""
-    wire.send(head(5, CHUNKED) + chunks(ONE) + b"0\r\n\r\n" + b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+    wire.send(head(5, CHUNKED) + chunks(ONE) + b"0\r\n\r\n" + b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
     status, headers, told = wire.answer()
     assert (status, headers["Connection"], told["accepted"]) == (200, "close", 1)
     wire.finish()
@@ -204,10 +204,10 @@ def test_headers_with_underscores_do_not_pass_for_those_with_hyphens(wire: Wire)
 
 def test_encoded_slashes_arrive(client, port: int) -> None:
     wire = Wire(port)
-    wire.send(b"PUT /streams/http%3A%2F%2Fex.org%2Fa%252Fb HTTP/1.1\r\nHost: x\r\n\r\n")
+    wire.send(b"PUT /streams/http%3A%2F%2Fex.org%2Fa%252Fb HTTP/1.1\r\nHost: localhost\r\n\r\n")
     status, headers, told = wire.answer()
     assert (status, told["iri"]) == (201, "http://ex.org/a%2Fb")
-    wire.send(b"PUT /streams/http://ex.org/c HTTP/1.1\r\nHost: x\r\n\r\n")
+    wire.send(b"PUT /streams/http://ex.org/c HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert wire.answer()[2]["iri"] == "http://ex.org/c"
     wire.close()
 
@@ -228,7 +228,7 @@ def test_threads_are_as_many_as_are_needed(client, backend: Backend) -> None:
     with serving(backend, threads=40, idle_seconds=10.0) as port:
         wire = Wire(port)
         for _ in range(60):
-            wire.send(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            wire.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert wire.answer()[0] == 200
         assert threading.active_count() - before < 20
         wire.close()

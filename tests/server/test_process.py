@@ -20,7 +20,9 @@ import pytest
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.connections import listen
 from csparql_spark.server.process import main
+from csparql_spark.server.settings import Settings
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, StoredAnswer
+from csparql_spark.store.tokens import Tokens, made
 from tests.server.playing import Listener, number
 
 PATIENCE = 60
@@ -36,10 +38,10 @@ class Parent:
         self.lifeline, self.life = os.pipe()
         self.children: list[subprocess.Popen[str]] = []
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self, *more: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "csparql_spark.server.process", "--data", str(self.data),
                    "--fd", str(self.listening.fileno()), "--lifeline", str(self.lifeline),
-                   "--base-url", "http://csparql.test"]
+                   "--base-url", "http://csparql.test", *more]
         child = subprocess.Popen(command, pass_fds=(self.listening.fileno(), self.lifeline), start_new_session=True,
                                  stderr=subprocess.PIPE, text=True)
         self.children.append(child)
@@ -208,3 +210,24 @@ def test_what_keeps_it_from_starting(tmp_path: Path, capsys) -> None:
     assert capsys.readouterr().err == (
         "csparql-spark: cannot listen on port 0 of 192.0.2.1 (Cannot assign requested address): choose others with "
         "--host and --port\n")
+    assert main(["--data", str(tmp_path / "data"), "--host", "0.0.0.0", "--port", "0"]) == 2
+    assert capsys.readouterr().err == (
+        "csparql-spark: a server that listens on 0.0.0.0 can be reached by others, and needs tokens: make one with "
+        f"`csparql-spark token add NAME --scope admin --data {tmp_path / 'data'}`, or listen on 127.0.0.1\n")
+
+
+def test_settings_that_are_handed_down_and_tokens_that_change_meanwhile(parent: Parent) -> None:
+    secret, token = made("ci", ["push"])
+    parent.data.mkdir()
+    Settings(tokens=(token.as_setting,), subscribers=3).hand_down(parent.data)
+    child = parent.start("--settings", str(parent.data / "settings.json"))
+    assert parent.ask("GET", "/streams")[0] == 401
+    assert parent.ask("GET", "/streams", Authorization=f"Bearer {secret}")[0] == 403
+    told = Tokens(parent.data).add("lab", ["register"])
+    assert parent.ask("PUT", "/streams/s", Authorization=f"Bearer {told}")[1]["iri"] == "http://csparql.test/streams/s"
+    Tokens(parent.data).remove("lab")
+    assert parent.ask("GET", "/streams", Authorization=f"Bearer {told}")[0] == 401
+    parent.leave()
+    child.wait(PATIENCE)
+    said = child.stderr.read()
+    assert secret not in said and told not in said and token.sha256 not in said

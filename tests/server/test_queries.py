@@ -16,7 +16,7 @@ DESCRIBED = {"name": "q", "id": 2, "url": f"{BASE}/queries/q", "answers": f"{BAS
              "kind": "query", "form": "SELECT", "output": "RSTREAM", "every": None, "streams": [STREAM],
              "windows": [{"stream": STREAM, "range": 2000, "step": 1000}], "graphs": [], "named_graphs": [],
              "entailment": [], "warnings": [], "stream": None,
-             "status": "running", "failure": None, "oldest": None, "latest": None}
+             "status": "running", "failure": None, "waiting_for": [], "oldest": None, "latest": None}
 
 
 def described(response) -> dict[str, object]:

@@ -51,7 +51,7 @@ def test_an_iri_below_the_base_is_the_plain_name(client) -> None:
 
 
 def test_the_iri_does_not_depend_on_the_host_header(client) -> None:
-    assert client.put("/streams/temp", headers={"Host": "elsewhere.example"}).json["iri"] == f"{BASE}/streams/temp"
+    assert client.put("/streams/temp", headers={"Host": "localhost:1"}).json["iri"] == f"{BASE}/streams/temp"
 
 
 @pytest.mark.parametrize("delay, expected", [("5s", 5000), (250, 250), ("250", 250), ("PT1.5S", 1500),

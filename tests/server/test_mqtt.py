@@ -1,0 +1,270 @@
+"""MQTT topics as streams, against a real broker: Debian's mosquitto."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import paho.mqtt.client as paho
+import pytest
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.server.app import create_app
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.mqtt import Broker, checked_filter
+from csparql_spark.server.problems import Problem
+from csparql_spark.server.settings import Settings
+from csparql_spark.store import StoreError
+
+MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+needs_a_broker = pytest.mark.skipif(MOSQUITTO is None, reason="mosquitto is not installed: apt-get install mosquitto")
+PATIENCE = 30
+
+
+class Mosquitto:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        (path / "mosquitto.conf").write_text(
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {path}/\n"
+            "user root\nmax_queued_messages 0\nlog_type none\n")
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen([MOSQUITTO, "-c", str(self.path / "mosquitto.conf")],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def listens() -> bool:
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", self.port)) == 0
+        until(listens)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+    @property
+    def url(self) -> str:
+        return f"mqtt://127.0.0.1:{self.port}"
+
+    def publish(self, topic: str, *payloads: str, kind: str | None = None, qos: int = 1) -> None:
+        client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+        client.connect("127.0.0.1", self.port)
+        client.loop_start()
+        properties = Properties(PacketTypes.PUBLISH)
+        if kind is not None:
+            properties.ContentType = kind
+        for sent in [client.publish(topic, payload, qos, properties=properties) for payload in payloads]:
+            sent.wait_for_publish(PATIENCE)
+        client.disconnect()
+        client.loop_stop()
+
+
+def until(true: Callable[[], object]) -> None:
+    """Poll: what is waited for happens in another process."""
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Mosquitto]:
+    broker = Mosquitto(tmp_path)
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+def connected(settings: Settings, broker: Mosquitto) -> Settings:
+    return dataclasses.replace(settings, mqtt=broker.url)
+
+
+def fed(backend: Backend, name: str = "s", topics: str = "city/+/temp", **more: str) -> str:
+    """Make a stream that is fed, and wait until the broker knows."""
+    response = create_app(backend).test_client().put(f"/streams/{name}", json={"mqtt": topics, **more})
+    assert response.status_code in (200, 201), response.text
+    until(lambda: backend.mqtt._connected and topics in backend.mqtt._filters)
+    time.sleep(0.1)         # the broker's own
+    return response.json["iri"]
+
+
+def subjects(backend: Backend, stream: str) -> list[str]:
+    return [s for entry in backend.log.read(0, backend.log.tail()) if (entry.kind, entry.subject) == ("chunk", stream)
+            for s, _, _ in Chunk.from_ipc(entry.payload).triples()]
+
+
+def turtle(*numbers: int) -> list[str]:
+    return [f"<urn:{number}> a <urn:C> ." for number in numbers]
+
+
+@needs_a_broker
+def test_messages_are_pushes(connected: Settings, broker: Mosquitto) -> None:
+    with Backend(connected) as backend:
+        stream = fed(backend)
+        lines = fed(backend, "lines", "city/#", mqtt_format="application/x-ndjson")
+        broker.publish("city/rome/temp", *turtle(1), kind="text/turtle")
+        broker.publish("city/rome/rain", '{"s": "<urn:2>", "p": "<urn:p>", "o": 21.5}')
+        broker.publish("elsewhere", *turtle(3))
+        broker.publish("city/rome/temp", '{"@id": "urn:4", "urn:p": 1}', kind="application/ld+json")
+        until(lambda: len(subjects(backend, lines)) == 3)
+        until(lambda: backend.mqtt.described()["triples"] == 5)
+        assert subjects(backend, stream) == ["<urn:1>", "<urn:4>"]
+        assert subjects(backend, lines) == ["<urn:1>", "<urn:2>", "<urn:4>"]
+        told = create_app(backend).test_client().get("/health").json["mqtt"]
+        del told["since"], told["messages"]          # a broker may send a message once, or once for each filter
+        assert told == {"broker": broker.url, "state": "connected", "topics": {"city/+/temp": [stream], "city/#": [lines]},
+                        "waiting": 0, "triples": 5, "repeated": 0, "bad": 0, "unrouted": 0, "dropped": 0,
+                        "problem": None}
+
+
+@needs_a_broker
+def test_a_bad_payload_is_told_and_stops_nothing(connected: Settings, broker: Mosquitto) -> None:
+    with Backend(connected) as backend:
+        stream = fed(backend)
+        broker.publish("city/x/temp", "<urn:a> nonsense .", "\xff", "", *turtle(1))
+        broker.publish("city/x/temp", "picture", kind="image/png")
+        broker.publish("city/x/temp", *turtle(2))
+        until(lambda: len(subjects(backend, stream)) == 2)
+        told = backend.mqtt.described()
+        assert (told["bad"], told["messages"], told["triples"]) == (3, 6, 2)
+        assert told["problem"]["message"].startswith("The media type 'image/png' is not an RDF format this server reads.")
+        assert (told["problem"]["topic"], told["problem"]["stream"]) == ("city/x/temp", stream)
+
+
+@needs_a_broker
+def test_what_is_published_while_the_server_is_away_comes_later(connected: Settings, broker: Mosquitto) -> None:
+    with Backend(connected) as backend:
+        stream = fed(backend)
+        broker.publish("city/x/temp", *turtle(1))
+        until(lambda: len(subjects(backend, stream)) == 1)
+    broker.publish("city/x/temp", *turtle(2, 3))
+    with Backend(connected) as backend:
+        until(lambda: len(subjects(backend, stream)) == 3)
+        assert subjects(backend, stream) == ["<urn:1>", "<urn:2>", "<urn:3>"]
+
+
+@needs_a_broker
+def test_it_comes_back_to_a_broker_that_was_restarted(connected: Settings, broker: Mosquitto) -> None:
+    with Backend(connected) as backend:
+        stream = fed(backend)
+        broker.stop()
+        until(lambda: backend.mqtt.described()["state"] in ("disconnected", "unreachable"))
+        broker.start()
+        until(lambda: backend.mqtt.described()["state"] == "connected")
+        until(lambda: backend.mqtt._filters)
+        broker.publish("city/x/temp", *turtle(1))
+        until(lambda: subjects(backend, stream) == ["<urn:1>"])
+
+
+@needs_a_broker
+def test_nothing_is_acknowledged_before_it_is_written_and_nothing_counted_twice(
+        connected: Settings, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that dies after the commit and before the acknowledgement: the broker delivers all of it again."""
+    with Backend(connected) as backend:
+        stream = fed(backend)
+        monkeypatch.setattr(backend.mqtt._client, "ack", lambda mid, qos: None)
+        broker.publish("city/x/temp", *turtle(*range(20)))
+        until(lambda: len(subjects(backend, stream)) == 20)
+    with Backend(connected) as backend:
+        until(lambda: backend.mqtt.described()["repeated"] == 20)
+        broker.publish("city/x/temp", *turtle(0))
+        until(lambda: len(subjects(backend, stream)) == 21)
+        assert subjects(backend, stream) == [f"<urn:{number}>" for number in [*range(20), 0]]
+        assert backend.mqtt.described()["repeated"] == 20
+
+
+@needs_a_broker
+def test_a_store_that_fails_for_a_while_costs_no_message(connected: Settings, broker: Mosquitto,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    with Backend(connected) as backend:
+        stream = fed(backend)
+        append, failures = backend.writer.append, iter(range(3))
+
+        def failing(*arguments: object) -> object:
+            if next(failures, None) is not None:
+                raise StoreError("the disk is full")
+            return append(*arguments)
+
+        monkeypatch.setattr(backend.writer, "append", failing)
+        broker.publish("city/x/temp", *turtle(1, 2))
+        until(lambda: len(subjects(backend, stream)) == 2)
+        assert backend.mqtt.described()["problem"]["message"] == "the disk is full"
+
+
+@needs_a_broker
+def test_deleting_the_stream_ends_its_subscription(connected: Settings, broker: Mosquitto) -> None:
+    with Backend(connected) as backend:
+        fed(backend)
+        kept = fed(backend, "kept", "kept/#")
+        assert create_app(backend).test_client().delete("/streams/s").status_code == 204
+        until(lambda: backend.mqtt._filters.keys() == {"kept/#"})
+        time.sleep(0.1)
+        broker.publish("city/x/temp", *turtle(1))
+        broker.publish("kept/x", *turtle(2))
+        until(lambda: subjects(backend, kept) == ["<urn:2>"])
+        assert (backend.mqtt.described()["messages"], backend.mqtt.described()["unrouted"]) == (1, 0)
+
+
+def test_a_server_without_a_broker_has_no_topics(client) -> None:
+    told = client.put("/streams/s", json={"mqtt": "city/#"})
+    assert (told.status_code, told.json["code"]) == (400, "bad-setting")
+    assert told.json["detail"].startswith("This server has no MQTT broker")
+    assert "mqtt" not in client.get("/health").json
+
+
+def test_a_broker_that_is_not_there_stops_nothing(settings: Settings) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"mqtt://127.0.0.1:{nobody.getsockname()[1]}"
+        with Backend(dataclasses.replace(settings, mqtt=url, mqtt_user="me", mqtt_password="secret")) as backend:
+            client = create_app(backend).test_client()
+            made = client.put("/streams/s", json={"mqtt": "city/#"})
+            assert (made.json["mqtt"], made.json["mqtt_format"]) == ("city/#", "text/turtle")
+            assert client.put("/streams/s", json={"mqtt": "city/#"}).status_code == 200
+            assert client.put("/streams/s", json={"mqtt": "town/#"}).status_code == 409
+            until(lambda: backend.mqtt.described()["state"] == "unreachable" and backend.mqtt.described()["topics"])
+            told = client.get("/health")
+            assert told.json["mqtt"]["topics"] == {"city/#": [made.json["iri"]]}
+            assert "secret" not in told.text
+            for wrong in ({"mqtt": "a/#/b"}, {"mqtt": 5}, {"mqtt": "a", "mqtt_format": "image/png"},
+                          {"mqtt_format": "text/turtle"}):
+                assert client.put("/streams/t", json=wrong).json["code"] == "bad-setting"
+
+
+@pytest.mark.parametrize("url, expected", [
+    ("mqtt://b", Broker("b", 1883, False, "", "")), ("mqtts://b/", Broker("b", 8883, True, "", "")),
+    ("mqtt://u%40@[::1]:5", Broker("::1", 5, False, "u@", ""))])
+def test_urls_of_brokers(url: str, expected: Broker) -> None:
+    assert Broker.of(url) == expected
+    assert "secret" not in repr(Broker.of(url, "me", "secret")) and "@" not in Broker.of(url).url
+
+
+def test_a_password_does_not_belong_into_a_url() -> None:
+    with pytest.raises(StoreError, match="put it into the setting mqtt-password"):
+        Broker.of("mqtt://me:secret@b")
+
+
+@pytest.mark.parametrize("url", ["broker", "http://b", "mqtt://", "mqtt://b:x", "mqtt://b/topic"])
+def test_urls_that_are_none(url: str) -> None:
+    with pytest.raises(StoreError, match="is not the URL of a broker"):
+        Broker.of(url)
+
+
+@pytest.mark.parametrize("topics, fine", [("a", True), ("a/+/b", True), ("#", True), ("$share/g/a/#", True), ("", False),
+                                          ("a#", False), ("#/a", False), ("a/b+", False), ("\0", False), (None, False)])
+def test_filters(topics: object, fine: bool) -> None:
+    if fine:
+        assert checked_filter(topics) == topics
+    else:
+        with pytest.raises(Problem):
+            checked_filter(topics)

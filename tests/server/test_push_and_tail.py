@@ -1,0 +1,148 @@
+"""`csparql-spark push` and `tail`, against a real server."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from csparql_spark.answers.bindings import Answer
+from csparql_spark.cli import main
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.server.backend import Backend
+from tests.server.playing import BASE, TEXT, Engine, registered
+
+STREAM = f"{BASE}/streams/s"
+
+
+def command(port: int, *arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, [*arguments, "--url", f"http://127.0.0.1:{port}"], input=stdin)
+
+
+def pushed(backend: Backend) -> list[list[tuple[str, str, str]]]:
+    return [Chunk.from_ipc(entry.payload).triples()
+            for entry in backend.log.read(0, backend.log.tail()) if entry.kind == "chunk"]
+
+
+def lines(*numbers: int, graph: bool = False) -> str:
+    return "".join(f"<urn:{i}> <urn:p> <urn:o>{f' <urn:t:{1000 * i}>' if graph else ''} .\n" for i in numbers)
+
+
+def rows(*numbers: int) -> list[tuple[str, str, str]]:
+    return [(f"<urn:{i}>", "<urn:p>", "<urn:o>") for i in numbers]
+
+
+def test_files_are_pushed_in_batches(port: int, backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_text(lines(*range(5)))
+    (tmp_path / "b.nq.gz").write_bytes(gzip.compress(lines(5, 6, graph=True).encode()))
+    (tmp_path / "c.ndjson").write_text('{"s": "<urn:7>", "p": "<urn:p>", "o": "<urn:o>"}')
+    files = [str(tmp_path / name) for name in ("a.nt", "b.nq.gz", "c.ndjson")]
+    result = command(port, "push", *files, "--stream", "s", "--create", "--batch", "2")
+    assert (result.exit_code, result.stdout) == (0, "8 triples in 5 pushes\n"), result.output
+    assert result.stderr.startswith("csparql-spark: 2 of the triples had a timestamp, and this stream is on the arrival")
+    assert pushed(backend) == [rows(0, 1), rows(2, 3), rows(4), rows(5, 6), rows(7)]
+
+
+def test_a_replay_keeps_its_timestamps(port: int, backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / "a.nq").write_text(lines(3, 1, 2, graph=True))
+    result = command(port, "push", str(tmp_path / "a.nq"), "--stream", STREAM, "--create", "--clock", "event",
+                     "--delay", "2s", "--speed", "10x")
+    assert (result.exit_code, result.output) == (0, "3 triples in 3 pushes\n")
+    assert pushed(backend) == [rows(1), rows(2), rows(3)]
+    stream = backend.registry.stream(STREAM)
+    assert (stream.clock, stream.delay, backend.log.newest(STREAM)) == ("event", 2000, 3000)
+
+
+def test_a_loop_goes_on_in_time(port: int, backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / "a.nq").write_text(lines(1, 2, graph=True))
+    backend.registry and command(port, "push", str(tmp_path / "a.nq"), "--stream", "s", "--create", "--clock", "event")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "csparql_spark", "push", str(tmp_path / "a.nq"), "--stream", "s", "--loop", "--rate", "500/s",
+         "--url", f"http://127.0.0.1:{port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while backend.log.totals(STREAM)[0] < 5 and process.poll() is None:
+        pass
+    process.send_signal(2)
+    out, error = process.communicate(timeout=30)
+    assert (process.returncode, error) == (0, b""), error
+    assert out.endswith(b" pushes\n")
+    spans = [(entry.first, entry.last) for entry in backend.log.read(0, backend.log.tail()) if entry.kind == "chunk"]
+    assert spans[:5] == [(1000, 2000), (1000, 2000), (3000, 4000), (5000, 6000), (7000, 8000)]
+
+
+def test_standard_input_is_pushed_as_it_comes(port: int, backend: Backend) -> None:
+    registered(backend_client(backend))
+    process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "push", "-", "--stream", "s", "--batch", "2",
+                                "--url", f"http://127.0.0.1:{port}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write(lines(1, 2, 3).encode())
+    process.stdin.flush()
+    while backend.log.totals(STREAM)[1] < 3 and process.poll() is None:
+        pass
+    out, _ = process.communicate(lines(4).encode(), timeout=30)
+    assert (process.returncode, out) == (0, b"4 triples in 3 pushes\n")
+    assert [row for push in pushed(backend) for row in push] == rows(1, 2, 3, 4)
+
+
+def backend_client(backend: Backend):
+    from csparql_spark.server.app import create_app
+    return create_app(backend).test_client()
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["{tmp}/none.nt", "--stream", "s"], "There is no file {tmp}/none.nt"),
+    (["{tmp}/a", "--stream", "s"], "{tmp}/a: the extension is not that of a format: say it with --format"),
+    (["{tmp}/bad.nt", "--stream", "s"], "{tmp}/bad.nt: Line 2, column 1:"),
+    (["{tmp}/a.nt", "--stream", "nix"], f"There is no stream <{BASE}/streams/nix>: create it with PUT"),
+    (["{tmp}/a.nt", "--stream", "s", "--rate", "5", "--speed", "1x"], "--rate and --speed both say how fast it goes"),
+    (["{tmp}/a.nt", "--stream", "s", "--create", "--speed", "1x"], "--speed goes by timestamps, and there are none"),
+    (["-", "--stream", "s", "--loop"], "--loop cannot begin standard input again"),
+    (["{tmp}/a.nt", "--stream", "s", "--token", "x"], "a token on the command line can be read by everybody"),
+    (["{tmp}/a.nt", "--stream", "s", "--token-file", "{tmp}/none"], "the token file {tmp}/none cannot be read"),
+])
+def test_errors_are_one_line(port: int, tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    (tmp_path / "bad.nt").write_text(f"{lines(1)}nonsense .\n")
+    (tmp_path / "a.nt").write_text(lines(1))
+    result = command(port, "push", *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert sentence.replace("{tmp}", str(tmp_path)) in line and line.startswith("csparql-spark: ")
+
+
+def test_tail_prints_answers(port: int, backend: Backend, engine: Engine) -> None:
+    query = registered(backend_client(backend))
+    engine.answer(query, 1000, Answer.from_rows(("s", "n"), [{"s": "<urn:a>", "n": '"x y"'}, {"s": "<urn:b>"}]))
+    engine.count(query, 2000)
+    printed = {form: command(port, "tail", "q", "--from", "beginning", "--count", "2", "--format", form)
+               for form in ("json", "csv", "table")}
+    assert [result.exit_code for result in printed.values()] == [0, 0, 0]
+    assert [json.loads(line)["at"] for line in printed["json"].stdout.splitlines()] == [1000, 2000]
+    assert printed["csv"].stdout == "query,at,s,n\nq,1000,urn:a,x y\nq,1000,urn:b,\nquery,at,n\nq,2000,2000\n"
+    assert printed["table"].stdout == ("── q at 1000: 2 rows\n   ?s       ?n\n   <urn:a>  \"x y\"\n   <urn:b>\n"
+                                       "── q at 2000: 1 row\n   ?n\n   \"2000\"\n")
+    assert command(port, "tail", "q", "--from", "1500", "--count", "1", "--format", "csv").stdout == (
+        "query,at,n\nq,2000,2000\n")
+
+
+def test_tail_ends_with_its_query(port: int, backend: Backend, engine: Engine) -> None:
+    client = backend_client(backend)
+    query = registered(client)
+    engine.count(query, 1000)
+    process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "tail", "q", "--format", "csv"],
+                               env={**os.environ, "CSPARQL_URL": f"http://127.0.0.1:{port}"}, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert [process.stdout.readline(), process.stdout.readline()] == ["query,at,n\n", "q,1000,1000\n"]
+    client.delete("/queries/q")
+    out, error = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "")
+    assert error == "csparql-spark: the query q has ended: the query is deleted\n"
+
+
+def test_tail_of_nothing_is_one_line(port: int) -> None:
+    result = command(port, "tail", "nix")
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert "nix" in result.stderr and TEXT
