@@ -1,0 +1,153 @@
+// One plot of a chart, drawn by uPlot: lines over instants, in the colours of the page.
+//
+//     <PlotView plot={plot} at={instants} colours={colours} hidden={hidden} looked={at} onLook={freeze} />
+//
+// A press on it looks at the nearest instant; dragging over a part shows it larger, a double press all of it again.
+
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { useStore } from "../store";
+import { theme } from "../theme";
+import { clock } from "../time";
+import { useWidth } from "./measured";
+import type { Plot } from "./series";
+
+const HEIGHT: Record<Plot["kind"], number> = { lines: 240, count: 200, truth: 120 };
+const COLOURS = 6;
+
+/** A colour of the page as the canvas understands it. */
+function colourOf(place: HTMLElement, name: string): string {
+  const probe = document.createElement("i");
+  probe.style.color = `var(--${name})`;
+  place.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+const pale = (colour: string): string => colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.22)");
+
+export const colourName = (place: number): string => `series-${(place % COLOURS) + 1}`;
+const dashed = (place: number): number[] | undefined => (place < COLOURS ? undefined : [6, 4]);
+
+const NUMBER = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 6 });
+export const spelled = (value: number | null | undefined): string => (value === null || value === undefined ? "–" : NUMBER.format(value));
+
+interface PlotProps {
+  plot: Plot;
+  at: readonly number[];
+  /** The places of the lines among all names: their colours. */
+  hidden: ReadonlySet<string>;
+  looked: number | undefined;
+  frozen: boolean;
+  sync: string;
+  onLook: (at: number) => void;
+  onPoint: (place: number | null) => void;
+}
+
+export function PlotView(props: PlotProps): JSX.Element {
+  const [place, width] = useWidth();
+  const chart = useRef<uPlot | null>(null);
+  const now = useRef(props);
+  now.current = props;
+  const { plot, at, hidden, looked, frozen } = props;
+  const names = plot.lines.map(({ name }) => name).join("\u0001");
+  const colours = useStore(theme);
+  const data = (): uPlot.AlignedData => [now.current.at as number[], ...now.current.plot.lines.map(({ values }) => values)];
+  useLayoutEffect(() => {
+    if (!place.current || width <= 0) return;
+    const options = optionsOf(place.current, width, now);
+    const made = new uPlot(options, data(), place.current);
+    chart.current = made;
+    return () => {
+      made.destroy();
+      chart.current = null;
+    };
+  }, [names, plot.kind, colours, width > 0, useDark()]);
+  useEffect(() => chart.current?.setSize({ width, height: HEIGHT[plot.kind] }), [width]);
+  useEffect(() => {
+    const made = chart.current;
+    if (!made) return;
+    // A part that somebody made larger stays, while they look at it.
+    const whole = made.scales.x?.min === made.data[0][0] && made.scales.x?.max === made.data[0].at(-1);
+    made.setData(data(), whole || made.data[0].length < 2);
+    if (!whole && made.data[0].length >= 2) made.redraw(true, true);
+    plot.lines.forEach(({ name }, line) => made.series[line + 1]?.show === hidden.has(name) && made.setSeries(line + 1, { show: !hidden.has(name) }));
+  }, [at, plot, hidden]);
+  useEffect(() => chart.current?.redraw(false, false), [looked, frozen]);
+  return <div class="plot" ref={place} data-plot={plot.title} />;
+}
+
+/** Drawn anew also when the system changes from light to dark. */
+function useDark(): boolean {
+  const dark = useRef(matchMedia("(prefers-color-scheme: dark)")).current;
+  return dark.matches;
+}
+
+function optionsOf(place: HTMLElement, width: number, now: { current: PlotProps }): uPlot.Options {
+  const { plot, sync } = now.current;
+  const ink = colourOf(place, "ink-dim"), line = colourOf(place, "line"), wait = colourOf(place, "wait");
+  const font = "12px system-ui, sans-serif";
+  const axis: uPlot.Axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1, size: 4 } };
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  const truth = plot.kind === "truth";
+  const mark = (chart: uPlot): void => {
+    const { looked, frozen } = now.current;
+    if (looked === undefined || !frozen) return;
+    const x = Math.round(chart.valToPos(looked, "x", true));
+    const { left, top, width: wide, height } = chart.bbox;
+    if (x < left || x > left + wide) return;
+    chart.ctx.save();
+    chart.ctx.strokeStyle = wait;
+    chart.ctx.lineWidth = 2 * devicePixelRatio;
+    chart.ctx.beginPath();
+    chart.ctx.moveTo(x, top);
+    chart.ctx.lineTo(x, top + height);
+    chart.ctx.stroke();
+    chart.ctx.restore();
+  };
+  return {
+    width,
+    height: HEIGHT[plot.kind],
+    ms: 1,
+    legend: { show: false },
+    padding: [8, 8, 0, 0],
+    cursor: {
+      sync: { key: sync },
+      points: { size: 7 },
+      drag: { x: true, y: false, dist: 8 },
+      bind: {
+        click: (chart, _, handler) => (event) => {
+          handler(event);
+          const { idx } = chart.cursor;
+          const at = typeof idx === "number" ? now.current.at[idx] : undefined;
+          if (at !== undefined && chart.select.width < 8) now.current.onLook(at);
+          return null;
+        },
+      },
+    },
+    scales: {
+      x: { time: true },
+      y: truth ? { range: [-0.1, 1.1] } : plot.kind === "count" ? { range: (_, __, most) => [0, Math.max(1, most * 1.05)] } : {},
+    },
+    axes: [
+      { ...axis, space: 90, values: (_, splits) => splits.map((split) => clock(split).split(" ").at(-1) ?? "") },
+      { ...axis, size: truth ? 44 : 58, values: (_, splits) => (truth ? splits.map((split) => (split === 1 ? "yes" : split === 0 ? "no" : "")) : splits.map(spelled)),
+        splits: truth ? () => [0, 1] : undefined },
+    ],
+    series: [
+      {},
+      ...plot.lines.map(({ name }, number): uPlot.Series => {
+        const colour = colourOf(place, colourName(number));
+        const filled = plot.kind !== "lines";
+        return {
+          label: name, stroke: colour, width: 1.75, dash: dashed(number), show: !now.current.hidden.has(name), spanGaps: false,
+          points: { size: 4, fill: colour, stroke: colour }, fill: filled ? pale(colour) : undefined,
+          paths: filled ? stepped : undefined,
+        };
+      }),
+    ],
+    hooks: { draw: [mark], setCursor: [(chart) => now.current.onPoint(chart.cursor.idx ?? null)] },
+  };
+}
