@@ -1,7 +1,8 @@
-# make serve    install what is needed into .venv, and start the server with its demo on 127.0.0.1:8000
-# make test     install, and run all tests
+# make serve    install what is needed into .venv, build the console, and start the server with its demo on 127.0.0.1:8000
+# make test     install, build the console, and run all tests
 # make bench    install, and print the numbers of docs/performance.md
 # make install  only make .venv; quick when nothing has changed
+# make console  only build the console, where Node is there to do it
 
 ROOT    := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 PYTHON  ?= python3
@@ -9,8 +10,10 @@ VENV    := $(ROOT)/.venv
 BIN     := $(VENV)/bin
 DATA    ?= $(ROOT)/data
 STAMP   := $(VENV)/.installed
+WEB     := $(ROOT)/web
+CONSOLE := $(WEB)/dist/index.html
 
-.PHONY: install serve test bench java clean
+.PHONY: install serve test bench java console clean
 
 install: $(STAMP)
 
@@ -26,14 +29,24 @@ $(STAMP): $(ROOT)/setup.cfg $(ROOT)/pyproject.toml $(ROOT)/constraints.txt
 java:
 	@command -v java >/dev/null || test -x "$$JAVA_HOME/bin/java" || { echo "Java was not found: install a Java runtime, 17 or newer, and put it on PATH or point JAVA_HOME at it" >&2; exit 2; }
 
-serve: java install
-	@$(BIN)/csparql-spark serve --data $(DATA) --demo
+# The console is optional: without Node the server serves all of its HTTP interface, and says at / how to get the console.
+console:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(CONSOLE); else \
+		echo "npm was not found: the console is not built (install Node 20 or newer to have it)" >&2; fi
 
-test: java install
+$(CONSOLE): $(shell find $(WEB)/src -type f) $(WEB)/index.html $(WEB)/build.mjs $(WEB)/package.json $(WEB)/package-lock.json
+	@echo "Building the console into $(WEB)/dist …"
+	@cd $(WEB) && npm ci --ignore-scripts --no-audit --no-fund --silent && npm run --silent build
+	@touch $@
+
+serve: java install console
+	@$(BIN)/csparql-spark demo --data $(DATA)
+
+test: java install console
 	@cd $(ROOT) && $(BIN)/python -m pytest
 
 bench: java install
 	@cd $(ROOT) && $(BIN)/python -m bench
 
 clean:
-	rm -rf $(VENV) $(ROOT)/*.egg-info
+	rm -rf $(VENV) $(ROOT)/*.egg-info $(WEB)/dist $(WEB)/node_modules
