@@ -11,7 +11,7 @@ import os
 import platform
 import sys
 
-from bench import closure, commits, incremental, latency, many, parsing, resting, soak, throughput
+from bench import closure, commits, crowd, fanout, incremental, latency, many, parsing, resting, soak, throughput
 
 BENCHES = {
     "machine": lambda: {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
@@ -28,6 +28,9 @@ BENCHES = {
     "laser-self-join": lambda: incremental.laser("self"),
     "many-queries-100": lambda: many.measure(100),
     "many-queries-1000": lambda: many.measure(1000),
+    "crowd-1000": lambda: crowd.measure(1000),
+    "fanout-500": lambda: fanout.measure(500, 1_000),
+    "fanout-500-large": lambda: fanout.measure(500, 10_000),
     "start-up": resting.start_up,
     "closure-scratch-10000": lambda: closure.from_scratch(10_000),
     "closure-scratch-70131": lambda: closure.from_scratch(70_131),

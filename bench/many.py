@@ -19,31 +19,33 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF, XSD
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
 
+Triple = tuple[str, str, str]
 STREAM, KB = "http://ex.org/readings", "http://ex.org/kb"
-SHAPES, RANGES, SENSORS, SECOND = 100, 10, 2_000, 1000
+SHAPES, SENSORS, SECOND = 100, 2_000, 1000
 
 
-def background() -> Chunk:
+def facts() -> list[Triple]:
     """Kinds of sensors in a tree below one kind, and the room of each sensor."""
     sub = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
     triples = [(f"<urn:Kind{kind}>", sub, f"<urn:Kind{kind // 3}>") for kind in range(1, SHAPES)]
-    triples += [(f"<urn:sensor{n}>", "<urn:room>", f"<urn:room{n % 50}>") for n in range(SENSORS)]
-    return Chunk.from_triples(triples)
+    return triples + [(f"<urn:sensor{n}>", "<urn:room>", f"<urn:room{n % 50}>") for n in range(SENSORS)]
 
 
-def text(shape: int, reach: int) -> str:
+def text(number: int, stream: str = STREAM) -> str:
+    """The query of a number: each shape once, then each again with a wider RANGE."""
+    shape, reach = number % SHAPES, 1 + 3 * (number // SHAPES)
     under = "USING ENTAILMENT rho-df " if shape % 2 else ""
-    return (f"REGISTER QUERY q{shape}x{reach} AS SELECT ?sensor ?room ?value FROM <{KB}> "
-            f"FROM STREAM <{STREAM}> [RANGE {reach}s STEP 1s] {under}"
+    return (f"REGISTER QUERY q{number} AS SELECT ?sensor ?room ?value FROM <{KB}> "
+            f"FROM STREAM <{stream}> [RANGE {reach}s STEP 1s] {under}"
             f"WHERE {{ ?sensor a <urn:Kind{shape}> ; <urn:value> ?value ; <urn:room> ?room FILTER(?value > {shape}) }}")
 
 
-def second(at: int, dice: np.random.Generator) -> Chunk:
-    """A thousand triples: five hundred sensors say their kind and a value."""
-    sensors, values = dice.integers(0, SENSORS, 500), dice.integers(0, 200, 500)
+def readings(count: int, dice: np.random.Generator) -> list[Triple]:
+    """So many sensors say their kind and a value: two triples each."""
+    sensors, values = dice.integers(0, SENSORS, count), dice.integers(0, 200, count)
     triples = [(f"<urn:sensor{n}>", f"<{RDF}type>", f"<urn:Kind{n % SHAPES}>") for n in sensors]
-    triples += [(f"<urn:sensor{n}>", "<urn:value>", f'"{value}"^^<{XSD}integer>') for n, value in zip(sensors, values)]
-    return Chunk.from_triples(triples)
+    return triples + [(f"<urn:sensor{n}>", "<urn:value>", f'"{value}"^^<{XSD}integer>')
+                      for n, value in zip(sensors, values)]
 
 
 def measure(queries: int, seconds: int = 25) -> dict[str, object]:
@@ -65,15 +67,15 @@ def measure(queries: int, seconds: int = 25) -> dict[str, object]:
                 told["failed"] += one.part == FAILURE
 
     feed("stream", 0, STREAM, StreamRecord.draft(STREAM, name="readings", clock="arrival", delay=0).payload)
-    feed("background", 0, KB, background().to_ipc())
+    feed("background", 0, KB, Chunk.from_triples(facts()).to_ipc())
     begun = time.perf_counter()
     for number in range(queries):
-        record = QueryRecord.draft(f"q{number}", text=text(number % SHAPES, 1 + 3 * (number // SHAPES)), base=None)
+        record = QueryRecord.draft(f"q{number}", text=text(number), base=None)
         feed("register", 0, f"q{number}", record.payload)
     registered = time.perf_counter() - begun
     took = []
     for now in range(1, seconds + 1):
-        chunk = second(now, dice)
+        chunk = Chunk.from_triples(readings(500, dice))
         feed("chunk", SECOND * now - 500, STREAM, chunk.to_ipc(), len(chunk))
         before = time.perf_counter()
         feed("tick", SECOND * now, None, None)

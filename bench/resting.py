@@ -14,7 +14,7 @@ def start_up() -> dict[str, float]:
     with Server("--demo") as server:
         web = _http(server)
         running = server.until("running")
-        for _came, answer in server.events("HotRooms", "beginning"):
+        for _came, answer in server.events("Speeds", "beginning"):
             if answer["at"]:
                 return {"http_s": web, "engine_s": running, "first_answer_s": time.monotonic() - server.started}
     raise RuntimeError("the demo gave no answer")

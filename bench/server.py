@@ -18,17 +18,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from typing import IO
 
 START_SECONDS = 180.0
 
 
 class Server:
-    def __init__(self, *options: str) -> None:
-        self.data = tempfile.mkdtemp(prefix="csparql-bench-")
+    def __init__(self, *options: str, data: str | None = None, environment: dict[str, str] | None = None,
+                 log: IO[str] | None = None) -> None:
+        """In the directory `data`, which stays, or in one of its own, which goes with it. `environment`: besides ours;
+        `log`: where stderr goes."""
+        self._lasting = data is not None
+        self.data = data or tempfile.mkdtemp(prefix="csparql-bench-")
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "csparql_spark", "serve", "--port", "0", "--data", self.data, *options],
-            stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+            stdout=subprocess.PIPE, stderr=log, text=True, stdin=subprocess.DEVNULL,
+            env={**os.environ, **(environment or {})})
         first = self.process.stdout.readline()
         self.port = int(re.search(r"http://[^ ]*:(\d+)", first).group(1))
 
@@ -38,7 +44,9 @@ class Server:
     def __exit__(self, *exception: object) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
-        shutil.rmtree(self.data, ignore_errors=True)
+        self.process.stdout.close()
+        if not self._lasting:
+            shutil.rmtree(self.data, ignore_errors=True)
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
