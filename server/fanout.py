@@ -95,6 +95,7 @@ class Fanout:
         self._bell.ring()
         if self._thread.ident is not None:
             self._thread.join()
+        self._bell.close()
 
     @property
     def running(self) -> bool:

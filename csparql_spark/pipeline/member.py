@@ -15,6 +15,9 @@ clock. At an instant each window is seen as of its own last step, or turn:
 While it is paused, instants and turns pass and are not answered; what arrives is in its windows when it goes on, and is
 counted. It goes on with the first instant that has not passed when its `resume` is logged.
 
+Where the engine starts from the log again, the registration says up to which instant the query has answered before
+(`answered`), or why it has failed; it begins with that instant, for what it tells afterwards is the same.
+
 A member sees only elements logged after it (`id` is the place of its registration). Everything that changes is in
 `state()`, which is kept between batches: after `Member(told, at).restore(state)` it is the same member.
 """
@@ -74,8 +77,9 @@ class Member:
         self.answered: int | None = None        # the newest instant that was due
         self.turned: int | None = None          # the newest turn of any window that counts
         self.before: bytes | None = None        # what was answered there, where the query tells what has changed
-        self.failed: str | None = None
+        self.failed: str | None = told.get("failed")
         self.paused: bool = told.get("paused", False)
+        self._told_before: int | None = told.get("answered")
 
     @classmethod
     def read(cls, payload: bytes, at: int) -> Member:
@@ -104,7 +108,7 @@ class Member:
                 "larger STEP, or with COMPUTE EVERY"))
         if self.grid is not None:
             if self.next is None:
-                start = self.progress.start()
+                start = self._start()
                 if start is None:
                     return []
                 self.next = self.grid.at_or_after(start)
@@ -122,6 +126,11 @@ class Member:
             self.answered = instants[-1]
         return instants
 
+    def _start(self) -> int | None:
+        """Where its instants begin; None while that is not known."""
+        start = self.progress.start()
+        return start if start is None or self._told_before is None else max(start, self._told_before)
+
     def pass_over(self) -> None:
         """The instants that have passed and are not answered yet never will be."""
         passed = self.progress.passed
@@ -130,7 +139,7 @@ class Member:
         over = [turn for count in self.counts.values() for turn, _ in count.turns if self.turns_tell and turn <= passed]
         if self.grid is not None:
             if self.next is None:
-                start = self.progress.start()
+                start = self._start()
                 if start is None:
                     return
                 self.next = self.grid.at_or_after(start)

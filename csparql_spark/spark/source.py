@@ -12,6 +12,7 @@ workers: each of them keeps a router of its own, which it moves along the log.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 
@@ -21,7 +22,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, Suppor
 
 from csparql_spark.pipeline.due import Due, Limits
 from csparql_spark.pipeline.routing import Router, Row
-from csparql_spark.store import Database, DataDirectory, Log
+from csparql_spark.store import AnswerStore, Database, DataDirectory, Log
 from csparql_spark.store.bell import Bell
 from csparql_spark.store.retention import Retention
 
@@ -97,6 +98,8 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         size = 0
         for entry in opened.log.read(partition.start, partition.end):
             for row in opened.router.route(entry):
+                if row.kind == "register":
+                    row = opened.informed(row)
                 rows.append(row)
                 size += len(row.payload or b"")
             if size > BATCH_BYTES:
@@ -133,6 +136,7 @@ class Opened:
         directory = DataDirectory(data)
         self.database = Database(directory.database)
         self.log = Log(self.database)
+        self.answers = AnswerStore(self.database, directory.bell("answers"))
         self.retention = Retention(self.database)
         self.bell = Bell(directory.bell("log"))
         self._restart()
@@ -146,6 +150,15 @@ class Opened:
     def _restart(self) -> None:
         self.router = Router(lambda graph: self.log.last(graph, "background", self.router.seq))
         self.due = Due(self.router, Limits())
+
+    def informed(self, row: Row) -> Row:
+        """A registration, with what the query has said already: it has, where the engine starts from the log again, or
+        takes again a batch whose answers were written. Then it need not begin at its beginning."""
+        answered, failure = self.answers.newest_told(row.seq), self.answers.failure(row.seq)
+        if answered is None and failure is None:
+            return row
+        said = {"answered": answered, **({"failed": failure[1]} if failure else {})}
+        return row._replace(payload=json.dumps({**json.loads(row.payload), **said}).encode())
 
     def follow(self, seq: int) -> None:
         """Bring the router to where the log stands after `seq`."""

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from csparql_spark.store.bell import Bell
 from csparql_spark.store.database import Database
+from csparql_spark.store.order import forgotten_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,11 @@ class AnswerStore:
         # Positions are given in this order: the instants of a query one after the other, the parts of one together.
         answers = sorted(answers, key=lambda answer: (answer.instant, answer.query, answer.part))
         with self._database.transaction() as connection:
+            # What is forgotten was told, too: an engine that starts from the log again may come to it again.
             connection.executemany(
-                "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload) VALUES (?, ?, ?, ?, ?)",
-                ((a.query, a.instant, a.part, a.rows, a.payload) for a in answers))
+                "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload) SELECT ?, ?, ?, ?, ? "
+                "WHERE NOT EXISTS (SELECT 1 FROM positions WHERE reader = ? AND seq >= ?)",
+                ((a.query, a.instant, a.part, a.rows, a.payload, forgotten_at(a.query), a.instant) for a in answers))
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
             beside(connection)
         self._bell.ring()
@@ -83,6 +86,12 @@ class AnswerStore:
         low, high = self._database.connection.execute(
             "SELECT min(instant), max(instant) FROM answers WHERE query = ?", (query,)).fetchone()
         return None if low is None else (low, high)
+
+    def newest_told(self, query: int) -> int | None:
+        """The newest instant that was ever told; it may be forgotten."""
+        return self._database.connection.execute(
+            "SELECT max(instant) FROM (SELECT max(instant) AS instant FROM answers WHERE query = ? "
+            "UNION ALL SELECT seq FROM positions WHERE reader = ?)", (query, forgotten_at(query))).fetchone()[0]
 
     def newest_position(self) -> int:
         return self._database.connection.execute("SELECT max(position) FROM answers").fetchone()[0] or 0

@@ -45,8 +45,9 @@ class Bell:
                     pass  # another listener was quicker
             # Opened for both directions, so that the pipe never reports end-of-file when a ringer closes it.
             self._listening = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
-        rung, _, _ = select.select([self._listening], [], [], timeout)
-        if not rung:
+        looking = select.poll()         # select() takes no descriptor above 1023, and a web process has more than that
+        looking.register(self._listening, select.POLLIN)
+        if not looking.poll(1000 * timeout):
             return False
         try:
             os.read(self._listening, 65536)

@@ -38,6 +38,11 @@ def forgotten(query: int) -> str:
     return f"{_FORGOTTEN} {query}"
 
 
+def forgotten_at(query: int) -> str:
+    """The name under which the newest instant that is gone is kept."""
+    return f"{forgotten(query)} at"
+
+
 class Order:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -120,7 +125,7 @@ class Order:
         if row is None:
             return None
         (instant,) = self._database.connection.execute("SELECT seq FROM positions WHERE reader = ?",
-                                                       (f"{forgotten(query)} at",)).fetchone()
+                                                       (forgotten_at(query),)).fetchone()
         return row[0], instant
 
 
@@ -130,7 +135,7 @@ def forget(connection: sqlite3.Connection, query: int, condition: str, values: d
         f"SELECT max(position), max(instant) FROM answers WHERE {condition}", values).fetchone()
     if position is None:
         return 0
-    for reader, place in ((forgotten(query), position), (f"{forgotten(query)} at", instant)):
+    for reader, place in ((forgotten(query), position), (forgotten_at(query), instant)):
         connection.execute("INSERT INTO positions (reader, seq) VALUES (?, ?) "
                            "ON CONFLICT (reader) DO UPDATE SET seq = max(seq, excluded.seq)", (reader, place))
     return connection.execute(f"DELETE FROM answers WHERE {condition}", values).rowcount
@@ -138,7 +143,7 @@ def forget(connection: sqlite3.Connection, query: int, condition: str, values: d
 
 def forget_query(connection: sqlite3.Connection, query: int) -> int:
     """Delete the answers of a query that is gone, and what was noted of them."""
-    connection.execute("DELETE FROM positions WHERE reader IN (?, ?)", (forgotten(query), f"{forgotten(query)} at"))
+    connection.execute("DELETE FROM positions WHERE reader IN (?, ?)", (forgotten(query), forgotten_at(query)))
     return connection.execute("DELETE FROM answers WHERE query = ?", (query,)).rowcount
 
 

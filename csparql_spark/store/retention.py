@@ -2,7 +2,7 @@
 
 The log keeps an entry while the engine has not read past it, and for `keep_log` ms of arrival time after that, and
 while some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock).
-Entries that make the registry are kept while what they made exists. The newest entry always stays, and the newest with
+Entries that make the registry are kept while what they made exists, and pauses as long as what was logged in them. The newest entry always stays, and the newest with
 an arrival stamp: it holds the clock.
 
 Answers are kept for the newest `keep_answers` instants of each query, and go with their query, as its measures do.
@@ -32,7 +32,7 @@ _UNDONE = """
                                            AND later.kind = 'drop' AND later.seq <= :position)
  OR kind IN ('pause', 'resume') AND seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
                                            AND later.kind IN ('pause', 'resume', 'unregister')
-                                           AND later.seq <= :position)
+                                           AND later.seq <= :position AND later.at < :horizon)
  OR kind IN ('background', 'rules')
     AND (payload IS NULL AND seq <= :position
          OR seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject AND later.kind = log.kind
@@ -89,7 +89,7 @@ class Retention:
                                  stream, horizon, (last or 0) - reach, position)
         with self._database.transaction(durable=False) as connection:
             gone += connection.execute(f"DELETE FROM log WHERE {_OLDER} AND ({_UNDONE})",
-                                       {"position": position}).rowcount
+                                       {"position": position, "horizon": horizon}).rowcount
         return gone
 
     def _delete(self, condition: str, *values: object) -> int:

@@ -35,6 +35,8 @@ from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, Regis
 RANGE, STEP = 3000, 500
 KILLS = ["engine", "web", "web", "both", "engine", "web", "engine", "both", "web", "engine"]
 PATIENCE_SECONDS = 180
+# All of it is looked at afterwards, however long the machine takes for the kills.
+KEPT = ("--keep-log", "1d", "--keep-answers", "1000000")
 WINDOW = "[RANGE 3s STEP 500ms]"
 QUERIES = {
     "Numbers": f"REGISTER QUERY Numbers AS SELECT ?n FROM STREAM <streams/numbers> {WINDOW} WHERE {{ ?push <urn:number> ?n }}",
@@ -53,7 +55,7 @@ class Served:
 
     def __init__(self, data: Path) -> None:
         self.process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "serve", "--data", str(data),
-                                         "--port", "0"], stdout=subprocess.PIPE, text=True)
+                                         "--port", "0", *KEPT], stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline().partition("http://127.0.0.1:")[2].split()[0])
 
     def ask(self, method: str, path: str, body: str = "", media_type: str = "text/plain") -> dict[str, object]:

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from csparql_spark.store import StoredAnswer
+from csparql_spark.store.order import forget
 
 from .opened import Opened
 
@@ -104,3 +105,19 @@ def test_who_waits_is_woken_by_answers(store: Opened) -> None:
     thread.join()
     elsewhere.close()
     assert heard == [True] and store.answers.told_since(0) == (1, {1})
+
+
+def test_what_is_forgotten_is_not_told_again(store: Opened) -> None:
+    answers, batch = store.answers, [answer(1, instant) for instant in (1000, 2000, 3000)]
+    assert answers.newest_told(1) is None
+    answers.write([*batch, answer(2, 500)])
+    with store.database.transaction() as connection:
+        forget(connection, 1, "query = 1 AND instant <= 2000", {})
+    assert answers.newest_told(1) == 3000
+    position = answers.newest_position()
+    answers.write([*batch, answer(1, 4000), answer(2, 1500)])
+    assert answers.told_since(position)[1] == {1, 2}
+    assert [kept.instant for kept in answers.after(1, 0, 10)] == [3000, 4000]
+    with store.database.transaction() as connection:
+        forget(connection, 1, "query = 1", {})
+    assert answers.newest_told(1) == 4000 and answers.newest_told(2) == 1500

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,3 +97,19 @@ def test_of_two_listeners_one_hears(path: Path, listener: Bell) -> None:
     Bell(path).ring()
     assert [listener.wait(0), other.wait(0)] == [True, False]
     other.close()
+
+
+def test_it_rings_beyond_the_first_thousand_descriptors(path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2048)), hard))
+    taken = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    bell = Bell(path)
+    try:
+        assert not bell.wait(0)
+        Bell(path).ring()
+        assert bell.wait(60)
+    finally:
+        bell.close()
+        for descriptor in taken:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

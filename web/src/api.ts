@@ -95,4 +95,4 @@ export const queryPath = (name: string): string => `/queries/${inPath(name)}`;
 export const streamPath = (name: string): string => `/streams/${inPath(name)}`;
 export const rulesPath = (name: string): string => `/rules/${inPath(name)}`;
 export const graphPath = (iri: string): string => `/graphs?graph=${inPath(iri)}`;
-export const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export { sentence } from "./sentence";

@@ -5,7 +5,7 @@
 //     const now = useStore(health);              // in a component: drawn again at each change
 
 import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
-import { sentence } from "./api";
+import { sentence } from "./sentence";
 
 export class Store<T> {
   private listeners = new Set<() => void>();

@@ -1,12 +1,19 @@
 // Asking why, from elsewhere: the address then says of what. `?tab=why&at=…&triple=<s> <p> <o>`, or `&row=3` of an answer.
 
+import type { Row } from "../events/answer";
+import type { Shown } from "../events/shown";
 import { say } from "../route";
 import { whole } from "../terms";
 import type { Term } from "../types";
 
-/** Why a triple of an answer holds. */
-export const askWhy = (at: number, terms: readonly (Term | undefined)[]): void =>
-  say({ tab: "why", at, row: null, triple: terms.map((term) => (term ? whole(term) : "")).join(" ") });
+export const written = (terms: readonly (Term | undefined)[]): string => terms.map((term) => (term ? whole(term) : "")).join(" ");
 
-/** Why a row of an answer is there: the panel finds out which triples it was made from. */
-export const askWhyRow = (at: number, row: number): void => say({ tab: "why", at, row, triple: null });
+/** Why a triple of an answer holds. */
+export const askWhy = (at: number, terms: readonly (Term | undefined)[]): void => say({ tab: "why", at, row: null, triple: written(terms) });
+
+/** Why a row of the answer that is looked at is there; not, if somebody only selects its text. */
+export function whyOf(row: Row, { answer }: Shown): void {
+  if (!answer || answer.kind === "truth" || !getSelection()?.isCollapsed) return;
+  if (answer.kind === "graph") askWhy(answer.at, row.terms);
+  else say({ tab: "why", at: answer.at, row: answer.rows.indexOf(row), triple: null });
+}

@@ -44,8 +44,8 @@ export function Elements({ stream }: { stream: StreamInfo }): JSX.Element | null
           <table class="live">
             <thead><tr><th scope="col">stamp</th><th scope="col">subject</th><th scope="col">property</th><th scope="col">object</th></tr></thead>
             <tbody>
-              {elements.map(({ at, logged, triple }, place) => (
-                <tr key={`${logged} ${elements.length - place} ${triple.join(" ")}`} class={late[place] ? "late" : undefined}>
+              {elements.map(({ at, triple }, place) => (
+                <tr key={place} class={late[place] ? "late" : undefined}>
                   <td class="narrow nobr"><Instant at={at} />{late[place] && <span class="badge failed" title="the clock of the stream had passed this stamp when it came">late</span>}</td>
                   {triple.map((text, column) => <td key={column}><TermView term={termOf(text)} /></td>)}
                 </tr>

@@ -30,7 +30,7 @@ export default function Explain({ query }: PanelProps): JSX.Element {
   const declaredHere = useMemo(() => declared(query.text), [query.text]);
   const known = useStore(vocabulary).prefixes;
   const prefixes = useMemo(() => ({ ...known, ...declaredHere }), [known, declaredHere]);
-  const last = useRef<{ told: Explained; next: number }>();
+  const last = useRef<{ told: Explained; next: number } | undefined>(undefined);
   // An explanation closes the background under the rules: where that takes long, it is asked for less often.
   const { value, problem } = usePolled(async (signal) => {
     const begun = performance.now();

@@ -5,7 +5,7 @@
 // All pairs are looked at in each round: with as many nodes as are drawn at most, that takes some milliseconds. Where it
 // begins is told by the order of the nodes alone, so the same answer always looks the same.
 
-import type { Net } from "./net";
+import type { Net, Node } from "./net";
 
 export interface Place {
   x: number;
@@ -15,7 +15,7 @@ export interface Place {
 const ROUNDS = 260, AGAIN = 60;
 const TURN = Math.PI * (3 - Math.sqrt(5));
 const PUSH = 9000, PULL = 0.06, MIDDLE = 0.012;
-const MARGIN = 14;
+const MARGIN = 14, LETTER = 6.2;
 
 export function laidOut({ nodes, edges }: Net, before: ReadonlyMap<string, Place>, held?: string): Map<string, Place> {
   let known = 0;
@@ -62,14 +62,20 @@ function forces(nodes: Net["nodes"], edges: Net["edges"], at: readonly Place[]):
     }
   for (const { from, to, label } of edges) {
     const [p, q, f, g] = [at[from], at[to], by[from], by[to]] as [Place, Place, Place, Place];
-    const wide = ((nodes[from]?.width ?? 0) + (nodes[to]?.width ?? 0)) / 2;
     const x = q.x - p.x, y = q.y - p.y, far = Math.hypot(x, y) || 1;
-    const pull = PULL * (far - (40 + 0.6 * wide + Math.min(60, 3 * label.length)));
+    const along = Math.abs(x) / far, across = Math.abs(y) / far;
+    // Between the boxes there is room for the name of the edge, however it lies.
+    const room = reach(nodes[from], along, across) + reach(nodes[to], along, across) + 34 + LETTER * label.length * along;
+    const pull = PULL * (far - room);
     f.x += (x / far) * pull; f.y += (y / far) * pull;
     g.x -= (x / far) * pull; g.y -= (y / far) * pull;
   }
   return by;
 }
+
+/** From the middle of a box to its border, in a direction. */
+const reach = (node: Node | undefined, along: number, across: number): number =>
+  node ? Math.min(node.width / 2 / (along || 1e-6), node.height / 2 / (across || 1e-6)) : 0;
 
 /** Boxes that lie over each other are moved apart, along the shorter way. */
 function apart(nodes: Net["nodes"], at: Place[], held: string | undefined): void {

@@ -42,7 +42,7 @@ export default function Metrics({ query }: PanelProps): JSX.Element {
   return (
     <>
       <Wrong text={problem} />
-      <p class="quiet">{many(points.length, "batch", "batches")} since {clock(points[0]?.at ?? 0)}{pointed !== null && ` · at ${clock(points[place]?.at ?? 0)}`}</p>
+      <p class="quiet">{many(points.length, "batch", "batches")} since {clock(Math.round((points[0]?.at ?? 0) / 1000) * 1000)}{pointed !== null && ` · at ${clock(points[place]?.at ?? 0)}`}</p>
       <div class="cards">
         {MEASURES.map((measure) => <Card key={measure.id} measure={measure} points={points} place={place} onPoint={setPointed} />)}
       </div>

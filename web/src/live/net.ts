@@ -6,7 +6,7 @@
 
 import type { Row } from "../events/answer";
 import type { Prefixes } from "../prefixes";
-import { brief, whole } from "../terms";
+import { brief, numberOf, whole } from "../terms";
 import type { Term } from "../types";
 
 export const MOST_NODES = 150;
@@ -37,6 +37,13 @@ export interface Net {
 
 const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
+const NUMBER = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 6, useGrouping: false });
+
+function labelOf(term: Term, prefixes: Prefixes): string {
+  const number = term.value.length > 8 ? numberOf(term) : undefined;
+  return number === undefined ? cut(brief(term, prefixes).replace(/^https?:\/\/.*[/#](?=.)/, "…")) : NUMBER.format(number);
+}
+
 export function netOf(rows: readonly Row[], prefixes: Prefixes): Net {
   const nodes: Node[] = [];
   const places = new Map<string, number>();
@@ -53,7 +60,7 @@ export function netOf(rows: readonly Row[], prefixes: Prefixes): Net {
     const place = (term: Term, named: string): number => {
       let there = places.get(named);
       if (there === undefined) {
-        const label = cut(brief(term, prefixes).replace(/^https?:\/\/.*[/#](?=.)/, "…"));
+        const label = labelOf(term, prefixes);
         const leaf = term.type === "literal";
         places.set(named, (there = nodes.length));
         nodes.push({ key: named, term, label, leaf, width: 18 + 7 * label.length, height: leaf ? 22 : 26 });

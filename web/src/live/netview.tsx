@@ -6,7 +6,7 @@ import { laidOut, type Place } from "./forces";
 import { useWidth } from "./measured";
 import type { Edge, Net, Node } from "./net";
 
-const HEIGHT = 460, NARROW = 340;
+const HEIGHT = 460, NARROW = 340, FEW = 280;
 
 interface View {
   x: number;
@@ -24,7 +24,7 @@ interface NetProps {
 
 export function NetView({ net, chosen, fresh, onChoose, label }: NetProps): JSX.Element {
   const [frame, width] = useWidth();
-  const height = width < 500 ? NARROW : HEIGHT;
+  const height = net.nodes.length < 8 ? FEW : width < 500 ? NARROW : HEIGHT;
   const placed = useRef<Map<string, Place>>(new Map());
   const [moved, setMoved] = useState(0);
   const [view, setView] = useState<View | null>(null);

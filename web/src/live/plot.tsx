@@ -9,8 +9,8 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { useStore } from "../store";
 import { theme } from "../theme";
-import { clock } from "../time";
 import { useWidth } from "./measured";
+import { hours } from "./scale";
 import type { Plot } from "./series";
 
 const HEIGHT: Record<Plot["kind"], number> = { lines: 240, count: 200, truth: 120 };
@@ -49,6 +49,7 @@ interface PlotProps {
 export function PlotView(props: PlotProps): JSX.Element {
   const [place, width] = useWidth();
   const chart = useRef<uPlot | null>(null);
+  const zoomed = useRef(false);
   const now = useRef(props);
   now.current = props;
   const { plot, at, hidden, looked, frozen } = props;
@@ -57,7 +58,8 @@ export function PlotView(props: PlotProps): JSX.Element {
   const data = (): uPlot.AlignedData => [now.current.at as number[], ...now.current.plot.lines.map(({ values }) => values)];
   useLayoutEffect(() => {
     if (!place.current || width <= 0) return;
-    const options = optionsOf(place.current, width, now);
+    const options = optionsOf(place.current, width, now, zoomed);
+    zoomed.current = false;
     const made = new uPlot(options, data(), place.current);
     chart.current = made;
     return () => {
@@ -70,9 +72,8 @@ export function PlotView(props: PlotProps): JSX.Element {
     const made = chart.current;
     if (!made) return;
     // A part that somebody made larger stays, while they look at it.
-    const whole = made.scales.x?.min === made.data[0][0] && made.scales.x?.max === made.data[0].at(-1);
-    made.setData(data(), whole || made.data[0].length < 2);
-    if (!whole && made.data[0].length >= 2) made.redraw(true, true);
+    made.setData(data(), !zoomed.current);
+    if (zoomed.current) made.redraw(true, false);
     plot.lines.forEach(({ name }, line) => made.series[line + 1]?.show === hidden.has(name) && made.setSeries(line + 1, { show: !hidden.has(name) }));
   }, [at, plot, hidden]);
   useEffect(() => chart.current?.redraw(false, false), [looked, frozen]);
@@ -85,7 +86,7 @@ function useDark(): boolean {
   return dark.matches;
 }
 
-function optionsOf(place: HTMLElement, width: number, now: { current: PlotProps }): uPlot.Options {
+function optionsOf(place: HTMLElement, width: number, now: { current: PlotProps }, zoomed: { current: boolean }): uPlot.Options {
   const { plot, sync } = now.current;
   const ink = colourOf(place, "ink-dim"), line = colourOf(place, "line"), wait = colourOf(place, "wait");
   const font = "12px system-ui, sans-serif";
@@ -125,6 +126,11 @@ function optionsOf(place: HTMLElement, width: number, now: { current: PlotProps 
           if (at !== undefined && chart.select.width < 8) now.current.onLook(at);
           return null;
         },
+        dblclick: (_, __, handler) => (event) => {
+          zoomed.current = false;
+          handler(event);
+          return null;
+        },
       },
     },
     scales: {
@@ -132,7 +138,7 @@ function optionsOf(place: HTMLElement, width: number, now: { current: PlotProps 
       y: truth ? { range: [-0.1, 1.1] } : plot.kind === "count" ? { range: (_, __, most) => [0, Math.max(1, most * 1.05)] } : {},
     },
     axes: [
-      { ...axis, space: 90, values: (_, splits) => splits.map((split) => clock(split).split(" ").at(-1) ?? "") },
+      { ...axis, size: 30, space: 90, values: (_, splits) => splits.map(hours) },
       { ...axis, size: truth ? 44 : 58, values: (_, splits) => (truth ? splits.map((split) => (split === 1 ? "yes" : split === 0 ? "no" : "")) : splits.map(spelled)),
         splits: truth ? () => [0, 1] : undefined },
     ],
@@ -148,6 +154,6 @@ function optionsOf(place: HTMLElement, width: number, now: { current: PlotProps 
         };
       }),
     ],
-    hooks: { draw: [mark], setCursor: [(chart) => now.current.onPoint(chart.cursor.idx ?? null)] },
+    hooks: { draw: [mark], setSelect: [({ select }) => { if (select.width > 0) zoomed.current = true; }], setCursor: [(chart) => now.current.onPoint(chart.cursor.idx ?? null)] },
   };
 }

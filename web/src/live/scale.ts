@@ -1,5 +1,7 @@
 // From times to pixels, and where to write a time on an axis.
 
+import { clock } from "../time";
+
 export interface Scale {
   from: number;
   to: number;
@@ -16,6 +18,9 @@ export function scaleOf(from: number, to: number, width: number): Scale {
   const per = Math.max(1, to - from) / inner;
   return { from, to, width, per, x: (at) => EDGE + (at - from) / per };
 }
+
+/** The time of day alone, also of another day. */
+export const hours = (at: number): string => clock(at).split(" ").at(-1) ?? "";
 
 const SECOND = 1000, MINUTE = 60_000, HOUR = 3_600_000, DAY = 86_400_000;
 const STEPS = [

@@ -11,7 +11,7 @@ import { useStore } from "../store";
 import { clock, exact, length, many } from "../time";
 import { bracketsOf, stacked, type Placed } from "./brackets";
 import { useWidth } from "./measured";
-import { roundTimes, scaleOf, type Scale } from "./scale";
+import { hours, roundTimes, scaleOf, type Scale } from "./scale";
 import type { Dot, Lane, Timeline } from "./told";
 
 const NAME = 20, DOTS = 22, LATE = 14, ROW = 9, GAP = 12, INSTANTS = 34, TIMES = 18;
@@ -100,7 +100,7 @@ function Drawn({ told, looked, pointed, onPoint, onLook, prefixes, scale }: Stri
       )}
       <Instants told={told} scale={scale} y={axis} looked={looked} pointed={pointed} />
       {roundTimes(scale, 110).map((at) => (
-        <text key={at} class="time" x={Math.min(scale.width - 28, Math.max(28, scale.x(at)))} y={height - 4} text-anchor="middle">{clock(at).split(" ").at(-1)}</text>
+        <text key={at} class="time" x={Math.min(scale.width - 28, Math.max(28, scale.x(at)))} y={height - 4} text-anchor="middle">{hours(at)}</text>
       ))}
       <rect class="catch" x="0" y={axis} width={scale.width} height={INSTANTS}
         onPointerMove={(event) => onPoint(nearest(told, scale, event))}

@@ -16,7 +16,7 @@ import { WhatIsMissing } from "./missing";
 import type { PanelProps } from "./panels";
 import { Strip } from "./strip";
 import type { Bounds, Timeline } from "./told";
-import { Words } from "./words";
+import { ShortInstant, Words } from "./words";
 
 const LOOKING = 1500;
 const STILL = 15_000;
@@ -94,7 +94,7 @@ function ReadOut({ told, at, looked, frozen, prefixes, onLook }: {
       <p>
         <strong>{at === told.next?.at ? "The next instant" : at === looked ? "The instant looked at" : "The instant"} <Instant at={at} /></strong>{" "}
         {at === told.next?.at ? "is not answered yet." : instant ? <span class={instant.rows ? undefined : "none"}>has {instant.rows ? many(instant.rows, "row") : "no rows"}.</span> : ""}{" "}
-        {instant && !(frozen && at === looked) && <button type="button" class="link" onClick={() => onLook(at)}>Look at it</button>}
+        {instant && !(frozen && at === looked) && <button type="button" class="link" onClick={() => onLook(at)}>{at === looked ? "Freeze it" : "Look at it"}</button>}
       </p>
       {windows.map((bounds, place) => <p key={place}><Seen bounds={bounds} at={at} told={told} prefixes={prefixes} /></p>)}
     </div>
@@ -110,7 +110,7 @@ function Seen({ bounds, at, told, prefixes }: { bounds: Bounds; at: number; told
   const known = opens === null || opens >= told.from;
   return (
     <>
-      {bounds.name ? <>{bounds.name} on </> : "Window on "}<Iri iri={stream} prefixes={prefixes} />: {opens === null ? "reaches back as far as it counts" : <>opens after <Instant at={opens} /></>}, closes <Instant at={closes ?? at} />
+      {bounds.name ? <>{bounds.name} on </> : "Window on "}<Iri iri={stream} prefixes={prefixes} />: {opens === null ? "reaches back as far as it counts" : <>opens after <ShortInstant at={opens} /></>}, closes <ShortInstant at={closes ?? at} />
       {known && opens !== null && <> · {many(sum(inside), "triple")} stamped in it{late > 0 && <span class="none">, {late} of them late</span>}</>}
     </>
   );

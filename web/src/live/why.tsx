@@ -11,6 +11,7 @@ import { route, say } from "../route";
 import { usePolled, useStore } from "../store";
 import { brief, whole } from "../terms";
 import type { QueryInfo } from "../types";
+import { written } from "./asked";
 import { DerivationTree, TripleView } from "./derivation";
 import { lookedFor, offered, type Terms } from "./madefrom";
 import { useLast } from "./measured";
@@ -46,7 +47,7 @@ function Choice({ answer, row, triple, prefixes }: { answer: Answer; row: number
   useEffect(() => setText(triple ?? ""), [triple]);
   const graph = answer.kind === "graph";
   const options = answer.rows.slice(0, MOST_OPTIONS).map(({ terms }, place) => ({
-    value: graph ? terms.map((term) => (term ? whole(term) : "")).join(" ") : String(place),
+    value: graph ? written(terms) : String(place),
     text: terms.map((term) => brief(term, prefixes) || "–").join(graph ? " " : " · "),
   }));
   const ask = (event: TargetedSubmitEvent<HTMLFormElement>): void => {

@@ -7,17 +7,27 @@ import type { JSX } from "preact";
 import { Instant } from "../parts/instant";
 import type { Prefixes } from "../prefixes";
 import { Iri } from "../terms";
+import { exact } from "../time";
+import { hours } from "./scale";
 
 const SPECIAL = /(<[^<>\s]+>|[?$][\p{L}_][\p{L}\p{N}_]*|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/u;
 
+const DAY = new Intl.DateTimeFormat("en");
+
+/** The time of day alone, where the day was said before. */
+export const ShortInstant = ({ at }: { at: number }): JSX.Element => <time title={exact(at)}>{hours(at)}</time>;
+
 export function Words({ text, prefixes = {} }: { text: string; prefixes?: Prefixes }): JSX.Element {
+  let said = "";
   return (
     <>
       {text.split(SPECIAL).map((part, place) => {
         if (place % 2 === 0) return part;
         if (part.startsWith("<")) return <Iri key={place} iri={part.slice(1, -1)} prefixes={prefixes} />;
         if (/^[?$]/.test(part)) return <span key={place} class="tok-variable">{part}</span>;
-        return <Instant key={place} at={Date.parse(part)} />;
+        const at = Date.parse(part), again = said === DAY.format(at);
+        said = DAY.format(at);
+        return again ? <ShortInstant key={place} at={at} /> : <Instant key={place} at={at} />;
       })}
     </>
   );

@@ -6,6 +6,7 @@ import { call, get, mayNot, Problem, queryPath, session } from "../api";
 import { Code } from "../editor/code";
 import { forget } from "../events/feed";
 import { useShown, type Shown } from "../events/shown";
+import { whyOf } from "../live/asked";
 import { panels, type PanelProps } from "../live/panels";
 import { Kind, StatusBadge } from "../parts/badges";
 import { CopyAs } from "../parts/copyas";
@@ -100,7 +101,7 @@ function Described({ query, shown, problem, again }: { query: QueryInfo; shown: 
         <ShownBar shown={shown} />
       </div>
       <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab}`} class="panel">
-        {Panel ? <Panel query={query} shown={shown} /> : <LiveTable query={query} shown={shown} prefixes={prefixes} />}
+        {Panel ? <Panel query={query} shown={shown} /> : <LiveTable query={query} shown={shown} prefixes={prefixes} onRow={(row) => whyOf(row, shown)} />}
       </div>
     </Page>
   );

@@ -58,7 +58,7 @@ export function LiveTable({ query, shown, prefixes, onRow }: {
           </thead>
           <tbody>
             {keyed(answer.rows).slice(0, most).map(({ row, key, place }) => (
-              <tr key={key} class={changes.fresh[place] ? "fresh" : undefined} onClick={onRow && (() => onRow(row))}>
+              <tr key={key} class={changes.fresh[place] ? "fresh" : undefined} title={onRow && "Why is this here?"} onClick={onRow && (() => onRow(row))}>
                 {row.terms.map((term, column) => <td key={column} class={numberOf(term) === undefined ? undefined : "narrow"}><TermView term={term} prefixes={prefixes} /></td>)}
                 {holding && <td class="until-cell"><Until at={row.until} seen={answer.at} /></td>}
               </tr>
