@@ -49,7 +49,8 @@ def main() -> None:
     if not chosen:
         sys.exit(f"there is no benchmark {' '.join(sys.argv[1:])}: choose of {', '.join(BENCHES)}")
     for name in chosen:
-        numbers = {key: round(value, 3) if isinstance(value, float) else value for key, value in BENCHES[name]().items()}
+        numbers = {key: round(value, 3) if isinstance(value, float) else value
+                   for key, value in BENCHES[name]().items()}
         print(json.dumps({"bench": name, **numbers}), flush=True)
 
 

@@ -1,16 +1,16 @@
 """What got slower between two runs of the benchmarks, by more than the noise that they measured themselves.
 
-A file of results has a line for each run of each benchmark; a benchmark that ran several times says with that how much it
-wavers, and that is its noise: half of the distance between its worst and its best run, as a part of their median. The
-medians of two files are compared, and what lies within the noise of both together is no news. One that ran once is taken to
-waver by `UNKNOWN`.
+A file of results has a line for each run of each benchmark; a benchmark that ran several times says with that how much
+it wavers, and that is its noise: half of the distance between its worst and its best run, as a part of their median.
+The medians of two files are compared, and what lies within the noise of both together is no news. One that ran once is
+taken to waver by `UNKNOWN`.
 
     python -m bench latency parsing --times 3 > old.jsonl
     python -m bench latency parsing --times 3 > new.jsonl
     python -m bench.compare old.jsonl new.jsonl        # exit status 1 if something got slower
 
-A number's name says what it is: less is better of what ends with a unit of time, of memory or with `percent`; more is better of
-what has `per_s` in it or ends with `times`; the others are not compared.
+A number's name says what it is: less is better of what ends with a unit of time, of memory or with `percent`; more is
+better of what has `per_s` in it or ends with `times`; the others are not compared.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from csparql_spark.store.tokens import write_secretly
 
@@ -102,6 +103,51 @@ class Several(Kind):
 
     def plain(self, value: object) -> list[str]:
         return list(value)
+
+
+@dataclass(frozen=True)
+class Broker:
+    """Where MQTT messages come from."""
+
+    host: str
+    port: int
+    tls: bool
+    user: str
+    password: str = field(repr=False)
+
+    @classmethod
+    def of(cls, url: str, user: str = "", password: str = "") -> Broker:
+        """Raises `BadValue`, which does not show the URL: there may be a password in it."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            parts, port = urlsplit(""), None
+        if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname or parts.path not in ("", "/"):
+            raise BadValue("this is not the URL of a broker: write it as mqtt://broker.example.org:1883, or mqtts:// "
+                           "for TLS")
+        if parts.password:
+            raise BadValue("the URL holds a password, which everybody could read there: put it into the setting "
+                           "mqtt-password, by its file or the environment")
+        tls = parts.scheme == "mqtts"
+        return cls(parts.hostname, port or (8883 if tls else 1883), tls, user or unquote(parts.username or ""),
+                   password)
+
+    @property
+    def url(self) -> str:
+        """Without what is secret in it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"mqtt{'s' if self.tls else ''}://{host}:{self.port}"
+
+
+class BrokerUrl(Kind):
+    """The URL of a broker, or nothing."""
+
+    def read(self, given: object) -> str:
+        url = super().read(given)
+        if url:
+            Broker.of(url)
+        return url
 
 
 @dataclass(frozen=True)
@@ -274,7 +320,8 @@ class Settings:
     most_graphs: int = setting(10_000, "Background graphs at a time.", Count(0))
     most_rules: int = setting(1000, "Rule sets of users at a time.", Count(0))
     most_observers: int = setting(1000, "Observers of all queries together.", Count(0))
-    mqtt: str = setting("", "Broker whose topics streams may be fed with: mqtt://HOST:1883, or mqtts:// for TLS.")
+    mqtt: str = setting("", "Broker whose topics streams may be fed with: mqtt://HOST:1883, or mqtts:// for TLS.",
+                        BrokerUrl())
     mqtt_user: str = setting("", "User at the MQTT broker.")
     mqtt_password: str = setting("", "Password at the MQTT broker.", secret=True)
     web: Path = setting(WEB, "Directory of the console's pages.", Directory())

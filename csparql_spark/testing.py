@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import TooMuch
-from csparql_spark.pipeline.admission import Refusal, read
+from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.pipeline.once import ask
 from csparql_spark.pipeline.replay import Script, answer
@@ -47,7 +47,8 @@ class Instant:
     rows: list[dict[str, str]] = field(default_factory=list)
     boolean: bool | None = None
     ntriples: str | None = None
-    # Of each row: the instant from which it does not hold any more (None: it holds for ever); None if that is not known.
+    # Of each row: the instant from which it does not hold any more (None: it holds for ever); None if that is not
+    # known.
     until: list[int | None] | None = field(default=None, compare=False)
 
     @classmethod

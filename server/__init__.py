@@ -4,17 +4,27 @@
     PUT /streams/s ─▶ streams ─┼─▶ backend ─▶ log … engine … answer store ──┤
     POST /streams/s ─▶ streams ─┘                                           └─▶ fanout ─▶ subscription ─▶ SSE
 
-- `settings`      one frozen value
+- `settings`      one frozen value, that of the whole server
 - `process`       the process: its socket, its signals, its end
 - `connections`   HTTP, as cheroot speaks it for this server
 - `app`           the application: routes put together
-- `security`      who may do what, decided before any route is asked: `scopes`, `sessions`, `attempts`
+- `security`      who may do what, decided before any route is asked
+- `scopes`        what a request must be allowed to do, by its route and method
+- `sessions`      browsers that have told a token once
+- `attempts`      who tells wrong tokens must wait
 - `problems`      whatever goes wrong, as problem documents
 - `names`         names in URLs, and the IRIs they make
 - `bodies`        the bytes of a request, whole or not at all
 - `backend`       what is opened once in a process
-- `streams`, `queries`, `answers`, `graphs`, `rules`, `health`      the routes
+- `streams`, `queries`, `graphs`, `rules`      what is kept, and how it is made and deleted
+- `answers`       what a query said, instant by instant or in ranges
+- `sparql`        questions that are asked once
+- `pushing`       from triples to an entry of the log, whoever brought them
+- `mqtt`          the messages of a broker's topics, pushed into streams
 - `registering`   how the text of a query becomes an entry of the log
+- `pausing`       a query answers no more, until it is told to
+- `describing`    what there is to say of a query
+- `lengths`       lengths of time in requests
 - `derived`       the streams that queries make
 - `readers`       which queries read what
 - `instants`      what a query said at one instant, put together and spelled for subscribers
@@ -25,7 +35,18 @@
 - `roster`        which queries there are, and how they stand, as subscribers are told of it
 - `delivery`      one thread that writes to the connections of all subscribers
 - `forgetting`    lets the store forget
-- `observers`     the routes of those whom the server calls; `webhooks` calls them, `calling` says whom it may call
+- `observers`     the routes of those whom the server calls
+- `webhooks`      calls them, one POST for each answer, in order
+- `calling`       one call, and whom the server may call
+- `health`        whether answers will come
+- `explain`       how a query is read and answered
+- `why`           why a triple holds
+- `measures`      what a query has cost, point by point
+- `metrics`       how the server does, for Prometheus
+- `timeline`      when elements came, what is missing, and the last elements of a stream
+- `console`       the page for browsers
+- `check`         what is wrong with a text, told without doing anything
+- `vocabulary`    the words that somebody who writes a query may want
 - `knowledge`     the background graphs as clients of rsp-services know them
 - `descriptors`   streams and /sparql, described in RDF
 - `openapi`       the description of all routes for programs, which is the file openapi.json

@@ -11,9 +11,9 @@ from flask import Flask, Response, request
 from werkzeug.routing import BaseConverter
 
 from csparql_spark import __version__
-from csparql_spark.server import (answers, explain, graphs, health, names, observers, problems, queries, rules, security,
-                                  sparql, streams, why)
-from csparql_spark.server import check, console, events, knowledge, openapi, pausing, measures, metrics, timeline, vocabulary
+from csparql_spark.server import (answers, check, console, events, explain, graphs, health, knowledge, measures,
+                                  metrics, names, observers, openapi, pausing, problems, queries, rules, security,
+                                  sparql, streams, timeline, vocabulary, why)
 from csparql_spark.server.backend import Backend
 
 ROUTES = {
@@ -25,6 +25,13 @@ ROUTES = {
     "sparql": "GET and POST answer a question once, over graphs and over what streams hold now",
     "health": "GET tells whether answers will come",
 }
+
+
+# The modules whose routes these are: of what is kept, what is answered, how it is looked at, and for whom besides.
+ROOMS = (streams, queries, pausing, observers, graphs, rules,
+         answers, events, sparql,
+         explain, why, measures, timeline, health, metrics,
+         console, check, vocabulary, knowledge, openapi)
 
 
 class Name(BaseConverter):
@@ -46,8 +53,7 @@ def create_app(backend: Backend) -> Flask:
     problems.install(app)
     openapi.install(app)
     security.install(app, backend)
-    for room in (streams, queries, observers, answers, graphs, rules, sparql, why, explain, health, pausing, measures, metrics, events,
-                 timeline, console, check, vocabulary, knowledge, openapi):
+    for room in ROOMS:
         app.register_blueprint(room.routes(backend))
 
     @app.url_value_preprocessor

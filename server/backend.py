@@ -65,8 +65,8 @@ class Backend:
         self.delivery = Delivery(self.fanout, heartbeat_seconds=settings.heartbeat_seconds,
                                  stall_seconds=settings.stall_seconds)
         self.observers = ObserverStore(self.database).create()
-        self.webhooks = Webhooks(self.observers, self.registry, self.log, self.answers, Allowed(settings.webhooks),
-                                 now=self.writer.clock.now)
+        self.webhooks = Webhooks(self.observers, self.registry, self.log, self.answers, self.fanout.order,
+                                 Allowed(settings.webhooks), now=self.writer.clock.now)
         self.forgetter = Forgetter(settings, self.registry, self.retention, self.repeats)
         self.mqtt = Mqtt(self) if settings.mqtt else None
         self._open = contextlib.ExitStack()
@@ -74,8 +74,8 @@ class Backend:
         self._process, self._pushes = os.urandom(6).hex(), itertools.count()
 
     def start(self) -> Backend:
-        # The relay and the webhooks look at all answers when they start; the fan-out tells them of those that came after
-        # its own start.
+        # The relay and the webhooks look at all answers when they start; the fan-out tells them of those that came
+        # after its own start.
         for part in (self.writer, self.ticker, self.fanout, self.delivery, self.relay, self.webhooks, self.forgetter,
                      *([self.mqtt] if self.mqtt else [])):
             part.start()

@@ -1,15 +1,16 @@
 """MQTT: the messages of a broker's topics, pushed into streams.
 
-    csparql-spark serve --mqtt mqtt://broker.example.org            the broker: a setting of the server, and of nobody else
-    PUT /streams/temp  {"mqtt": "city/+/temp"}                      the topics: a setting of the stream
+    csparql-spark serve --mqtt mqtt://broker.example.org        the broker: a setting of the server, and of nobody else
+    PUT /streams/temp  {"mqtt": "city/+/temp"}                  the topics: a setting of the stream
 
-A message is a push: its format is the Content Type of its properties (MQTT 5), or else `mqtt_format` of the stream. It is
-acknowledged to the broker when it is in the log; the session outlives the connection and this process, so what was
+A message is a push: its format is the Content Type of its properties (MQTT 5), or else `mqtt_format` of the stream. It
+is acknowledged to the broker when it is in the log; the session outlives the connection and this process, so what was
 published with QoS 1 meanwhile comes later. Messages that wait together become one entry of the log for each stream.
 
-A message that the broker delivers again is not counted again: with the triples, and in one transaction with them, the log
-keeps which message of the session they were. Messages that were published with QoS 0 are taken as they come, and may be
-lost on the way. A payload that cannot be read is counted, told in /health, and acknowledged: it would not get better.
+A message that the broker delivers again is not counted again: with the triples, and in one transaction with them, the
+log keeps which message of the session they were. Messages that were published with QoS 0 are taken as they come, and
+may be lost on the way. A payload that cannot be read is counted, told in /health, and acknowledged: it would not get
+better.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ import sqlite3
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
-from urllib.parse import unquote, urlsplit
+from dataclasses import dataclass
 
 import paho.mqtt.client as paho
 from paho.mqtt.packettypes import PacketTypes
@@ -32,6 +32,7 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.pushes import push_format, read_push
+from csparql_spark.settings import Broker
 from csparql_spark.store import StoreError, StreamRecord
 from csparql_spark.store.repeats import Reused
 
@@ -47,39 +48,6 @@ LONGEST_PACKET = 268_435_455
 GROUP_MESSAGES, GROUP_BYTES = 500, 16 << 20
 LOOK_SECONDS = 1.0
 FIRST_PAUSE, LONGEST_PAUSE = 1, 30
-
-
-@dataclass(frozen=True)
-class Broker:
-    host: str
-    port: int
-    tls: bool
-    user: str
-    password: str = field(repr=False)
-
-    @classmethod
-    def of(cls, url: str, user: str = "", password: str = "") -> Broker:
-        """Raises `StoreError`, with which the server does not start."""
-        parts = urlsplit(url)
-        try:
-            port = parts.port
-        except ValueError:
-            port = -1
-        if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname or port == -1 or parts.path not in ("", "/"):
-            raise StoreError("the setting mqtt is not the URL of a broker: write it as mqtt://broker.example.org:1883, or "
-                             "mqtts:// for TLS")
-        if parts.password:
-            raise StoreError("the setting mqtt holds a password, which everybody could read there: put it into the setting "
-                             "mqtt-password, by its file or the environment")
-        tls = parts.scheme == "mqtts"
-        return cls(parts.hostname, port or (8883 if tls else 1883), tls, user or unquote(parts.username or ""),
-                   password)
-
-    @property
-    def url(self) -> str:
-        """Without what is secret in it."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"mqtt{'s' if self.tls else ''}://{host}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -356,6 +324,7 @@ def checked_filter(text: object) -> str:
     """A topic filter, as MQTT has them. Raises `Problem`."""
     if isinstance(text, str) and 0 < len(text.encode("utf-8", "replace")) <= 65535 and "\0" not in text:
         levels = text.split("/")
-        if all(level in ("+", "#") or not ("+" in level or "#" in level) for level in levels) and "#" not in levels[:-1]:
+        whole = all(level in ("+", "#") or not ("+" in level or "#" in level) for level in levels)
+        if whole and "#" not in levels[:-1]:
             return text
     raise Problem("bad-setting", f"{str(text)[:100]!r} is no topic filter of MQTT: write one as city/+/temp or city/#.")

@@ -46,8 +46,8 @@ class Once:
     def of(cls, key: str, *contents: bytes) -> Once:
         """For the Idempotency-Key of a request. Raises `Problem`."""
         if not _KEY.fullmatch(key):
-            raise Problem("bad-idempotency-key", f"The Idempotency-Key {key[:50]!r} cannot be one: use 1 to 200 visible "
-                          "ASCII characters, and another key for each push.")
+            raise Problem("bad-idempotency-key", f"The Idempotency-Key {key[:50]!r} cannot be one: use 1 to 200 "
+                          "visible ASCII characters, and another key for each push.")
         digest = hashlib.sha256()
         for content in contents:
             digest.update(b"%d:" % len(content))

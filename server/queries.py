@@ -36,7 +36,8 @@ def routes(backend: Backend) -> Blueprint:
     def register_query(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
         paused = asked_paused()
         query, new = register(backend, name, asked_text(backend.settings.query_limit), paused=paused)
-        return described(backend, query, made_streams(registry)), 201 if new else 200, {"Location": names.query_url(name)}
+        told = described(backend, query, made_streams(registry))
+        return told, 201 if new else 200, {"Location": names.query_url(name)}
 
     @blueprint.get("/queries/<name:name>")
     def describe_query(name: str) -> dict[str, object]:

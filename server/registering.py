@@ -37,8 +37,9 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
             asked, guards = admitted(backend, name, text, base)
             try:
                 guards += own(backend, name, asked)
-                entry = backend.writer.append(QueryRecord.draft(name, text=text, base=base, paused=paused),
-                                              every(absent("queries", name, Refused()), *guards, room(backend, "queries")))
+                entry = backend.writer.append(
+                    QueryRecord.draft(name, text=text, base=base, paused=paused),
+                    every(absent("queries", name, Refused()), *guards, room(backend, "queries")))
             except Full as error:
                 raise full(backend, str(error)) from None
             except Refused:

@@ -2,7 +2,7 @@
 
     PUT    /streams/temp           {"clock": "event", "delay": "5s"}       201, or 200 if it is there and the same
     POST   /streams/temp           RDF, its format told by Content-Type    200 when every triple is durable
-    GET    /streams                GET /streams/temp                       JSON, or a descriptor in RDF (see `descriptors`)
+    GET    /streams                GET /streams/temp                       JSON, or RDF (see `descriptors`)
     DELETE /streams/temp           204; 409 while a query reads it
 
 A derived stream (see `derived`) is made, filled and deleted by its query: what else would change it is a conflict.
@@ -100,8 +100,9 @@ def routes(backend: Backend) -> Blueprint:
         refuse_if_produced(stream, "it is there already, and is made and filled by the query alone")
         if (stream.clock, stream.delay, stream.mqtt, stream.mqtt_format) != wanted:
             raise Problem("stream-exists", f"The stream <{iri}> exists with clock {stream.clock!r} and a delay of "
-                          f"{stream.delay} ms{f', fed by {stream.mqtt!r}' if stream.mqtt else ''}: a stream keeps its clock"
-                          f"{' and its topics' if stream.mqtt or wanted.mqtt else ''}. Delete it first, or use another name.",
+                          f"{stream.delay} ms{f', fed by {stream.mqtt!r}' if stream.mqtt else ''}: a stream keeps its "
+                          f"clock{' and its topics' if stream.mqtt or wanted.mqtt else ''}. Delete it first, or use "
+                          "another name.",
                           stream=iri, clock=stream.clock, delay=stream.delay)
         if made:
             changed()
@@ -170,7 +171,8 @@ def asked_settings(broker: bool) -> Asked:
     settings = {**request.args.to_dict(), **settings}
     unknown = sorted(settings.keys() - set(Asked._fields))
     if unknown:
-        raise Problem("bad-setting", f"A stream has no setting {unknown[0]!r}: it has clock, delay, mqtt and mqtt_format.")
+        raise Problem("bad-setting",
+                      f"A stream has no setting {unknown[0]!r}: it has clock, delay, mqtt and mqtt_format.")
     clock = settings.get("clock", "arrival")
     if clock not in ("arrival", "event"):
         raise Problem("bad-setting", f"The clock {clock!r} does not exist: it is \"arrival\" or \"event\".")
@@ -186,8 +188,8 @@ def asked_topics(topics: object, format: object, broker: bool) -> tuple[str | No
             raise Problem("bad-setting", "mqtt_format is the format of messages: it goes with mqtt, a topic filter.")
         return None, None
     if not broker:
-        raise Problem("bad-setting", "This server has no MQTT broker to listen to: it is named when the server is started, "
-                      "with --mqtt mqtt://HOST.")
+        raise Problem("bad-setting", "This server has no MQTT broker to listen to: it is named when the server is "
+                      "started, with --mqtt mqtt://HOST.")
     if format is not None:
         try:
             push_format(format if isinstance(format, str) else None)

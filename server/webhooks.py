@@ -15,7 +15,7 @@ minutes. An observer that has missed too often or for too long (or says 410) is 
 Invariants: an observer has at most one call at a time, and answers in the order of their instants, without a gap that
 is not told. A few threads serve all observers; who is slow makes nobody wait but himself, and has no queue.
 
-    webhooks = Webhooks(observers, registry, log, answers, Allowed(settings.webhooks), now=clock.now).start()
+    webhooks = Webhooks(observers, registry, log, answers, order, Allowed(settings.webhooks), now=clock.now).start()
     webhooks.told({17})           # these queries have new answers
 """
 
@@ -34,9 +34,9 @@ from concurrent.futures import ThreadPoolExecutor
 from csparql_spark import __version__
 from csparql_spark.store import AnswerStore, Log, QueryRecord, Registry, StoreError
 from csparql_spark.store.observers import Observer, ObserverStore
+from csparql_spark.store.order import Order
 
 from csparql_spark.server.calling import Allowed, BadUrl, Undelivered, send
-from csparql_spark.server.fanout import instants_of
 from csparql_spark.server.instants import envelope, windows_of
 
 THREADS = 8
@@ -47,16 +47,19 @@ LONGEST_PAUSE = 300.0
 STORE_PAUSE = 1.0
 BEGINNING, END = -(1 << 62), 1 << 62
 
+_dice = random.Random()         # its own: whoever seeds Python's gets what he expects, whatever threads wait here
+
 
 def pause_after(failures: int) -> float:
     """Seconds until the next try, not the same for all who failed together."""
-    return min(LONGEST_PAUSE, 2.0 ** min(failures - 1, 20)) * random.uniform(0.5, 1.0)
+    return min(LONGEST_PAUSE, 2.0 ** min(failures - 1, 20)) * _dice.uniform(0.5, 1.0)
 
 
 class Webhooks:
-    def __init__(self, observers: ObserverStore, registry: Registry, log: Log, answers: AnswerStore, allowed: Allowed,
-                 *, now: Callable[[], int], pause: Callable[[int], float] = pause_after) -> None:
-        self._observers, self._registry, self._log, self._answers = observers, registry, log, answers
+    def __init__(self, observers: ObserverStore, registry: Registry, log: Log, answers: AnswerStore, order: Order,
+                 allowed: Allowed, *, now: Callable[[], int], pause: Callable[[int], float] = pause_after) -> None:
+        self._observers, self._registry, self._log = observers, registry, log
+        self._answers, self._order = answers, order
         self.allowed = allowed
         self._now, self._pause = now, pause
         self._change = threading.Condition()
@@ -158,7 +161,7 @@ class Webhooks:
             self._observers.forget()
             return None
         instants = self._answers.instants(query, observer.position + 1, END, PAGE_INSTANTS)
-        gap = bool(instants) and self._gap(record, observer.position, instants[0])
+        gap = self._gap(query, observer.position)
         for instant in instants:
             if not self._running:
                 return None
@@ -209,12 +212,10 @@ class Webhooks:
         record = None if entry is None or entry.subject is None else self._registry.query(entry.subject)
         return record if record is not None and record.id == query else None
 
-    def _gap(self, record: QueryRecord, after: int, instant: int) -> bool:
-        bounds = self._answers.bounds(record.id)
-        if after == BEGINNING or bounds is not None and bounds[0] <= after:
-            return False
-        grid = instants_of(record)
-        return grid is None or instant > grid.after(after)
+    def _gap(self, query: int, after: int) -> bool:
+        """Whether answers after an instant are forgotten."""
+        gone = self._order.gone(query)
+        return gone is not None and BEGINNING < after < gone[1]
 
 
 def signature(secret: str, body: bytes) -> str:

@@ -124,7 +124,8 @@ def test_the_rooms_that_are_said_to_know_nothing_of_each_other_do_not() -> None:
 
 
 def test_what_is_on_top_does_not_stand_on_each_other() -> None:
-    allowed = {("cli", "testing"), ("cli", "client"), ("__main__", "cli")}      # what `run` prints is what a test would see
+    # What `run` prints is what a test would see.
+    allowed = {("cli", "testing"), ("cli", "client"), ("__main__", "cli")}
     found = {(room(module), room(target)) for module, target in arrows() if room(module) in TOP and room(target) in TOP}
     assert {pair for pair in found if pair[0] != pair[1]} <= allowed
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.language import durations
-from csparql_spark.settings import (BadValue, Count, Directory, Kind, Length, Seconds, Settings, Several, Size, Switch,
-                                    declared, table)
+from csparql_spark.settings import (BadValue, Broker, BrokerUrl, Count, Directory, Kind, Length, Seconds, Settings,
+                                    Several, Size, Switch, declared, table)
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "settings.md"
 
@@ -24,7 +24,7 @@ DOCUMENT = Path(__file__).parent.parent / "docs" / "settings.md"
     (Size(), "1gib", 1 << 30),
     (Length(), "10m", 600_000), (Length(), "250", 250), (Length(), 250, 250), (Length(), "PT1M", 60_000),
     (Length(), "0s", 0), (Seconds(), "2m", 120.0), (Seconds(), 1, 1.0), (Seconds(), "0.5", 0.5),
-    (Seconds(), "500ms", 0.5),
+    (Seconds(), "500ms", 0.5), (BrokerUrl(), " mqtt://b ", "mqtt://b"), (BrokerUrl(), "", ""),
 ])
 def test_values_are_read(kind: Kind, given: object, value: object) -> None:
     assert kind.read(given) == value
@@ -53,6 +53,25 @@ def test_values_that_cannot_be(kind: Kind, given: object, said: str) -> None:
     with pytest.raises(BadValue) as problem:
         kind.read(given)
     assert str(problem.value) == said
+
+
+@pytest.mark.parametrize("url, expected", [
+    ("mqtt://b", Broker("b", 1883, False, "", "")), ("mqtts://b/", Broker("b", 8883, True, "", "")),
+    ("mqtt://u%40@[::1]:5", Broker("::1", 5, False, "u@", ""))])
+def test_urls_of_brokers(url: str, expected: Broker) -> None:
+    assert Broker.of(url) == expected
+    assert "secret" not in repr(Broker.of(url, "me", "secret")) and "@" not in Broker.of(url).url
+
+
+def test_a_password_does_not_belong_into_a_url() -> None:
+    with pytest.raises(BadValue, match="put it into the setting mqtt-password"):
+        BrokerUrl().read("mqtt://me:secret@b")
+
+
+@pytest.mark.parametrize("url", ["broker", "http://b", "mqtt://", "mqtt://b:x", "mqtt://[b", "mqtt://b/topic"])
+def test_urls_that_are_none(url: str) -> None:
+    with pytest.raises(BadValue, match="is not the URL of a broker"):
+        BrokerUrl().read(url)
 
 
 def test_every_default_is_a_value_of_its_kind_and_can_be_written_down() -> None:

@@ -1,13 +1,44 @@
 """Answers: what a query says at an instant, found in two ways that say the same.
 
-- `plan`, `over_ids`       a body, written again over ids; `patterns`, `expressions`, `functions` what that needs
-- `snapshot`               matched anew in a store that is kept in step with a dataset; `relevant` what can matter to
-                           it, `products` what must not be begun, and what is done `apart`, where it can be ended
-- `incremental`            maintained matches, and the algebra over them: `translation` of a body (and `steps` of its
-                           paths) into `algebra`, run by `operators` over `tables`; `matches` and `paths` that move,
-                           `computing` and `plain` for expressions, `grouping`, `ranks`
-- `limits`                 what one query may have of rows, time and memory
-- `aggregates`, `values`, `order`      one meaning of numbers and of the order of terms, for both
-- `construct`, `changes`, `stamps`     graphs as answers, what is new or has ceased, when a triple came
-- `bindings`, `formats`    answers as columns, as bytes, and as the formats of SPARQL and RDF
+- `plan`         a body, written again over ids: what both ways begin with
+- `over_ids`     how a body is written so, its expressions among it
+- `patterns`     triple patterns, and the order in which they are joined
+- `expressions`  expressions over ids: variables are read through functions
+- `functions`    these functions, and those of ours in place of Oxigraph's
+
+Matched anew, in a store that is kept in step with a dataset:
+
+- `snapshot`     the store, and what a plan says of it
+- `relevant`     which triples can matter to a plan: the others are left out
+- `products`     how many solutions there may be: what must not be begun, and what is done apart
+- `apart`        in a process of its own, where it can be ended
+
+Maintained, matches that move with the windows:
+
+- `incremental`  the evaluation of one query
+- `translation`  a body, translated into the algebra
+- `steps`        what property paths become in it
+- `algebra`      its nodes
+- `operators`    how they are run, over columns
+- `tables`       these columns: rows of ids, each with a tag
+- `matches`      the matches of basic graph patterns, as they come and go
+- `waiting`      triples that nothing can be made of yet, kept apart
+- `paths`        what is reached by paths that repeat their steps, kept closed
+- `computing`    expressions of rows, by Oxigraph, once for each tuple of terms
+- `plain`        expressions of plain numbers, by columns
+- `grouping`     GROUP BY and its aggregates, over columns
+- `ranks`        the order of terms, kept from one answer to the next
+- `nodes`        the plan as a tree, with what each of its parts gave and took
+
+For both:
+
+- `limits`       what one query may have of rows, time and memory
+- `values`       what literals are worth
+- `aggregates`   one term out of a bag of terms
+- `order`        the order of terms
+- `construct`    graphs as answers
+- `changes`      what is new, and what has ceased
+- `stamps`       when a triple came
+- `bindings`     answers as columns, and as bytes
+- `formats`      answers in the formats of SPARQL and RDF
 """

@@ -207,8 +207,9 @@ class Matches:
         """For a change in each triple pattern: its place, and those of the others in the order in which they would be
         joined to it now."""
         body, graph = self._shape.body, self._moving.graph
-        return [[place, *(other for other, _ in in_order(
-            body, graph, [node for node in body[place] if isinstance(node, str)], place))] for place in range(len(body))]
+        bound = [[node for node in pattern if isinstance(node, str)] for pattern in body]
+        return [[place, *(other for other, _ in in_order(body, graph, bound[place], place))]
+                for place in range(len(body))]
 
     @property
     def nbytes(self) -> int:

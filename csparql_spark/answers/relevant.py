@@ -1,8 +1,8 @@
 """Which triples can matter to a plan: a reduction before the matching, by columns.
 
-A plan reads basic graph patterns. A triple matters to one of them when it fits some of its patterns by itself, and when,
-for each variable that patterns share, the other patterns have a candidate with the same term. What matters to none of
-them can be left out without changing any answer:
+A plan reads basic graph patterns. A triple matters to one of them when it fits some of its patterns by itself, and
+when, for each variable that patterns share, the other patterns have a candidate with the same term. What matters to
+none of them can be left out without changing any answer:
 
     patterns   ?r :level :high . ?r :value ?v
     triples    r1 :level :high   r1 :value 7        kept: r1 is on both sides

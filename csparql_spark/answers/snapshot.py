@@ -32,7 +32,7 @@ from csparql_spark.answers.apart import Failed, TooLarge, TooSlow, apart
 from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.construct import described, instantiated
 from csparql_spark.answers.functions import Functions, Stamps
-from csparql_spark.answers.limits import Deadline, Limits, TooManyRows, TooMuch, size
+from csparql_spark.answers.limits import Deadline, Limits, TooMuch, size
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.products import largest_product, most_solutions
 from csparql_spark.answers.relevant import Columns, relevant

@@ -3,6 +3,17 @@
 Every failure that a user can cause ends with one line on stderr and exit code 2. A command is imported when it is
 asked for: what `run` needs would cost `serve` a second of its start.
 
+- `serve`      the server; `processes` keeps its processes running
+- `demo`       a server that is fed: `feeding` is its client, `city` what is told
+- `tokens`     `token`: making, listing and removing tokens
+- `config`     which settings hold, and why; `origins` where they come from, `flags` those of commands
+- `doctor`     whether all is there that a server needs
+- `push`       files or standard input into a stream; `pieces` cuts them
+- `tail`       answers as they become true; `reaching` finds the server, for both
+- `run`        a query over recorded streams; `reasons` says why a triple holds, `given` reads NAME=FILE
+- `read`       `check` and `explain`: what a text says
+- `failure`    how a command fails
+
     csparql-spark serve --data data
     csparql-spark run hot.csparql --stream http://ex.org/temp=temp.nq.gz --format table
 """

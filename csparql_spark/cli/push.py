@@ -130,7 +130,8 @@ class _Sender:
         if sys.stderr.isatty() and now - self._shown > 0.2:
             self._shown = now
             pace = self.triples / max(now - self._began, 0.001)
-            click.echo(f"\r\x1b[K{self.triples:,} triples, {pace:,.0f}/s, at {told['seq']} in the log", nl=False, err=True)
+            click.echo(f"\r\x1b[K{self.triples:,} triples, {pace:,.0f}/s, at {told['seq']} in the log", nl=False,
+                       err=True)
 
     @staticmethod
     def clear() -> None:

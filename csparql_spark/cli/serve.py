@@ -46,7 +46,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
             tokens = Tokens(directory.path, settings.tokens)
             for address in (settings.host, listening.getsockname()[0]):
                 refuse_open_doors(address, tokens)
-            Database(directory.database).create()
+            Database(directory.database).create().check()
             settings = dataclasses.replace(settings, port=listening.getsockname()[1])
             told_demo = {}
             if settings.demo and tokens.all():

@@ -48,9 +48,10 @@ def tail(client: Client, queries: tuple[str, ...], start: str, form: str, count:
 
 def _notice(event: Event) -> None:
     query = event.data.get("query")
-    told = {"gap": f"answers of {query} between {event.data.get('after')} and {event.data.get('next')} are kept no longer",
-            "problem": f"the query {query} has failed at {event.data.get('at')}: {event.data.get('reason')}",
-            "end": f"the query {query} has ended: {event.data.get('reason')}"}
+    data = event.data
+    told = {"gap": f"answers of {query} between {data.get('after')} and {data.get('next')} are kept no longer",
+            "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
+            "end": f"the query {query} has ended: {data.get('reason')}"}
     click.echo(f"csparql-spark: {told.get(event.kind, f'{event.kind}: {query}')}", err=True)
 
 
@@ -84,7 +85,8 @@ class _Table:
             lines = [[f"?{name}" for name in answer.variables] or [""] * len(rows[0]), *rows]
             widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
             for line in lines[0 if answer.variables else 1 :]:
-                click.echo("   " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+                cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+                click.echo(f"   {'  '.join(cells)}".rstrip())
 
 
 def _rows(answer: Answer, spelled=lambda term: "" if term is None else str(term)) -> list[list[str]]:

@@ -11,8 +11,8 @@
             print(answer.at, row["room"], row["c"].to_python())
 
 Requests that can be sent twice are sent again when the connection breaks or the server is not there for a moment, with
-growing pauses, for `patience` seconds; a push can, for it carries an idempotency key. A subscription comes back by itself
-with the last event it has seen, so that no answer is missed and none is told twice. What the server refuses is a
+growing pauses, for `patience` seconds; a push can, for it carries an idempotency key. A subscription comes back by
+itself with the last event it has seen, so that no answer is missed and none is told twice. What the server refuses is a
 `ProblemError`, with the server's code and sentence, and line and column where there are any.
 """
 
@@ -104,7 +104,8 @@ class Client:
     def answers(self, name: str, at: int | str | None = None) -> Answer | None:
         """The answer at the newest instant, or at another one; None before the first."""
         path = f"/queries/{segment(name)}/answers{'' if at is None else f'?at={quote(str(at))}'}"
-        status, headers, body = self._wire.ask("GET", path, headers={"Accept": f"{RESULTS}, application/n-triples;q=0.5"})
+        accept = f"{RESULTS}, application/n-triples;q=0.5"
+        status, headers, body = self._wire.ask("GET", path, headers={"Accept": accept})
         if status == 204:
             return None
         if RESULTS in headers.get("Content-Type", ""):

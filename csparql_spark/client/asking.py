@@ -1,7 +1,8 @@
 """Asking: one request, sent again while that makes sense.
 
-Every request of the client may be sent twice, since it says what shall be, or carries a key; so when the connection breaks,
-or the server is not there for a moment, it is sent again, with growing pauses, for as long as there is patience.
+Every request of the client may be sent twice, since it says what shall be, or carries a key; so when the connection
+breaks, or the server is not there for a moment, it is sent again, with growing pauses, for as long as there is
+patience.
 
     wire = Wire("http://127.0.0.1:8000", token=None, timeout=30, patience=60)
     status, headers, body = wire.ask("GET", "/health")         # raises ProblemError, Unreachable
@@ -21,6 +22,8 @@ from urllib.parse import quote, urlsplit
 
 TEMPORARY = (429, 502, 503, 504)
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
+
+_dice = random.Random()         # its own: whoever seeds Python's gets what he expects, whatever threads wait here
 
 
 class ProblemError(Exception):
@@ -119,7 +122,7 @@ def pauses() -> Iterator[float]:
     """Growing, and not the same for all who wait."""
     pause = FIRST_PAUSE
     while True:
-        yield pause * random.uniform(0.5, 1.0)
+        yield pause * _dice.uniform(0.5, 1.0)
         pause = min(2 * pause, LONGEST_PAUSE)
 
 

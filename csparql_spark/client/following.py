@@ -37,7 +37,8 @@ class Gone(Exception):
     """The server says that no event will come any more."""
 
 
-def follow(wire: Wire, names: tuple[str, ...], *, start: str | int = "latest", last: str | None = None) -> Iterator[Event]:
+def follow(wire: Wire, names: tuple[str, ...], *, start: str | int = "latest",
+           last: str | None = None) -> Iterator[Event]:
     if len(names) == 1:
         path = f"/queries/{segment(names[0])}/answers?from={quote(str(start))}"
     else:

@@ -110,4 +110,5 @@ def _literal(value: Any) -> Literal:
         return Literal(value.isoformat(), XSD + "dateTime")
     if isinstance(value, str):
         return Literal(value)
-    raise ValueError(f"{value!r} is no term: use IRI, BlankNode, Literal, or a str, bool, int, float, Decimal or datetime")
+    raise ValueError(f"{value!r} is no term: use IRI, BlankNode, Literal, or a str, bool, int, float, Decimal or "
+                     "datetime")

@@ -76,10 +76,6 @@ class Names:
         self.prefixes.pop(prefix, None)
         self.prefixes[prefix] = self.resolve(reference)
 
-    def knows(self, prefix: str) -> bool:
-        """Whether a prefix stands for something, declared or well known."""
-        return prefix in self.prefixes or prefix in WELL_KNOWN
-
     def borrow(self, prefix: str) -> bool:
         """Declare a well-known prefix that the text uses without declaring it; true the first time."""
         if prefix in self.prefixes or prefix not in WELL_KNOWN:

@@ -14,8 +14,12 @@
 - `costs`      what queries take while they answer
 - `keeping`    what of a group is kept between batches, and how it comes back
 - `relay`      what stream queries say goes back into the log
+- `choosing`   which evaluator answers a query, and why
 - `current`    what streams and graphs hold now, as the log tells it
 - `once`       questions that are asked once
 - `why`        the derivation of a triple
+- `missing`    what is missing from an answer that has no rows
+- `timeline`   when elements are stamped, which came late, and what a query waits for
+- `explaining` how a query is read, and answered
 - `replay`     recorded streams, through the same processor, to their end
 """

@@ -33,7 +33,8 @@ EVALUATORS = {"maintained": "maintained (matches move with the window; rows say 
               "snapshot": "snapshot (an Oxigraph store kept in step with the window)"}
 
 
-def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk], rules: Mapping[str, str]) -> dict[str, object]:
+def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
+              rules: Mapping[str, str]) -> dict[str, object]:
     """What there is to say of a query that can be registered. Graphs that are not in `background` count as empty."""
     made = plan(query)
     because = why_snapshot(query, made)

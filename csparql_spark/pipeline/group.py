@@ -137,7 +137,8 @@ class Group:
         if member is None:
             return                          # it could not be read
         member.progress.tick(None, row.at - 1)
-        yield from self._answer()           # what has passed is answered before a pause, and passed over before a resume
+        # What has passed is answered before a pause, and passed over before a resume.
+        yield from self._answer()
         member.paused = row.kind == "pause"
 
     def members_changed(self) -> None:

@@ -2,8 +2,8 @@
 
 Without ticks a window would close only when somebody pushes, and "all sensors are silent" would never be said. It
 sleeps until the next instant is due, and for ever when no query reads a stream on the arrival clock, or all that do are
-paused: an idle server is idle. An instant t has passed when the clock reads t + 1 or more; the tick at t tells the log that no later entry is
-stamped t or earlier.
+paused: an idle server is idle. An instant t has passed when the clock reads t + 1 or more; the tick at t tells the log
+that no later entry is stamped t or earlier.
 
     ticker = Ticker(registry, writer).start()
     ticker.changed()          # after a query was registered, paused, resumed or deleted

@@ -1,8 +1,8 @@
 """Pushes as Arrow IPC streams: triples that are columns already, the fast path of producers.
 
     s, p, o   strings in N-Triples syntax: utf8 or large_utf8, plain or dictionary-encoded
-    t         may be left out: an integer (milliseconds since the epoch) or a timestamp of any unit (without a zone it is
-              UTC); null where a triple has no timestamp
+    t         may be left out: an integer (milliseconds since the epoch) or a timestamp of any unit (without a zone it
+              is UTC); null where a triple has no timestamp
 
     table = pa.table({"s": ["<urn:a>"], "p": ["<urn:p>"], "o": ['"1"'], "t": [1_700_000_000_000]})
     with pa.ipc.new_stream(sink, table.schema) as writer: writer.write_table(table)
@@ -149,7 +149,8 @@ def _claimed(message: pa.ipc.Message) -> int:
     The header of a message is a FlatBuffers table: Message {version, header_type, header, …}; the header is a
     RecordBatch {length, nodes, buffers, compression, …}, or a DictionaryBatch {id, data: RecordBatch, …}.
     """
-    header, body = memoryview(message.metadata), memoryview(message.body) if message.body is not None else memoryview(b"")
+    header = memoryview(message.metadata)
+    body = memoryview(message.body) if message.body is not None else memoryview(b"")
     root = _at("<I", header, 0)
     kind = _field(header, root, 1)
     content = _field(header, root, 2)

@@ -2,10 +2,11 @@
 
     of_json("<urn:a>", False)                                       # '<urn:a>'
     of_json({"type": "literal", "value": "ciao", "xml:lang": "it"}, True)   # '"ciao"@it'
-    of_json(Number("21.5"), True)                                   # '"21.5"^^<http://www.w3.org/2001/XMLSchema#double>'
+    of_json(Number("21.5"), True)                                   # '"21.5"^^<…XMLSchema#double>'
     as_terms(pa.array([{"type": "uri", "value": "urn:a"}]))         # ['<urn:a>'], a column at a time
 
-Terms are composed here and not looked at: whoever makes a chunk of them does that. `of_json` and `as_terms` say the same.
+Terms are composed here and not looked at: whoever makes a chunk of them does that. `of_json` and `as_terms` say the
+same.
 """
 
 from __future__ import annotations

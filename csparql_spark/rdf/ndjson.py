@@ -1,16 +1,17 @@
 """Pushes as NDJSON: one JSON object a line, each of them a triple or a JSON-LD document.
 
     {"s": "<urn:a>", "p": "<urn:p>", "o": "\\"1\\"", "t": 1700000000000}
-    {"s": {"type": "uri", "value": "urn:a"}, "p": …, "o": {"type": "literal", "value": "1"}, "t": "2023-11-14T22:13:20Z"}
+    {"s": {"type": "uri", "value": "urn:a"}, "p": …, "o": {"type": "literal", …}, "t": "2023-11-14T22:13:20Z"}
     {"@context": {…}, "@id": "urn:a", "celsius": 21.5, "t": 1700000000000}
 
 A term is a string in N-Triples syntax, or an object as in SPARQL JSON results; an object of a triple may also be a JSON
 number (xsd:integer, or xsd:double when it has a fraction or an exponent) or a boolean. `t`, in epoch milliseconds or as
 an xsd:dateTime, may be absent or null. A line without `s`, `p` and `o` is a JSON-LD document, whose graph names may
-stamp it as in JSON-LD; `t` stamps all of it. Empty lines are left out. A label of a blank node is the same node in all lines.
+stamp it as in JSON-LD; `t` stamps all of it. Empty lines are left out. A label of a blank node is the same node in all
+lines.
 
-Lines that are all of the shape of the first one are read as columns; if one is not, or something is wrong, they are read
-one by one, which says where.
+Lines that are all of the shape of the first one are read as columns; if one is not, or something is wrong, they are
+read one by one, which says where.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 import pyoxigraph as ox
 
-from csparql_spark.rdf import terms as term
 from csparql_spark.rdf.bounds import place, refuse_explosive
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.columns import NAMES, BadTerm, chunk_of_columns
@@ -96,7 +96,8 @@ def _deep(body: bytes) -> bool:
     level = 0
     for start in range(0, len(body), _PIECE):
         # Braces in strings count too: who has many of them unbalanced is read line by line.
-        levels = np.cumsum(_BRACES[np.frombuffer(body, np.uint8, min(_PIECE, len(body) - start), start)], dtype=np.int64)
+        piece = np.frombuffer(body, np.uint8, min(_PIECE, len(body) - start), start)
+        levels = np.cumsum(_BRACES[piece], dtype=np.int64)
         if len(levels) and level + int(levels.max()) > DEEPEST:
             return True
         level = max(level + int(levels[-1]), 0)

@@ -13,6 +13,9 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `retention`  what may be forgotten
 - `status`     what a process says of itself
 - `measures`   what queries cost
+- `repeats`    pushes that were named by who sent them, so that none counts twice
+- `observers`  whom the server calls, and how far each has heard
+- `tokens`     who may do what
 - `bell`       a hint that something new is there
 """
 

@@ -111,7 +111,8 @@ class Log:
     def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
         """The chunks of a stream that were logged after the place `after`, without their payloads."""
         rows = self._database.connection.execute(
-            f"SELECT {_COLUMNS} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq", (stream, after))
+            f"SELECT {_COLUMNS} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq",
+            (stream, after))
         return (Entry(*row) for row in rows)
 
     def recent(self, stream: str) -> Iterator[Entry]:

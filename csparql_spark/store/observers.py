@@ -108,7 +108,8 @@ class ObserverStore:
         """It has not taken an answer; `fail`: and nobody tries any more."""
         with self._database.transaction(durable=False) as connection:
             connection.execute("UPDATE observers SET failures = failures + 1, failing = coalesce(failing, ?), "
-                               "error = ?, state = CASE WHEN ? THEN 'failed' ELSE state END WHERE id = ?", (at, error, fail, id))
+                               "error = ?, state = CASE WHEN ? THEN 'failed' ELSE state END WHERE id = ?",
+                               (at, error, fail, id))
 
     def forget(self) -> int:
         """Let the observers of queries that are gone go; how many those were."""

@@ -85,14 +85,15 @@ class Repeats:
             else:
                 # Ids grow with time, so that what is old, and what is too many, is all below one of them.
                 last = connection.execute(
-                    "SELECT max(coalesce((SELECT max(id) FROM repeats WHERE stream = ? AND at < ?), 0), coalesce((SELECT id "
-                    "FROM repeats WHERE stream = ? ORDER BY id DESC LIMIT 1 OFFSET ?), 0))",
+                    "SELECT max(coalesce((SELECT max(id) FROM repeats WHERE stream = ? AND at < ?), 0), "
+                    "coalesce((SELECT id FROM repeats WHERE stream = ? ORDER BY id DESC LIMIT 1 OFFSET ?), 0))",
                     (stream, now - kept_ms, stream, kept_keys)).fetchone()[0]
                 condition, values = "stream = ? AND id <= ?", (stream, last)
             while True:
                 with self._database.transaction(durable=False) as transaction:
-                    count = transaction.execute(f"DELETE FROM repeats WHERE id IN (SELECT id FROM repeats WHERE {condition} "
-                                                "LIMIT ?)", (*values, STEP)).rowcount
+                    count = transaction.execute(
+                        f"DELETE FROM repeats WHERE id IN (SELECT id FROM repeats WHERE {condition} LIMIT ?)",
+                        (*values, STEP)).rowcount
                 gone += count
                 if count < STEP:
                     break

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.limits import TooManyRows
 from csparql_spark.answers.over_ids import Plan, over_ids
-from csparql_spark.answers.snapshot import Dataset, Snapshot, TooManyRows
+from csparql_spark.answers.snapshot import Dataset, Snapshot
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import Content
 

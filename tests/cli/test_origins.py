@@ -67,6 +67,8 @@ def test_another_file(house: Path, environment: dict[str, str], config: Path | N
     ("[colour]\nx = 1", "{file}, line 1: there is no setting 'colour' (`csparql-spark config` lists them all)"),
     ("\nport = 70000", "{file}, line 2: port: 70000 is too much: the most is 65535"),
     ("port = ", "the settings {file} are not TOML: Invalid value (at end of document)"),
+    ('mqtt = "broker"', "{file}, line 1: mqtt: this is not the URL of a broker: write it as "
+                         "mqtt://broker.example.org:1883, or mqtts:// for TLS"),
     ("tokens = [7]", "{file}, line 1: tokens: its value cannot be used (it is secret, and not shown)"),
 ])
 def test_mistakes_in_the_file(tmp_path: Path, text: str, said: str) -> None:

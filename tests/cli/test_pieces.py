@@ -59,7 +59,8 @@ def test_arrow_says_the_same(rows: list[tuple[str, str, str]], stamped: bool) ->
     chunk = Chunk.from_triples(rows, stamps)
     again = read_arrow(as_arrow(chunk), blank_prefix="k")
     assert (len(again), again.t.tolist()) == (len(chunk), chunk.t.tolist())
-    names = dict(zip((term for triple in rows for term in triple), (term for triple in again.triples() for term in triple)))
+    names = {one: other for triple, told in zip(rows, again.triples(), strict=True)
+             for one, other in zip(triple, told, strict=True)}
     assert [tuple(names[term] for term in triple) for triple in rows] == again.triples()
     assert all(name == term or term.startswith("_:") for term, name in names.items())
 

@@ -34,7 +34,8 @@ def test_why_at_each_instant(folder: Path) -> None:
     blocks = result.stdout.split("── ")[1:]
     assert [block.splitlines()[0] for block in blocks] == ["at 2000:", "at 4000:", "at 6000: does not hold"]
     assert "<http://x/ann> <http://x/drives> <http://x/c1>  until 5000, given" in blocks[0]
-    first = json.loads(run(folder, "--why", "<http://x/c1> a <http://x/Car>", "--format", "json").stdout.splitlines()[0])
+    told = run(folder, "--why", "<http://x/c1> a <http://x/Car>", "--format", "json").stdout
+    first = json.loads(told.splitlines()[0])
     assert first["why"]["rule"] == "rdfs3" and first["why"]["until"] == 5000
 
 

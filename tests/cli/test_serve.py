@@ -85,3 +85,17 @@ def test_the_demo_has_a_directory_of_its_own(children: dict[str, Child], tmp_pat
     assert str(tmp_path / "other") in children["demo"].command and "--browser" in children["demo"].command
     run("demo", CSPARQL_DATA="third")
     assert str(tmp_path / "third") in children["demo"].command
+
+
+@pytest.mark.parametrize("words, environment, said", [
+    (["--mqtt", "broker"], {}, "Invalid value for '--mqtt': this is not the URL of a broker: write it as mqtt://"),
+    (["--mqtt", "mqtt://me:hidden@b"], {}, "Invalid value for '--mqtt': the URL holds a password"),
+    ([], {"CSPARQL_MQTT": "http://b"},
+     "csparql-spark: the environment's CSPARQL_MQTT: this is not the URL of a broker"),
+])
+def test_a_broker_that_cannot_be_is_refused_before_anything_starts(
+        children: dict[str, Child], tmp_path: Path, words: list[str], environment: dict[str, str], said: str) -> None:
+    result = CliRunner(env=environment).invoke(main, ["serve", *words])
+    assert (result.exit_code, children) == (2, {})
+    assert said in result.stderr and "hidden" not in result.stderr
+    assert not (tmp_path / "data").exists()

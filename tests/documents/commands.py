@@ -8,9 +8,9 @@
     …
     ```
 
-A block marked `sh` is run by bash, in the order of the document. A block marked `text` directly behind it is what it prints; `…`
-in it stands for anything (a number, the rest of a line, lines). A command that only reads is run until it prints that, since
-answers come with time; one that changes something is run once.
+A block marked `sh` is run by bash, in the order of the document. A block marked `text` directly behind it is what it
+prints; `…` in it stands for anything (a number, the rest of a line, lines). A command that only reads is run until it
+prints that, since answers come with time; one that changes something is run once.
 
     commands(Path("docs/tutorial.md"))     # [Command(line=12, text="curl …", prints=None), …]
 """

@@ -21,7 +21,7 @@ import pytest
 from tests.documents.commands import Command, commands
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 90
+PATIENCE_SECONDS = 180
 AGAIN_SECONDS = 0.5
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None,
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.skipif(shutil.which("curl") is None or shutil.which("ba
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
     """Somebody who sits in the project's directory with a server that runs."""
     data = tmp_path_factory.mktemp("documents")
-    process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "serve", "--data", str(data / "data"), "--port", "0"],
-                               stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "csparql_spark", "serve", "--data", str(data / "data"), "--port", "0"],
+        stdout=subprocess.PIPE, text=True)
     port = process.stdout.readline().partition("http://127.0.0.1:")[2].split()[0].rstrip("/;")
     place = data / "here"
     shutil.copytree(ROOT / "queries", place / "queries")
-    (place / ".venv").mkdir()
-    (place / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
+    (place / ".venv").symlink_to(sys.prefix)
     yield {"place": place, "port": port}
     process.send_signal(signal.SIGTERM)
     process.wait(30)
@@ -47,7 +47,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
 
 def typed(command: Command, reader: dict[str, object]) -> subprocess.CompletedProcess[str]:
     text = command.text.replace("127.0.0.1:8000", f"127.0.0.1:{reader['port']}")
-    environment = os.environ | {"PATH": f"{reader['place']}/.venv/bin:{os.environ['PATH']}"}
+    environment = os.environ | {"CSPARQL_URL": f"http://127.0.0.1:{reader['port']}",
+                                "PATH": f"{reader['place']}/.venv/bin:{os.environ['PATH']}"}
     return subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=reader["place"], env=environment,
                           capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 

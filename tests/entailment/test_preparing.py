@@ -32,7 +32,8 @@ def derived(prepared: Prepared, dictionary: TermDictionary, data: list[Triple]) 
 
 
 nodes = st.sampled_from(["<urn:a>", "<urn:b>", "<urn:c>"])
-schema = st.lists(st.one_of(st.tuples(nodes, st.just(SUB), nodes), st.tuples(st.just("<urn:p>"), st.just(DOMAIN), nodes),
+schema = st.lists(st.one_of(st.tuples(nodes, st.just(SUB), nodes),
+                            st.tuples(st.just("<urn:p>"), st.just(DOMAIN), nodes),
                             st.tuples(nodes, st.just("<urn:p>"), nodes)), max_size=6)
 stream = st.lists(st.one_of(st.tuples(nodes, st.sampled_from(["<urn:p>", TYPE]), nodes)), max_size=6)
 ASKED = [Atom("?x", TYPE, "<urn:a>"), Atom("?x", "<urn:p>", "?y"), Atom("<urn:b>", TYPE, "?c")]

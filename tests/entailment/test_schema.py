@@ -101,7 +101,8 @@ def test_what_is_assumed_includes_what_was_asked_on_the_way() -> None:
 def test_a_rule_that_can_be_resolved_in_too_many_ways_stays_general() -> None:
     """Nothing comes out of it, but nobody waits for that."""
     schema = {triple(f"a{n} rdfs:subClassOf b{n}") for n in range(150)}
-    rules = [rule("?a rdfs:subClassOf ?b; ?c rdfs:subClassOf ?d; ?e rdfs:subClassOf ?f; ?g rdfs:subClassOf ?h -> x p y")]
+    rules = [rule("?a rdfs:subClassOf ?b; ?c rdfs:subClassOf ?d; ?e rdfs:subClassOf ?f; ?g rdfs:subClassOf ?h "
+                  "-> x p y")]
     assert specialise(rules, schema | triples("x p y")).still_general == tuple(rules)
 
 

@@ -36,8 +36,8 @@ class Seen:
 @dataclass(frozen=True)
 class Asked:
     """A query. Its patterns have three nodes, or four: then the first says where (`<graph>`, or `?g` for any of FROM
-    NAMED). `stamped` is a triple whose timestamp is asked for as ?when. A CONSTRUCT makes `made`. `paused` is no part of
-    the text, but of the registration."""
+    NAMED). `stamped` is a triple whose timestamp is asked for as ?when. A CONSTRUCT makes `made`. `paused` is no part
+    of the text, but of the registration."""
 
     windows: tuple[Seen, ...]
     variables: tuple[str, ...]

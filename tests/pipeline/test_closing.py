@@ -143,7 +143,8 @@ class World:
         closed = set(closure(rules, {**dict.fromkeys(seen, 1), **facts}))
         if query.windows[0][3]:       # a named window holds nothing that the background says by itself
             closed = closed - set(alone) | seen
-        return {tuple(sorted(bound.items())) for triple in closed if (bound := match(query.pattern, triple)) is not None}
+        return {tuple(sorted(bound.items())) for triple in closed
+                if (bound := match(query.pattern, triple)) is not None}
 
 
 def match(pattern: Triple, triple: Triple) -> dict[str, str] | None:

@@ -127,7 +127,8 @@ def test_background_stands_beside_every_window_until_it_is_replaced() -> None:
 
 
 def test_queries_that_look_at_the_same_graph_share_it() -> None:
-    log = by_hand((0, "register", "q", asked(1000, 1000)), (0, "register", "r", Asked.over("urn:a", 1000, 500, ("o",), ALL)),
+    log = by_hand((0, "register", "q", asked(1000, 1000)),
+                  (0, "register", "r", Asked.over("urn:a", 1000, 500, ("o",), ALL)),
                   (0, "register", "s", asked(2000, 1000)), chunk(500, "a"), (1000, "tick", None))
     group, told = fed(log)
     assert [(one.query, one.instant) for one in told] == [(5, 500), (4, 1000), (5, 1000), (6, 1000)]

@@ -57,8 +57,8 @@ def test_relative_names_start_from_the_base() -> None:
     (SO.format("FROM <urn:i>"), None, "unknown-graph", "there is no background graph <urn:i>"),
     (SO.format(""), ("urn:g", "urn:i"), "unknown-graph", "there is no background graph <urn:i>"),
     ("ASK { SERVICE <urn:x> { ?s ?p ?o } }", None, "not-supported",
-     "SERVICE is not supported: the server sends no requests on behalf of a query. Load what the other endpoint knows as "
-     "a background graph"),
+     "SERVICE is not supported: the server sends no requests on behalf of a query. Load what the other endpoint knows "
+     "as a background graph"),
 ])
 def test_refusals(text: str, default_graphs: tuple[str, ...] | None, code: str, sentence: str) -> None:
     with pytest.raises(Refusal) as caught:
@@ -87,8 +87,8 @@ def test_what_a_window_sees_at_10(window: str, expected: list[int]) -> None:
 
 
 def test_windows_and_graphs_stand_beside_each_other() -> None:
-    merged = ask("SELECT ?s FROM <urn:g> FROM STREAM <urn:s> [RANGE 3ms] WHERE { ?s <urn:p> <urn:b> }", GRAPHS, base=None,
-                 streams={"urn:s": ELEMENTS}, instant=10)
+    merged = ask("SELECT ?s FROM <urn:g> FROM STREAM <urn:s> [RANGE 3ms] WHERE { ?s <urn:p> <urn:b> }", GRAPHS,
+                 base=None, streams={"urn:s": ELEMENTS}, instant=10)
     assert [row["s"] for row in merged.table.rows()] == ["<urn:9>", "<urn:a>"]
     named = ask("SELECT ?s ?x FROM <urn:g> FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT0.003S] "
                 "WHERE { ?x <urn:p> '01' . WINDOW <urn:w> { ?s ?p ?o } }", GRAPHS, base=None,

@@ -58,8 +58,10 @@ def test_a_path_holds_as_long_as_the_way_that_holds_longest() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc"), st.integers(1, 30)), min_size=1, max_size=12))
 @settings(max_examples=60, deadline=None)
-def test_a_row_is_there_until_it_says_and_not_longer_unless_it_is_told_again(elements: list[tuple[str, str, int]]) -> None:
-    recorded = "".join(f"<urn:{s}> <urn:in> <urn:{o}> <urn:t:{t}> .\n" for s, o, t in sorted(elements, key=lambda e: e[2]))
+def test_a_row_is_there_until_it_says_and_not_longer_unless_it_is_told_again(
+        elements: list[tuple[str, str, int]]) -> None:
+    recorded = "".join(f"<urn:{s}> <urn:in> <urn:{o}> <urn:t:{t}> .\n"
+                       for s, o, t in sorted(elements, key=lambda e: e[2]))
     text = ("REGISTER QUERY q AS SELECT ?x ?y ?z FROM STREAM <urn:s> [RANGE 7ms STEP 1ms] "
             "WHERE { ?x <urn:in> ?y . ?y <urn:in> ?z }")
     holds: dict[tuple, int] = {}

@@ -25,8 +25,8 @@ def test_the_tree_says_until_when_each_step_holds() -> None:
     """
     query = parse("REGISTER QUERY q AS SELECT ?x FROM <urn:g> FROM STREAM <urn:s> [RANGE 10ms STEP 1ms] "
                   "WHERE { ?x <urn:in> ?y }")
-    facts = facts_of(query, 10, {"urn:s": [chunk(("<urn:ann>", TRAIN, 3), (TRAIN, STATION, 6), ("<urn:x>", TRAIN, 11))]},
-                     {"urn:g": chunk((STATION, CITY, 0))})
+    elements = chunk(("<urn:ann>", TRAIN, 3), (TRAIN, STATION, 6), ("<urn:x>", TRAIN, 11))
+    facts = facts_of(query, 10, {"urn:s": [elements]}, {"urn:g": chunk((STATION, CITY, 0))})
     assert facts == {("<urn:ann>", "<urn:in>", TRAIN): 13, (TRAIN, "<urn:in>", STATION): 16,
                      (STATION, "<urn:in>", CITY): ALWAYS}
     derivation = why(rules_of(("mine",), {"mine": IS_IN}), facts, ("<urn:ann>", "<urn:in>", CITY))
@@ -72,4 +72,5 @@ def test_there_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = rules_of(("mine",), {"mine": IS_IN})
     with pytest.raises(Refusal, match="2 triples can have a part in this, and at most 1 are looked at"):
         why(rules, facts, ("<urn:0>", "<urn:in>", CITY))
-    assert why(rules, facts, ("<urn:a>", "<urn:q>", "<urn:b>")) is not None        # no rule makes it: nothing to look at
+    # No rule makes it: there is nothing to look at.
+    assert why(rules, facts, ("<urn:a>", "<urn:q>", "<urn:b>")) is not None

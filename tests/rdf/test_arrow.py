@@ -58,9 +58,10 @@ def test_any_triples_are_the_chunk_of_the_same_ntriples(quads: list[ox.Quad], ki
 
 
 terms_or_not = st.one_of(generated.terms.map(str), generated.texts, st.text(max_size=6), st.sampled_from(
-    ["<a>", "<urn:a b>", '"a" .\n<urn:x> <urn:y> <urn:z>', '"a"@', '"a"@en-', '"a" <urn:t:5>', "<<( <urn:a> <urn:a> 1 )>>",
-     '"a"^^<x>', '"x"@en--ltr', "<http://[::1]/>", "<http://a:99999999/>", "<urn:%zz>", "_:a.", "<x://>", "<urn:>", '"\\q"',
-     '"a"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>', '"é"', '"\ufffe"', '"\x7f"', "<http://a/%41?b#c#d>"]))
+    ["<a>", "<urn:a b>", '"a" .\n<urn:x> <urn:y> <urn:z>', '"a"@', '"a"@en-', '"a" <urn:t:5>',
+     "<<( <urn:a> <urn:a> 1 )>>", '"a"^^<x>', '"x"@en--ltr', "<http://[::1]/>", "<http://a:99999999/>", "<urn:%zz>",
+     "_:a.", "<x://>", "<urn:>", '"\\q"', '"a"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>', '"é"',
+     '"\ufffe"', '"\x7f"', "<http://a/%41?b#c#d>"]))
 
 
 @given(st.tuples(terms_or_not, terms_or_not, terms_or_not))
@@ -111,23 +112,24 @@ def replaced(rows: int, value: str, place: int, column: int) -> pa.Table:
 
 
 WRONG = {
-    "a literal as subject": (replaced(5, '"x"', 3, 0), "Row 4, column s: A subject is an IRI or a blank node (at '\"x\"')."),
+    "a literal as subject": (replaced(5, '"x"', 3, 0),
+                             "Row 4, column s: A subject is an IRI or a blank node (at '\"x\"')."),
     "a blank node as predicate": (replaced(5, "_:x", 2, 1), "Row 3, column p: A predicate is an IRI (at '_:x')."),
     "a relative IRI": (replaced(5, "<x>", 4, 2), "Row 5, column o: No scheme found in an absolute IRI (at '<x>')."),
-    "no term": (replaced(2, "nix", 1, 2), "Row 2, column o: This is no term in N-Triples syntax: write <IRI>, _:label, or "
-                "\"text\" with a @language or ^^<datatype> behind it (at 'nix')."),
+    "no term": (replaced(2, "nix", 1, 2), "Row 2, column o: This is no term in N-Triples syntax: write <IRI>, _:label, "
+                "or \"text\" with a @language or ^^<datatype> behind it (at 'nix')."),
     "a null": (table([("<urn:a>", "<urn:p>", None)]), "Row 1, column o: There is no term here."),
     "a null in a dictionary": (pa.table({"s": ["<urn:a>"], "p": ["<urn:a>"], "o": pa.DictionaryArray.from_arrays(
         pa.array([0]), pa.array([None], pa.string()))}), "Row 1, column o: There is no term here."),
     "a time that is out of range": (table(ROWS[:1], t=pa.array([2**62])), "Row 1, column t: The timestamp "
                                     "4611686018427387904 is outside the years 0001 to 9999."),
-    "no o": (table(ROWS).select(["s", "p"]), "The columns of the data are 's', 'p': send columns s, p and o of strings in "
-             "N-Triples syntax, and perhaps t (milliseconds or a timestamp)."),
+    "no o": (table(ROWS).select(["s", "p"]), "The columns of the data are 's', 'p': send columns s, p and o of strings "
+             "in N-Triples syntax, and perhaps t (milliseconds or a timestamp)."),
     "another column": (table(ROWS).append_column("g", pa.array([1] * 5)), "The columns of the data are 's', 'p', 'o', "
                        "'g': send columns s, p and o of strings in N-Triples syntax, and perhaps t (milliseconds or a "
                        "timestamp)."),
-    "numbers": (pa.table({"s": [1], "p": [1], "o": [1]}), "The column s of the data has the type int64: send columns s, p "
-                "and o of strings in N-Triples syntax, and perhaps t (milliseconds or a timestamp)."),
+    "numbers": (pa.table({"s": [1], "p": [1], "o": [1]}), "The column s of the data has the type int64: send columns "
+                "s, p and o of strings in N-Triples syntax, and perhaps t (milliseconds or a timestamp)."),
 }
 
 
@@ -175,7 +177,8 @@ def growing(batches: int, deltas: bool) -> bytes:
     with pa.ipc.new_stream(sink, schema, options=options) as writer:
         for number in range(1, batches + 1):
             first = 0 if deltas else 1000 * number
-            terms = pa.array([f"<urn:{i}>" for i in range(first, 1000 * (number + (0 if deltas else 1)))], pa.large_string())
+            last = 1000 * (number if deltas else number + 1)
+            terms = pa.array([f"<urn:{i}>" for i in range(first, last)], pa.large_string())
             column = pa.DictionaryArray.from_arrays(pa.array([len(terms) - 1], pa.int32()), terms)
             writer.write_batch(pa.record_batch([column] * 3, schema=schema))
     return sink.getvalue().to_pybytes()

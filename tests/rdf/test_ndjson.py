@@ -120,41 +120,43 @@ WRONG = [
      "\"text\" with a @language or ^^<datatype> behind it (at 'é 1')."),
     ((triple(1), {"s": A, "p": B}), "Line 2, column 1: The triple has no o."),
     ((triple('"1"'), {"s": A, "p": "_:p", "o": A}), "Line 2, column 24: A predicate is an IRI (at '_:p')."),
-    (({"s": {"type": "literal", "value": "x"}, "p": B, "o": A},), "Line 1, column 2: A subject is an IRI or a blank node "
-     "(at '\"x\"')."),
+    (({"s": {"type": "literal", "value": "x"}, "p": B, "o": A},), "Line 1, column 2: A subject is an IRI or a blank "
+     "node (at '\"x\"')."),
     ((triple(A, x=1),), "Line 1, column 50: A triple has no member 'x': it has s, p, o and perhaps t."),
-    ((triple(A, t=1.5),), "Line 1, column 50: t does not tell a time: it is neither an integer nor an xsd:dateTime such as "
-     "2023-11-14T22:13:20.5Z. Write epoch milliseconds or an xsd:dateTime."),
-    ((triple(A, t=10**18),), "Line 1, column 50: t does not tell a time: it is outside the years 0001 to 9999. Write epoch "
-     "milliseconds or an xsd:dateTime."),
-    ((triple(A, t=True),), "Line 1, column 50: t does not tell a time: it is neither a number nor a string. Write epoch "
-     "milliseconds or an xsd:dateTime."),
+    ((triple(A, t=1.5),), "Line 1, column 50: t does not tell a time: it is neither an integer nor an xsd:dateTime "
+     "such as 2023-11-14T22:13:20.5Z. Write epoch milliseconds or an xsd:dateTime."),
+    ((triple(A, t=10**18),), "Line 1, column 50: t does not tell a time: it is outside the years 0001 to 9999. Write "
+     "epoch milliseconds or an xsd:dateTime."),
+    ((triple(A, t=True),), "Line 1, column 50: t does not tell a time: it is neither a number nor a string. Write "
+     "epoch milliseconds or an xsd:dateTime."),
     (({"s": 1, "p": B, "o": A},), "Line 1, column 2: This is no term here: write a string in N-Triples syntax "
      '("<urn:a>", "_:b", "\\"text\\"@en") or an object as {"type": "uri", "value": "urn:a"}.'),
-    ((triple({"type": "uri", "value": "urn:a", "datatype": "urn:d"}),), "Line 1, column 34: Only a literal has a datatype "
-     "or an xml:lang."),
-    ((triple({"type": "literal", "value": "a", "datatype": "urn:d", "xml:lang": "en"}),), "Line 1, column 34: A literal has "
-     "a datatype or an xml:lang, and not both."),
+    ((triple({"type": "uri", "value": "urn:a", "datatype": "urn:d"}),), "Line 1, column 34: Only a literal has a "
+     "datatype or an xml:lang."),
+    ((triple({"type": "literal", "value": "a", "datatype": "urn:d", "xml:lang": "en"}),), "Line 1, column 34: A "
+     "literal has a datatype or an xml:lang, and not both."),
     ((triple({"type": "uri"}),), "Line 1, column 34: This object is no term: write a string in N-Triples syntax "
-     '("<urn:a>", "_:b", "\\"text\\"@en") or an object as {"type": "uri", "value": "urn:a"}; a literal may have a datatype '
-     "or an xml:lang."),
-    (('{"s": "<urn:a>",', '"p": 1}'), "Line 1, column 17: The line is not JSON: Expecting property name enclosed in double "
-     "quotes."),
-    (("[1]",), 'Line 1, column 1: The line is no JSON object: write one object a line, as {"s": "<urn:a>", "p": "<urn:p>", '
-     '"o": 21.5}.'),
+     '("<urn:a>", "_:b", "\\"text\\"@en") or an object as {"type": "uri", "value": "urn:a"}; a literal may have a '
+     "datatype or an xml:lang."),
+    (('{"s": "<urn:a>",', '"p": 1}'), "Line 1, column 17: The line is not JSON: Expecting property name enclosed in "
+     "double quotes."),
+    (("[1]",), 'Line 1, column 1: The line is no JSON object: write one object a line, as {"s": "<urn:a>", '
+     '"p": "<urn:p>", "o": 21.5}.'),
     (('{"s": NaN}',), "Line 1, column 1: The line is not JSON: NaN is not a number."),
-    (({"subject": "urn:a"},), "Line 1, column 1: The line says nothing: it is neither a triple with s, p and o nor JSON-LD."),
-    (({"@context": "http://x.org/", "@id": "urn:x"},), "Line 1, column 1: The document refers to a remote @context, which is "
-     "never fetched: write the context into it."),
-    (({"@id": "urn:t:x", "@graph": [{"@id": "urn:a", "urn:p": 1}]},), "Line 1, column 1: The graph name <urn:t:x> does not "
-     "tell a time: it is neither an integer nor an xsd:dateTime such as 2023-11-14T22:13:20.5Z. Write <urn:t:> followed by "
-     "epoch milliseconds or by an xsd:dateTime."),
-    (('{"s":"<urn:a>","p":"<urn:p>","o":"\\ud800"}',), "Line 1, column 30: The text has half of a surrogate pair, which is "
-     "no character."),
-    ((triple('"a" .\n<urn:x> <urn:y> <urn:z>'),), "Line 1, column 40: This is no term in N-Triples syntax: write <IRI>, "
-     "_:label, or \"text\" with a @language or ^^<datatype> behind it (at '\"a\" .\\n<urn:x> <urn:y> <urn:z>')."),
-    ((triple("<<( <urn:a> <urn:a> <urn:a> )>>"),), "Line 1, column 40: The data has a triple term of RDF 1.2, which is not "
-     "supported: say it with reification or a graph (at '<<( <urn:a> <urn:a> <urn:a> )>>')."),
+    (({"subject": "urn:a"},),
+     "Line 1, column 1: The line says nothing: it is neither a triple with s, p and o nor JSON-LD."),
+    (({"@context": "http://x.org/", "@id": "urn:x"},), "Line 1, column 1: The document refers to a remote @context, "
+     "which is never fetched: write the context into it."),
+    (({"@id": "urn:t:x", "@graph": [{"@id": "urn:a", "urn:p": 1}]},), "Line 1, column 1: The graph name <urn:t:x> does "
+     "not tell a time: it is neither an integer nor an xsd:dateTime such as 2023-11-14T22:13:20.5Z. Write <urn:t:> "
+     "followed by epoch milliseconds or by an xsd:dateTime."),
+    (('{"s":"<urn:a>","p":"<urn:p>","o":"\\ud800"}',), "Line 1, column 30: The text has half of a surrogate pair, "
+     "which is no character."),
+    ((triple('"a" .\n<urn:x> <urn:y> <urn:z>'),), "Line 1, column 40: This is no term in N-Triples syntax: write "
+     "<IRI>, _:label, or \"text\" with a @language or ^^<datatype> behind it "
+     "(at '\"a\" .\\n<urn:x> <urn:y> <urn:z>')."),
+    ((triple("<<( <urn:a> <urn:a> <urn:a> )>>"),), "Line 1, column 40: The data has a triple term of RDF 1.2, which is "
+     "not supported: say it with reification or a graph (at '<<( <urn:a> <urn:a> <urn:a> )>>')."),
 ]
 
 

@@ -14,7 +14,7 @@ from csparql_spark.rdf.stamps import EARLIEST, LATEST, parse_stamp
 
 U = Chunk.UNSTAMPED
 PROV = "http://www.w3.org/ns/prov#generatedAtTime"
-HEAD = f"""@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix prov: <http://www.w3.org/ns/prov#> .
+HEAD = """@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix prov: <http://www.w3.org/ns/prov#> .
 @prefix : <urn:x:> ."""
 
 

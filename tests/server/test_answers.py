@@ -51,8 +51,9 @@ ACCEPTED = [
     ("table", "text/csv;q=0", None), ("table", "text/event-stream;q=0.5, text/csv", CSV),
     ("table", "text/event-stream;q=0, */*", JSON),
     ("table", "application/x-ndjson", "application/x-ndjson"), ("table", BROWSER, "application/json"),
-    ("boolean", None, JSON), ("boolean", XML, XML), ("boolean", "text/csv", CSV), ("boolean", BROWSER, "application/json"),
-    ("graph", "application/rdf+xml, application/trig;q=0.1", "application/rdf+xml"), ("graph", BROWSER, "application/json"),
+    ("boolean", None, JSON), ("boolean", XML, XML), ("boolean", "text/csv", CSV),
+    ("boolean", BROWSER, "application/json"), ("graph", BROWSER, "application/json"),
+    ("graph", "application/rdf+xml, application/trig;q=0.1", "application/rdf+xml"),
     ("graph", "application/n-quads", "application/n-quads"), ("graph", "application/trig", "application/trig"),
     ("graph", None, LD), ("graph", "text/turtle", TURTLE), ("graph", NT, NT), ("graph", LD, LD), ("graph", JSON, None),
 ]

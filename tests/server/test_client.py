@@ -40,7 +40,8 @@ def test_it_needs_the_standard_library_alone() -> None:
 def test_streams_and_pushes(client: Client, backend: Backend) -> None:
     assert client.create_stream("s", clock="event", delay="2s")["delay"] == 2000
     when = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
-    values = [21.5, 7, True, Decimal("1.50"), 'a "b"\\\n', when, Literal("ciao", language="it"), IRI("urn:o"), BlankNode("x")]
+    values = [21.5, 7, True, Decimal("1.50"), 'a "b"\\\n', when, Literal("ciao", language="it"), IRI("urn:o"),
+              BlankNode("x")]
     told = client.push("s", [("urn:a", IRI("urn:p"), value, 1000 + i) for i, value in enumerate(values)])
     assert (told["accepted"], told["first"], told["last"]) == (9, 1000, 1008)
     (entry,) = [entry for entry in backend.log.read(0, backend.log.tail()) if entry.kind == "chunk"]
@@ -99,7 +100,8 @@ def test_who_is_not_there_is_told_so_in_the_end() -> None:
 def test_queries_and_answers(client: Client, engine: Engine) -> None:
     query = made(client)
     assert client.answers("q") is None
-    engine.answer(query, 1000, Told.from_rows(("s", "n"), [{"s": "<urn:a>", "n": f'"7"^^<{XSD}integer>'}, {"s": "_:b"}]))
+    rows = [{"s": "<urn:a>", "n": f'"7"^^<{XSD}integer>'}, {"s": "_:b"}]
+    engine.answer(query, 1000, Told.from_rows(("s", "n"), rows))
     answer = client.answers("q", at=1000)
     assert (answer.query, answer.at, answer.variables) == ("q", 1000, ("s", "n"))
     assert answer.rows == [{"s": IRI("urn:a"), "n": Literal("7", XSD + "integer")}, {"s": answer.rows[1]["s"]}]

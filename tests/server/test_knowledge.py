@@ -35,7 +35,8 @@ def test_put_and_delete(client, text: str, more: dict[str, str]) -> None:
     ("DELETE DATA { <urn:a> <urn:p> 'a' }", "urn:g", set()),
     ("WITH <urn:g> DELETE { ?s ?p ?o } INSERT { <urn:b> ?p 'b' } WHERE { ?s ?p ?o }", None, {B}),
     ("INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> 'a' } }", None, {A}),
-    ("INSERT DATA { <urn:a> <urn:p> 'my service, a payload' }", "urn:g", {A, A.replace('"a"', '"my service, a payload"')})])
+    ("INSERT DATA { <urn:a> <urn:p> 'my service, a payload' }", "urn:g",
+     {A, A.replace('"a"', '"my service, a payload"')})])
 def test_update(client, update: str, iri: str | None, expected: set[str]) -> None:
     kb(client, action="put", iri="urn:g", serialization=A)
     told = kb(client, action="update", queryBody=update, **({"iri": iri} if iri else {}))
@@ -46,7 +47,8 @@ def test_update(client, update: str, iri: str | None, expected: set[str]) -> Non
 def test_what_is_there_keeps_its_spelling(client) -> None:
     old = {f'<urn:a> <urn:p> "{text}"^^{INTEGER} .\n' for text in ("01", "1", "02")}
     kb(client, action="put", iri="urn:g", serialization="".join(old))
-    told = kb(client, action="update", iri="urn:g", queryBody="DELETE DATA { <urn:a> <urn:p> 1 }; INSERT DATA { <urn:b> <urn:p> 'b' }")
+    told = kb(client, action="update", iri="urn:g",
+              queryBody="DELETE DATA { <urn:a> <urn:p> 1 }; INSERT DATA { <urn:b> <urn:p> 'b' }")
     assert (told.json["added"], told.json["removed"]) == (1, 2)
     assert lines(client) == {B, f'<urn:a> <urn:p> "02"^^{INTEGER} .\n'}
 
@@ -64,7 +66,8 @@ HERE = "<http://127.0.0.1:8080/>"
     f"INSERT {{ GRAPH <urn:g> {{ ?a ?b ?c }} }} WHERE {{ SERVICE {HERE} {{ ?a ?b ?c }} }}",
     f"PREFIX : {HERE} INSERT {{ GRAPH <urn:g> {{ ?a ?b ?c }} }} WHERE {{sErViCe:x {{ ?a ?b ?c }} }}",
     f"INSERT {{ GRAPH <urn:g> {{ ?a ?b ?c }} }} WHERE {{ FILTER(?a<?b#>'''\n) SERVICE {HERE} {{ ?a ?b ?c }} #'''\n }}",
-    "INSERT DATA { <urn:a> <urn:p> 1 }", "INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> 1 } GRAPH <urn:h> { <urn:a> <urn:p> 1 } }",
+    "INSERT DATA { <urn:a> <urn:p> 1 }",
+    "INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> 1 } GRAPH <urn:h> { <urn:a> <urn:p> 1 } }",
     "SELECT * {}", "nonsense"])
 def test_what_is_not_done(client, update: str) -> None:
     kb(client, action="put", iri="urn:g", serialization=A)
@@ -74,9 +77,11 @@ def test_what_is_not_done(client, update: str) -> None:
 
 
 @pytest.mark.parametrize("fields, code", [
-    ({"x": "y"}, "bad-setting"), ({"action": "put", "iri": "urn:g"}, "bad-setting"), ({"action": "put", "serialization": A}, "bad-setting"),
+    ({"x": "y"}, "bad-setting"), ({"action": "put", "iri": "urn:g"}, "bad-setting"),
+    ({"action": "put", "serialization": A}, "bad-setting"),
     ({"action": "put", "iri": "g", "serialization": A}, "bad-graph"), ({"action": "update"}, "bad-setting"),
-    ({"action": "put", "iri": "urn:g", "serialization": "<a"}, "bad-rdf"), ({"action": "x", "iri": "urn:g"}, "bad-setting")])
+    ({"action": "put", "iri": "urn:g", "serialization": "<a"}, "bad-rdf"),
+    ({"action": "x", "iri": "urn:g"}, "bad-setting")])
 def test_forms_that_say_nothing(client, fields: dict[str, str], code: str) -> None:
     assert kb(client, **fields).json["code"] == code
 

@@ -70,7 +70,8 @@ def test_there_are_only_so_many(client) -> None:
     assert [client.post("/queries/q", data=HOOK + end).status_code for end in "abca"] == [201, 201, 409, 200]
 
 
-@pytest.mark.parametrize("data, sent", [("action=pause", TEXT), ("action=pause", {}), (None, {"json": {"action": "pause"}})])
+@pytest.mark.parametrize("data, sent", [
+    ("action=pause", TEXT), ("action=pause", {}), (None, {"json": {"action": "pause"}})])
 def test_pause_and_restart(client, data: str | None, sent: dict[str, object]) -> None:
     registered(client)
     paused = client.post("/queries/q", data=data, **sent)

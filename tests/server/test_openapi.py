@@ -82,7 +82,8 @@ def test_the_parameters_of_paths_are_declared() -> None:
             given = [parameter if "$ref" not in parameter else
                      DESCRIBED["components"]["parameters"][parameter["$ref"].rpartition("/")[2]]
                      for parameter in operation.get("parameters", ())]
-            assert {one["name"] for one in given if one["in"] == "path"} == set(re.findall(r"{(\w+)}", path)), (path, method)
+            told = {one["name"] for one in given if one["in"] == "path"}
+            assert told == set(re.findall(r"{(\w+)}", path)), (path, method)
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +124,8 @@ ATTACKS = [(path, method, mode) for path, method in OPERATIONS for mode in Gener
            if mode is GenerationMode.POSITIVE or "requestBody" in DESCRIBED["paths"][path][method]]
 
 
-@pytest.mark.parametrize("path, method, mode", ATTACKS, ids=[f"{method} {path} {mode.value}" for path, method, mode in ATTACKS])
+@pytest.mark.parametrize("path, method, mode", ATTACKS,
+                         ids=[f"{method} {path} {mode.value}" for path, method, mode in ATTACKS])
 def test_no_request_gets_what_is_not_described(api, path: str, method: str, mode: GenerationMode) -> None:
     operation = api[path][method.upper()]
 

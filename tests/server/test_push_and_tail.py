@@ -45,7 +45,8 @@ def test_files_are_pushed_in_batches(port: int, backend: Backend, tmp_path: Path
     files = [str(tmp_path / name) for name in ("a.nt", "b.nq.gz", "c.ndjson")]
     result = command(port, "push", *files, "--stream", "s", "--create", "--batch", "2")
     assert (result.exit_code, result.stdout) == (0, "8 triples in 5 pushes\n"), result.output
-    assert result.stderr.startswith("csparql-spark: 2 of the triples had a timestamp, and this stream is on the arrival")
+    assert result.stderr.startswith(
+        "csparql-spark: 2 of the triples had a timestamp, and this stream is on the arrival")
     assert pushed(backend) == [rows(0, 1), rows(2, 3), rows(4), rows(5, 6), rows(7)]
 
 
@@ -63,8 +64,8 @@ def test_a_loop_goes_on_in_time(port: int, backend: Backend, tmp_path: Path) -> 
     (tmp_path / "a.nq").write_text(lines(1, 2, graph=True))
     backend.registry and command(port, "push", str(tmp_path / "a.nq"), "--stream", "s", "--create", "--clock", "event")
     process = subprocess.Popen(
-        [sys.executable, "-m", "csparql_spark", "push", str(tmp_path / "a.nq"), "--stream", "s", "--loop", "--rate", "500/s",
-         "--url", f"http://127.0.0.1:{port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        [sys.executable, "-m", "csparql_spark", "push", str(tmp_path / "a.nq"), "--stream", "s", "--loop",
+         "--rate", "500/s", "--url", f"http://127.0.0.1:{port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while backend.log.totals(STREAM)[0] < 5 and process.poll() is None:
         pass
     process.send_signal(2)

@@ -46,7 +46,8 @@ def test_urls_have_an_end(client) -> None:
 
 
 @pytest.mark.parametrize("body", ['{"clock": ' + "[" * 200 + "]" * 200 + "}", '{"delay": ' + "9" * 20_000 + "}",
-                                  '{"clock": "\\ud800"}', '{"clock": NaN}', '{"clock": "event", "clock": "arrival"}', "[" * 60_000])
+                                  '{"clock": "\\ud800"}', '{"clock": NaN}',
+                                  '{"clock": "event", "clock": "arrival"}', "[" * 60_000])
 def test_json_that_is_not_read(client, body: str) -> None:
     told = client.put("/streams/a", data=body)
     assert (told.status_code, told.json["code"]) == (400, "bad-body")

@@ -88,7 +88,8 @@ def test_why_a_triple_holds(furnished) -> None:
 
 
 def test_how_a_query_is_answered(furnished) -> None:
-    window = "FROM <urn:kb> FROM STREAM <streams/e> [RANGE {}s STEP 1s] USING ENTAILMENT rho-df WHERE {{ ?x a <urn:Vehicle> }}"
+    window = ("FROM <urn:kb> FROM STREAM <streams/e> [RANGE {}s STEP 1s] USING ENTAILMENT rho-df "
+              "WHERE {{ ?x a <urn:Vehicle> }}")
     for name, reach in (("v", 5), ("w", 9)):
         furnished.put(f"/queries/{name}", data=f"REGISTER QUERY {name} AS SELECT ?x {window.format(reach)}")
     told = furnished.get("/queries/v/explain").json

@@ -73,7 +73,8 @@ def test_removing(store: ObserverStore) -> None:
 
 def test_they_go_with_their_query(store: ObserverStore, database: Database) -> None:
     with database.transaction() as connection:
-        query = connection.execute("INSERT INTO log (kind, at, subject, payload) VALUES ('register', 1, 'q', x'7b7d')").lastrowid
+        query = connection.execute("INSERT INTO log (kind, at, subject, payload) "
+                                   "VALUES ('register', 1, 'q', x'7b7d')").lastrowid
     add(store, query)
     add(store, query + 100)
     assert store.forget() == 1 and store.forget() == 0
