@@ -15,6 +15,8 @@ from flask import Blueprint
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.security import may
 
+UNREAD = 20         # entries that are looked at for one that is stamped by the arrival clock
+
 
 def routes(backend: Backend) -> Blueprint:
     blueprint = Blueprint("health", __name__)
@@ -23,7 +25,8 @@ def routes(backend: Backend) -> Blueprint:
     def health() -> dict[str, object]:
         tail, position = backend.log.tail(), backend.retention.position()
         engine = engine_of(backend.status.of("engine") or {})
-        unread = backend.log.outline(position, 1)
+        # A tick of a stream's own clock is stamped with that clock, and tells nothing of ours.
+        unread = [entry for entry in backend.log.outline(position, UNREAD) if entry.kind != "tick" or not entry.subject]
         lag = max(0, backend.writer.clock.now() - unread[0].at) if unread else 0
         engine |= {"position": position, "behind": max(0, tail - position), "lag_ms": lag}
         if not may("read"):         # whether it lives is no secret; what it does is

@@ -11,7 +11,7 @@ import pytest
 
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.health import alive, engine_of, status_of
-from csparql_spark.store import Status
+from csparql_spark.store import Draft, Status
 from tests.server.playing import registered
 
 
@@ -71,3 +71,13 @@ def test_a_store_that_cannot_be_read(client, backend: Backend, monkeypatch) -> N
     monkeypatch.setattr(backend.log, "tail", fail)
     response = client.get("/health")
     assert (response.status_code, response.json["code"]) == (503, "store-unavailable")
+
+
+def test_a_tick_of_another_clock_is_no_lag(client, backend: Backend) -> None:
+    """A derived stream's ticks are stamped as its producer counts time, in 1970 say."""
+    registered(client)
+    tail = backend.log.tail()
+    backend.retention.advance(tail)
+    backend.writer.append(Draft("tick", subject="http://csparql.test/streams/s", at=1000))
+    told = client.get("/health").json
+    assert (told["engine"]["behind"], told["engine"]["lag_ms"]) == (1, 0)

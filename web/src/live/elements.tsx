@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { get, streamPath } from "../api";
-import { Ago, Instant } from "../parts/instant";
+import { Ago } from "../parts/instant";
 import { Wrong } from "../parts/page";
 import { usePolled } from "../store";
 import { TermView } from "../terms";
@@ -10,6 +10,7 @@ import type { StreamInfo } from "../types";
 import { useLast } from "./measured";
 import { termOf } from "./patterns";
 import type { ElementTold } from "./told";
+import { ShortInstant } from "./words";
 
 const LOOKING = 2000;
 const MOST = 50;
@@ -46,7 +47,7 @@ export function Elements({ stream }: { stream: StreamInfo }): JSX.Element | null
             <tbody>
               {elements.map(({ at, triple }, place) => (
                 <tr key={place} class={late[place] ? "late" : undefined}>
-                  <td class="narrow nobr"><Instant at={at} />{late[place] && <span class="badge failed" title="the clock of the stream had passed this stamp when it came">late</span>}</td>
+                  <td class="narrow nobr"><ShortInstant at={at} />{late[place] && <span class="badge failed" title="the clock of the stream had passed this stamp when it came">late</span>}</td>
                   {triple.map((text, column) => <td key={column}><TermView term={termOf(text)} /></td>)}
                 </tr>
               ))}

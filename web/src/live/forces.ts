@@ -1,6 +1,6 @@
 // Where nodes are drawn: edges pull, nodes push, everything is drawn to the middle, and boxes do not overlap.
 //
-//     const places = laidOut(net, before);        // before: where nodes were, so that those that stay hardly move
+//     const places = laidOut(net, before);        // before: where nodes were, so that those that stay need not move
 //
 // All pairs are looked at in each round: with as many nodes as are drawn at most, that takes some milliseconds. Where it
 // begins is told by the order of the nodes alone, so the same answer always looks the same.
@@ -12,50 +12,86 @@ export interface Place {
   y: number;
 }
 
-const ROUNDS = 260, AGAIN = 60;
+const ROUNDS = 260, AGAIN = 120;
 const TURN = Math.PI * (3 - Math.sqrt(5));
-const PUSH = 9000, PULL = 0.06, MIDDLE = 0.012;
-const MARGIN = 14, LETTER = 6.2;
+const PUSH = 40_000, PULL = 0.06, MIDDLE = 0.012;
+const MARGIN = 14, GAP = 44, LETTER = 6.2;
 
-export function laidOut({ nodes, edges }: Net, before: ReadonlyMap<string, Place>, held?: string): Map<string, Place> {
-  let known = 0;
-  const at = nodes.map(({ key }, number): Place => {
-    const was = before.get(key);
-    if (was) known++;
-    // A spiral: no two nodes begin at the same place.
-    return was ? { ...was } : { x: 60 * Math.sqrt(number + 1) * Math.cos(number * TURN), y: 45 * Math.sqrt(number + 1) * Math.sin(number * TURN) };
+export function laidOut(net: Net, before: ReadonlyMap<string, Place>): Map<string, Place> {
+  if (net.nodes.length && net.nodes.every(({ key }) => before.has(key))) return new Map(net.nodes.map(({ key }) => [key, before.get(key) as Place]));
+  return packed(componentsOf(net).map((part) => ({ part, at: settled(part, before) })));
+}
+
+/** What hangs together is laid out by itself: nothing else gets in between. */
+function componentsOf({ nodes, edges }: Net): Net[] {
+  const root = nodes.map((_, number) => number);
+  const find = (number: number): number => (root[number] === number ? number : (root[number] = find(root[number] ?? number)));
+  for (const { from, to } of edges) root[find(from)] = find(to);
+  const parts = new Map<number, Net>();
+  const place = nodes.map((node, number) => {
+    const part = parts.get(find(number)) ?? { nodes: [], edges: [], more: 0 };
+    parts.set(find(number), part);
+    return part.nodes.push(node) - 1;
   });
+  for (const edge of edges) parts.get(find(edge.from))?.edges.push({ ...edge, from: place[edge.from] ?? 0, to: place[edge.to] ?? 0 });
+  return [...parts.values()];
+}
+
+function settled({ nodes, edges }: Net, before: ReadonlyMap<string, Place>): Place[] {
+  const known = nodes.filter(({ key }) => before.has(key)).length;
+  const at = nodes.map(({ key }, number): Place =>
+    // Beginning along a flat spiral: no two nodes are at the same place, and there is more room to the sides.
+    ({ ...(before.get(key) ?? { x: 70 * Math.sqrt(number) * Math.cos(number * TURN), y: 40 * Math.sqrt(number) * Math.sin(number * TURN) }) }));
   // A node that is new begins beside one that it belongs to.
-  if (known)
-    for (const { from, to } of edges) {
-      const [a, b] = [nodes[from], nodes[to]], [p, q] = [at[from], at[to]];
-      if (!a || !b || !p || !q) continue;
-      if (before.has(a.key) && !before.has(b.key)) at[to] = { x: p.x + 90 * Math.cos(to * TURN), y: p.y + 60 * Math.sin(to * TURN) };
-      if (before.has(b.key) && !before.has(a.key)) at[from] = { x: q.x + 90 * Math.cos(from * TURN), y: q.y + 60 * Math.sin(from * TURN) };
-    }
-  const rounds = known === nodes.length ? AGAIN : known > nodes.length / 2 ? 2 * AGAIN : ROUNDS;
+  for (const { from, to } of known ? edges : []) {
+    const [a, b, p, q] = [nodes[from], nodes[to], at[from], at[to]];
+    if (!a || !b || !p || !q) continue;
+    if (before.has(a.key) && !before.has(b.key)) at[to] = { x: p.x + 90 * Math.cos(to * TURN), y: p.y + 60 * Math.sin(to * TURN) };
+    if (before.has(b.key) && !before.has(a.key)) at[from] = { x: q.x + 90 * Math.cos(from * TURN), y: q.y + 60 * Math.sin(from * TURN) };
+  }
+  const rounds = known === nodes.length ? 0 : known > nodes.length / 2 ? AGAIN : ROUNDS;
   for (let round = 0; round < rounds; round++) {
-    const heat = (known === nodes.length ? 6 : 40) * (1 - round / rounds) + 0.5;
-    const by = forces(nodes, edges, at);
-    by.forEach(({ x, y }, number) => {
+    const heat = 40 * (1 - round / rounds) + 0.5;
+    forces(nodes, edges, at).forEach(({ x, y }, number) => {
       const place = at[number];
-      if (!place || nodes[number]?.key === held) return;
+      if (!place) return;
       const size = Math.hypot(x, y) || 1, step = Math.min(size, heat);
       place.x += (x / size) * step;
       place.y += (y / size) * step;
     });
   }
-  for (let round = 0; round < 12; round++) apart(nodes, at, held);
-  return new Map(nodes.map(({ key }, number) => [key, at[number] ?? { x: 0, y: 0 }]));
+  // Edges are read from the left to the right, as far as they all can be.
+  if (!known && edges.reduce((sum, { from, to }) => sum + (at[to]?.x ?? 0) - (at[from]?.x ?? 0), 0) < 0) for (const place of at) place.x = -place.x;
+  for (let round = 0; round < 12; round++) apart(nodes, at);
+  return at;
+}
+
+/** The parts side by side, the largest first, in rows that are about as wide as they are high together. */
+function packed(parts: { part: Net; at: Place[] }[]): Map<string, Place> {
+  const boxes = parts.map(({ part: { nodes }, at }) => {
+    const left = Math.min(...nodes.map(({ width }, n) => (at[n]?.x ?? 0) - width / 2)), right = Math.max(...nodes.map(({ width }, n) => (at[n]?.x ?? 0) + width / 2));
+    const top = Math.min(...nodes.map(({ height }, n) => (at[n]?.y ?? 0) - height / 2)), bottom = Math.max(...nodes.map(({ height }, n) => (at[n]?.y ?? 0) + height / 2));
+    return { nodes, at, left, top, wide: right - left + GAP, high: bottom - top + GAP };
+  }).sort((a, b) => b.wide * b.high - a.wide * a.high);
+  const row = Math.max(...boxes.map(({ wide }) => wide), 1.4 * Math.sqrt(boxes.reduce((sum, { wide, high }) => sum + wide * high, 0)));
+  const found = new Map<string, Place>();
+  let x = 0, y = 0, tall = 0;
+  for (const { nodes, at, left, top, wide, high } of boxes) {
+    if (x > 0 && x + wide > row) [x, y, tall] = [0, y + tall, 0];
+    nodes.forEach(({ key }, n) => found.set(key, { x: x + (at[n]?.x ?? 0) - left, y: y + (at[n]?.y ?? 0) - top }));
+    x += wide;
+    tall = Math.max(tall, high);
+  }
+  return found;
 }
 
 function forces(nodes: Net["nodes"], edges: Net["edges"], at: readonly Place[]): Place[] {
-  const by = at.map(({ x, y }) => ({ x: -MIDDLE * x, y: -1.6 * MIDDLE * y }));
+  const by = at.map(({ x, y }) => ({ x: -MIDDLE * x, y: -2.4 * MIDDLE * y }));
   for (let i = 0; i < at.length; i++)
     for (let j = i + 1; j < at.length; j++) {
       const [p, q, f, g] = [at[i], at[j], by[i], by[j]] as [Place, Place, Place, Place];
       const x = p.x - q.x, y = p.y - q.y;
-      const push = PUSH / (x * x + y * y + 200) / 10;
+      const push = PUSH / (x * x + y * y + 400);
       const far = Math.hypot(x, y) || 1;
       f.x += (x / far) * push; f.y += (y / far) * push;
       g.x -= (x / far) * push; g.y -= (y / far) * push;
@@ -78,7 +114,7 @@ const reach = (node: Node | undefined, along: number, across: number): number =>
   node ? Math.min(node.width / 2 / (along || 1e-6), node.height / 2 / (across || 1e-6)) : 0;
 
 /** Boxes that lie over each other are moved apart, along the shorter way. */
-function apart(nodes: Net["nodes"], at: Place[], held: string | undefined): void {
+function apart(nodes: Net["nodes"], at: Place[]): void {
   for (let i = 0; i < nodes.length; i++)
     for (let j = i + 1; j < nodes.length; j++) {
       const [a, b, p, q] = [nodes[i], nodes[j], at[i], at[j]];
@@ -86,8 +122,7 @@ function apart(nodes: Net["nodes"], at: Place[], held: string | undefined): void
       const x = (a.width + b.width) / 2 + MARGIN - Math.abs(p.x - q.x), y = (a.height + b.height) / 2 + MARGIN - Math.abs(p.y - q.y);
       if (x <= 0 || y <= 0) continue;
       const [alongX, alongY] = x < y ? [x * (p.x < q.x ? -1 : 1), 0] : [0, y * (p.y < q.y ? -1 : 1)];
-      const [forA, forB] = a.key === held ? [0, 1] : b.key === held ? [1, 0] : [0.5, 0.5];
-      p.x += alongX * forA; p.y += alongY * forA;
-      q.x -= alongX * forB; q.y -= alongY * forB;
+      p.x += alongX / 2; p.y += alongY / 2;
+      q.x -= alongX / 2; q.y -= alongY / 2;
     }
 }

@@ -48,10 +48,16 @@ export function netOf(rows: readonly Row[], prefixes: Prefixes): Net {
   const nodes: Node[] = [];
   const places = new Map<string, number>();
   const edges = new Map<string, Edge>();
+  const leaves = new Map<string, number>();
+  // A literal is told by what it is the value of, so that it stays where it is when the value changes.
+  const leafKey = (of: string): string => {
+    leaves.set(of, (leaves.get(of) ?? 0) + 1);
+    return `${of} ${leaves.get(of)}`;
+  };
   let more = 0;
-  for (const { key, terms: [subject, predicate, object] } of rows) {
+  for (const { terms: [subject, predicate, object] } of rows) {
     if (!subject || !predicate || !object) continue;
-    const objectKey = object.type === "literal" ? `${whole(subject)} ${whole(predicate)} ${whole(object)}` : whole(object);
+    const objectKey = object.type === "literal" ? leafKey(`${whole(subject)} ${whole(predicate)}`) : whole(object);
     const needed = Number(!places.has(whole(subject))) + Number(!places.has(objectKey));
     if (nodes.length + needed > MOST_NODES) {
       more++;
@@ -70,7 +76,7 @@ export function netOf(rows: readonly Row[], prefixes: Prefixes): Net {
     const from = place(subject, whole(subject)), to = place(object, objectKey);
     const label = brief(predicate, prefixes).replace(/^https?:\/\/.*[/#](?=.)/, "…");
     const edge = edges.get(`${from} ${to}`);
-    if (!edge) edges.set(`${from} ${to}`, { key: `${key} edge`, from, to, label });
+    if (!edge) edges.set(`${from} ${to}`, { key: `${whole(subject)} ${objectKey}`, from, to, label });
     else if (!edge.label.split(", ").includes(label)) edge.label += `, ${label}`;
   }
   return { nodes, edges: [...edges.values()], more };

@@ -155,7 +155,7 @@ function NodeDrawn({ node, at, chosen, fresh, onChoose }: { node: Node; at: Plac
   const kind = node.leaf ? "leaf" : node.term.type === "bnode" ? "blank" : "iri";
   return (
     <g class={`node ${kind}${chosen ? " chosen" : ""}${fresh ? " fresh" : ""}`} data-key={node.key} transform={`translate(${at.x} ${at.y})`}
-      tabIndex={node.leaf ? undefined : 0} role={node.leaf ? undefined : "button"} aria-pressed={node.leaf ? undefined : chosen} aria-label={node.leaf ? undefined : `${node.label}: its triples`}
+      tabindex={node.leaf ? undefined : 0} role={node.leaf ? undefined : "button"} aria-pressed={node.leaf ? undefined : chosen} aria-label={node.leaf ? undefined : `${node.label}: its triples`}
       onKeyDown={(event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); onChoose(); } }}>
       <rect x={-node.width / 2} y={-node.height / 2} width={node.width} height={node.height} rx={node.leaf ? 2 : node.height / 2} />
       <text y="4">{node.label}</text>

@@ -21,8 +21,11 @@ export function termOf(text: string): Term {
   return triple?.[2] ?? { type: "literal", value: text };
 }
 
+/** The terms and variables of a text, as they are written. */
+export const wordsOf = (text: string): string[] => text.match(WORDS) ?? [];
+
 export const patternOf = (text: string): Part[] =>
-  (text.match(WORDS) ?? []).map((word) =>
+  wordsOf(text).map((word) =>
     /^[?$]/.test(word) ? { type: "variable", value: word.slice(1) }
       : word.startsWith("_:") ? { type: "variable", value: word } : termOf(word));
 

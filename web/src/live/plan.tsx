@@ -29,13 +29,13 @@ function Operator({ node, most, prefixes }: { node: PlanNode; most: number; pref
       {node.micros !== undefined && (
         <span class="costs">
           <span class="bar" style={{ "--part": `${(100 * own(node)) / most}%` }} title={`${count(own(node))} µs itself, ${count(node.micros)} µs with its parts`} />
+          <span>{node.bytes !== undefined && `${bytes(node.bytes)} kept`}</span>
           <span>{count(node.rows ?? 0)} rows</span> <span>{count(own(node))} µs</span>
-          {node.bytes !== undefined && <span> {bytes(node.bytes)} kept</span>}
         </span>
       )}
     </>
   );
-  if (!node.parts?.length) return <li><div class="operator leaf">{head}</div></li>;
+  if (!node.parts?.length) return <li><div class="operator">{head}</div></li>;
   return (
     <li>
       <details open>

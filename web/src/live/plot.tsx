@@ -1,6 +1,6 @@
 // One plot of a chart, drawn by uPlot: lines over instants, in the colours of the page.
 //
-//     <PlotView plot={plot} at={instants} colours={colours} hidden={hidden} looked={at} onLook={freeze} />
+//     <PlotView plot={plot} at={instants} hidden={hidden} looked={at} onLook={freeze} … />
 //
 // A press on it looks at the nearest instant; dragging over a part shows it larger, a double press all of it again.
 
@@ -15,6 +15,7 @@ import type { Plot } from "./series";
 
 const HEIGHT: Record<Plot["kind"], number> = { lines: 240, count: 200, truth: 120 };
 const COLOURS = 6;
+const DRAGGED = 7;
 
 /** A colour of the page as the canvas understands it. */
 function colourOf(place: HTMLElement, name: string): string {
@@ -37,7 +38,7 @@ export const spelled = (value: number | null | undefined): string => (value === 
 interface PlotProps {
   plot: Plot;
   at: readonly number[];
-  /** The places of the lines among all names: their colours. */
+  /** Names of lines that are not drawn. */
   hidden: ReadonlySet<string>;
   looked: number | undefined;
   frozen: boolean;
@@ -62,6 +63,7 @@ export function PlotView(props: PlotProps): JSX.Element {
     zoomed.current = false;
     const made = new uPlot(options, data(), place.current);
     chart.current = made;
+    pressed(made, now);
     return () => {
       made.destroy();
       chart.current = null;
@@ -78,6 +80,17 @@ export function PlotView(props: PlotProps): JSX.Element {
   }, [at, plot, hidden]);
   useEffect(() => chart.current?.redraw(false, false), [looked, frozen]);
   return <div class="plot" ref={place} data-plot={plot.title} />;
+}
+
+/** A press that is not the end of a drag looks at the nearest instant. */
+function pressed(chart: uPlot, now: { current: PlotProps }): void {
+  let begun = 0;
+  chart.over.addEventListener("pointerdown", (event) => (begun = event.clientX));
+  chart.over.addEventListener("pointerup", (event) => {
+    if (event.button !== 0 || Math.abs(event.clientX - begun) > DRAGGED) return;
+    const at = now.current.at[chart.posToIdx(event.clientX - chart.over.getBoundingClientRect().left)];
+    if (at !== undefined) now.current.onLook(at);
+  });
 }
 
 /** Drawn anew also when the system changes from light to dark. */
@@ -113,19 +126,12 @@ function optionsOf(place: HTMLElement, width: number, now: { current: PlotProps 
     height: HEIGHT[plot.kind],
     ms: 1,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 28, 0, 0],
     cursor: {
       sync: { key: sync },
       points: { size: 7 },
-      drag: { x: true, y: false, dist: 8 },
+      drag: { x: true, y: false, dist: DRAGGED + 1 },
       bind: {
-        click: (chart, _, handler) => (event) => {
-          handler(event);
-          const { idx } = chart.cursor;
-          const at = typeof idx === "number" ? now.current.at[idx] : undefined;
-          if (at !== undefined && chart.select.width < 8) now.current.onLook(at);
-          return null;
-        },
         dblclick: (_, __, handler) => (event) => {
           zoomed.current = false;
           handler(event);
@@ -138,7 +144,7 @@ function optionsOf(place: HTMLElement, width: number, now: { current: PlotProps 
       y: truth ? { range: [-0.1, 1.1] } : plot.kind === "count" ? { range: (_, __, most) => [0, Math.max(1, most * 1.05)] } : {},
     },
     axes: [
-      { ...axis, size: 30, space: 90, values: (_, splits) => splits.map(hours) },
+      { ...axis, size: 30, space: 90, values: (_, splits) => splits.map((split) => hours(Math.round(split))) },
       { ...axis, size: truth ? 44 : 58, values: (_, splits) => (truth ? splits.map((split) => (split === 1 ? "yes" : split === 0 ? "no" : "")) : splits.map(spelled)),
         splits: truth ? () => [0, 1] : undefined },
     ],

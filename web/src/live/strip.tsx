@@ -65,7 +65,9 @@ function Drawn({ told, looked, pointed, onPoint, onLook, prefixes, scale }: Stri
     const top = y;
     const under = top + NAME + DOTS + (late ? LATE : 0);
     y = under + rows * ROW + GAP;
-    return { lane, placed, left, top, under, bottom: y };
+    // Dots that are many are small, so that each can be seen.
+    const large = Math.max(2.4, Math.min(7, (0.45 * (lane.elements.length > 1 ? (lane.elements.at(-1)?.to ?? 0) - (lane.elements[0]?.from ?? 0) : Infinity)) / scale.per / lane.elements.length));
+    return { lane, placed, left, top, under, large, bottom: y };
   });
   const axis = y + 4;
   const height = axis + INSTANTS + TIMES;
@@ -75,9 +77,9 @@ function Drawn({ told, looked, pointed, onPoint, onLook, prefixes, scale }: Stri
   return (
     <svg width={scale.width} height={height} aria-hidden="true" onPointerLeave={() => onPoint(null)}>
       {[pointed, looked].map((at, place) => at !== null && at !== undefined && inside(at) && (
-        <line key={place} class={place ? "guide looked" : "guide"} x1={scale.x(at)} x2={scale.x(at)} y1={NAME} y2={axis + INSTANTS} />
+        <line key={place} class={place ? "guide looked" : "guide"} x1={scale.x(at)} x2={scale.x(at)} y1={NAME} y2={axis} />
       ))}
-      {lanes.map(({ lane, placed, left, top, under, bottom }) => (
+      {lanes.map(({ lane, placed, left, top, under, large, bottom }) => (
         <g key={lane.stream} class="lane" data-stream={lane.stream}>
           <text class="lane-name" x="0" y={top + 14}>
             {shortened(lane.stream, prefixes, known) ?? tail(lane.stream)}
@@ -85,7 +87,7 @@ function Drawn({ told, looked, pointed, onPoint, onLook, prefixes, scale }: Stri
           </text>
           <line class="base" x1="0" x2={scale.width} y1={top + NAME + DOTS / 2} y2={top + NAME + DOTS / 2} />
           {lane.elements.map((dot) => dot.to >= scale.from && dot.from <= scale.to && (
-            <DotDrawn key={`${dot.from} ${dot.late}`} dot={dot} scale={scale} most={most} y={top + NAME + DOTS / 2 + (dot.late ? LATE + 2 : 0)} />
+            <DotDrawn key={`${dot.from} ${dot.late}`} dot={dot} scale={scale} most={most} large={large} y={top + NAME + DOTS / 2 + (dot.late ? LATE + 2 : 0)} />
           ))}
           {placed.map((bracket) => bracket.closes >= scale.from && bracket.opens <= scale.to && (
             <BracketDrawn key={`${bracket.at} ${bracket.name}`} bracket={bracket} scale={scale} y={under + bracket.row * ROW} pointed={bracket.at === pointed}
@@ -119,8 +121,8 @@ function nearest(told: Timeline, scale: Scale, event: TargetedPointerEvent<SVGRe
   return best;
 }
 
-function DotDrawn({ dot, scale, most, y }: { dot: Dot; scale: Scale; most: number; y: number }): JSX.Element {
-  const radius = 2.2 + 4.8 * Math.sqrt(dot.triples / most);
+function DotDrawn({ dot, scale, most, large, y }: { dot: Dot; scale: Scale; most: number; large: number; y: number }): JSX.Element {
+  const radius = Math.max(dot.late ? 3 : 2, large * (0.3 + 0.7 * Math.sqrt(dot.triples / most)));
   const [left, right] = [scale.x(Math.max(dot.from, scale.from)), scale.x(Math.min(dot.to, scale.to))];
   return (
     <rect class={dot.late ? "dot-mark late" : "dot-mark"} x={left - radius} y={y - radius} width={right - left + 2 * radius} height={2 * radius} rx={radius}>

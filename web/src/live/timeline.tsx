@@ -57,12 +57,13 @@ export default function TimelinePanel({ query, shown }: PanelProps): JSX.Element
   const [pointed, setPointed] = useState<number | null>(null);
   const { value, problem } = usePolled((signal) => lookedAt(query.name, span, frozen, signal), frozen === null ? LOOKING : STILL, [query.name, span, frozen]);
   const told = useLast(value);
-  const looked = frozen ?? shown.answer?.at ?? told?.instants.at(-1)?.at;
+  // Following, it is the newest instant that the timeline itself knows of: events may be a moment ahead of it.
+  const looked = frozen ?? told?.instants.at(-1)?.at ?? shown.answer?.at;
   const rows = shown.answer && shown.answer.at === looked ? shown.answer.rows.length : told?.instants.find(({ at }) => at === looked)?.rows;
   return (
     <>
       <div class="timeline-head">
-        <p class="says" role="status">{told ? <Words text={told.says} prefixes={prefixes} /> : "Asking…"}</p>
+        <p class="says">{told ? <Words text={told.says} prefixes={prefixes} /> : "Asking…"}</p>
         <div class="choices" role="group" aria-label="How much is shown">
           {["auto", ...Object.keys(SPANS)].map((choice) => (
             <button type="button" key={choice} class={choice === chosen ? "on" : undefined} aria-pressed={choice === chosen}

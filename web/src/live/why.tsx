@@ -10,13 +10,14 @@ import { declared, vocabulary, type Prefixes } from "../prefixes";
 import { route, say } from "../route";
 import { usePolled, useStore } from "../store";
 import { brief, whole } from "../terms";
-import type { QueryInfo } from "../types";
+import type { QueryInfo, Term } from "../types";
 import { written } from "./asked";
 import { DerivationTree, TripleView } from "./derivation";
 import { lookedFor, offered, type Terms } from "./madefrom";
 import { useLast } from "./measured";
 import type { PanelProps } from "./panels";
-import { patternOf } from "./patterns";
+import { wordsOf } from "./patterns";
+import { boundBy } from "./template";
 import type { Explained, Why } from "./told";
 
 const ONCE = 2_000_000_000;
@@ -29,19 +30,22 @@ export default function WhyPanel({ query, shown }: PanelProps): JSX.Element {
   const row = asked.row === undefined ? null : Number(asked.row);
   const chosen = row !== null && answer?.kind === "table" ? answer.rows[row] : undefined;
   if (!answer) return shown.problem ? <Wrong text={shown.problem} /> : <div class="empty"><p>No answer yet, so there is nothing to explain.</p></div>;
-  const terms: Terms | undefined = chosen && Object.fromEntries(answer.variables.map((name, place) => [name, chosen.terms[place]]));
+  // A triple that a CONSTRUCT made is no fact by itself: what it was made from is.
+  const made = answer.kind === "graph" ? answer.rows.find(({ terms: parts }) => written(parts) === asked.made) : undefined;
+  const terms: Terms | undefined = made ? boundBy(query.text, made.terms as Term[], prefixes) : chosen && Object.fromEntries(answer.variables.map((name, place) => [name, chosen.terms[place]]));
   return (
     <div class="why">
-      <Choice answer={answer} row={row} triple={asked.triple} prefixes={prefixes} />
+      <Choice answer={answer} row={row} made={asked.made} triple={asked.triple} prefixes={prefixes} />
+      {made && <p>The query makes <TripleView triple={made.terms.map((term) => (term ? whole(term) : ""))} prefixes={prefixes} /> at <Instant at={answer.at} />.</p>}
       {terms && <MadeFrom query={query} at={answer.at} terms={terms} triple={asked.triple} prefixes={prefixes} />}
       {asked.triple
-        ? <Told name={query.name} at={answer.at} triple={asked.triple} prefixes={prefixes} />
+        ? <Told name={query.name} at={answer.at} triple={asked.triple} made={asked.made === asked.triple} prefixes={prefixes} />
         : !terms && <p class="quiet">Choose {answer.kind === "graph" ? "a triple" : "a row"} of the answer, or write a triple: it is told which rule it comes from, from what, and until when it holds.</p>}
     </div>
   );
 }
 
-function Choice({ answer, row, triple, prefixes }: { answer: Answer; row: number | null; triple: string | undefined; prefixes: Prefixes }): JSX.Element {
+function Choice({ answer, row, made, triple, prefixes }: { answer: Answer; row: number | null; made: string | undefined; triple: string | undefined; prefixes: Prefixes }): JSX.Element {
   const { prefixes: known } = useStore(vocabulary);
   const [text, setText] = useState(triple ?? "");
   useEffect(() => setText(triple ?? ""), [triple]);
@@ -55,8 +59,8 @@ function Choice({ answer, row, triple, prefixes }: { answer: Answer; row: number
     say({ triple: expanded(text.trim(), prefixes, known) || null });
   };
   const choose = (value: string): void =>
-    graph ? say({ at: answer.at, triple: value || null, row: null }) : say({ at: value ? answer.at : null, row: value || null, triple: null });
-  const current = graph ? (triple ?? "") : row === null ? "" : String(row);
+    graph ? say({ at: value ? answer.at : null, made: value || null, triple: value || null, row: null }) : say({ at: value ? answer.at : null, row: value || null, triple: null });
+  const current = graph ? (made ?? "") : row === null ? "" : String(row);
   return (
     <div class="why-choice">
       {answer.kind !== "truth" && (
@@ -102,17 +106,17 @@ function MadeFrom({ query, at, terms, triple, prefixes }: { query: QueryInfo; at
     return () => ended.abort();
   }, [open, key]);
   if (problem) return <Wrong text={problem} />;
-  if (!explained) return <p class="quiet">Looking for what the row is made from…</p>;
+  if (!explained) return <p class="quiet">Looking for what it is made from…</p>;
   const found = more.of === key ? more.triples.filter((one) => !sure.includes(one)) : [];
   const looking = open.length > 0 && more.of !== key;
   return (
-    <section class="made-from" aria-label="What the row is made from">
-      {sure.length > 0 && <><h2>The row is made from</h2><Offers triples={sure} at={at} chosen={triple} prefixes={prefixes} /></>}
-      {found.length > 0 && <><h2>{sure.length ? "And may be made from" : "The row may be made from"} <small class="quiet">(from what the streams hold now)</small></h2><Offers triples={found} at={at} chosen={triple} prefixes={prefixes} /></>}
+    <section class="made-from" aria-label="What it is made from">
+      {sure.length > 0 && <><h2>Made from</h2><Offers triples={sure} at={at} chosen={triple} prefixes={prefixes} /></>}
+      {found.length > 0 && <><h2>{sure.length ? "And perhaps from" : "Perhaps made from"} <small class="quiet">(from what the streams hold now)</small></h2><Offers triples={found} at={at} chosen={triple} prefixes={prefixes} /></>}
       {looking && <p class="quiet">Looking for what fits in the streams…</p>}
       {more.of === key && <Wrong text={more.problem} />}
       {!looking && !sure.length && !found.length && (
-        <p class="quiet">{explained.reads === null ? "The query may look at any triple, so it cannot be told which ones made the row." : "The patterns of the query cannot be filled from this row alone."} Write the triple instead.</p>
+        <p class="quiet">{explained.reads === null ? "The query may look at any triple, so it cannot be told which ones it is made from." : "The patterns of the query cannot be filled from this alone."} Write the triple instead.</p>
       )}
     </section>
   );
@@ -123,19 +127,20 @@ function Offers({ triples, at, chosen, prefixes }: { triples: readonly string[];
     <ul class="offers">
       {triples.map((text) => (
         <li key={text}><button type="button" class={text === chosen ? "on" : undefined} aria-pressed={text === chosen} onClick={() => say({ at, triple: text })}>
-          <TripleView triple={patternOf(text).map((part) => whole(part as never))} prefixes={prefixes} />
+          <TripleView triple={wordsOf(text)} prefixes={prefixes} />
         </button></li>
       ))}
     </ul>
   );
 }
 
-function Told({ name, at, triple, prefixes }: { name: string; at: number; triple: string; prefixes: Prefixes }): JSX.Element {
+function Told({ name, at, triple, made, prefixes }: { name: string; at: number; triple: string; made: boolean; prefixes: Prefixes }): JSX.Element {
   const asked = new URLSearchParams({ triple, at: String(at) });
   const { value, problem } = usePolled((signal) => get<Why>(`${queryPath(name)}/why?${asked}`, signal), ONCE, [name, triple, at]);
   const last = useLast(value);
   if (problem) return <Wrong text={problem} />;
   if (!last) return <p class="quiet">Asking…</p>;
+  if (!last.holds && made) return <p class="quiet">It is the query that makes it: it was not in the windows or the background, and no rule makes it.</p>;
   return (
     <section aria-label="Why" class="derivation">
       <h2>{last.holds ? "It holds" : "It does not hold"} <span class="quiet">at <Instant at={last.at} /></span></h2>

@@ -14,7 +14,7 @@ const SPECIAL = /(<[^<>\s]+>|[?$][\p{L}_][\p{L}\p{N}_]*|\d{4}-\d\d-\d\dT\d\d:\d\
 
 const DAY = new Intl.DateTimeFormat("en");
 
-/** The time of day alone, where the day was said before. */
+/** The time of day alone, where the day is known; all of it in the title. */
 export const ShortInstant = ({ at }: { at: number }): JSX.Element => <time title={exact(at)}>{hours(at)}</time>;
 
 export function Words({ text, prefixes = {} }: { text: string; prefixes?: Prefixes }): JSX.Element {

@@ -1,7 +1,7 @@
 // What every page has: a head with its acts, a place for failures, and what stands where nothing is there yet.
 
 import type { ComponentChildren, JSX, TargetedKeyboardEvent } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 export function Page({ title, acts, children }: { title: ComponentChildren; acts?: ComponentChildren; children: ComponentChildren }): JSX.Element {
   useEffect(() => {
@@ -43,6 +43,12 @@ export interface Tab {
 
 /** Tabs, with arrow keys between them, as the ARIA practices have it. */
 export function Tabs({ tabs, shown, onShow, label }: { tabs: readonly Tab[]; shown: string; onShow: (id: string) => void; label: string }): JSX.Element {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Where there is not room for all of them, the one that is shown is among those that are seen.
+    const there = list.current, tab = there?.querySelector<HTMLElement>(`#tab-${shown}`);
+    if (there && tab) there.scrollLeft = tab.offsetLeft + tab.offsetWidth / 2 - there.offsetLeft - there.offsetWidth / 2;
+  }, [shown]);
   const move = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
@@ -54,7 +60,7 @@ export function Tabs({ tabs, shown, onShow, label }: { tabs: readonly Tab[]; sho
     event.preventDefault();
   };
   return (
-    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move} ref={list}>
       {tabs.map(({ id, title }) => (
         <button type="button" role="tab" id={`tab-${id}`} key={id} aria-selected={id === shown} aria-controls="panel"
           tabIndex={id === shown ? 0 : -1} onClick={() => onShow(id)}>
