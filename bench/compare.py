@@ -58,7 +58,7 @@ def read(lines: Iterable[str]) -> Results:
             continue            # what make, or a benchmark, says besides
         try:
             run = json.loads(line)
-            bench = run.pop("bench")
+            bench = run.pop("bench") + (f" {run['peer']}" if "peer" in run else "")
         except (ValueError, KeyError) as error:
             raise click.ClickException(f"line {number} is no result of a benchmark ({error!r})") from error
         for name, value in run.items():

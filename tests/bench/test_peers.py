@@ -1,0 +1,131 @@
+"""Peers say the same of the same input: ours, the naive twin and what else is in Python here, on tiny data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from bench.peers import table
+from bench.peers.__main__ import lines
+from bench.peers.child import measured
+from bench.peers.installing import NotInstalled, Place
+from bench.peers.job import Cannot, Job, digest, digests, write_answers
+from bench.peers.naive import Naive
+from bench.peers.ours import Kept, Ours
+from bench.peers.oxigraph import Oxigraph
+from bench.peers.running import OURS, PEERS, Report, agree, side_by_side
+from bench.peers.workloads import ANALYTIC, CELLS, chain, readings, room_query, tree, typed
+
+JOBS = {
+    "self": lambda: chain("self", 4, 10, 3),
+    "single": lambda: chain("single", 4, 10, 3),
+    "analytic": lambda: readings("analytic", 5, 20, 3, [ANALYTIC]),
+    "closure": lambda: tree(40, 10, 4),
+    "rdfs": lambda: typed(40, 25, 3, depth=2),
+    "many": lambda: readings("many", 4, 20, 3, [room_query(number) for number in range(60)])}
+
+
+def told(peer: type, job: Job) -> list[tuple[int, str]]:
+    return [(len(rows), digest(rows)) for _, _, rows in measured(peer(), job)]
+
+
+@pytest.mark.parametrize("kind", JOBS)
+@pytest.mark.parametrize("peer", [Ours, Kept, Oxigraph])
+def test_peers_say_what_the_naive_twin_says(kind: str, peer: type) -> None:
+    job = JOBS[kind]()
+    if peer is Oxigraph and kind == "rdfs":
+        with pytest.raises(Cannot, match="entail"):
+            told(peer, job)
+        return
+    right = told(Naive, job)
+    assert all(length for length, _ in right) and len({said for _, said in right}) == job.slides
+    assert told(peer, job) == right
+
+
+@pytest.mark.parametrize("kind", JOBS)
+def test_a_job_survives_its_files(kind: str, tmp_path: Path) -> None:
+    job = JOBS[kind]()
+    job.write(tmp_path)
+    read = Job.read(tmp_path)
+    for name, value in vars(job).items():
+        same = np.array_equal if isinstance(value, np.ndarray) else value.__class__.__eq__
+        assert same(getattr(read, name), value), name
+
+
+@pytest.mark.parametrize("kind", JOBS)
+def test_no_triple_comes_while_it_is_in_the_window(kind: str) -> None:
+    job = JOBS[kind]()
+    window = {tuple(row) for row in job.full.tolist()}
+    assert len(window) == job.width * job.count
+    for added, removed in job.moves():
+        gone, come = ({tuple(row) for row in rows.tolist()} for rows in (removed, added))
+        assert gone <= window
+        window -= gone
+        assert not come & (window | {tuple(row) for row in job.background.tolist()})
+        window |= come
+        assert len(window) == job.width * job.count
+
+
+def test_what_is_compared_is_a_bag_of_rows(tmp_path: Path) -> None:
+    rows = np.array([[1, 2], [0, 5], [1, 2]])
+    assert digest(rows) == digest(rows[::-1])
+    assert digest(rows) != digest(rows[:2])
+    write_answers(tmp_path, [rows, rows[:0]])
+    assert digests(tmp_path, 2) == [(3, digest(rows)), (0, digest(rows[:0]))]
+
+
+def test_children_are_run_side_by_side(tmp_path: Path) -> None:
+    names = [OURS, "csparql-spark, matches"]
+    reports = side_by_side(JOBS["self"](), names, Place(tmp_path), limit=100)
+    assert [report.reason for report in reports.values()] == [None, None]
+    assert all(report.seconds > 0 and report.rows > 0 for report in reports.values())
+    assert len({tuple(report.told) for report in reports.values()}) == 1
+
+
+def test_who_says_something_else_is_not_believed() -> None:
+    reports = {OURS: Report(OURS, "this tree", 1.0, told=[(2, "a"), (3, "b")]),
+               "duckdb": Report("duckdb", "2", 0.5, told=[(2, "a"), (4, "c")]),
+               "polars": Report("polars", "2", 0.5, told=[(2, "a"), (3, "b")])}
+    agree(reports)
+    assert reports["duckdb"].seconds is None
+    assert reports["duckdb"].reason == "its answers are others: at slide 1 it has 4 rows, not the 3 of the others"
+    assert reports["polars"].seconds == 0.5 and reports["polars"].reason is None
+
+
+def test_what_cannot_be_installed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(NotInstalled, match="npm was not found"):
+        Place(tmp_path).node("rsp-js")
+    reports = side_by_side(JOBS["self"](), ["jena-rete"], Place(tmp_path), limit=1)
+    assert reports["jena-rete"].reason == "not installed: mvn was not found (on Debian: apt-get install maven)"
+
+
+def test_tables_have_a_row_for_each_peer_and_a_footnote_for_what_is_missing(tmp_path: Path) -> None:
+    cell = CELLS["closure"][0]
+    reports = {OURS: Report(OURS, "this tree", 0.002, 0.002, rows=7),
+               "duckdb": Report("duckdb", "2.0.0", 0.02, 0.03, rows=7),
+               "polars": Report("polars", "2.1.0", reason="not done after 1 s"),
+               "db-ivm": Report("db-ivm", "0.2.0", reason="it has no operator for recursion")}
+    other = {**reports, "polars": Report("polars", "2.1.0", 0.25, 0.5, rows=7)}
+    results = tmp_path / "results.jsonl"
+    both = [*lines(cell, reports, 10), *lines(CELLS["closure"][1], other, 10)]
+    results.write_text("".join(json.dumps(line) + "\n" for line in both))
+    printed = CliRunner().invoke(table.main, [str(results)]).output.splitlines()
+    assert printed[0] == "**Transitive closure of a tree: edges, how many of them change; ms for a slide**"
+    assert printed[2:7] == ["|  | 10,000, 0.1% | 10,000, 1% |", "| --- | ---: | ---: |",
+                            "| **csparql-spark** | 2 | 2 |", "| duckdb 2.0.0 | 20 (10 ×) | 20 (10 ×) |",
+                            "| polars 2.1.0 | <sup>1</sup> | 250 (125 ×) |"]
+    assert printed[8].startswith("<sup>1</sup> not done after 1 s. "
+                                 "Not in the table: db-ivm: it has no operator for recursion. ")
+    by_processor = CliRunner().invoke(table.main, ["--processor", str(results)]).output
+    assert "| duckdb 2.0.0 | 30 (15 ×) | 30 (15 ×) |" in by_processor
+
+
+def test_every_peer_has_a_version() -> None:
+    assert all(version for version, _ in PEERS.values())
+    assert PEERS[OURS][1](Place(Path("/"))) == [sys.executable, "-m", "bench.peers.child", "bench.peers.ours", "Ours"]
