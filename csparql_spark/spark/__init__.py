@@ -3,9 +3,14 @@
     log ─▶ source ─▶ groupBy(group, shard) ─▶ processor (transformWithStateInPandas) ─▶ sink ─▶ answers
 
 - `session`    a Spark session set up for short micro-batches
+- `files`      checkpoint files without forked processes
+- `sorting`    which instructions numpy had better not use on this processor
 - `source`     the log as a Python data source, with admission control
 - `processor`  a group of queries as a stateful processor
 - `sink`       each batch's answers into the store, exactly once
 - `job`        the query that ties them together
+- `checkpoint` what is done with one that cannot be read
+- `stages`     how long the parts of micro-batches take
 - `engine`     the process that runs it
+- `play`       scripts, played through all of it
 """

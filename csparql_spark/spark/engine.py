@@ -17,6 +17,7 @@ import click
 
 from csparql_spark import lifeline
 from csparql_spark.spark import job
+from csparql_spark.spark.checkpoint import is_unreadable, set_aside
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Database, DataDirectory, Status
@@ -57,9 +58,14 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
         reason = str(error)
     except Exception as error:       # of Spark's many: what matters is that the process ends, and says why in a line
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    say("failed", reason=reason)
-    print(f"csparql-spark engine: {reason}", file=sys.stderr, flush=True)
-    os._exit(1)                      # whatever threads are still there must not keep a broken engine alive
+        if is_unreadable(directory, error):
+            reason = (f"the checkpoint could not be read and is set aside as {set_aside(directory)}: the engine starts "
+                      f"again from the log, which has all that windows of time can reach ({reason})")
+    try:
+        say("failed", reason=reason)
+        print(f"csparql-spark engine: {reason}", file=sys.stderr, flush=True)
+    finally:                         # on a full disk neither may be said
+        os._exit(1)                  # whatever threads are still there must not keep a broken engine alive
 
 
 if __name__ == "__main__":

@@ -50,6 +50,9 @@ SETTINGS = {
 }
 
 
+TRIES = 3                    # of a task, before the batch fails
+
+
 class EngineError(Exception):
     """Spark cannot be started; the text says why and what to do."""
 
@@ -86,12 +89,19 @@ def _worker_python(directory: DataDirectory) -> Path:
     return path
 
 
+def patient(master: str) -> str:
+    """The master, told to try a task again whose worker has died. On a cluster Spark does so; alone it gives up at once,
+    and the engine with it."""
+    local = re.fullmatch(r"local(?:\[([^,\]]+)\])?", master)
+    return f"local[{local[1] or 1},{TRIES}]" if local else master
+
+
 def open_session(directory: DataDirectory, *, master: str = "local[2]") -> SparkSession:
     check_java()
     # Workers must be this Python with these packages, whatever PATH says.
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYSPARK_PYTHON"] = str(_worker_python(directory)) if master.startswith("local") else sys.executable
-    conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("csparql-spark").setAll({
+    conf = SparkConf(loadDefaults=False).setMaster(patient(master)).setAppName("csparql-spark").setAll({
         **SETTINGS,
         "spark.local.dir": str(directory.engine / "scratch"),
         "spark.sql.warehouse.dir": str(directory.engine / "warehouse"),

@@ -31,8 +31,16 @@ ARROW = pa.schema([("group", pa.string()), ("shard", pa.int32()), ("seq", pa.int
                    ("at", pa.int64()), ("subject", pa.string()), ("payload", pa.binary())])
 
 LOOK_SECONDS = 1.0           # how long a call sleeps at most before it tells Spark that there is nothing
-OUTLINE_ENTRIES = 20_000
+# So many entries are one batch at most: an engine that is killed takes its batch again, from the beginning.
+OUTLINE_ENTRIES = 4000
 BATCH_BYTES = 16 << 20
+
+# The newest entry of a log always stays.
+AHEAD = "the checkpoint is ahead of the log"
+
+
+class AheadOfLog(Exception):
+    """The checkpoint is that of another log."""
 
 
 class Span(InputPartition):
@@ -75,6 +83,9 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         deadline = time.monotonic() + LOOK_SECONDS
         while True:
             outline = opened.log.outline(after, OUTLINE_ENTRIES)
+            if not outline and after > (tail := opened.log.tail()):
+                raise AheadOfLog(f"{AHEAD} (it has read up to {after}, and the log ends at {tail}: somebody has put "
+                                 "back a copy)")
             if self._last is not None:
                 outline = [entry for entry in outline if entry.seq <= self._last]
             if outline:

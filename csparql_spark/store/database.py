@@ -128,6 +128,7 @@ CREATE TABLE status (
 # What has come since a version of the file was written.
 SINCE = {1: (SETTINGS,), 2: ("DROP VIEW IF EXISTS queries", QUERIES, MEASURES, *REPEATS)}
 
+CHECKED_BYTES = 64 << 20
 TURN_SECONDS = 30.0
 READ_SECONDS = 5          # readers wait for nobody, but for a moment when the database is recovered after a crash
 
@@ -154,8 +155,22 @@ class Database:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         except sqlite3.DatabaseError as error:
-            raise StoreError(f"{self.path} cannot be opened as a database ({error}): choose another directory with "
-                             "--data, or put back a copy of the file") from error
+            raise StoreError(f"{self.path} cannot be opened as a database ({error}): {_way_out(error)}") from error
+        return self
+
+    def check(self) -> Database:
+        """Look through the file, unless that takes long. Raises `StoreError` if it is damaged: what is found now need
+        not be found by somebody's push."""
+        if self.path.stat().st_size > CHECKED_BYTES:
+            return self
+        try:
+            (found,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.DatabaseError as error:
+            found = str(error)
+        if found != "ok":
+            raise StoreError(f"{self.path} is damaged ({' '.join(found.split())}): put back a copy of the file and "
+                             f"delete {self.path.parent / 'engine'}, which is made again from it, or choose another "
+                             "directory with --data")
         return self
 
     @property
@@ -205,6 +220,15 @@ class Database:
         if getattr(self._local, "pid", None) == os.getpid():
             self._local.connection.close()
             del self._local.pid
+
+
+def _way_out(error: sqlite3.DatabaseError) -> str:
+    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_BUSY:
+            return "another program writes into it and does not end; end that one, then try again"
+        case sqlite3.SQLITE_FULL:
+            return "make room on the disk, then try again"
+    return "choose another directory with --data, or put back a copy of the file"
 
 
 def _in_turn(statement) -> None:

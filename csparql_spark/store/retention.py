@@ -2,8 +2,8 @@
 
 The log keeps an entry while the engine has not read past it, and for `keep_log` ms of arrival time after that, and
 while some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock).
-Entries that make the registry are kept while what they made exists, and pauses as long as what was logged in them. The newest entry always stays, and the newest with
-an arrival stamp: it holds the clock.
+Entries that make the registry are kept while what they made exists; those that pause a query, as long as what came
+while it was paused. The newest entry always stays, and the newest with an arrival stamp: it holds the clock.
 
 Answers are kept for the newest `keep_answers` instants of each query, and go with their query, as its measures do.
 Those of a query that makes a stream are kept, besides, until they are in the log (see `relayed`): whoever puts them

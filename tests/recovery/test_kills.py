@@ -34,7 +34,7 @@ from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, Regis
 
 RANGE, STEP = 3000, 500
 KILLS = ["engine", "web", "web", "both", "engine", "web", "engine", "both", "web", "engine"]
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 400          # an engine needs ten seconds to start, and on a busy machine ten times that
 # All of it is looked at afterwards, however long the machine takes for the kills.
 KEPT = ("--keep-log", "1d", "--keep-answers", "1000000")
 WINDOW = "[RANGE 3s STEP 500ms]"
@@ -107,7 +107,7 @@ class Pusher(threading.Thread):
         self.acknowledged: set[int] = set()
 
     def run(self) -> None:
-        while not self.stop_event.wait(0.02):
+        while not self.stop_event.wait(0.05):
             number = next(self.numbers)
             try:
                 told = self.served.ask("POST", "/streams/numbers", f'<urn:push/{number}> <urn:number> "{number}" .',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import pickle
 import random
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from csparql_spark.pipeline.routing import Router, Row
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.spark import source
-from csparql_spark.spark.source import ARROW, SCHEMA, LogReader, LogSource, Opened, Span
-from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from csparql_spark.spark.source import ARROW, SCHEMA, AheadOfLog, LogReader, LogSource, Opened, Span
+from csparql_spark.store import Entry, QueryRecord, StoredAnswer, StreamRecord
 from csparql_spark.store.bell import Bell
 
 from ..pipeline.asked import Asked
@@ -294,3 +295,23 @@ def test_the_source_says_what_it_gives(store: Pushed, reader: LogReader) -> None
     assert [field.split()[0] for field in made.schema().split(", ")] == ARROW.names == list(Row._fields)
     assert made.schema() == SCHEMA
     assert rows(made.streamReader(None).read(Span(0, end))) == routed(store.entries(), 0, end)
+
+
+# --- what queries have said already
+
+def test_registrations_say_what_was_told(store: Pushed, reader: LogReader) -> None:
+    store.stream("urn:a")
+    first, second, third = store.query("q"), store.query("r"), store.query("s")
+    store.answers.write([StoredAnswer(first, instant, 0, 1, b"x") for instant in (1000, 2000)],
+                        [(second, 3000, "it was too much")])
+    said = {row.seq: json.loads(row.payload) for row in rows(reader.read(Span(0, third)))}
+    assert {seq: (told.get("answered"), told.get("failed")) for seq, told in said.items()} == {
+        first: (2000, None), second: (None, "it was too much"), third: (None, None)}
+    assert all(told["id"] == seq and told["clocks"] for seq, told in said.items())
+
+
+def test_a_checkpoint_of_another_log(store: Pushed, reader: LogReader) -> None:
+    end = store.stream("urn:a")
+    assert reader.latestOffset(at(end), ALL) == at(end)
+    with pytest.raises(AheadOfLog, match=f"has read up to {end + 1}, and the log ends at {end}"):
+        reader.latestOffset(at(end + 1), ALL)

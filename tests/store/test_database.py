@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.store import Database, DataDirectory, QueryRecord, StoreError
+from csparql_spark.store import database
 from csparql_spark.store.database import SCHEMA_VERSION
 
 from .opened import Opened
@@ -77,6 +78,36 @@ def test_a_damaged_file_is_refused_and_left_alone(tmp_path: Path) -> None:
         f"{path} cannot be opened as a database (file is not a database): choose another directory with "
                                  "--data, or put back a copy of the file")
     assert path.read_bytes() == b"this was a database once" * 500
+
+
+def test_a_file_that_somebody_else_writes_into(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "TURN_SECONDS", 0.0)
+    other = sqlite3.connect(store.directory.database, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreError) as caught:
+        Database(store.directory.database).create()
+    other.close()
+    assert str(caught.value) == (
+        f"{store.directory.database} cannot be opened as a database (database is locked): another program writes into "
+        "it and does not end; end that one, then try again")
+
+
+def test_damage_in_the_middle_is_found(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(50):
+        store.append("chunk", "urn:s", payload=bytes(2000))
+    path = store.directory.database
+    assert Database(path).check().path == path
+    store.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek(10 * 4096)
+        file.write(b"Z" * 20 * 4096)
+    with pytest.raises(StoreError) as caught:
+        Database(path).check()
+    assert str(caught.value).startswith(f"{path} is damaged (") and str(caught.value).endswith(
+        f": put back a copy of the file and delete {path.parent / 'engine'}, which is made again from it, or choose "
+        "another directory with --data")
+    monkeypatch.setattr(database, "CHECKED_BYTES", path.stat().st_size - 1)
+    Database(path).check()          # to look through it would take long
 
 
 def test_a_directory_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:

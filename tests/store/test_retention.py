@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -182,8 +184,8 @@ logs = st.lists(st.tuples(kinds, st.sampled_from(["a", "b"]), st.integers(0, 4),
 
 
 def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: int) -> bool:
-    def undone_by(kind: str, *, itself: bool) -> bool:
-        return any(later.kind == kind and later.subject == entry.subject and later.seq <= position
+    def undone_by(kind: str, *, itself: bool, before: float = math.inf) -> bool:
+        return any(later.kind == kind and later.subject == entry.subject and later.seq <= position and later.at < before
                    and (later.seq > entry.seq or itself and later is entry) for later in log)
 
     stamped = [other for other in log if other.kind != "tick" or other.subject is None]
@@ -196,7 +198,8 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
         case "register":
             return not undone_by("unregister", itself=False)
         case "pause" | "resume":
-            return not any(undone_by(kind, itself=False) for kind in ("pause", "resume", "unregister"))
+            return not any(undone_by(kind, itself=False, before=read[-1].at - keep_log - reach)
+                           for kind in ("pause", "resume", "unregister"))
         case "drop" | "unregister":
             return not undone_by(entry.kind, itself=True)
         case "background" | "rules":

@@ -1,0 +1,85 @@
+"""Kill -9, at random moments, of each process that a server has.
+
+    row = killed("engine", 4)
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+
+from bench.faults.row import Row
+from bench.faults.scene import Scene
+
+WHAT = {
+    "web": "the web process", "engine": "the engine's Python process", "jvm": "the engine's JVM",
+    "daemon": "the daemon that forks Spark's Python workers", "worker": "all of Spark's Python workers",
+}
+SEED = 20100530
+
+
+def killed(name: str, times: int) -> Row:
+    """Kill one kind of process several times, while pushes and answers go on."""
+    dice, took = random.Random(SEED), []
+    with Scene() as scene:
+        scene.begin()
+        for _ in range(times):
+            time.sleep(dice.uniform(0.1, 2.5))          # the random moment is the point
+            while not scene.kill(name):
+                time.sleep(0.05)                        # it is just coming back
+            took.append(scene.answered(3))
+        scene.answered(4)
+        scene.finish()
+        verdict = scene.verdict()
+        return Row.of(f"kill-{name}", f"kill -9 of {WHAT[name]}, {times} times, while 2 producers push",
+                      f"It comes back by itself; three answers later at most {max(took):.1f} s had passed. "
+                      f"{_pushes(scene)}", verdict, seconds=max(took), kills=times)
+
+
+def supervisor(times: int) -> Row:
+    """Kill the process that a user has started; all others end with it. Then start it again."""
+    dice, gone, took = random.Random(SEED), [], []
+    broken = []
+    with Scene() as scene:
+        scene.begin()
+        for _ in range(times):
+            time.sleep(dice.uniform(0.1, 2.5))
+            children = [pid for pid in scene.server.processes() if pid != scene.server.process.pid]
+            begun = time.monotonic()
+            scene.server.process.send_signal(signal.SIGKILL)
+            scene.server.process.wait()
+            while (left := [pid for pid in children if _runs(pid)]) and time.monotonic() - begun < 30:
+                time.sleep(0.02)
+            gone.append(time.monotonic() - begun)
+            if left:
+                broken.append(f"{len(left)} processes outlive their supervisor")
+            scene.again()
+            begun = time.monotonic()
+            scene.answered(3)
+            took.append(time.monotonic() - begun)
+        scene.answered(4)
+        scene.finish()
+        verdict = scene.verdict()
+        verdict.broken += broken
+        return Row.of("kill-supervisor", f"kill -9 of `csparql-spark serve` itself, {times} times; then it is started "
+                      "again", f"Its {len(children)} processes ended with it, after {max(gone):.1f} s at most; started "
+                      f"again, three answers later at most {max(took):.1f} s had passed. {_pushes(scene)}", verdict,
+                      seconds=max(took), kills=times)
+
+
+def _pushes(scene: Scene) -> str:
+    refused = scene.refusals()
+    told = "none was refused" if not refused else ", ".join(f"{count} were told {status} ({code})"
+                                                          for (status, code), count in refused.items())
+    return f"The longest push took {scene.longest():.1f} s, {told}."
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

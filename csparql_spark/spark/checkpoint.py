@@ -1,0 +1,60 @@
+"""A checkpoint that cannot be read, because its files were damaged or it is that of another log: it is set aside, and
+the engine starts from the log.
+
+Nothing that was told hangs on the checkpoint: what it holds is derived from the log, which keeps what windows of time
+can still reach, and each query goes on with the instant up to which it has answered (see `source`). Only a window that
+counts elements further back than the log reaches begins with what is there.
+
+    if is_unreadable(directory, error):          # the error with which the job ended
+        where = set_aside(directory)             # …/checkpoint-1.damaged; one that was there before is gone
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from csparql_spark.spark.source import AHEAD
+from csparql_spark.store import DataDirectory
+
+# What Spark says of a file that is cut, changed or gone; each file has a checksum beside it. The path must stand in the
+# same sentence: a plan names the checkpoint in errors of any kind.
+_SIGNS = ("Failed to read log file (?:file:)?{0}", "Checksum error: (?:file:)?{0}", "Checksum validation failed.*{0}",
+          r"(?:File )?(?:file:)?{0}\S* does not exist", r"{0}\S* \(No such file or directory\)",
+          "(?:[Ee]rror|[Ff]ailed) [a-z ]*reading .*{0}", "[Mm]alformed .*{0}", "Corruption: .*{0}",
+          r"\[CANNOT_LOAD_STATE_STORE")
+# A disk that is full or out of reach damages nothing: when it is there again, so is the checkpoint. Nor does a worker
+# that crashes while it reads.
+_OF_OTHERS = re.compile(r"worker exited unexpectedly|No space left|Permission denied|Too many open files|"
+                        r"Read-only file system|Input/output error|Disk quota exceeded|Stale file handle|"
+                        r"Cannot allocate memory")
+
+
+def is_unreadable(directory: DataDirectory, error: BaseException) -> bool:
+    """Whether the job has ended because what the checkpoint holds cannot be read."""
+    said = "\n".join(_said(error))
+    if not directory.checkpoint.exists():
+        return False
+    if AHEAD in said:
+        return True
+    path = re.escape(str(directory.checkpoint))
+    found = any(re.search(sign.format(path), said) for sign in _SIGNS)
+    return found and not _OF_OTHERS.search(said)
+
+
+def set_aside(directory: DataDirectory) -> Path:
+    """Put the checkpoint where nobody reads it."""
+    aside = directory.checkpoint.with_name(f"{directory.checkpoint.name}.damaged")
+    shutil.rmtree(aside, ignore_errors=True)
+    directory.checkpoint.rename(aside)
+    return aside
+
+
+def _said(error: BaseException | None) -> Iterator[str]:
+    """All that an error says, with its causes; those of Spark's that come from Java have theirs in a trace."""
+    while error is not None:
+        yield str(error)
+        yield str(getattr(error, "_stackTrace", ""))
+        error = getattr(error, "_cause", None) or error.__cause__
