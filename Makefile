@@ -1,6 +1,7 @@
 # make serve    install what is needed into .venv, build the console, and start the server with its demo on 127.0.0.1:8000
 # make test     install, build the console, and run all tests
 # make bench    install, and print the numbers of docs/performance.md
+# make faults   install, break servers on purpose, and check what they promise (docs/reliability.md); needs root for a full disk
 # make install  only make .venv; quick when nothing has changed
 # make console  only build the console, where Node is there to do it
 
@@ -13,7 +14,7 @@ STAMP   := $(VENV)/.installed
 WEB     := $(ROOT)/web
 CONSOLE := $(WEB)/dist/index.html
 
-.PHONY: install serve test bench java console clean
+.PHONY: install serve test bench faults java console clean
 
 install: $(STAMP)
 
@@ -47,6 +48,9 @@ test: java install console
 
 bench: java install
 	@cd $(ROOT) && $(BIN)/python -m bench
+
+faults: java install
+	@cd $(ROOT) && $(BIN)/python -m bench.faults
 
 clean:
 	rm -rf $(VENV) $(ROOT)/*.egg-info $(WEB)/dist $(WEB)/node_modules
