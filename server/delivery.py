@@ -18,7 +18,6 @@ from __future__ import annotations
 import queue
 import selectors
 import socket
-import sqlite3
 import sys
 import threading
 import time
@@ -52,10 +51,6 @@ class Delivery:
     def __init__(self, fanout: Fanout, *, heartbeat_seconds: float, stall_seconds: float) -> None:
         self._fanout = fanout
         self._heartbeat, self._stall = heartbeat_seconds, stall_seconds
-        self._selector = selectors.DefaultSelector()
-        self._woken, self._wake = socket.socketpair()
-        for end in (self._woken, self._wake):
-            end.setblocking(False)
         self._inbox: deque[tuple[Seat, list[bytes]]] = deque()
         self._hungry: queue.SimpleQueue[list[Seat] | None] = queue.SimpleQueue()
         self._resting: set[Seat] = set()
@@ -66,6 +61,10 @@ class Delivery:
                          for name, work in (("delivery", self._run), ("catching-up", self._catch_up))]
 
     def start(self) -> Delivery:
+        self._selector = selectors.DefaultSelector()
+        self._woken, self._wake = socket.socketpair()
+        for end in (self._woken, self._wake):
+            end.setblocking(False)
         self._selector.register(self._woken, selectors.EVENT_READ)
         self._fanout.listener = self._news
         for thread in self._threads:
@@ -122,7 +121,8 @@ class Delivery:
                         break
                 else:
                     fed.append((seat, pieces))
-            except (sqlite3.Error, ValueError) as error:        # its own misfortune; it comes back and tries again
+            # Whatever it is, it is this one's misfortune, and not that of all who listen; it comes back and tries again.
+            except Exception as error:
                 print(f"csparql-spark: a subscriber is sent home, it cannot be told what follows: {error}",
                       file=sys.stderr, flush=True)
                 seat.subscription.finished = True

@@ -35,7 +35,7 @@ def test_damaged_texts(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     chance = random.Random(seed)
     read = refused = 0
-    for _ in range(600):
+    for _ in range(800):
         text = damaged(chance.choice(CORPUS), chance, SCRAPS)
         try:
             parse(text, base="http://base.example/")
