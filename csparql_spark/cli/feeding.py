@@ -47,7 +47,7 @@ def main(data: Path, handed: Path, browser: bool, line: int | None) -> None:
         try:
             begun = prepare(client)
             if not shown:
-                shown = webbrowser.open(f"{settings.base}/") or True
+                shown = webbrowser.open(f"{settings.base}/#/queries/Speeds?tab=chart") or True
             feed(client, City(SEED), begun, settings.speed)
         except (OSError, http.client.HTTPException) as error:        # the web process may be down for a moment
             print(f"csparql-spark demo: {_said(error)}; trying again", file=sys.stderr, flush=True)

@@ -80,7 +80,7 @@ def test_the_demo_has_a_directory_of_its_own(children: dict[str, Child], tmp_pat
     handed = Settings.handed_down(Path(command[command.index("--settings") + 1]))
     assert (handed.speed, handed.tokens) == (20, ())
     assert children["demo"].environment == {}
-    assert f"the demo, in a browser:  {handed.base}/\n" in told
+    assert f"the demo, in a browser:  {handed.base}/#/queries/Speeds?tab=chart\n" in told
     run("demo", "--data", "other", "--browser")
     assert str(tmp_path / "other") in children["demo"].command and "--browser" in children["demo"].command
     run("demo", CSPARQL_DATA="third")
