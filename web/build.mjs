@@ -2,7 +2,7 @@
 //
 //   node build.mjs            once, minified
 //   node build.mjs --watch    again whenever a source changes
-//   CONSOLE_DIST=/tmp/x …     into another directory
+//   CONSOLE_DIST=elsewhere …     into another directory
 //
 // The names of scripts and styles tell their content, so that they may be cached for ever; index.html alone is asked for anew.
 

@@ -70,7 +70,8 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                        "the engine is ready in some seconds (Ctrl-C stops)")
             if settings.demo:
                 click.echo(f"  the demo, in a browser:  {settings.base}/#/queries/Speeds?tab=chart\n"
-                           f"  its answers, as they come:  curl -N '{settings.base}/queries/Speeds/answers' -H 'Accept: text/event-stream'")
+                           f"  its answers, as they come:  curl -N '{settings.base}/queries/Speeds/answers' "
+                           "-H 'Accept: text/event-stream'")
             sys.stdout.flush()
             Supervisor(children).run()
 
