@@ -65,6 +65,9 @@ export default function Editor(props: EditorProps): JSX.Element {
   const view = useRef<EditorView | null>(null);
   const latest = useRef(props);
   latest.current = props;
+  // What was told by onInput and has not come back as the newest value yet. A value that comes late is an echo of what was
+  // typed before, and no wish of the page: to write it into the editor would be told again, and so on for ever.
+  const echoes = useRef(new Set<string>());
   const [checked, setChecked] = useState<Checked | undefined>(undefined);
   const [silent, setSilent] = useState<string | undefined>(undefined);
 
@@ -103,7 +106,9 @@ export default function Editor(props: EditorProps): JSX.Element {
           ...base(props.syntax ?? "query", props.label, props.hint),
           EditorView.updateListener.of((update) => {
             if (!update.docChanged) return;
-            latest.current.onInput(update.state.doc.toString());
+            const text = update.state.doc.toString();
+            echoes.current.add(text);
+            latest.current.onInput(text);
             clearTimeout(timer);
             timer = window.setTimeout(() => void look(update.view), CHECKING);
           }),
@@ -122,8 +127,11 @@ export default function Editor(props: EditorProps): JSX.Element {
 
   useEffect(() => {
     const editor = view.current;
-    if (!editor || editor.state.doc.toString() === props.value) return;
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: props.value } });
+    if (!editor) return;
+    const current = editor.state.doc.toString() === props.value;
+    if (!current && echoes.current.has(props.value)) return;
+    if (!current) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: props.value } });
+    echoes.current.clear();
   }, [props.value]);
 
   useEffect(() => {
