@@ -160,6 +160,18 @@ def asked_start(backend: Backend, query: QueryRecord) -> Start:
     return after_instant(query.id, instant_of("from", begin, "beginning, latest, "), order)
 
 
+def asked_instant(backend: Backend, query: QueryRecord, otherwise: str) -> int:
+    """The instant that a request asks about with `at`: the newest one, if it does not say. `otherwise` goes on after
+    "has no answer yet"."""
+    at = request.args.get("at", "latest")
+    if at != "latest":
+        return instant_of("at", at, "latest, ")
+    bounds = backend.answers.bounds(query.id)
+    if bounds is None:
+        raise Problem("no-answer", f"The query {query.name} has no answer yet{otherwise}", query=query.name)
+    return bounds[1]
+
+
 def instant_of(argument: str, text: str, others: str = "") -> int:
     try:
         # A plus sign in the query of a URL is a space by now; no instant has a space.

@@ -16,14 +16,14 @@ from flask import Blueprint, request
 
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.pipeline.current import Current
-from csparql_spark.pipeline.instants import bounds_of, grid_of
+from csparql_spark.pipeline.instants import grid_of
 from csparql_spark.pipeline.missing import looked
 from csparql_spark.pipeline.timeline import dots, said, stamped, waits
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import Entry, QueryRecord
 from csparql_spark.windows.progress import NEVER, Clock, Progress
 
-from csparql_spark.server.answers import instant_of
+from csparql_spark.server.answers import asked_instant
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.describing import made_streams, status_of, waiting_for, window_told
 from csparql_spark.server.health import engine_of
@@ -36,7 +36,6 @@ from csparql_spark.server.registering import found
 USUAL_ELEMENTS, MOST_ELEMENTS = 50, 1000
 MOST_DOTS, MOST_INSTANTS = 300, 200
 LONGEST_SPAN = 31 * 86_400_000
-EVER = 1 << 62
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -77,14 +76,9 @@ def routes(backend: Backend) -> Blueprint:
     def missing(name: str) -> dict[str, object]:
         query = found(backend, name)
         asked = readable(query)
-        at = request.args.get("at", "latest")
-        bounds = backend.answers.bounds(query.id)
-        if at == "latest" and bounds is None:
-            raise Problem("no-answer", f"The query {name} has no answer yet: "
-                          f"{backend.names.query_url(name)}/timeline tells what it waits for.", query=name)
-        instant = bounds[1] if at == "latest" else instant_of("at", at, "latest, ")
-        elements = {iri: current.elements(iri, low=furthest(asked, iri, instant), high=instant, after=query.id)
-                    for iri in streams_of(asked)}
+        instant = asked_instant(
+            backend, query, f": {backend.names.query_url(name)}/timeline tells what it waits for.")
+        elements = current.seen(asked.windows, instant, after=query.id)
         background = {graph: current.graph(graph) for graph in asked.graphs}
         seen = looked(asked, instant, elements, background, current.rules())
         return {"query": name, "at": instant, "windows": windows_of(query, instant), "triples": seen.triples,
@@ -171,9 +165,3 @@ def asked_span(asked: ContinuousQuery) -> int:
     widest = max((window.range for window in asked.windows if window.range is not None), default=60_000)
     step = max((window.step for window in asked.windows if window.step is not None), default=1000)
     return min(LONGEST_SPAN, max(3 * widest, widest + 10 * step))
-
-
-def furthest(asked: ContinuousQuery, stream: str, instant: int) -> int:
-    """How far back the windows over a stream look from an instant."""
-    opens = [bounds_of(window, instant).opens for window in asked.windows if window.stream == stream]
-    return -EVER if None in opens else min(opens)

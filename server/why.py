@@ -14,12 +14,10 @@ from csparql_spark.pipeline.admission import Refusal, read
 from csparql_spark.pipeline.current import Current
 from csparql_spark.pipeline.why import as_tree, facts_of, triple_of, why
 
-from csparql_spark.server.answers import instant_of
+from csparql_spark.server.answers import asked_instant
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.problems import Problem, sentence
 from csparql_spark.server.registering import found
-
-LONGEST_AGO = -(1 << 62)
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -37,20 +35,10 @@ def routes(backend: Backend) -> Blueprint:
             triple = triple_of(text)
         except Refusal as refusal:
             raise Problem("bad-triple", sentence(str(refusal))) from refusal
-        asked = request.args.get("at", "latest")
-        if asked == "latest":
-            bounds = backend.answers.bounds(record.id)
-            if bounds is None:
-                raise Problem("no-answer", f"The query {name} has no answer yet, so there is nothing to explain: try "
-                              "again after its first instant.", query=name)
-            instant = bounds[1]
-        else:
-            instant = instant_of("at", asked, "latest, ")
+        instant = asked_instant(
+            backend, record, ", so there is nothing to explain: try again after its first instant.")
         query = read(record.text, record.base)
-        reach = [LONGEST_AGO if window.range is None else instant - window.range - window.step
-                 for window in query.windows]
-        elements = {window.stream: [current.elements(window.stream, low=min(reach), high=instant, after=record.id)]
-                    for window in query.windows}
+        elements = {stream: [chunk] for stream, chunk in current.seen(query.windows, instant, after=record.id).items()}
         facts = facts_of(query, instant, elements, {graph: current.graph(graph) for graph in query.graphs})
         derivation = why(rules_of(query.entailment, current.rules()), facts, triple)
         return {"query": name, "at": instant, "triple": list(triple), "holds": derivation is not None,

@@ -2,14 +2,21 @@
 
     current = Current(log, registry)
     current.elements("http://…/temp", low=7_000, high=17_000)      # stamped, in the order of the log
+    current.seen(query.windows, 17_000, after=41)                   # all that its windows see then, by stream
     current.graph("http://…/building")
     current.newest("http://…/temp")                                 # the newest stamp, None if there is none
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from csparql_spark.language import Window
+from csparql_spark.pipeline.instants import bounds_of
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import Log, Registry
+
+EVER_SINCE = -(1 << 62)
 
 
 class Current:
@@ -22,6 +29,14 @@ class Current:
                   for entry in self._log.chunks(stream, low=low, high=high, after=after)]
         chunk = Chunk.concat(chunks)
         return chunk.take((chunk.t > low) & (chunk.t <= high))
+
+    def seen(self, windows: Collection[Window], instant: int, *, after: int) -> dict[str, Chunk]:
+        """For each stream, the elements among which windows find at an instant what they see."""
+        opens: dict[str, list[int | None]] = {}
+        for window in windows:
+            opens.setdefault(window.stream, []).append(bounds_of(window, instant).opens)
+        return {stream: self.elements(stream, low=EVER_SINCE if None in all_opens else min(all_opens), high=instant,
+                                      after=after) for stream, all_opens in opens.items()}
 
     def newest(self, stream: str) -> int | None:
         """The newest stamp in a stream."""
