@@ -154,12 +154,8 @@ def directory(settings: Settings) -> Iterator[Finding]:
         return
     yield Finding("data", "ok", f"{path}" if there == path else f"{path} will be made")
     yield from _format(DataDirectory(path).database)
-    free = shutil.disk_usage(there).free
-    text = f"{free / (1 << 30):.1f} GiB are free in {there}"
-    if free < LITTLE_DISK:
-        yield Finding("disk", "warning", text, "make room, or choose another directory with --data")
-    else:
-        yield Finding("disk", "ok", text)
+    yield _room("disk", shutil.disk_usage(there).free, LITTLE_DISK, f" in {there}",
+                "make room, or choose another directory with --data")
 
 
 def _format(database: Path) -> Iterator[Finding]:
@@ -252,12 +248,13 @@ def memory(settings: Settings) -> Iterator[Finding]:
     told = re.search(r"MemAvailable:\s+(\d+) kB", text)
     if told is None:
         return
-    free = int(told[1]) * 1024
-    shown = f"{free / (1 << 30):.1f} GiB are free"
-    if free < LITTLE_MEMORY:
-        yield Finding("memory", "warning", shown, "Spark wants some 2 GiB: stop other programs")
-    else:
-        yield Finding("memory", "ok", shown)
+    yield _room("memory", int(told[1]) * 1024, LITTLE_MEMORY, "", "Spark wants some 2 GiB: stop other programs")
+
+
+def _room(what: str, free: int, little: int, where: str, instead: str) -> Finding:
+    """How much of something is free, and what to do where that is little."""
+    text = f"{free / (1 << 30):.1f} GiB are free{where}"
+    return Finding(what, "warning", text, instead) if free < little else Finding(what, "ok", text)
 
 
 def console(settings: Settings) -> Iterator[Finding]:
