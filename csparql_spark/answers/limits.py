@@ -5,7 +5,8 @@
     Limits.from_environment(os.environ)             # CSPARQL_SPARK_MOST_ROWS, …_MILLISECONDS, …_BYTES
 
 Limits are handed down: the processor of a group is given them, and its queries fail with `TooMuch`, whose text says
-which limit it was and what to do. `Deadline` is the time that is left of an answer that has been begun.
+which limit it was and what to do. `Deadline` is the time that is left of an answer that has been begun. `Debt` is what
+answers took that were each in time, and together keep the others waiting for ever.
 """
 
 from __future__ import annotations
@@ -78,6 +79,35 @@ class Deadline:
     def check(self) -> None:
         if time.monotonic() >= self._end:
             raise self.limits.too_long
+
+
+class Debt:
+    """How far behind a query brings the others: what its answers took beyond the time between its instants.
+
+    Answers that are soon there do not count, however close its instants are: those may be a machine's bad moment, or a
+    recording's many instants, and are no reason to end a query.
+
+        debt = Debt()
+        debt.note(5_000, 3.0, limits)       # at the first instant nothing is expected yet
+        debt.note(6_000, 3.0, limits)       # two seconds more than there are between the two
+    """
+
+    SOON = 1.0                              # seconds
+
+    def __init__(self) -> None:
+        self.milliseconds = 0.0
+        self._instant: int | None = None
+
+    def note(self, instant: int, seconds: float, limits: Limits) -> None:
+        """The answer of an instant took so long. `TooMuch` if that is too often so."""
+        before, self._instant = self._instant, instant
+        if before is not None:
+            took = 1000 * seconds if seconds > self.SOON else 0.0
+            self.milliseconds = max(0.0, self.milliseconds + took - (instant - before))
+        if self.milliseconds > limits.milliseconds:
+            raise TooMuch(f"its answers take longer than the time between them, and keep the others waiting for "
+                          f"{self.milliseconds / 1000:,.0f} s by now, where {limits.milliseconds / 1000:g} s is the "
+                          "limit: choose a larger STEP or a narrower RANGE, or ask for less")
 
 
 def size(count: int) -> str:

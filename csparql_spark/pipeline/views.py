@@ -13,6 +13,7 @@ sees no change since its last answer says the same again without asking.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,7 @@ import numpy as np
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.functions import Stamps
 from csparql_spark.answers.incremental import Incremental, TooManyMatches
-from csparql_spark.answers.limits import Deadline, Limits
+from csparql_spark.answers.limits import Deadline, Debt, Limits
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
@@ -55,7 +56,8 @@ class View:
 
 
 class Sight(NamedTuple):
-    """What a window sees, where the log stood at `seq`; `oldest` is the place of its first element in the log."""
+    """What a window sees, where the log stood at `seq`; `oldest` is the place of its first element in the log, 0 where
+    that is not known."""
 
     instant: int
     seq: int
@@ -82,6 +84,7 @@ class Views:
         self._snapshots: dict[View, Snapshot] = {}
         self._moved: dict[View, tuple[int, int]] = {}     # the instant, and where the log stood
         self._said: dict[View, Said] = {}
+        self._debts: dict[View, Debt] = {}
         self._views: dict[int, View] = {}                 # where each member looked last
         self._held_for: dict[int, int] = {}               # bytes, for each member
         self._seen: dict[int, int] = {}                   # elements in the windows of each member
@@ -161,7 +164,7 @@ class Views:
             tags = evaluator.until()
             return found if tags is None else found.holding(np.where(tags == ALWAYS, ALWAYS, tags + widest))
 
-        return self._asked(view, evaluator.version, answer)
+        return self._asked(view, instant, evaluator.version, answer)
 
     def _matched_anew(self, member: Member, view: View, sights: list[Sight], instant: int, seq: int) -> Said:
         if view not in self._snapshots:
@@ -173,16 +176,18 @@ class Views:
             seen = [_since(sight.elements, view.since) for sight in sights]
             snapshot.move(self._dataset(member, seen, view.since, instant, seq), instant=instant)
             self._moved[view] = (instant, seq)
-        return self._asked(view, snapshot.version, snapshot.answer)
+        return self._asked(view, instant, snapshot.version, snapshot.answer)
 
-    def _asked(self, view: View, version: int, ask: Callable[[], Answer]) -> Said:
+    def _asked(self, view: View, instant: int, version: int, ask: Callable[[], Answer]) -> Said:
         """What a view says at a version of what it sees."""
         said = self._said.get(view)
         if said is None or said.version != version:
-            deadline = Deadline(self.limits)
+            deadline, begun = Deadline(self.limits), time.monotonic()
             answer = ask()
             said = self._said[view] = Said(version, len(answer), answer.to_bytes())
             deadline.check()                     # whatever it was that took so long: the others wait for it
+            if self.given is not None:           # in a recording nobody waits
+                self._debts.setdefault(view, Debt()).note(instant, time.monotonic() - begun, self.limits)
         return said
 
     def held(self) -> Collection[View]:
@@ -200,7 +205,7 @@ class Views:
             self._distinct = {view: view for view in self._known.values()}
         used = set(self._views.values())
         self.closures.forget({view.since for view in used})
-        for kept in (self._incrementals, self._snapshots, self._moved, self._said):
+        for kept in (self._incrementals, self._snapshots, self._moved, self._said, self._debts):
             for view in kept.keys() - used:
                 del kept[view]
         self._overflown &= used
@@ -236,6 +241,8 @@ class Views:
         if sight is None or (sight.instant, sight.seq) != (as_of, seq):
             elements = self._content.window(stream, as_of - window.range, as_of)
             oldest = int(elements.seq.min()) if len(elements.seq) else ALWAYS
+            if not self._content.whole(stream, as_of - window.range):
+                oldest = 0           # graphs that others look at may hold what was forgotten since
             sight = self._sights[key] = Sight(as_of, seq, elements, oldest)
         return sight
 

@@ -27,6 +27,7 @@ from csparql_spark.rdf.dictionary import TermDictionary
 COLUMNS = ("t", "seq", "stream", "s", "p", "o")
 SMALLEST = 1024
 ALWAYS = np.iinfo(np.int64).max       # the stamp of what holds at every instant
+EARLIEST = np.iinfo(np.int64).min
 
 
 class Elements(NamedTuple):
@@ -53,6 +54,7 @@ class Content:
         self.generation = 0       # grows when ids change their meaning
         self._columns = {name: np.empty(SMALLEST, dtype=np.int64) for name in COLUMNS}
         self._count = 0
+        self._gone: dict[int, int] = {}           # the newest stamp of each stream that was forgotten
 
     def __len__(self) -> int:
         return self._count
@@ -112,7 +114,7 @@ class Content:
         if not self._count:
             return
         t, of = self._live("t"), self._live("stream")
-        horizon = np.full(max(int(of.max()), *horizons, *(places or {}), 0) + 1, np.iinfo(np.int64).min)
+        horizon = np.full(max(int(of.max()), *horizons, *(places or {}), 0) + 1, EARLIEST)
         for stream, until in horizons.items():
             horizon[stream] = until
         place = np.full(len(horizon), ALWAYS)
@@ -121,8 +123,18 @@ class Content:
         kept = np.flatnonzero((t > horizon[of]) | (self._live("seq") >= place[of]))
         # While the expired are few, skipping them is cheaper than moving the rest.
         if 2 * len(kept) <= self._count:
+            gone = np.ones(self._count, dtype=bool)
+            gone[kept] = False
+            for stream, until in horizons.items():
+                if until < ALWAYS and (of_it := gone & (of == stream)).any():
+                    self._gone[stream] = max(int(t[of_it].max()), self._gone.get(stream, EARLIEST))
             self._keep(kept)
             self._forget_terms()
+
+    def whole(self, stream: int, low: int) -> bool:
+        """Whether nothing of `stream` that is stamped later than `low` was forgotten while somebody looked at it. What
+        was may still be in what others have made of it."""
+        return self._gone.get(stream, EARLIEST) <= low
 
     def _live(self, name: str) -> np.ndarray:
         return self._columns[name][:self._count]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.answers.limits import Deadline, Limits, TooManyRows, TooMuch, size
+from csparql_spark.answers.limits import Deadline, Debt, Limits, TooManyRows, TooMuch, size
 
 
 def test_limits_of_an_environment() -> None:
@@ -30,6 +30,20 @@ def test_what_is_within_them_passes() -> None:
     assert late.left == 0
     with pytest.raises(TooMuch, match="^its answer takes longer than 0 s, which is the limit, since the others wait"):
         late.check()
+
+
+def test_debts_are_what_is_beyond_the_time_between_instants() -> None:
+    debt, limits = Debt(), Limits(milliseconds=5_000)
+    told = []
+    for instant, seconds in ((1_000, 4.0), (2_000, 3.0), (3_000, 3.5), (9_000, 1.5), (10_000, 0.9), (11_000, 2.0)):
+        debt.note(instant, seconds, limits)
+        told.append(debt.milliseconds)
+    #               at first there is nothing to compare with                 short ones make none
+    assert told == [0, 2_000, 4_500, 0, 0, 1_000]
+    debt.note(12_000, 5.0, limits)
+    with pytest.raises(TooMuch, match="^its answers take longer than the time between them, and keep the others "
+                                      "waiting for 9 s by now, where 5 s is the limit: choose a larger STEP or a "):
+        debt.note(13_000, 5.0, limits)
 
 
 def test_sizes() -> None:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from csparql_spark.answers.limits import Limits
 from csparql_spark.pipeline import member as members
+from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import FAILURE, Group, Told
 from csparql_spark.store import Entry
 
@@ -142,6 +145,23 @@ def test_a_bomb_fails_by_name_beside_a_healthy_query(select: str, where: str, re
     assert failed.part == FAILURE and reason in failed.payload, failed
     assert [(one.instant, one.part, one.rows) for one in told if one is not failed] == [
         (1000, 0, 1), (2000, 0, 1), (3000, 0, 0)]
+
+
+def test_who_is_in_time_and_keeps_the_others_waiting_for_ever_fails_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer seems to take three seconds. That is nothing for who is asked every four."""
+    monkeypatch.setattr(views, "time", SimpleNamespace(monotonic=itertools.count(0.0, 3.0).__next__))
+    log = by_hand((0, "register", "slow", Asked.over("urn:a", 1000, 1000, ("s",), ALL)),
+                  (0, "register", "healthy", Asked.over("urn:a", 4000, 4000, ("s",), ALL)),
+                  *[(at, "chunk", "urn:a", [((f"<urn:{at}>", "<urn:p>", '"1"'), None)])
+                    for at in range(500, 9000, 500)],
+                  (9000, "tick", None))
+    told = fed(log, Limits(milliseconds=5_000))
+    assert [(one.query, one.instant, one.part) for one in told] == [
+        (4, 1000, 0), (4, 2000, 0), (4, 3000, 0), (4, 4000, FAILURE), (5, 4000, 0), (5, 8000, 0)]
+    assert told[3].payload.startswith(b"its answers take longer than the time between them, and keep the others "
+                                      b"waiting for 6 s by now, where 5 s is the limit: ")
+    in_time = list(Group("key").feed(routed(log)))            # nobody has set a limit: it is a recording
+    assert [one.part for one in in_time] == [0] * 11
 
 
 def fed(log: list[Entry], limits: Limits) -> list[Told]:

@@ -276,3 +276,14 @@ def test_compaction_keeps_meaning_and_says_that_ids_have_changed(prefix: str) ->
     assert stamps(content, 0, 8000, 9999) == list(range(9000, 9010))
     content.forget({0: 8000})
     assert content.generation == before + 1
+
+
+def test_it_knows_from_where_on_it_is_whole() -> None:
+    content = Content()
+    content.add(0, 1, numbered([1, 2, 3, 9]))
+    content.add(1, 2, numbered([5]))
+    assert content.whole(0, -5) and content.whole(1, -5)
+    content.forget({0: 4, 1: 4})
+    assert (content.whole(0, 2), content.whole(0, 3), content.whole(1, -5)) == (False, True, True)
+    content.forget({1: ALWAYS})             # nobody looks at it
+    assert len(content) == 1 and content.whole(1, -5)
