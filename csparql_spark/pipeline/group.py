@@ -31,6 +31,7 @@ from csparql_spark.pipeline.routing import Row
 from csparql_spark.pipeline.views import Said, Views
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import ALWAYS, Content
+from csparql_spark.windows.progress import Arrival
 
 FAILURE = -1                 # the part of what is told when a query has failed
 MEASURES = -2                # and of what the answers of a batch have cost (see `costs`): no query tells that
@@ -75,6 +76,9 @@ class Group:
         self.unreadable: dict[int, str] = {}              # queries that could not be read when the group came back
         self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
         self.rules: dict[str, tuple[int, str]] = {}       # user's rule set → place of the entry that set it, its text
+        self.arrival = Arrival()
+        self._untimed: list[Member] | None = []           # members that look at more than this clock; None: not known
+        self._soonest: int | None = None                  # no other member has an instant before; None: not known
         self._views = Views(self.content, self.number, self.members)
         self._costs = Costs()
         self._came: int | None = None                     # when the entry arrived that is being answered
@@ -108,8 +112,11 @@ class Group:
                 case "chunk":
                     self._chunk(row)
                 case "tick":
-                    for member in self.members.values():
-                        member.progress.tick(row.subject, row.at)
+                    if row.subject is None:
+                        self.arrival.tick(row.at)
+                    else:
+                        for member in self.untimed:
+                            member.progress.tick(row.subject, row.at)
             yield from self._answer()
         self._forget()
 
@@ -117,7 +124,7 @@ class Group:
 
     def _register(self, row: Row) -> Iterator[Told]:
         try:
-            member = Member.read(row.payload, row.at)
+            member = Member.read(row.payload, row.at, self.arrival)
         # A text that was admitted once and cannot be read now: its own failure, nobody else's.
         except Exception as error:
             yield Told(row.seq, row.at, FAILURE, 0, unreadable(error).encode())
@@ -137,13 +144,22 @@ class Group:
         if member is None:
             return                          # it could not be read
         member.progress.tick(None, row.at - 1)
+        self._soonest = None
         # What has passed is answered before a pause, and passed over before a resume.
         yield from self._answer()
         member.paused = row.kind == "pause"
+        self._soonest = None
 
     def members_changed(self) -> None:
         """Members have come, gone or failed: how far back somebody may look is another question now."""
+        self._untimed = self._soonest = None
         self._views.closures.changed()
+
+    @property
+    def untimed(self) -> list[Member]:
+        if self._untimed is None:
+            self._untimed = [member for member in self.members.values() if not member.timed]
+        return self._untimed
 
     def set_background(self, graph: str, seq: int, payload: bytes) -> None:
         """Take a background graph, unless it is known at `seq` or later."""
@@ -166,9 +182,10 @@ class Group:
         stream = self.number(row.subject)
         self.content.add(stream, row.seq, chunk)
         self.fresh[-1].take(stream, row.seq, chunk)
+        self.arrival.logged(row.at)
         first, last = chunk.first, chunk.last
         apart = False
-        for member in self.members.values():
+        for member in self.untimed:
             progress = member.progress
             if row.subject in progress.clocks:
                 reading = progress.reading(row.subject)
@@ -196,19 +213,30 @@ class Group:
     # --- answering
 
     def _answer(self) -> Iterator[Told]:
-        due = []
-        for member in self.members.values():
+        due, failed = [], []
+        for member in self._awake():
             if member.failed is None and member.paused:
                 member.pass_over()
             elif member.failed is None:
                 try:
                     due += [(instant, member.id) for instant in member.due()]
                 except TooManyInstants as error:
-                    yield self._fail(member, error.instant, error)
+                    failed.append((member, error))
+        for member, error in failed:
+            yield self._fail(member, error.instant, error)
+        if self._soonest is None or self.arrival.reading >= self._soonest:
+            self._soonest = min((member.soonest() for member in self.members.values()
+                                 if member.timed and member.failed is None), default=ALWAYS)
         for instant, id in sorted(due):
             member = self.members[id]
             if member.failed is None:
                 yield self._tell(member, instant)
+
+    def _awake(self) -> Iterable[Member]:
+        """The members that may have instants that have passed. Rows are many, and few of them make somebody's due."""
+        if self._soonest is not None and self.arrival.reading < self._soonest:
+            return self.untimed
+        return self.members.values()
 
     def _tell(self, member: Member, instant: int) -> Told:
         begun = time.perf_counter_ns()

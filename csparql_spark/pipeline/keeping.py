@@ -101,7 +101,7 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
         if id not in group.members:
             told = registrations[id]
             try:
-                group.members[id] = Member(told, progress["registered"])
+                group.members[id] = Member(told, progress["registered"], group.arrival)
             # Another version may read less: that is this query's failure, and nobody else's.
             except Exception as error:
                 group.unreadable[id] = unreadable(error)

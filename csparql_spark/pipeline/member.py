@@ -34,11 +34,11 @@ from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.choosing import asked_for, why_snapshot
 from csparql_spark.pipeline.instants import grid_of
 from csparql_spark.windows.counting import Count, arrive
-from csparql_spark.windows.progress import Clock, Progress
+from csparql_spark.windows.progress import Arrival, Clock, Progress
 
 MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
 
-CHANGING = ("arrival", "event", "first", "late")      # the fields of Progress that entries change
+CHANGING = ("arrival", "event", "first", "late")      # what entries change of a Progress
 
 
 class TooManyInstants(Exception):
@@ -59,8 +59,9 @@ def count_of(window: Window) -> Count | None:
 
 
 class Member:
-    def __init__(self, told: dict[str, object], at: int) -> None:
-        """`told` is what routing says of a registration; `at` its arrival stamp."""
+    def __init__(self, told: dict[str, object], at: int, arrival: Arrival | None = None) -> None:
+        """`told` is what routing says of a registration; `at` its arrival stamp; `arrival` the clock that it shares
+        with others."""
         self.told = told
         self.id: int = told["id"]
         self.query: ContinuousQuery = read(told["text"], told["base"])
@@ -70,7 +71,7 @@ class Member:
         self.windows = self.query.windows
         self.grid = grid_of(self.query)
         clocks = {stream: Clock(**clock) for stream, clock in told["clocks"].items()}
-        self.progress = Progress.begin(at=at, clocks=clocks)
+        self.progress = Progress.begin(at=at, clocks=clocks, shared=arrival)
         self.counts = {place: count for place, window in enumerate(self.windows)
                        if (count := count_of(window)) is not None}
         self.next: int | None = None
@@ -82,8 +83,13 @@ class Member:
         self._told_before: int | None = told.get("answered")
 
     @classmethod
-    def read(cls, payload: bytes, at: int) -> Member:
-        return cls(json.loads(payload), at)
+    def read(cls, payload: bytes, at: int, arrival: Arrival | None = None) -> Member:
+        return cls(json.loads(payload), at, arrival)
+
+    @property
+    def timed(self) -> bool:
+        """Whether the arrival clock alone says when its instants have passed."""
+        return not self.counts and not self.progress.event
 
     @property
     def turns_only(self) -> bool:
@@ -125,6 +131,10 @@ class Member:
         if instants:
             self.answered = instants[-1]
         return instants
+
+    def soonest(self) -> int:
+        """The next instant of a member that is timed."""
+        return self.grid.at_or_after(self._start()) if self.next is None else self.next
 
     def _start(self) -> int | None:
         """Where its instants begin; None while that is not known."""
@@ -197,4 +207,4 @@ class Member:
         for place, counted in state["counts"].items():
             self.counts[int(place)].restore(counted)
         for name, value in state["progress"].items():
-            setattr(self.progress, name, value)
+            setattr(self.progress, "own" if name == "arrival" else name, value)

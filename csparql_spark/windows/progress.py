@@ -15,6 +15,8 @@ streams have begun. Clocks never go back. An element is *late* when it arrives w
 still counts in every window that is yet to be answered.
 
 All this depends only on the entries since the registration: not on other queries, and not on how entries are batched.
+The arrival clock is one for all, so queries that are given the same entries may share it: what it read before a
+registration is not later than that, and no instant of the query is.
 
     progress = Progress.begin(at=1000, clocks={"http://…/temp": Clock("arrival", 0)})
     progress.tick(None, 2000)
@@ -39,29 +41,49 @@ class Clock:
 
 
 @dataclass(slots=True)
+class Arrival:
+    """The arrival clock, as far as entries have told it."""
+
+    reading: int = NEVER
+
+    def logged(self, at: int) -> None:
+        """An entry stamped `at` was logged."""
+        self.reading = max(self.reading, at - 1)
+
+    def tick(self, at: int) -> None:
+        self.reading = max(self.reading, at)
+
+
+@dataclass(slots=True)
 class Progress:
     clocks: dict[str, Clock]
     registered: int
-    arrival: int = NEVER                                     # reading of the arrival clock
+    shared: Arrival = field(default_factory=Arrival)         # it tells others the time, too
+    own: int = NEVER                                         # what was told to this query alone
     event: dict[str, int] = field(default_factory=dict)      # readings of the event clocks, by stream
     first: int | None = None                                 # earliest stamp seen on an event clock
     late: int = 0
 
     @classmethod
-    def begin(cls, *, at: int, clocks: dict[str, Clock]) -> Progress:
-        return cls(clocks, at, event={stream: NEVER for stream, clock in clocks.items() if clock.kind != "arrival"})
+    def begin(cls, *, at: int, clocks: dict[str, Clock], shared: Arrival | None = None) -> Progress:
+        return cls(clocks, at, Arrival() if shared is None else shared, event={stream: NEVER for stream, clock in clocks.items() if clock.kind != "arrival"})
+
+    @property
+    def arrival(self) -> int:
+        """What the arrival clock reads."""
+        return max(self.own, self.shared.reading)
 
     def arrived(self, stream: str, at: int, first: int, last: int) -> None:
         """A chunk of `stream` was logged at `at`, with stamps from `first` to `last` (both `at` on the arrival
         clock)."""
-        self.arrival = max(self.arrival, at - 1)
+        self.own = max(self.own, at - 1)
         if stream in self.event:
             self.first = first if self.first is None else min(first, self.first)
             self.event[stream] = max(self.event[stream], self.clocks[stream].reading(last))
 
     def tick(self, stream: str | None, at: int) -> None:
         if stream is None:
-            self.arrival = max(self.arrival, at)
+            self.own = max(self.own, at)
         elif stream in self.event:
             self.event[stream] = max(self.event[stream], at)
             if self.clocks[stream].kind == "derived" and self.first is None:
