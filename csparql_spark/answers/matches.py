@@ -11,7 +11,8 @@ triple pattern is matched in that, and joined with the rest of the graph.
 
 Blank nodes are variables here. A match has a column for each variable, also for those that nobody wants to see: rows
 that are equal but for these are several rows. Patterns without a variable match once or not at all. A table may be told
-to keep only some of the matches (`keep`): whoever wants to see no others looks at fewer.
+to keep only some of the matches (`keep`): whoever wants to see no others looks at fewer. What a move adds is looked for
+together with others whose patterns differ in their constants only (see `families`).
 
 Whoever has the content's ids renumbered has to tell it (`terms`, `renumber`).
 """
@@ -19,11 +20,12 @@ Whoever has the content's ids renumbered has to tell it (`terms`, `renumber`).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 
+from csparql_spark.answers.families import Family, Span, generalized
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.entailment.joins import PLACES, Bindings, Plan, Shape, in_order, matched, plan, run
 from csparql_spark.rdf.dictionary import TermDictionary
@@ -53,13 +55,18 @@ class Keep(Protocol):
 
 class Matches:
     def __init__(self, moving: Moving, dictionary: TermDictionary, patterns: tuple[Pattern, ...],
-                 keep: tuple[Keep, ...] = ()) -> None:
+                 keep: tuple[Keep, ...] = (), families: Callable[[tuple[Pattern, ...]], Family] | None = None) -> None:
         self.variables = tuple(dict.fromkeys(node for triple in patterns for node in triple if is_variable(node)))
         self.version = 0                        # grows when there is more to be seen
         self._moving, self._dictionary, self._patterns, self._keep = moving, dictionary, patterns, keep
         self._constants = np.empty(0, dtype=np.int64)
         self._mark = None
+        self._general = None if families is None else generalized(patterns)
+        self._family = None if self._general is None else families(self._general.template)
+        self.constants_apart: tuple[int, ...] = ()
         self._begin()
+        if self._family is not None:
+            self._family.join(self)
 
     def _begin(self) -> None:
         """Look up the constants: ids have a meaning, or another one than before."""
@@ -68,6 +75,8 @@ class Matches:
         ids = dict(zip(terms, self._constants.tolist(), strict=True))
         self._shape = Shape(tuple(tuple(ids.get(node, node) for node in triple) for triple in self._patterns),
                             self.variables)
+        if self._general is not None:
+            self.constants_apart = tuple(ids[term] for term in self._general.constants)
         self._plans: dict[int, Plan] = {}
         self._scale = -1
 
@@ -77,6 +86,7 @@ class Matches:
         """Follow the graph. It costs what was added to it since."""
         graph = self._moving.graph
         mark, self._mark = self._mark, None              # unknown, should one of the next steps fail
+        before = -1 if mark is None else mark.place
         added = None if mark is None else self._moving.since(mark)
         if added is None:
             mark = self._moving.mark()
@@ -87,10 +97,20 @@ class Matches:
         else:
             self._runs.expire(graph.now)
             if added.size:
-                added = added.where(added.tag > graph.now)
-                for place, pattern in enumerate(self._shape.body):
-                    self._extend(place, matched(pattern, _with(pattern, added)))
+                self._grow(added.where(added.tag > graph.now), (before, mark.place, graph.now))
         self._mark = mark
+
+    def _grow(self, added: Facts, span: Span) -> None:
+        """Add the matches that there are since these were added."""
+        shares = None if self._family is None else self._family.shares(self, self._general.names, span, added)
+        if shares is None:
+            for place, pattern in enumerate(self._shape.body):
+                self._extend(place, matched(pattern, _with(pattern, added)))
+            return
+        for found in shares:
+            self._add(found)
+        if self._runs.rows > MOST:
+            raise self._too_many(MOST)
 
     def _extend(self, place: int, start: Bindings) -> None:
         """Add the matches that begin with these."""
@@ -290,6 +310,7 @@ class Kept:
     def __init__(self, moving: Moving, dictionary: TermDictionary) -> None:
         self.moving, self.dictionary = moving, dictionary
         self._tables: weakref.WeakValueDictionary[object, Matches] = weakref.WeakValueDictionary()
+        self._families: weakref.WeakValueDictionary[tuple[Pattern, ...], Family] = weakref.WeakValueDictionary()
 
     def table(self, patterns: tuple[Pattern, ...], keep: tuple[Keep, ...] = ()) -> Matches | InPlace:
         """The matches of a pattern. It is the same table for the same pattern."""
@@ -299,9 +320,15 @@ class Kept:
             if InPlace.fits(patterns) and not keep:
                 found = InPlace(self.moving, self.dictionary, patterns[0])
             else:
-                found = Matches(self.moving, self.dictionary, patterns, keep)
+                found = Matches(self.moving, self.dictionary, patterns, keep, self._family)
             self._tables[key] = found
         return found
+
+    def _family(self, template: tuple[Pattern, ...]) -> Family:
+        family = self._families.get(template)
+        if family is None:
+            family = self._families[template] = Family(self.moving, self.dictionary, template)
+        return family
 
     def terms(self) -> np.ndarray:
         parts = [table.terms() for table in list(self._tables.values())]
@@ -310,6 +337,8 @@ class Kept:
     def renumber(self, table: np.ndarray) -> None:
         for matches in list(self._tables.values()):
             matches.renumber(table)
+        for family in list(self._families.values()):
+            family.restart()
 
 
 def parted(patterns: Sequence[Pattern]) -> list[tuple[Pattern, ...]]:

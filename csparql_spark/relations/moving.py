@@ -43,6 +43,7 @@ class Moving:
         self._first = 0                     # the number of the first that is remembered
         self._count = 0
         self._marks: weakref.WeakSet[Mark] = weakref.WeakSet()
+        self._asked = 0                     # how often somebody has looked since it was found out who has seen what
 
     @property
     def remembered(self) -> int:
@@ -79,7 +80,10 @@ class Moving:
         if place < self._first:
             return None
         facts = _together(self._told[place - self._first:])
-        if self._told:
+        self._asked += 1
+        # To find out who has seen what takes a look at all marks: it is done once for as many as there are.
+        if self._told and self._asked >= len(self._marks):
+            self._asked = 0
             self._free()
         return facts
 
