@@ -19,6 +19,7 @@ from csparql_spark.rdf.terms import literal, parse
 
 Bag = Mapping[str, int]
 
+MEAN_PLACES = 18     # digits of a mean behind the point, the rest cut off: what Oxigraph's decimals hold
 EXACT = 20_000       # digits: more than a sum of numbers can have, so that none is ever rounded
 
 
@@ -42,9 +43,8 @@ def average(added: Number, count: int) -> Number:
     """A sum of so many numbers, divided by them."""
     if added.kind in ("integer", "decimal"):
         with localcontext(prec=EXACT):
-            # Eighteen digits behind the point, the rest cut off: what Oxigraph's decimals hold.
-            scaled = Fraction(added.value) * 10**18 / count
-            return Number("decimal", Decimal(math.trunc(scaled)).scaleb(-18))
+            scaled = Fraction(added.value) * 10**MEAN_PLACES / count
+            return Number("decimal", Decimal(math.trunc(scaled)).scaleb(-MEAN_PLACES))
     return Number(added.kind, added.value / count)
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -189,7 +189,7 @@ class Answer:
         if self.until is not None:
             times = self.until.astype("<i8").tobytes()
             count = struct.pack("<q", len(self.until))
-            return b"".join((_VERSION, _UNTIL, count, times, *self.holding(None)._parts()))
+            return b"".join((_VERSION, _UNTIL, count, times, *self._parts()))
         return b"".join(self._parts())
 
     def _parts(self) -> tuple[bytes | pa.Buffer, ...]:
@@ -199,7 +199,7 @@ class Answer:
         terms, ids = self.table.encoded()
         everything = np.concatenate(ids) if ids else np.empty(0, np.int32)
         columns = [
-            _one_list(pa.array(self.table.variables, pa.string())),
+            _names(self.table.variables),
             pa.array([self.table.length], pa.int64()),
             _one_list(terms),
             _one_list(pa.array(everything, pa.int32())),
@@ -271,6 +271,11 @@ def _strings(column: Column) -> pa.StringArray:
     if not isinstance(column, pa.Array):
         return pa.array(column, pa.string())
     return column if column.type == pa.string() else column.cast(pa.string())
+
+
+@lru_cache(1024)
+def _names(variables: tuple[str, ...]) -> pa.ListArray:
+    return _one_list(pa.array(variables, pa.string()))
 
 
 def _one_list(values: pa.Array) -> pa.ListArray:

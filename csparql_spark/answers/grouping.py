@@ -14,18 +14,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.answers.aggregates import AGGREGATES, average
+from csparql_spark.answers.aggregates import AGGREGATES, MEAN_PLACES, average
 from csparql_spark.answers.algebra import Aggregate
 from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.plain import DECIMAL, DOUBLE, INTEGER, OTHER, PLACES
 from csparql_spark.answers.ranks import ranks_by
 from csparql_spark.answers.tables import UNBOUND, Table, groups, numbered
-from csparql_spark.answers.values import Number, number_term
+from csparql_spark.answers.values import Number, decimal_term, number_term
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import XSD, literal
 
@@ -134,13 +133,18 @@ class Grouping:
                 plain.tolist(), fits.tolist(), decimal.tolist(), double.tolist(), units, parts):
             if not fit:
                 continue
+            count = int(values.counts[group])
             if is_double:
                 first = int(starts[group])
-                total = Number("double", math.fsum(numbers[first:first + int(values.counts[group])].tolist()))
+                total = Number("double", math.fsum(numbers[first:first + count].tolist()))
+                said[group] = number_term(average(total, count) if function == "avg" else total)
+            elif function == "avg":
+                said[group] = decimal_term(_divided((unit * 10**PLACES + part) * 10**(MEAN_PLACES - PLACES), count),
+                                           MEAN_PLACES)
+            elif is_decimal:
+                said[group] = decimal_term(unit * 10**PLACES + part, PLACES)
             else:
-                total = Number("decimal", _scaled(unit, part)) if is_decimal else Number("integer", unit)
-            total = average(total, int(values.counts[group])) if function == "avg" else total
-            said[group] = number_term(total)
+                said[group] = literal(str(unit), datatype=f"{XSD}integer")
         return fits
 
     def _extremes(self, function: str, values: Values, numbers: np.ndarray, plain: np.ndarray, said: Terms) -> None:
@@ -159,6 +163,6 @@ class Grouping:
             said[place] = term
 
 
-def _scaled(units: int, parts: int) -> Decimal:
-    """Whole ones and so many millionths."""
-    return Decimal(units * 10 ** PLACES + parts).scaleb(-PLACES)
+def _divided(units: int, count: int) -> int:
+    """What is left is cut off, of a negative number too."""
+    return units // count if units >= 0 else -(-units // count)

@@ -12,6 +12,8 @@ Terms are read once, as long as their ids mean them (`restart`).
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,10 +22,13 @@ from csparql_spark.rdf.dictionary import TermDictionary
 
 OTHER, INTEGER, DECIMAL, DOUBLE = 0, 1, 2, 3
 PLACES = 6                   # digits behind the point of a decimal
+FEW = 40                     # terms that are read sooner one by one than at once
 _UNREAD = -1
 _KINDS = {"integer": INTEGER, "decimal": DECIMAL, "double": DOUBLE}
 _NUMBER = (r'^"(?P<number>-?(?P<whole>[0-9]{1,15})(?:\.(?P<places>[0-9]{1,14}))?(?P<exponent>[eE][+-]?[0-9]{1,2})?)"'
            r"\^\^<http://www\.w3\.org/2001/XMLSchema#(?P<kind>integer|decimal|double)>$")
+
+_ONE = re.compile(_NUMBER)
 
 
 class Plain:
@@ -57,6 +62,13 @@ class Plain:
         self._values = np.concatenate([self._values, np.zeros(more)])
 
     def _read(self, ids: np.ndarray) -> None:
+        if len(ids) <= FEW:
+            for id, term in zip(ids.tolist(), self._dictionary.decode(ids), strict=True):
+                self._kinds[id], self._values[id] = _read_one(term)
+        else:
+            self._read_at_once(ids)
+
+    def _read_at_once(self, ids: np.ndarray) -> None:
         parts = pc.extract_regex(pa.array(self._dictionary.decode(ids), pa.string()), _NUMBER)
         number, whole, places, exponent, kind = (pc.struct_field(parts, name) for name in (
             "number", "whole", "places", "exponent", "kind"))
@@ -70,3 +82,15 @@ class Plain:
         kinds[(kinds == DECIMAL) & (raised | (behind > PLACES) | (digits > 15))] = OTHER
         self._kinds[ids] = kinds
         self._values[ids] = pc.fill_null(pc.cast(number, pa.float64()), 0).to_numpy(zero_copy_only=False)
+
+
+def _read_one(term: str) -> tuple[int, float]:
+    found = _ONE.fullmatch(term)
+    if found is None:
+        return OTHER, 0.0
+    kind, behind = _KINDS[found["kind"]], len(found["places"] or "")
+    if kind == INTEGER and (found["exponent"] or behind):
+        return OTHER, 0.0
+    if kind == DECIMAL and (found["exponent"] or behind > PLACES or behind + len(found["whole"]) > 15):
+        return OTHER, 0.0
+    return kind, float(found["number"])

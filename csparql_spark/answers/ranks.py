@@ -1,7 +1,8 @@
 """Ranks: the places of terms in the order of their text, kept from one answer to the next.
 
 Rows of an answer are put in the order of their terms, and most of its terms were in the answer before. So the terms
-that were shown are kept in order, and only new ones have to be put between them.
+that were shown are kept in order, and only new ones have to be put between them. An answer of few cells is put in order
+sooner than it is looked up what is new in it: it is begun anew, and nothing is kept.
 
     ranks = Ranks(dictionary)
     terms, columns = ranks.of([ids, others])     # the terms in order; in place of each id its place there, -1: unbound
@@ -18,6 +19,7 @@ import pyarrow as pa
 from csparql_spark.rdf.dictionary import TermDictionary
 
 LEAST = 1024            # terms that are kept, however few are shown
+FEW = 500               # cells of an answer that is put in order by itself
 
 
 class Ranks:
@@ -37,6 +39,8 @@ class Ranks:
         return self._rank.nbytes + self._ids.nbytes + 2 * self._array.nbytes        # the terms are in a list, too
 
     def of(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
+        if sum(map(len, columns)) <= FEW:
+            return self._alone(columns)
         highest = max((int(column.max(initial=-1)) for column in columns), default=-1)
         if highest + 2 > len(self._rank):
             more = max(highest + 2, 2 * len(self._rank)) - len(self._rank)
@@ -50,6 +54,19 @@ class Ranks:
             self._forget(columns)
         # The last place belongs to no id, so that what is unbound (-1) finds -1.
         return self._array, [self._rank[column] for column in columns]
+
+    def _alone(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
+        if not columns:
+            return pa.array([], pa.string()), []
+        distinct, cells = np.unique(np.concatenate(columns), return_inverse=True)
+        unbound = int(distinct.searchsorted(0))                  # 1 if some cell is, or 0
+        terms = self._dictionary.decode(distinct[unbound:])
+        order = sorted(range(len(terms)), key=terms.__getitem__)
+        rank = np.full(len(distinct), -1, dtype=np.int32)
+        rank[np.array(order, dtype=np.int64) + unbound] = np.arange(len(order), dtype=np.int32)
+        ranks, rows = rank[cells], len(columns[0])
+        return (pa.array([terms[place] for place in order], pa.string()),
+                [ranks[place * rows:(place + 1) * rows] for place in range(len(columns))])
 
     def _add(self, ids: np.ndarray) -> None:
         fresh = self._dictionary.decode(ids)

@@ -77,6 +77,13 @@ def number_term(number: Number) -> str:
     return literal(text, datatype=XSD + number.kind)
 
 
+def decimal_term(units: int, places: int) -> str:
+    """The term of a decimal, so many units of its last place: what `number_term` says of it, without making it."""
+    whole, part = divmod(abs(units), 10**places)
+    text = f"{whole}.{part:0{places}d}".rstrip("0").removesuffix(".")
+    return literal(f"-{text}" if units < 0 else text, datatype=f"{XSD}decimal")
+
+
 @lru_cache(maxsize=65536)
 def moment(term: str) -> datetime | None:
     """The point in time of an xsd:dateTime (without a zone: in UTC), to the microsecond; None if it is none."""

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import computing as module
+from csparql_spark.answers import plain as plain_numbers
 from csparql_spark.answers.aggregates import AGGREGATES
 from csparql_spark.answers.algebra import Aggregate
 from csparql_spark.answers.computing import COMPARISONS, Comparison, Computing, Expression
@@ -63,14 +64,17 @@ def test_comparisons_say_what_oxigraph_says(cells: list[str], sign: str, constan
         assert quick.tolist() == slow.tolist(), (sign, left, right)
 
 
-def test_only_plain_numbers_are_plain() -> None:
+@pytest.mark.parametrize("few", (0, 1000))           # all are read at once; one by one
+def test_only_plain_numbers_are_plain(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_numbers, "FEW", few)
     content = Content()
     wanted = {typed("5", "integer"): INTEGER, typed("-15", "integer"): INTEGER, typed("1.5", "decimal"): DECIMAL,
               typed("3", "decimal"): DECIMAL, typed("1.5", "double"): DOUBLE, typed("1e2", "double"): DOUBLE,
               typed("1" * 16, "integer"): OTHER, typed("1.1234567", "decimal"): OTHER, typed("5", "byte"): OTHER,
               typed("5.0", "integer"): OTHER, typed("1e2", "decimal"): OTHER, typed("1e300", "double"): OTHER,
               typed("NaN", "double"): OTHER, typed("1", "float"): OTHER, "<urn:a>": OTHER, '"1"': OTHER,
-              typed("12345678901.12345", "decimal"): OTHER}
+              typed("12345678901.12345", "decimal"): OTHER, typed("5\\n", "integer"): OTHER, typed("+5", "integer"): OTHER,
+              typed("-0", "integer"): INTEGER, typed("٣", "integer"): OTHER, typed(".5", "decimal"): OTHER}
     plain = Plain(content.dictionary)
     assert plain.of(np.array([-1, -1]))[0].tolist() == [OTHER, OTHER]            # nothing has an id yet
     ids = content.dictionary.encode(wanted)

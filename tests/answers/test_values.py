@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.values import Duration, Number, duration, moment, number, number_term
+from csparql_spark.answers.values import Duration, Number, decimal_term, duration, moment, number, number_term
 from csparql_spark.rdf.terms import XSD
 
 
@@ -85,3 +85,9 @@ def test_moments(text: str, time: datetime | None) -> None:
     ("PT5M", "string", None)])
 def test_durations(text: str, kind: str, length: Duration | None) -> None:
     assert duration(typed(text, kind)) == length
+
+
+@given(st.integers(-10**24, 10**24), st.sampled_from((6, 18)))
+@settings(max_examples=300)
+def test_a_decimal_is_spelled_alike_from_its_units_and_from_its_value(units, places):
+    assert decimal_term(units, places) == number_term(Number("decimal", Decimal(units).scaleb(-places)))
