@@ -27,6 +27,8 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.lifeline import hold
 from csparql_spark.rdf.formats import RdfFormat, parse_push
@@ -54,6 +56,8 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
     if lifeline is not None:
         hold(lifeline)
     _allow_descriptors()
+    # Requests are served by many threads, and Arrow's own allocator would keep some 9 MB for each of them.
+    pa.set_memory_pool(pa.system_memory_pool())
     with contextlib.ExitStack() as opened:
         listening = opened.enter_context(_listening(settings, fd))
         settings = dataclasses.replace(settings, port=listening.getsockname()[1])

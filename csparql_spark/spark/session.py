@@ -22,8 +22,9 @@ from csparql_spark.store import DataDirectory
 
 SETTINGS = {
     # A trigger runs little code, and often: the quick compiler and the collector without threads leave the cores to the
-    # work.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # work. What is old is little, too: a heap that begins small is collected before it has touched memory that it does
+    # not need.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms192m -Xmn112m",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -38,6 +39,11 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     "spark.sql.streaming.ui.enabled": "false",
+    # Also without a page that shows them, jobs are remembered, each with all of its properties.
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.ui.retainedExecutions": "100",
     "spark.sql.catalogImplementation": "in-memory",
     # The plans are small and their rows few and large: compiling Java for them costs more than it saves.
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

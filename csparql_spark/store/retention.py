@@ -2,8 +2,8 @@
 
 The log keeps an entry while the engine has not read past it, and for `keep_log` ms of arrival time after that, and
 while some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock).
-Entries that make the registry are kept while what they made exists; those that pause a query, as long as what came
-while it was paused. The newest entry always stays, and the newest with an arrival stamp: it holds the clock.
+Entries that make the registry are kept while what they made exists; those that pause a query, as long as the query and
+what came while it was paused. The newest entry always stays, and the newest with an arrival stamp: it holds the clock.
 
 Answers are kept for the newest `keep_answers` instants of each query, and go with their query, as its measures do.
 Those of a query that makes a stream are kept, besides, until they are in the log (see `relayed`): whoever puts them
@@ -26,12 +26,13 @@ _OLDER = "seq < (SELECT max(seq) FROM log AS newest WHERE newest.kind != 'tick' 
 
 # What was undone, and the undoing: neither says anything about the registry as it is now.
 _UNDONE = """
-    kind IN ('register', 'unregister') AND seq <= (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
-                                                   AND later.kind = 'unregister' AND later.seq <= :position)
+    kind IN ('register', 'unregister', 'pause', 'resume')
+    AND seq <= (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject AND later.kind = 'unregister'
+                AND later.seq <= :position)
  OR kind IN ('stream', 'drop') AND seq <= (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
                                            AND later.kind = 'drop' AND later.seq <= :position)
  OR kind IN ('pause', 'resume') AND seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
-                                           AND later.kind IN ('pause', 'resume', 'unregister')
+                                           AND later.kind IN ('pause', 'resume')
                                            AND later.seq <= :position AND later.at < :horizon)
  OR kind IN ('background', 'rules')
     AND (payload IS NULL AND seq <= :position

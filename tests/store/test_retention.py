@@ -125,6 +125,15 @@ def test_what_was_undone_goes_with_what_undid_it(store: Opened) -> None:
     assert store.log.last("urn:g", "background", store.log.tail()).seq == 8
 
 
+def test_nothing_is_left_of_a_query_that_was_paused_and_deleted(store: Opened) -> None:
+    query = QueryRecord.draft("q", text="", base=None).payload
+    for kind in ("register", "pause", "resume", "pause", "unregister"):
+        store.put(kind, 1000, "q", payload=query if kind == "register" else None)
+    store.put("register", 1000, "other", payload=query)
+    assert forget(store, keep_log=10_000) == [6]
+    assert forget(store, keep_log=10_000) == [6]
+
+
 def test_of_a_graph_and_of_a_rule_set_the_newest_stays_and_nothing_when_it_is_gone(store: Opened) -> None:
     for kind, name, payload in (("background", "a", b"1"), ("rules", "a", b"1"), ("background", "a", b"2"),
                                 ("rules", "b", b"1"), ("rules", "a", None), ("background", "a", b"3"),
@@ -198,8 +207,8 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
         case "register":
             return not undone_by("unregister", itself=False)
         case "pause" | "resume":
-            return not any(undone_by(kind, itself=False, before=read[-1].at - keep_log - reach)
-                           for kind in ("pause", "resume", "unregister"))
+            return not undone_by("unregister", itself=False) and not any(
+                undone_by(kind, itself=False, before=read[-1].at - keep_log - reach) for kind in ("pause", "resume"))
         case "drop" | "unregister":
             return not undone_by(entry.kind, itself=True)
         case "background" | "rules":
