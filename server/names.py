@@ -20,6 +20,7 @@ from csparql_spark.rdf.terms import valid_iri
 from csparql_spark.server.problems import Problem
 
 LONGEST_IRI = 2000
+WINDOW = "/window"
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,200}")
 _MERGED_SLASHES = re.compile(r"(https?):/(?=[^/])")
 
@@ -82,3 +83,13 @@ class Names:
 
     def query_url(self, name: str) -> str:
         return f"{self.base}/queries/{quote(name, safe='')}"
+
+    def window_iri(self, name: str) -> str:
+        """The graph that a query sees at its latest instant."""
+        return self.query_url(name) + WINDOW
+
+    def query_of_window(self, iri: str) -> str | None:
+        """The name of the query that sees this graph; None if it is not such a graph."""
+        begin = f"{self.base}/queries/"
+        segment = iri.removeprefix(begin).removesuffix(WINDOW)
+        return decoded(segment) if iri == begin + segment + WINDOW and "/" not in segment else None

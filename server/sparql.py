@@ -7,6 +7,10 @@
 A query without FROM asks all background graphs. `FROM STREAM <…> [RANGE 10s]` looks at the last ten seconds of a
 stream: back from now on the arrival clock, from the newest stamp on an event clock. `USING ENTAILMENT` works as in
 registered queries. Nothing is registered, and the engine has no part in it.
+
+What a registered query sees is a graph, too: `FROM <queries/HotRooms/window>`, in FROM NAMED and in the parameters of
+the protocol by its whole IRI. It is what the query's body is matched against at its latest instant: what its windows
+hold and its background, with what follows under its rules. Its named windows and graphs are there by their names.
 """
 
 from __future__ import annotations
@@ -22,13 +26,14 @@ from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.current import Current
-from csparql_spark.pipeline.once import ask
+from csparql_spark.pipeline.once import Watched, ask
 from csparql_spark.rdf.chunk import Chunk
 
 from csparql_spark.server import bodies
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.descriptors import service_told
-from csparql_spark.server.problems import Problem
+from csparql_spark.server.problems import Problem, sentence
+from csparql_spark.server.registering import found
 from csparql_spark.server.spelling import drawn, spelled
 
 FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
@@ -85,14 +90,34 @@ def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Resp
             wanted = {*query.graphs, *query.named_graphs}
         if not wanted and not query.windows:
             wanted = there
+        queries = {graph: name for graph in wanted - there
+                   if (name := backend.names.query_of_window(graph)) is not None}
+        watched = {graph: seen(name) for graph, name in queries.items()}
         instant, streams = looked(query)
+        if watched and not query.windows:
+            instant = max(one.instant for one in watched.values())
         try:
             answer = ask(text, {graph: current.graph(graph) for graph in wanted & there}, base=base,
-                         default_graphs=given[0], named_graphs=given[1], streams=streams, rules=current.rules(),
-                         instant=instant, limits=Limits.from_environment(os.environ))
+                         default_graphs=given[0], named_graphs=given[1], streams=streams, watched=watched,
+                         rules=current.rules(), instant=instant, limits=Limits.from_environment(os.environ))
         except TooMuch as error:
             raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
-        return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows else None)
+        return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None)
+
+    def seen(name: str) -> Watched:
+        """What a registered query needs to see what it saw at its latest instant."""
+        record = found(backend, name)
+        failure = backend.answers.failure(record.id)
+        if failure is not None:
+            raise Problem("query-failed", f"The query {name} failed at {failure[0]}, and sees nothing any more: "
+                          f"{sentence(failure[1])}", query=name, at=failure[0], reason=failure[1])
+        bounds = backend.answers.bounds(record.id)
+        if bounds is None:
+            raise Problem("no-answer", f"The query {name} has no answer yet, so there is no instant at which it has "
+                          "seen something: ask again after its first instant.", query=name)
+        query = read(record.text, record.base)
+        return Watched(query, bounds[1], current.seen(query.windows, bounds[1], after=record.id),
+                       {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
 
     def looked(query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
         """The instant to look at, and what the query's windows may see there."""

@@ -95,7 +95,113 @@ def test_how_a_query_is_answered(furnished) -> None:
     told = furnished.get("/queries/v/explain").json
     assert (told["query"], told["evaluator"], told["because"]) == ("v", "maintained", None)
     assert told["group"]["shared_with"] == ["w"] and len(told["rules"]["run"]) == 1
+    assert told["group"]["widest"] == 9000
     assert told["live"] == {"instant": None, "rows": 0, "elements": [None], "late": None, "latency_ms": None,
                             "micros": None, "nodes": None, "state_bytes": None}
     assert told["windows"] == ["the last 5 s of <http://csparql.test/streams/e>, seen anew every 1 s"]
     assert furnished.get("/queries/nix/explain").status_code == 404
+
+
+# --- what a registered query sees
+
+SEEN = """REGISTER QUERY v AS SELECT ?x FROM <urn:kb> FROM STREAM <streams/late> [RANGE 5s STEP 1s]
+USING ENTAILMENT rdfs WHERE { ?x a <urn:Vehicle> }"""
+
+
+@pytest.fixture
+def watched(furnished, engine):
+    """A query that has answered at 8000: c2 came before it was registered, and c9 is yet to be seen."""
+    furnished.put("/streams/late?clock=event")
+
+    def push(*stamps: int) -> None:
+        pushed = furnished.post("/streams/late", headers={"Content-Type": "application/n-quads"}, data="".join(
+            f"<urn:c{t}> {TYPE} <urn:Car> <urn:t:{t}> .\n" for t in stamps))
+        assert pushed.status_code == 200
+
+    push(2000)
+    id = furnished.put("/queries/v", data=SEEN).json["id"]
+    push(3000, 4000, 7000, 9000)
+    engine.count(id, 7000, 8000)
+    return furnished
+
+
+def asked_of_window(client, text: str, **more: str):
+    return client.get("/sparql", query_string={"query": text, "format": "csv", **more})
+
+
+def test_a_query_s_own_body_over_its_window_says_what_it_answers(watched) -> None:
+    text = "SELECT ?x FROM <queries/v/window> WHERE { ?x a <urn:Vehicle> }"
+    answered = asked_of_window(watched, text)
+    assert rows(answered) == ["urn:c0", "urn:c4000", "urn:c7000"] and answered.headers["X-CSPARQL-Instant"] == "8000"
+    window = "http://csparql.test/queries/v/window"
+    text = "SELECT ?x WHERE { ?x a <urn:Vehicle> }"
+    assert rows(asked_of_window(watched, text, **{"default-graph-uri": window})) == ["urn:c0", "urn:c4000", "urn:c7000"]
+    form = watched.post("/sparql?format=csv", data={"query": text, "default-graph-uri": window})
+    assert rows(form) == ["urn:c0", "urn:c4000", "urn:c7000"]
+    text = "SELECT ?g WHERE { GRAPH ?g { <urn:c7000> a <urn:Vehicle> } }"
+    assert rows(asked_of_window(watched, text, **{"named-graph-uri": window})) == [window]
+    # It is asked for by its name, and is no background graph.
+    assert rows(asked_of_window(watched, "SELECT ?x WHERE { ?x a <urn:Car> }")) == ["urn:c0"]
+
+
+def test_the_window_of_a_query_beside_other_graphs(watched) -> None:
+    watched.put("/graphs?graph=urn:more", data="<urn:c7000> <urn:is> <urn:red> .", headers={
+        "Content-Type": "text/turtle"})
+    text = "SELECT ?x ?y FROM <queries/v/window> FROM <urn:more> WHERE { ?x a <urn:Vehicle> ; <urn:is> ?y }"
+    assert rows(asked_of_window(watched, text)) == ["urn:c7000,urn:red"]
+    text = """PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#>
+    SELECT ?x (f:timestamp(?x, a, <urn:Car>) AS ?t) FROM <queries/v/window> WHERE { ?x a <urn:Car> }"""
+    assert rows(asked_of_window(watched, text.replace(" a,", f" {TYPE},"))) == [
+        "urn:c0,", "urn:c4000,4000", "urn:c7000,7000"]
+    text = "SELECT ?x FROM <queries/v/window> FROM STREAM <streams/e> [RANGE 1s] WHERE { ?x a <urn:Car> }"
+    assert rows(asked_of_window(watched, text)) == ["urn:c0", "urn:c4000", "urn:c7000", "urn:c9000"]
+
+
+def test_named_windows_are_there_by_their_names(watched, engine) -> None:
+    text = """REGISTER QUERY n AS SELECT ?x FROM NAMED WINDOW <urn:w> ON <streams/late> [RANGE 2s STEP 1s]
+    FROM NAMED <urn:kb> WHERE { WINDOW <urn:w> { ?x a <urn:Car> } }"""
+    engine.count(watched.put("/queries/n", data=text).json["id"], 12_000)
+    watched.post("/streams/late", headers={"Content-Type": "application/n-quads"},
+                 data=f"<urn:c11> {TYPE} <urn:Car> <urn:t:11000> .")
+    text = "SELECT ?g ?x FROM <queries/n/window> WHERE { GRAPH ?g { ?x a <urn:Car> } }"
+    assert rows(asked_of_window(watched, text)) == ["urn:kb,urn:c0", "urn:w,urn:c11"]
+    assert rows(asked_of_window(watched, "SELECT ?x FROM <queries/n/window> WHERE { ?x ?p ?o }")) == []
+
+
+def test_the_window_of_a_query_whose_name_is_an_iri(watched, engine) -> None:
+    encoded = "http%3A%2F%2Fex.org%2Fq"
+    text = SEEN.replace("QUERY v", "QUERY <http://ex.org/q>")
+    engine.count(watched.put(f"/queries/{encoded}", data=text).json["id"], 8000)
+    answered = asked_of_window(watched, f"SELECT ?x FROM <queries/{encoded}/window> WHERE {{ ?x a <urn:Vehicle> }}")
+    assert rows(answered) == ["urn:c0"]        # all was logged before it
+
+
+def test_a_paused_query_is_seen_as_of_its_latest_instant(watched) -> None:
+    assert watched.post("/queries/v/pause").status_code == 200
+    answered = asked_of_window(watched, "SELECT ?x FROM <queries/v/window> WHERE { ?x a <urn:Vehicle> }")
+    assert rows(answered) == ["urn:c0", "urn:c4000", "urn:c7000"] and answered.headers["X-CSPARQL-Instant"] == "8000"
+
+
+def test_windows_that_cannot_be_asked(watched, engine) -> None:
+    def refused(name: str) -> tuple[int, str, str]:
+        told = asked_of_window(watched, f"SELECT * FROM <queries/{name}/window> WHERE {{ ?x ?y ?z }}")
+        return told.status_code, told.json["code"], told.json["detail"]
+
+    assert refused("nix") == (404, "unknown-query", "There is no query nix: register it with PUT "
+                              "http://csparql.test/queries/nix.")
+    id = watched.put("/queries/w", data=SEEN.replace("QUERY v", "QUERY w")).json["id"]
+    assert refused("w") == (404, "no-answer", "The query w has no answer yet, so there is no instant at which it has "
+                            "seen something: ask again after its first instant.")
+    engine.count(id, 4000)
+    engine.fail(id, 5000, "the answer is too large")
+    assert refused("w") == (409, "query-failed", "The query w failed at 5000, and sees nothing any more: The answer is "
+                            "too large.")
+    assert refused("v/answers")[1] == "unknown-graph"
+    watched.delete("/queries/v")
+    assert refused("v")[:2] == (404, "unknown-query")
+
+
+def test_a_background_graph_of_that_name_is_what_it_says(watched) -> None:
+    watched.put("/graphs?graph=http://csparql.test/queries/v/window", data="<urn:x> <urn:y> <urn:z> .", headers={
+        "Content-Type": "text/turtle"})
+    assert rows(asked_of_window(watched, "SELECT ?x FROM <queries/v/window> WHERE { ?x ?y ?z }")) == ["urn:x"]
