@@ -1,16 +1,20 @@
 """How a query is read and answered: GET /queries/{name}/explain.
 
-Its windows and instants in words, its SPARQL body, which evaluator answers it and why, who shares its group, the rules
-that are run for it over the background as it is now, and what is so live: how much its windows and its newest answer
-hold, what that answer has cost, and (a few seconds old, perhaps) what each part of a maintained plan has.
+Its windows and instants in words, its SPARQL body, which evaluator answers it and why, who shares its group and how far
+back what they share reaches, the rules that are run for it over the background as it is now, and what is so live: how
+much its windows and its newest answer hold, what that answer has cost, and (a few seconds old, perhaps) what each part
+of a maintained plan has.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from flask import Blueprint
 
-from csparql_spark.language import LanguageError
+from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.choosing import moves_together
 from csparql_spark.pipeline.current import Current
 from csparql_spark.pipeline.explaining import explained
 from csparql_spark.pipeline.routing import group_key
@@ -32,9 +36,10 @@ def routes(backend: Backend) -> Blueprint:
         query = read(record.text, record.base)
         told = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
                          rules=current.rules())
-        others = [other.name for other in backend.registry.queries() if other.id != record.id]
-        told["group"]["shared_with"] = [other for other in others
-                                        if key_of(backend.registry.query(other)) == told["group"]["key"]]
+        others = [other for other in backend.registry.queries() if other.id != record.id
+                  and key_of(other) == told["group"]["key"]]
+        told["group"]["shared_with"] = [other.name for other in others]
+        told["group"]["widest"] = widest(query, [read(other.text, other.base) for other in others])
         parts = backend.answers.latest(record.id)
         instant = parts[0].instant if parts else None
         elements = [None if instant is None or window.range is None else len(current.elements(
@@ -43,6 +48,23 @@ def routes(backend: Backend) -> Blueprint:
         return {"query": name, **told, "live": live | cost_of(measures, record.id)}
 
     return blueprint
+
+
+def widest(query: ContinuousQuery, others: Iterable[ContinuousQuery]) -> int | None:
+    """How far back the graph reaches that a query shares with those of its group whose windows differ from its own by a
+    constant; None if its windows do not move together."""
+    offsets = offsets_of(query)
+    if offsets is None:
+        return None
+    return max(window.range for one in (query, *others) if offsets_of(one) == offsets for window in one.windows)
+
+
+def offsets_of(query: ContinuousQuery) -> set[tuple[str, int]] | None:
+    """The streams of a query whose windows move together, each with how much shorter its window is than the widest."""
+    if not moves_together(query):
+        return None
+    longest = max(window.range for window in query.windows)
+    return {(window.stream, longest - window.range) for window in query.windows}
 
 
 def cost_of(measures: Measures, query: int) -> dict[str, object]:

@@ -16,6 +16,8 @@ from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
 from csparql_spark.answers.operators import Evaluation
 
+DENIED = "where there is none"
+
 
 def tree(evaluation: Evaluation, operator: Operator) -> dict[str, object]:
     told: dict[str, object] = {"node": type(operator).__name__.lower(), "does": _does(operator)}
@@ -60,7 +62,7 @@ def _does(operator: Operator) -> str:
         case algebra.LeftJoin() if operator.tests:
             return f"where it is so of {_names(operator.tests)}"
         case algebra.Exists():
-            return "where there is none" if operator.denied else "where there is one"
+            return DENIED if operator.denied else "where there is one"
         case algebra.Extend():
             return f"{operator.name} of {' '.join(operator.expression.names)}".removesuffix(" of ")
         case algebra.Project():

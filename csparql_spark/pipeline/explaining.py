@@ -7,12 +7,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from csparql_spark.answers.incremental import Incremental, Shared
-from csparql_spark.answers.nodes import join_orders
+from csparql_spark.answers.nodes import DENIED, join_orders
 from csparql_spark.answers.nodes import lines as written_plan
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.plan import plan
@@ -29,8 +29,9 @@ from csparql_spark.relations.runs import ALWAYS
 from csparql_spark.windows.content import Content
 
 MOST_BACKGROUND = 200_000       # triples that are closed to show which rules are run; a larger one is not looked at
-EVALUATORS = {"maintained": "maintained (matches move with the window; rows say until when they hold)",
-              "snapshot": "snapshot (an Oxigraph store kept in step with the window)"}
+SNAPSHOT = "snapshot (an Oxigraph store kept in step with the window)"
+# What makes that one cannot tell by the triples that are there how long a row holds.
+OPEN_ENDED = {"leftjoin": "OPTIONAL", "minus": "MINUS", "group": "aggregates", "slice": "LIMIT or OFFSET"}
 
 
 def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
@@ -81,11 +82,28 @@ def _rules(query: ContinuousQuery, background: Mapping[str, Chunk], texts: Mappi
                    "presumed": sorted(prepared.predicates), "run": [str(rule) for rule in prepared.rules]}
 
 
+def open_ended(tree: Mapping[str, object]) -> Iterator[str]:
+    """What of a maintained plan keeps its rows from saying until when they hold."""
+    if tree["node"] in OPEN_ENDED:
+        yield OPEN_ENDED[tree["node"]]
+    if tree["node"] == "exists" and tree["does"] == DENIED:
+        yield "NOT EXISTS"
+    for part in tree.get("parts", ()):
+        yield from open_ended(part)
+
+
+def _evaluation(told: Mapping[str, object]) -> str:
+    if told["plan"] is None:
+        return f"{SNAPSHOT}: {told['because']}"
+    reasons = " and ".join(dict.fromkeys(open_ended(told["plan"])))
+    until = f"with {reasons}, until when rows hold is not known" if reasons else "rows say until when they hold"
+    return f"maintained (matches move with the window; {until})"
+
+
 def written(told: Mapping[str, object]) -> str:
     """The explanation as text."""
-    because = f": {told['because']}" if told["because"] else ""
     lines = [told["text"], "", told["summary"], "", "SPARQL body:", told["sparql"], "",
-             f"evaluation: {EVALUATORS[told['evaluator']]}{because}",
+             f"evaluation: {_evaluation(told)}",
              f"group:      {told['group']['key']}, one shard"]
     for patterns in told["reads"] or ():
         lines.append(f"reads:      {' . '.join(patterns)}")

@@ -7,6 +7,7 @@ from csparql_spark.pipeline import explaining
 from csparql_spark.pipeline.explaining import explained, written
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
+from csparql_spark.testing import replay
 
 TYPE, SUB = f"<{RDF}type>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
 KB = {"urn:kb": Chunk.from_triples([("<urn:Car>", SUB, "<urn:Vehicle>"), ("<urn:Bus>", SUB, "<urn:Vehicle>")])}
@@ -30,6 +31,23 @@ def test_which_evaluator_and_why(text: str, because: str | None) -> None:
     assert told["evaluator"] == ("maintained" if because is None else "snapshot")
     assert (told["because"] or "").startswith(because or "")
     assert (because or "evaluation: maintained") in written(told)
+
+
+@pytest.mark.parametrize("where, said", [
+    ("{ ?x <urn:p> ?y FILTER EXISTS { ?y <urn:q> ?z } }", "rows say until when they hold"),
+    ("{ ?x <urn:p> ?y FILTER NOT EXISTS { ?y <urn:q> ?z } }", "with NOT EXISTS, until when rows hold is not known"),
+    ("{ ?x <urn:p> ?y OPTIONAL { ?y <urn:q> ?z } MINUS { ?y <urn:r> ?w } }",
+     "with MINUS and OPTIONAL, until when rows hold is not known"),
+    ("{ { ?x <urn:p> ?y } UNION { ?x <urn:q>+ ?y } }", "rows say until when they hold"),
+    ("{ ?x <urn:p> ?y } ORDER BY ?y LIMIT 3", "with LIMIT or OFFSET, until when rows hold is not known"),
+    ("{ ?x <urn:p> ?y } GROUP BY ?x", "with aggregates, until when rows hold is not known")])
+def test_whether_rows_say_until_when_they_hold(where: str, said: str) -> None:
+    text = HEAD + f"WHERE {where}"
+    told = explained(parse(text), background={}, rules={})
+    assert f"evaluation: maintained (matches move with the window; {said})" in written(told).splitlines()
+    data = "".join(f"<urn:x> <urn:{p}> <urn:x> <urn:t:{t}> .\n" for t, p in enumerate("pqr", 1000))
+    instants = replay(text.replace("FROM <urn:kb> ", ""), streams={"urn:s": data})
+    assert {instant.until is not None for instant in instants} == {said.startswith("rows")}
 
 
 def test_the_rules_that_are_run_for_what_is_asked() -> None:

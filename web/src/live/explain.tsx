@@ -22,7 +22,7 @@ import { Words } from "./words";
 const LOOKING = 2000;
 const SHARE = 10;
 const EVALUATORS = {
-  maintained: "Maintained: matches move with the window, and rows say until when they hold.",
+  maintained: "Maintained: matches move with the window.",
   snapshot: "Snapshot: a store is kept in step with the window, and asked anew at each instant.",
 };
 
