@@ -1,14 +1,16 @@
 """The example queries, run by one driver in many modes: the answers must be those of `expected.jsonl`, line by line.
 
     local           row by row in this process
-    in batches      cuts after each entry, after every third, everything in one batch
+    in batches      cuts after each entry, after every third and seventh, everything in one batch
     restarted       cuts after each entry, and a worker that remembers nothing
+    snapshot        the same, by the snapshot evaluator where another one is usual: row by row, in batches, restarted
     command         `csparql-spark run`, as a user types it, without Spark
     spark           the whole pipeline: store, engine process, state store, sink; all programs at once
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,11 +28,13 @@ from csparql_spark.pipeline.routing import Row
 from csparql_spark.spark.play import play_together
 from csparql_spark.testing import load
 
-from ..pipeline.running import DictState, Worker, routed
+from ..pipeline.running import DictState, Worker, matched_anew, routed
 
 QUERIES = Path(__file__).resolve().parents[2] / "queries"
 PROGRAMS = sorted(path.parent for path in QUERIES.glob("*/program.json"))
-MODES = ("local", "batches-of-1", "batches-of-3", "one-batch", "restarted", "command", "spark")
+SIZES = {"batches-of-1": 1, "batches-of-3": 3, "batches-of-7": 7, "one-batch": None, "restarted": 1}
+SNAPSHOT = "snapshot-"
+MODES = ("local", *SIZES, *(f"{SNAPSHOT}{mode}" for mode in ("local", "batches-of-7", "restarted")), "command", "spark")
 
 
 def test_there_are_programs() -> None:
@@ -65,7 +69,9 @@ def test_program(program: Path, mode: str, request: pytest.FixtureRequest) -> No
         said = commanded(program)
     else:
         one = script(program)
-        told = request.getfixturevalue("played")[program] if mode == "spark" else answers(one, mode)
+        with matched_anew() if mode.startswith(SNAPSHOT) else contextlib.nullcontext():
+            told = (request.getfixturevalue("played")[program] if mode == "spark"
+                    else list(answers(one, mode.removeprefix(SNAPSHOT))))
         said = [line(one, answer) for answer in told]
     assert list(map(canonical, said)) == list(map(canonical, expected))
 
@@ -98,8 +104,7 @@ def answers(script: Script, mode: str) -> Iterator[Told]:
     if mode == "local":
         return answer(script.entries())
     rows = routed(list(script.entries()))
-    size = {"batches-of-1": 1, "batches-of-3": 3, "one-batch": len(rows), "restarted": 1}[mode]
-    return in_batches(rows, size, forgetful=mode == "restarted")
+    return in_batches(rows, SIZES[mode] or len(rows), forgetful=mode == "restarted")
 
 
 def in_batches(rows: list[Row], size: int, *, forgetful: bool) -> Iterator[Told]:
