@@ -1,6 +1,7 @@
 # make serve    install what is needed into .venv, build the console, and start the server with its demo on 127.0.0.1:8000
 # make test     install, build the console, and run all tests
-# make bench    install, and print the numbers of docs/performance.md
+# make bench    install, measure everything (hours: TIMES runs of what is short), and write docs/performance.md from it
+# make bench-quick  the same at small sizes, in five minutes, into build/bench; peers are installed besides
 # make faults   install, break servers on purpose, and check what they promise (docs/reliability.md); needs root for a full disk
 # make install  only make .venv; quick when nothing has changed
 # make console  only build the console, where Node is there to do it
@@ -13,8 +14,12 @@ DATA    ?= $(ROOT)/data
 STAMP   := $(VENV)/.installed
 WEB     := $(ROOT)/web
 CONSOLE := $(WEB)/dist/index.html
+RESULTS ?= bench/results/all.jsonl
+TIMES   ?= 3
+QUICK   := build/bench
+PLOTTER := $(VENV)/.installed-bench
 
-.PHONY: install serve test bench faults java console clean
+.PHONY: install serve test bench bench-quick faults java console clean
 
 install: $(STAMP)
 
@@ -46,8 +51,18 @@ serve: java install console
 test: java install console
 	@cd $(ROOT) && $(BIN)/python -m pytest
 
-bench: java install
-	@cd $(ROOT) && $(BIN)/python -m bench
+# What was measured is told also when a part of it has failed.
+bench: java $(PLOTTER)
+	@cd $(ROOT) && $(BIN)/python -m bench --times $(TIMES) --output $(RESULTS); status=$$?; \
+		$(BIN)/python -m bench.book bench/results/*.jsonl && exit $$status
+
+bench-quick: java $(PLOTTER)
+	@cd $(ROOT) && rm -rf $(QUICK) && $(BIN)/python -m bench --quick --output $(QUICK)/quick.jsonl; status=$$?; \
+		$(BIN)/python -m bench.book $(QUICK)/quick.jsonl --page $(QUICK)/performance.md && exit $$status
+
+$(PLOTTER): $(STAMP)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint $(ROOT)/constraints.txt --editable "$(ROOT)[bench]"
+	@touch $@
 
 faults: java install
 	@cd $(ROOT) && $(BIN)/python -m bench.faults

@@ -3,19 +3,19 @@
 A file of results has a line for each run of each benchmark; a benchmark that ran several times says with that how much
 it wavers, and that is its noise: half of the distance between its worst and its best run, as a part of their median.
 The medians of two files are compared, and what lies within the noise of both together is no news. One that ran once is
-taken to waver by `UNKNOWN`.
+taken to waver by `UNKNOWN`. Of several runs of a benchmark in one file the last counts, as in the book; points of a
+series, peers that are not ours, and small sizes beside full ones are not compared.
 
     python -m bench latency parsing --times 3 > old.jsonl
     python -m bench latency parsing --times 3 > new.jsonl
     python -m bench.compare old.jsonl new.jsonl        # exit status 1 if something got slower
 
-A number's name says what it is: less is better of what ends with a unit of time, of memory or with `percent`; more is
-better of what has `per_s` in it or ends with `times`; the others are not compared.
+A number's name says what it is: less is better of what has a unit of time or of memory in it, or `percent`; more is
+better of what has `per_s` or `times`; the others are not compared.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from collections import defaultdict
@@ -25,11 +25,16 @@ from typing import NamedTuple
 
 import click
 
+from bench.peers.running import OURS
+from bench.results import BadLine, Results
+from bench.results import read as parsed
+
 UNKNOWN = 0.25              # the noise of what ran once
 LEAST = 0.03                # and what no benchmark here is better than
-LESS_IS_BETTER = ("us", "ms", "s", "mb", "kb", "percent")
+LESS_IS_BETTER = {"us", "ms", "s", "mb", "kb", "percent", "expiration"}        # the last: in ms, by the change
+NO_RUNS = ("-series", "-minute", "-step", "-broken", "-begins", "warming-up")      # points, not runs
 
-Results = Mapping[tuple[str, str], list[float]]
+Numbers = Mapping[tuple[str, str], list[float]]
 
 
 class Change(NamedTuple):
@@ -51,27 +56,29 @@ class Change(NamedTuple):
                 f"(noise {self.noise:.0%})")
 
 
-def read(lines: Iterable[str]) -> Results:
-    results: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for number, line in enumerate(lines, 1):
-        if not line.startswith("{"):
-            continue            # what make, or a benchmark, says besides
-        try:
-            run = json.loads(line)
-            bench = run.pop("bench") + (f" {run['peer']}" if "peer" in run else "")
-        except (ValueError, KeyError) as error:
-            raise click.ClickException(f"line {number} is no result of a benchmark ({error!r})") from error
-        for name, value in run.items():
+def read(lines: Iterable[str]) -> Numbers:
+    try:
+        results = Results(parsed(lines))
+    except BadLine as error:
+        raise click.ClickException(str(error)) from error
+    numbers: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for line in results.every():
+        bench, peer = str(line["bench"]), str(line.get("peer", OURS))
+        if bench.endswith(NO_RUNS) or not peer.startswith(OURS):
+            continue
+        called = bench + (f" {peer}" if "peer" in line else "") + (" (quick)" if line.get("quick") else "")
+        for name, value in line.items():
             if isinstance(value, (int, float)) and not isinstance(value, bool) and better(name):
-                results[bench, name].append(float(value))
-    return results
+                numbers[called, name].append(float(value))
+    return numbers
 
 
 def better(name: str) -> int:
     """1 where more is better, -1 where less is, 0 where neither can be said."""
-    if "per_s" in name or name.endswith("times"):
+    words = name.split("_")
+    if "per_s" in name or "times" in words:
         return 1
-    return -1 if name.rsplit("_", 1)[-1] in LESS_IS_BETTER else 0
+    return -1 if LESS_IS_BETTER.intersection(words) else 0
 
 
 def noise(values: list[float]) -> float:
@@ -81,7 +88,7 @@ def noise(values: list[float]) -> float:
     return max(LEAST, (max(values) - min(values)) / 2 / middle) if middle else UNKNOWN
 
 
-def compared(old: Results, new: Results) -> Iterator[Change]:
+def compared(old: Numbers, new: Numbers) -> Iterator[Change]:
     for key in old.keys() & new.keys():
         before, after = statistics.median(old[key]), statistics.median(new[key])
         if before > 0 and after > 0:

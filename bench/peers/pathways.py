@@ -20,7 +20,8 @@ os.environ.setdefault("PATHWAY_DISABLE_TELEMETRY", "1")
 import pathway as pw  # noqa: E402
 
 from bench.peers.child import Timed  # noqa: E402
-from bench.peers.job import Cannot, Job  # noqa: E402
+from bench.peers.job import Job  # noqa: E402
+from bench.peers.workloads import ROOMS  # noqa: E402
 
 Row = tuple[int, ...]
 Change = tuple[dict[str, int], bool]
@@ -62,8 +63,6 @@ class Pathway:
     version = pw.__version__
 
     def whole(self, job: Job) -> Iterator[Timed]:
-        if job.kind == "many":
-            raise Cannot("not written: a dataflow of that many queries")
         self._job = job
         slides = Slides(job)
         window = pw.io.python.read(slides, schema=Triple, autocommit_duration_ms=None)
@@ -99,15 +98,29 @@ class Pathway:
         return window.join(other, window.o == other.s).select(a=window.s, c=other.o)
 
     def _analytic(self, window: pw.Table, fixed: pw.Table) -> pw.Table:
-        job = self._job
-        said = np.flatnonzero(job.tenths >= 0)
-        values = pw.debug.table_from_pandas(pd.DataFrame({"term": said, "v": job.tenths[said].astype(np.int64)}))
-        of, value = window.filter(pw.this.p == job.names["of"]), window.filter(pw.this.p == job.names["value"])
-        warm = value.join(values, value.o == values.term).select(value.s, values.v).filter(pw.this.v > 200)
-        placed = of.join(fixed, of.o == fixed.s).select(of.s, room=fixed.o)
-        read = placed.join(warm, placed.s == warm.s).select(placed.room, warm.v)
+        read = self._read(window, fixed, 200)
         return read.groupby(pw.this.room).reduce(pw.this.room, total=pw.reducers.sum(pw.this.v),
                                                  most=pw.reducers.max(pw.this.v), n=pw.reducers.count())
+
+    def _many(self, window: pw.Table, fixed: pw.Table) -> pw.Table:
+        """The queries are a table: one dataflow for all of them."""
+        n = np.arange(len(self._job.queries))
+        queries = pw.debug.table_from_pandas(pd.DataFrame(
+            {"n": n, "room": self._job.names["room"] + n % ROOMS, "least": 10 * (n // ROOMS)}))
+        read = self._read(window, fixed, 0)
+        found = read.join(queries, read.room == queries.room).select(
+            queries.n, read.s, read.sensor, read.v, queries.least)
+        return found.filter(pw.this.v > pw.this.least).select(pw.this.n, pw.this.s, pw.this.sensor, pw.this.v)
+
+    def _read(self, window: pw.Table, fixed: pw.Table, least: int) -> pw.Table:
+        """Observations above a value: s, sensor, room, v."""
+        said = np.flatnonzero(self._job.tenths >= 0)
+        values = pw.debug.table_from_pandas(
+            pd.DataFrame({"term": said, "v": self._job.tenths[said].astype(np.int64)}))
+        of, value = (window.filter(pw.this.p == self._job.names[name]) for name in ("of", "value"))
+        warm = value.join(values, value.o == values.term).select(value.s, values.v).filter(pw.this.v > least)
+        placed = of.join(fixed, of.o == fixed.s).select(of.s, sensor=of.o, room=fixed.o)
+        return placed.join(warm, placed.s == warm.s).select(placed.s, placed.sensor, placed.room, warm.v)
 
     def _closure(self, window: pw.Table, fixed: pw.Table) -> pw.Table:
         edges = pw.Table.concat_reindex(window.select(pw.this.s, pw.this.o), fixed.select(pw.this.s, pw.this.o))

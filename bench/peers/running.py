@@ -1,8 +1,8 @@
 """Running peers on a job, each in a process of its own, and believing their times only if their answers agree.
 
-    reports = side_by_side(job, ["csparql-spark", "duckdb"], place, limit=60, times=1)
-    reports["duckdb"].seconds            # of the median slide, in the best of so many runs
-    reports["duckdb"].reason             # or why there is none
+    first, second = side_by_side(job, ["csparql-spark", "duckdb"], place, limit=60, times=2)
+    first["duckdb"].seconds              # of the median slide, in the first of two turns
+    first["duckdb"].reason               # or why there is none
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,7 @@ class Report:
     rows: int | None = None
     reason: str | None = None
     unable: bool = False                                # whatever the size
+    late: bool = False                                  # not done in the time that it had
     told: list[tuple[int, str]] | None = None           # digests of the answers
 
 
@@ -80,25 +81,27 @@ PEERS: dict[str, tuple[str, Command]] = {
 }
 
 
-def side_by_side(job: Job, peers: Sequence[str], place: Place, limit: float, times: int = 1) -> dict[str, Report]:
-    """What each peer took. Of all that answered, those who say what ours says are believed."""
+def side_by_side(job: Job, peers: Sequence[str], place: Place, limit: float, times: int = 1,
+                 hopeless: Mapping[str, str] | None = None) -> list[dict[str, Report]]:
+    """What each peer took, turn by turn. Of all that answered, those who say what ours says are believed. `hopeless`:
+    who is not even tried, and why."""
+    turns: list[dict[str, Report]] = []
     with tempfile.TemporaryDirectory(prefix="csparql-spark-peers-") as folder:
         source = Path(folder) / "job"
         job.write(source)
-        reports: dict[str, Report] = {}
-        for turn in range(times):
+        # Who was not able to will not be, and is not asked again.
+        never = {peer: Report(peer, PEERS[peer][0], reason=reason) for peer, reason in (hopeless or {}).items()}
+        for _ in range(times):
+            reports: dict[str, Report] = {}
             for peer in peers:
-                best = reports.get(peer) or _unable.get((peer, job.kind))
-                if best is not None and best.seconds is None:
-                    reports[peer] = best        # it was not able to, and will not be
-                    continue
-                report = _run(peer, source, Path(folder) / "out", job.arity, place, limit)
-                if best is None or report.seconds is None or report.seconds < best.seconds:
-                    reports[peer] = report
+                known = never.get(peer) or _unable.get((peer, job.kind))
+                report = reports[peer] = known or _run(peer, source, Path(folder) / "out", job.arity, place, limit)
                 if report.unable:
                     _unable[peer, job.kind] = report
-    agree(reports)
-    return reports
+            agree(reports)
+            never |= {peer: report for peer, report in reports.items() if report.seconds is None}
+            turns.append(reports)
+    return turns
 
 
 def agree(reports: dict[str, Report]) -> None:
@@ -135,7 +138,7 @@ def _run(peer: str, source: Path, target: Path, arity: int, place: Place, limit:
         report.reason = f"not installed: {arguments[0]} was not found"
         return report
     except subprocess.TimeoutExpired:
-        report.reason = f"not done after {limit:g} s"
+        report.reason, report.late = f"not done after {limit:g} s", True
         return report
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]

@@ -4,22 +4,23 @@
     python -m bench.peers.table results.jsonl
     python -m bench.peers.table results.jsonl --processor      # its time, of all threads, where a busy machine wavers
 
-A cell has the time, and in brackets how many times ours that is. An empty one has a footnote that says why. Of several
-lines for one cell and peer the last counts.
+A cell has the time, the half of its range if there were several turns, and in brackets how many times ours that is,
+measured in the same run. An empty one has a footnote that says why; a dash is what was not measured.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from bench.cells import NONE, met, short, table, wavering
 from bench.peers.running import OURS, PEERS
 from bench.peers.workloads import CELLS, Cell
+from bench.results import BadLine, Results
 
-Line = dict[str, object]
+KEPT = "csparql-spark, matches"
 TITLES = {
     "self": "A pattern joined with itself, window × triples/s, µs for each triple that comes",
     "single": "One pattern (◇), window × triples/s, µs for each triple that comes",
@@ -27,45 +28,41 @@ TITLES = {
     "closure": "Transitive closure of a tree: edges, how many of them change; ms for a slide",
     "rdfs": "RDFS, about 14 facts from each triple: window in triples, slide; ms for a slide",
     "many": "Many queries over a window of 10,000 triples, slide 10 %: number of queries; ms for a slide"}
+# What others were seen to need on a machine of this shape, in the unit of the cell.
+SEEN = {"peers-closure-100000-0.1%": (8.7, "datafrog"), "peers-closure-100000-2.5%": (8.7, "datafrog"),
+        "peers-rdfs-100000-10%": (80.0, "DuckDB"), "peers-self-80s-800": (4.0, "Polars"),
+        "peers-single-80s-800": (0.43, "db-ivm")}
 
 
-def read(lines: Iterable[str]) -> dict[tuple[str, str], Line]:
-    said = [json.loads(line) for line in lines if line.startswith("{")]
-    return {(line["bench"], line["peer"]): line for line in said if "peer" in line}
-
-
-def tables(found: dict[tuple[str, str], Line], prefix: str = "") -> Iterator[str]:
+def tables(results: Results, prefix: str = "") -> Iterator[str]:
     for workload, cells in CELLS.items():
-        there = [cell for cell in cells if any(bench == cell.bench for bench, _ in found)]
-        if there:
-            yield f"**{TITLES[workload]}**\n\n" + _table(there, found, prefix)
+        if any(results.lines(cell.bench, OURS) for cell in cells):
+            yield f"**{TITLES[workload]}** (`python -m bench.peers {workload}`)\n\n" + _table(cells, results, prefix)
+        else:
+            yield f"**{TITLES[workload]}**: {NONE} (`python -m bench.peers {workload}`)"
 
 
-def _table(cells: list[Cell], found: dict[tuple[str, str], Line], prefix: str) -> str:
+def _table(cells: list[Cell], results: Results, prefix: str) -> str:
     notes: list[str] = []
-    peers = [peer for peer in PEERS if any((cell.bench, peer) in found for cell in cells)]
-    head = ["", *(_head(cell) for cell in cells)]
-    rows = [head, ["---", *("---:" for _ in cells)]]
-    without = []
-    for peer in peers:
-        lines = [found.get((cell.bench, peer)) for cell in cells]
-        reasons = {line["reason"] for line in lines if line is not None and "reason" in line}
-        if len(reasons) == 1 and all(line is None or "reason" in line for line in lines):
-            without.append(f"{peer}: {reasons.pop()}")
+    rows = [["", *(_head(cell) for cell in cells)], ["---", *("---:" for _ in cells)]]
+    without: dict[str, list[str]] = {}
+    for peer in PEERS:
+        lines = [line for cell in cells for line in results.lines(cell.bench, peer)]
+        if not lines:
             continue
-        version = next((str(line["version"]) for line in lines if line is not None), "")
+        reasons = {str(line["reason"]) for line in lines if "reason" in line}
+        if len(reasons) == 1 and all("reason" in line for line in lines):
+            without.setdefault(reasons.pop(), []).append(peer)
+            continue
+        version = str(lines[-1]["version"])
         name = peer if version == "this tree" else f"{peer} {version}"
         rows.append([f"**{name}**" if peer == OURS else name,
-                     *(_cell(line, prefix, cell.unit, notes) for line, cell in zip(lines, cells))])
+                     *(_cell(results, cell, peer, prefix, notes) for cell in cells)])
     text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    footnotes = [f"<sup>{number}</sup> {note}" for number, note in enumerate(notes, 1)]
-    loads = [float(line["load"]) for cell in cells for peer in peers
-             if (line := found.get((cell.bench, peer))) is not None and "load" in line]
+    said = [f"<sup>{number}</sup> {note}" for number, note in enumerate(notes, 1)]
     if without:
-        footnotes.append("Not in the table: " + "; ".join(without))
-    if loads:
-        footnotes.append(f"Load average {min(loads):g} to {max(loads):g}")
-    return text + "\n\n" + ". ".join(footnotes) + "."
+        said.append("Not in the table: " + "; ".join(f"{', '.join(peers)}: {why}" for why, peers in without.items()))
+    return text + ("\n\n" + ". ".join(said) + "." if said else "")
 
 
 def _head(cell: Cell) -> str:
@@ -74,20 +71,55 @@ def _head(cell: Cell) -> str:
         f"{size} × {cell.change}")
 
 
-def _cell(line: Line | None, prefix: str, unit: str, notes: list[str]) -> str:
-    if line is None:
-        return ""
-    if "reason" in line:
-        reason = str(line["reason"])
+def _cell(results: Results, cell: Cell, peer: str, prefix: str, notes: list[str]) -> str:
+    number = results.number(cell.bench, prefix + cell.unit, peer)
+    if number is None:
+        reason = results.reason(cell.bench, peer)
+        if reason is None:
+            return NONE
         if reason not in notes:
             notes.append(reason)
         return f"<sup>{notes.index(reason) + 1}</sup>"
-    value, ratio = float(line[prefix + unit]), line.get(f"{prefix}ratio")
-    return _short(value) + (f" ({_short(float(ratio))} ×)" if ratio and line["peer"] != OURS else "")
+    ratio = results.number(cell.bench, f"{prefix}ratio", peer)
+    return wavering(number) + (f" ({short(ratio.median)} ×)" if ratio and peer != OURS else "")
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+def ahead(results: Results) -> str:
+    """In each cell, ours and the best of the others."""
+    rows = []
+    for cell in (cell for cells in CELLS.values() for cell in cells):
+        ours = results.number(cell.bench, cell.unit, OURS)
+        ratios = {peer: found.median for peer in PEERS if peer not in (OURS, KEPT)
+                  and (found := results.number(cell.bench, "ratio", peer))}
+        wanted = 2 if cell.small_slide else 1
+        if ours is None or not ratios:
+            rows.append([f"{cell.workload} {_head(cell)}", NONE, NONE, NONE, NONE, f"{wanted} ×", NONE, _command(cell)])
+            continue
+        best = min(ratios, key=ratios.__getitem__)
+        kept, least = results.number(cell.bench, "ratio", KEPT), ratios[best]
+        rows.append([f"{cell.workload} {_head(cell)}", wavering(ours),
+                     f"{best}: {wavering(results.number(cell.bench, cell.unit, best))}", f"{short(least)} ×",
+                     f"{short(least / kept.median)} ×" if kept and kept.median else NONE, f"{wanted} ×",
+                     met(least >= wanted), _command(cell)])
+    return table(["cell", "ours", "best of the others", "its time by ours", "by that of our matches", "wanted", "",
+                     "command"], rows)
+
+
+def seen(results: Results) -> str:
+    """Ours beside what others were seen to need on such a machine."""
+    rows = []
+    for bench, (number, who) in SEEN.items():
+        cell = next(cell for cells in CELLS.values() for cell in cells if cell.bench == bench)
+        ours, kept = (results.number(bench, cell.unit, peer) for peer in (OURS, KEPT))
+        unit = "µs" if cell.unit == "us" else "ms"
+        rows.append([f"{cell.workload} {_head(cell)}", f"{number:g} {unit} ({who})",
+                     *(f"{wavering(found)} {unit}" if found else NONE for found in (ours, kept)),
+                     met(ours.median < number) if ours else NONE, _command(cell)])
+    return table(["cell", "seen", "ours", "ours, matches", "", "command"], rows)
+
+
+def _command(cell: Cell) -> str:
+    return f"`python -m bench.peers {cell.workload} --cell {cell.size}-{cell.change}`"
 
 
 @click.command()
@@ -95,8 +127,11 @@ def _short(value: float) -> str:
 @click.option("--processor", is_flag=True, help="The time of the processor, of all threads, not that of the clock.")
 def main(results: tuple[Path, ...], processor: bool) -> None:
     """Print the tables of RESULTS."""
-    found = read(line for path in results for line in path.read_text(encoding="utf-8").splitlines())
-    if not found:
+    try:
+        found = Results.of(results)
+    except BadLine as error:
+        raise click.ClickException(str(error)) from error
+    if not any(peer for _, peer in found.keys()):
         raise click.ClickException("there are no results of peers here: make some with python -m bench.peers --output")
     click.echo("\n\n".join(tables(found, "cpu_" if processor else "")))
 

@@ -51,6 +51,16 @@ class Cell:
     def bench(self) -> str:
         return f"peers-{self.workload}-{self.size}-{self.change}"
 
+    @property
+    def effort(self) -> tuple[float, float]:
+        """How large the window is, and how much is asked of it: what is more in both is more to do."""
+        return tuple(float(number.rstrip("s%")) for number in (self.size, self.change))
+
+    @property
+    def small_slide(self) -> bool:
+        """Whether a tenth of the window changes, or less."""
+        return float(self.change.rstrip("%")) <= 10 if self.change.endswith("%") else True
+
 
 def chain(kind: str, width: int, count: int, slides: int) -> Job:
     """Random edges among as many nodes as the window has edges."""

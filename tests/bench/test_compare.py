@@ -22,7 +22,9 @@ def kinds(old: list[str], new: list[str]) -> dict[str, str]:
 
 @pytest.mark.parametrize(("name", "wanted"), [
     ("p50_ms", -1), ("ms", -1), ("core_percent", -1), ("memory_mb", -1), ("http_s", -1), ("triples_per_s", 1),
-    ("appends_per_s_32", 1), ("times", 1), ("rows", 0), ("instants", 0)])
+    ("appends_per_s_32", 1), ("times", 1), ("times_recompute_0.1", 1), ("us_80s_800", -1), ("slide_ms_100000", -1),
+    ("expiration_0.1", -1), ("recompute_0.1", 0), ("memory_gb", 0), ("lasted", 0), ("load_before", 0), ("rows", 0),
+    ("instants", 0)])
 def test_a_name_says_what_is_better(name: str, wanted: int) -> None:
     assert better(name) == wanted
 
@@ -41,6 +43,21 @@ def test_one_run_says_little() -> None:
     assert noise([3.0]) == UNKNOWN
     assert kinds(lines("a", ms=[10]), lines("a", ms=[14])) == {"ms": "same"}
     assert kinds(lines("a", ms=[10]), lines("a", ms=[16])) == {"ms": "slower"}
+
+
+def test_points_of_a_series_and_others_peers_are_not_compared_nor_small_sizes_with_full_ones() -> None:
+    ours = {"bench": "peers-self-20s-200", "peer": "csparql-spark, matches", "ms": 2}
+    found = read(json.dumps(line) for line in (
+        {"bench": "load-series", "p50_ms": 9}, {"bench": "load-minute", "p50_ms": 9},
+        {"bench": "warming-up", "p50_ms": 9}, {"bench": "machine", "memory_gb": 24}, {**ours, "peer": "duckdb"}, ours, {"bench": "load", "p50_ms": 8},
+        {"bench": "idle", "core_percent": 3, "quick": True}))
+    assert found == {("peers-self-20s-200 csparql-spark, matches", "ms"): [2], ("load", "p50_ms"): [8],
+                     ("idle (quick)", "core_percent"): [3]}
+
+
+def test_the_last_run_of_a_file_counts() -> None:
+    runs = [{"bench": "a", "run": run, "ms": ms} for run, ms in (("one", 1), ("one", 2), ("two", 3), ("two", 4))]
+    assert read(map(json.dumps, runs)) == {("a", "ms"): [3, 4]}
 
 
 def test_it_names_what_got_slower_and_what_is_missing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.peers import table
-from bench.peers.__main__ import lines
+from bench.peers.__main__ import hopeless, lines
 from bench.peers.child import measured
 from bench.peers.installing import NotInstalled, Place
 from bench.peers.job import Cannot, Job, digest, digests, write_answers
@@ -20,6 +20,7 @@ from bench.peers.ours import Kept, Ours
 from bench.peers.oxigraph import Oxigraph
 from bench.peers.running import OURS, PEERS, Report, agree, side_by_side
 from bench.peers.workloads import ANALYTIC, CELLS, chain, readings, room_query, tree, typed
+from bench.results import Results
 
 JOBS = {
     "self": lambda: chain("self", 4, 10, 3),
@@ -81,10 +82,23 @@ def test_what_is_compared_is_a_bag_of_rows(tmp_path: Path) -> None:
 
 def test_children_are_run_side_by_side(tmp_path: Path) -> None:
     names = [OURS, "csparql-spark, matches"]
-    reports = side_by_side(JOBS["self"](), names, Place(tmp_path), limit=100)
-    assert [report.reason for report in reports.values()] == [None, None]
-    assert all(report.seconds > 0 and report.rows > 0 for report in reports.values())
-    assert len({tuple(report.told) for report in reports.values()}) == 1
+    turns = side_by_side(JOBS["self"](), names, Place(tmp_path), limit=100, times=2)
+    assert len(turns) == 2 and all(list(reports) == names for reports in turns)
+    reports = [report for turn in turns for report in turn.values()]
+    assert [report.reason for report in reports] == [None] * 4
+    assert all(report.seconds > 0 and report.rows > 0 for report in reports)
+    assert len({tuple(report.told) for report in reports}) == 1
+
+
+def test_who_was_late_is_not_tried_with_more() -> None:
+    small, more = (next(cell for cell in CELLS["closure"] if (cell.size, cell.change) == wanted)
+                   for wanted in (("10000", "20%"), ("100000", "20%")))
+    less = next(cell for cell in CELLS["closure"] if (cell.size, cell.change) == ("100000", "0.1%"))
+    late = [("owlrl", small)]
+    assert hopeless(more, late) == {"owlrl": "not tried: it was not done with 10000, 20%"}
+    assert hopeless(less, late) == {} == hopeless(CELLS["rdfs"][-1], late)
+    reports = side_by_side(JOBS["self"](), ["owlrl"], Place(Path("/")), 1, 2, hopeless(more, late))
+    assert [turn["owlrl"].reason for turn in reports] == ["not tried: it was not done with 10000, 20%"] * 2
 
 
 def test_who_says_something_else_is_not_believed() -> None:
@@ -101,7 +115,7 @@ def test_what_cannot_be_installed_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NotInstalled, match="npm was not found"):
         Place(tmp_path).node("rsp-js")
-    reports = side_by_side(JOBS["self"](), ["jena-rete"], Place(tmp_path), limit=1)
+    reports = side_by_side(JOBS["self"](), ["jena-rete"], Place(tmp_path), limit=1)[0]
     assert reports["jena-rete"].reason == "not installed: mvn was not found (on Debian: apt-get install maven)"
 
 
@@ -116,14 +130,35 @@ def test_tables_have_a_row_for_each_peer_and_a_footnote_for_what_is_missing(tmp_
     both = [*lines(cell, reports, 10), *lines(CELLS["closure"][1], other, 10)]
     results.write_text("".join(json.dumps(line) + "\n" for line in both))
     printed = CliRunner().invoke(table.main, [str(results)]).output.splitlines()
-    assert printed[0] == "**Transitive closure of a tree: edges, how many of them change; ms for a slide**"
-    assert printed[2:7] == ["|  | 10,000, 0.1% | 10,000, 1% |", "| --- | ---: | ---: |",
-                            "| **csparql-spark** | 2 | 2 |", "| duckdb 2.0.0 | 20 (10 ×) | 20 (10 ×) |",
-                            "| polars 2.1.0 | <sup>1</sup> | 250 (125 ×) |"]
-    assert printed[8].startswith("<sup>1</sup> not done after 1 s. "
-                                 "Not in the table: db-ivm: it has no operator for recursion. ")
+    assert printed[0].endswith("for each triple that comes**: — (`python -m bench.peers self`)")
+    start = printed.index("**Transitive closure of a tree: edges, how many of them change; ms for a slide** "
+                          "(`python -m bench.peers closure`)")
+    dashes = " | —" * (len(CELLS["closure"]) - 2)
+    assert printed[start + 2].startswith("|  | 10,000, 0.1% | 10,000, 1% | 10,000, 2.5% |")
+    assert printed[start + 4:start + 7] == [f"| **csparql-spark** | 2 | 2{dashes} |",
+                                            f"| duckdb 2.0.0 | 20 (10 ×) | 20 (10 ×){dashes} |",
+                                            f"| polars 2.1.0 | <sup>1</sup> | 250 (125 ×){dashes} |"]
+    assert printed[start + 8] == ("<sup>1</sup> not done after 1 s. "
+                                  "Not in the table: db-ivm: it has no operator for recursion.")
     by_processor = CliRunner().invoke(table.main, ["--processor", str(results)]).output
-    assert "| duckdb 2.0.0 | 30 (15 ×) | 30 (15 ×) |" in by_processor
+    assert f"| duckdb 2.0.0 | 30 (15 ×) | 30 (15 ×){dashes} |" in by_processor
+
+
+def test_the_best_of_the_others_is_told_beside_what_is_wanted() -> None:
+    cell = CELLS["closure"][0]
+    turns = [{OURS: Report(OURS, "this tree", 0.002), "csparql-spark, matches": Report("", "", 0.001),
+              "duckdb": Report("duckdb", "2.0.0", seconds), "polars": Report("polars", "2.1.0", 0.1)}
+             for seconds in (0.003, 0.003, 0.005)]
+    for turn in turns:
+        turn["csparql-spark, matches"].peer = "csparql-spark, matches"
+    results = Results(line for turn in turns for line in lines(cell, turn, 10))
+    rows = table.ahead(results).splitlines()
+    assert ("| closure 10,000, 0.1% | 2 ± 0% | duckdb: 3 ± 33% | 1.5 × | 3 × | 2 × | **not met** | "
+            "`python -m bench.peers closure --cell 10000-0.1%` |") in rows
+    command = "`python -m bench.peers closure --cell 10000-20%`"
+    assert f"| closure 10,000, 20% | — | — | — | — | 1 × | — | {command} |" in rows
+    better = Results(lines(cell, {**turns[0], "duckdb": Report("duckdb", "2", 0.004)}, 10))
+    assert table.ahead(better).count("| met |") == 1
 
 
 def test_every_peer_has_a_version() -> None:
