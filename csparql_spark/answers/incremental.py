@@ -21,6 +21,8 @@ may have (see `limits`).
 
 from __future__ import annotations
 
+import time
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +36,7 @@ from csparql_spark.answers.matches import Kept, TooManyMatches
 from csparql_spark.answers.nodes import tree
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.ordering import Ordered, Ordering
 from csparql_spark.answers.ranks import Ranks
 from csparql_spark.answers.tables import Table
 from csparql_spark.answers.translation import translated, why_not
@@ -51,6 +54,14 @@ class Shared:
         self.content = content
         self.kept = Kept(moving, content.dictionary)
         self.computing = Computing(content) if computing is None else computing
+        self._orderings: weakref.WeakValueDictionary[tuple[Plan, str], Ordering] = weakref.WeakValueDictionary()
+
+    def ordering(self, plan: Plan, body: str) -> Ordering:
+        """That of all who ask the same."""
+        ordering = self._orderings.get((plan, body))
+        if ordering is None:
+            ordering = self._orderings[plan, body] = Ordering()
+        return ordering
 
     def terms(self) -> np.ndarray:
         """The ids that are held here, and not in the graph alone."""
@@ -71,6 +82,10 @@ class Incremental:
         self._shared = shared
         self._evaluation = Evaluation(shared.kept, shared.computing, self._operator)
         self._ranks = Ranks(shared.content.dictionary)
+        self._ordering = shared.ordering(plan, body)
+        self._ordering.join(self)
+        self._after = 0
+        self._versions: tuple[int, ...] = ()
         self._generation = shared.content.generation
         self._seen: tuple[tuple[int, int], ...] | None = None
         self._until: np.ndarray | None = None
@@ -79,6 +94,7 @@ class Incremental:
         """See what holds later than `after`, in the graph as it is now."""
         seen, self._seen = self._seen, None              # unknown, should the next step fail
         now = self._evaluation.move(after)
+        self._after, self._versions = after, tuple(version for version, _ in now)
         self.version += now != seen
         self._seen = now
 
@@ -89,7 +105,7 @@ class Incremental:
     @property
     def state_bytes(self) -> int:
         """What is held for the plan, also where others have a part in it."""
-        return self._evaluation.nbytes + self._ranks.nbytes
+        return self._evaluation.nbytes + self._ranks.nbytes + self._ordering.nbytes
 
     def answer(self, *, limit: int | None = None) -> Answer:
         """What the plan says of what is seen; `TooManyRows` if that is more than `limit` rows or triples (the plan's
@@ -101,14 +117,17 @@ class Incremental:
             self._ranks.restart()
             self._evaluation.restart()
         plan, self._until = self.plan, None
-        rows = self._evaluation.answer(self._operator, deadline)
         if plan.form == "ASK":
+            rows = self._evaluation.answer(self._operator, deadline)
             if rows.tag is not None and rows.length:
                 self._until = rows.tag.max(keepdims=True)
             return Answer.boolean(rows.length > 0)
-        limits.check_rows(rows.length)
-        deadline.check()
-        table = self._table(rows)
+        table = self._cut(limits)
+        if table is None:
+            rows = self._evaluation.answer(self._operator, deadline)
+            limits.check_rows(rows.length)
+            deadline.check()
+            table = self._table(rows)
         if plan.form == "SELECT":
             return Answer.from_table(table)
         self._until = None
@@ -121,6 +140,18 @@ class Incremental:
         has the tag of the solution that holds longest."""
         return self._until
 
+    def _cut(self, limits: Limits) -> Bindings | None:
+        """The rows, cut out of those that somebody with a wider window has put in order."""
+        begun = time.perf_counter_ns()
+        found = self._ordering.later(self._versions, self._after)
+        if found is None:
+            return None
+        length = len(found.tag)
+        limits.check_rows(length)
+        self._evaluation.took = {id(self._operator): (length, time.perf_counter_ns() - begun)}
+        self._until = found.tag
+        return Bindings.from_ids(self.plan.variables, found.terms, found.ranks, length, in_order=True)
+
     def _table(self, rows: Table) -> Bindings:
         columns = [rows.column(f"?{name}") for name in self.plan.variables]
         terms, ranks = self._ranks.of(columns)
@@ -130,6 +161,8 @@ class Incremental:
             ranks = [column[order] for column in ranks]
         if rows.tag is not None:
             self._until = _longest_first(ranks, rows.tag if order is None else rows.tag[order])
+            if ranks:
+                self._ordering.hold(Ordered(self._versions, self._after, terms, ranks, self._until))
         return Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
 
 

@@ -5,7 +5,8 @@
 
 `micros` are with those of its parts. A scan, whose matches are kept, tells how many it keeps in how many bytes, and its
 `join_order`: for a change in each of its patterns, that one and the others in the order in which they are joined to it.
-Without an answer yet there are no rows and micros.
+Without an answer yet there are no rows and micros; where an answer was cut out of that of a wider window (see
+`ordering`) the parts have none.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ class Group:
                 member.pass_over()
             elif member.failed is None:
                 try:
-                    due += [(instant, member.id) for instant in member.due()]
+                    due += [(instant, -member.widest, member.id) for instant in member.due()]
                 except TooManyInstants as error:
                     failed.append((member, error))
         for member, error in failed:
@@ -227,7 +227,8 @@ class Group:
         if self._soonest is None or self.arrival.reading >= self._soonest:
             self._soonest = min((member.soonest() for member in self.members.values()
                                  if member.timed and member.failed is None), default=ALWAYS)
-        for instant, id in sorted(due):
+        # The widest windows first: the others may cut their answers out of theirs.
+        for instant, _, id in sorted(due):
             member = self.members[id]
             if member.failed is None:
                 yield self._tell(member, instant)

@@ -69,6 +69,7 @@ class Member:
         self.snapshot = why_snapshot(self.query, self.plan) is not None     # which evaluator answers it
         self.asked = asked_for(self.plan)
         self.windows = self.query.windows
+        self.widest = max((window.range or 0 for window in self.windows), default=0)
         self.grid = grid_of(self.query)
         clocks = {stream: Clock(**clock) for stream, clock in told["clocks"].items()}
         self.progress = Progress.begin(at=at, clocks=clocks, shared=arrival)

@@ -131,7 +131,7 @@ def test_queries_that_look_at_the_same_graph_share_it() -> None:
                   (0, "register", "r", Asked.over("urn:a", 1000, 500, ("o",), ALL)),
                   (0, "register", "s", asked(2000, 1000)), chunk(500, "a"), (1000, "tick", None))
     group, told = fed(log)
-    assert [(one.query, one.instant) for one in told] == [(5, 500), (4, 1000), (5, 1000), (6, 1000)]
+    assert [(one.query, one.instant) for one in told] == [(5, 500), (6, 1000), (4, 1000), (5, 1000)]
     assert {(view.windows[0].range, view.since) for view in group._views.held()} == {(1000, 0), (2000, 0)}
 
 
@@ -199,7 +199,7 @@ def test_too_many_rows_fail_the_query_and_nobody_else(monkeypatch: pytest.Monkey
                          [(MemoryError(), b"MemoryError"), (RuntimeError("out of luck"), b"out of luck")])
 def test_whatever_happens_in_the_evaluator_happens_to_one_query(evaluator: type, method: str, error: Exception,
                                                                          reason: bytes) -> None:
-    log = by_hand((0, "register", "q", asked(1000, 1000)), (0, "register", "r", asked(2000, 1000)), chunk(500, "a"),
+    log = by_hand((0, "register", "q", asked(3000, 1000)), (0, "register", "r", asked(2000, 1000)), chunk(500, "a"),
                   chunk(1500, "b"),
                   chunk(2500, "c"))
     rows = routed(log)

@@ -1,0 +1,67 @@
+"""Ordering: the rows of an answer in their order, kept for those who ask the same of narrower windows.
+
+Windows that differ in their RANGE see the same rows, later ones or all of them, and a row's tag says who sees it:
+
+    tags           11 12 12 14 15 19
+    RANGE 9s       all of them
+    RANGE 5s             later than 13: the last three, in the same order
+
+So whoever has the widest window puts the rows in order, and the others cut theirs out. That is only possible where rows
+have tags: what depends on what is *not* there is another thing in each window.
+
+    ordering.join(asker)                        # as long as somebody holds the asker
+    ordering.hold(Ordered(versions, after, terms, ranks, tag))
+    ordering.later(versions, after)             # cut out; None: whoever asks has to make it
+
+Invariants: what is cut out has the rows, the order and the tags that it would have if it were made. Nothing is held for
+a single asker.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+
+class Ordered(NamedTuple):
+    """Rows with tags later than `after`, of matches in these versions; `ranks` has a column for each variable, of
+    places in `terms`."""
+
+    versions: tuple[int, ...]
+    after: int
+    terms: pa.StringArray
+    ranks: list[np.ndarray]
+    tag: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        return self.tag.nbytes + sum(column.nbytes for column in self.ranks) + self.terms.nbytes
+
+
+class Ordering:
+    def __init__(self) -> None:
+        self._askers: weakref.WeakSet[object] = weakref.WeakSet()
+        self._held: Ordered | None = None
+
+    def join(self, asker: object) -> None:
+        self._askers.add(asker)
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self._held is None else self._held.nbytes
+
+    def hold(self, ordered: Ordered) -> None:
+        self._held = ordered if len(self._askers) > 1 else None
+
+    def later(self, versions: tuple[int, ...], after: int) -> Ordered | None:
+        held = self._held
+        if held is None or held.versions != versions or held.after > after:
+            return None
+        seen = held.tag > after
+        if seen.all():
+            return held
+        rows = np.flatnonzero(seen)
+        return Ordered(versions, after, held.terms, [column[rows] for column in held.ranks], held.tag[rows])
