@@ -10,11 +10,11 @@ sooner than it is looked up what is new in it: it is begun anew, and nothing is 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from csparql_spark.rdf.dictionary import TermDictionary
 
@@ -31,12 +31,11 @@ class Ranks:
         """Ids mean other terms now."""
         self._rank = np.full(LEAST, -1, dtype=np.int32)         # by id; -1 for those that were never shown
         self._ids = np.empty(0, dtype=np.int64)                 # by rank
-        self._terms: list[str] = []
         self._array = pa.array([], pa.string())
 
     @property
     def nbytes(self) -> int:
-        return self._rank.nbytes + self._ids.nbytes + 2 * self._array.nbytes        # the terms are in a list, too
+        return self._rank.nbytes + self._ids.nbytes + self._array.nbytes
 
     def of(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
         if sum(map(len, columns)) <= FEW:
@@ -71,22 +70,15 @@ class Ranks:
     def _add(self, ids: np.ndarray) -> None:
         fresh = self._dictionary.decode(ids)
         order = sorted(range(len(fresh)), key=fresh.__getitem__)
-        fresh, ids = [fresh[place] for place in order], ids[order]
-        if 4 * len(fresh) < len(self._terms):
-            places = np.array([bisect_left(self._terms, term) for term in fresh])
-        else:
-            both = sorted([*((term, 0) for term in self._terms), *((term, 1) for term in fresh)])
-            from_fresh = np.fromiter((which for _, which in both), dtype=bool, count=len(both))
-            places = np.flatnonzero(from_fresh) - np.arange(len(fresh))
+        fresh, ids = pa.array([fresh[place] for place in order], pa.string()), ids[order]
+        places = pc.search_sorted(self._array, fresh).to_numpy().astype(np.int64)
         kept = np.ones(len(self._ids) + len(ids), dtype=bool)
         kept[places + np.arange(len(ids))] = False
         merged = np.empty(len(kept), dtype=np.int64)
         merged[kept], merged[~kept] = self._ids, ids
         source = np.empty(len(kept), dtype=np.int64)
         source[kept], source[~kept] = np.arange(len(self._ids)), len(self._ids) + np.arange(len(ids))
-        self._array = pa.concat_arrays([self._array, pa.array(fresh, pa.string())]).take(pa.array(source))
-        self._terms += fresh
-        self._terms.sort()                      # two sorted runs, one after the other: they are merged
+        self._array = pa.concat_arrays([self._array, fresh]).take(pa.array(source))
         self._set(merged)
 
     def _forget(self, columns: Sequence[np.ndarray]) -> None:
@@ -98,7 +90,6 @@ class Ranks:
         if 3 * int(np.count_nonzero(kept)) + LEAST < len(self._ids):
             self._rank[self._ids] = -1
             self._array = self._array.filter(pa.array(kept))
-            self._terms = self._array.to_pylist()
             self._set(self._ids[kept])
 
     def _set(self, ids: np.ndarray) -> None:
