@@ -24,6 +24,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from csparql_spark.answers import waiting
 from csparql_spark.answers.incremental import Shared
 from csparql_spark.answers.matches import renamed
 from csparql_spark.answers.patterns import Pattern
@@ -90,7 +91,18 @@ class Closures:
     def changed(self) -> None:
         """Members have come or gone."""
         self._reach.clear()
-        self._covered &= self._members.keys()
+        gone = self._covered - self._members.keys()
+        self._covered -= gone
+        if gone and self._read is None and self._prepared is not None and not self._prepared.rules:
+            self._narrow()
+
+    def _narrow(self) -> None:
+        """So much was asked that any triple might matter. When only half as much is, it pays again to look at what."""
+        living = [member for member in self._members.values() if member.failed is None]
+        if 0 < len(living) <= waiting.MOST_PATTERNS:
+            read = _read_by(living)
+            if read is not None and 2 * sum(map(len, read)) <= waiting.MOST_PATTERNS:
+                self.restart()
 
     def closed(self, member: Member, sights: list[Elements], since: int, instant: int, seq: int,
                background: Background) -> tuple[Columns, dict[str, Columns]]:
