@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -16,6 +17,15 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 BUILDING = 300
 # How long to wait for what is to come; nothing waits for what is there.
 PATIENCE = 20_000
+# A page that never rests cannot be asked for anything, and so cannot be too late: then all ends, and says where it was.
+LONGEST_SECONDS = 240
+
+
+@pytest.fixture(autouse=True)
+def not_for_ever() -> Iterator[None]:
+    faulthandler.dump_traceback_later(LONGEST_SECONDS, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 def stale() -> bool:
