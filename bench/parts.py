@@ -81,6 +81,7 @@ PARTS: dict[str, Part] = {
     "crowd-100": Part("crowd", 100, lambda m: m.measure(100)),
     "crowd-300": Part("crowd", 120, lambda m: m.measure(300)),
     "crowd-1000": Part("crowd", 240, lambda m: m.measure(1000)),
+    "crowd-2000": Part("crowd", 400, lambda m: m.measure(2000)),
     "idle": Part("resting", 105, lambda m: m.idle(60)),
     "soak-terms": Part("soak", 30, lambda m: m.measure(5_000_000), 5, lambda m: m.measure(500_000, 50_000)),
     "load": Part("load", 1600, ("--minutes", "20", "--queries", "100", "--rate", "10000", "--subscribers", "50"),

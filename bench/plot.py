@@ -27,7 +27,7 @@ STRATEGIES = {"recompute": ("recompute", GREY), "delete_rederive": ("delete and 
               "expiration": ("expiration", BLUE)}
 PERCENTS = (0.1, 0.5, 1, 2.5, 5, 10, 13, 20)
 EDGES = (10_000, 100_000)
-CROWD = (10, 100, 300, 1000)
+CROWD = (10, 100, 300, 1000, 2000)
 ROLES = {"all_mb": ("all processes", "#30343a"), "jvm_mb": ("JVM", ORANGE), "worker_mb": ("Python workers", BLUE),
          "web_mb": ("web", GREEN), "engine_mb": ("engine", PURPLE), "daemon_mb": ("daemon", RED),
          "source_mb": ("source", GREY)}

@@ -77,7 +77,7 @@ MANY = Wide("the groups alone", {f"many-queries-{count}": f"{count:,} queries" f
     Row("rows in all", "", "rows")))
 
 CROWD = Wide("the whole server, tick → last answer in the store", {
-    f"crowd-{count}": f"{count:,} queries" for count in (10, 100, 300, 1000)}, (
+    f"crowd-{count}": f"{count:,} queries" for count in (10, 100, 300, 1000, 2000)}, (
     Row("p50", "", "p50_ms", "ms"), Row("p99", "", "p99_ms", "ms"), Row("instants a STEP late", "", "late"),
     Row("not answered by all", "", "missed", most=0), Row("to register one", "", "register_ms", "ms"),
     Row("cores", "", "cores")))

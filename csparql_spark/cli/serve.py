@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import socket
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ from csparql_spark.cli.processes import Child, Supervisor
 from csparql_spark.settings import Settings
 from csparql_spark.store import Database, DataDirectory
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
+
+POOLS = "MALLOC_ARENA_MAX"
 
 
 @click.command()
@@ -57,10 +60,10 @@ def start(settings: Settings, *, browser: bool = False) -> None:
             children = [
                 Child("web", [sys.executable, "-m", "csparql_spark.server.process", *own, *handed,
                               "--fd", str(listening.fileno())], (lock, listening.fileno()),
-                      environment=limits(settings)),
+                      environment={**pools(), **limits(settings)}),
                 Child("engine", [sys.executable, "-m", "csparql_spark.spark.engine", *own,
                                  "--master", settings.master], (lock,), directory.engine / "engine.log",
-                      environment=limits(settings)),
+                      environment={**pools(), **limits(settings)}),
             ]
             if settings.demo:
                 shown = ["--browser"] if browser else []
@@ -74,6 +77,12 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                            "-H 'Accept: text/event-stream'")
             sys.stdout.flush()
             Supervisor(children).run()
+
+
+def pools() -> dict[str, str]:
+    """Two pools of memory for all threads of a process, where nobody has decided otherwise. With one for each of many
+    threads, the C library keeps what was used once: the processes would grow for hours."""
+    return {} if POOLS in os.environ else {POOLS: "2"}
 
 
 def limits(settings: Settings) -> dict[str, str]:
