@@ -64,6 +64,7 @@ PARTS: dict[str, Part] = {
                           2, lambda m: m.laser("single", (20,), (200,))),
     "laser-self-join": Part("incremental", 15, lambda m: m.laser("self"),
                             2, lambda m: m.laser("self", (20,), (200,))),
+    "laser-rules": Part("incremental", 20, lambda m: m.laser_rules(), 2, lambda m: m.laser_rules((2, 16), (20,))),
     "closure-scratch-10000": Part("closure", 2, lambda m: m.from_scratch(10_000), 2, lambda m: m.from_scratch(10_000)),
     "closure-scratch-70131": Part("closure", 3, lambda m: m.from_scratch(70_131)),
     "closure-slides-10000": Part("closure", 20, lambda m: m.changes(10_000), 4, lambda m: m.changes(10_000, 4)),

@@ -88,7 +88,8 @@ SUBSCRIBERS = Wide("commit → the last of all has the answer", {
     Row("p50", "", "p50_ms", "ms"), Row("p99", "", "p99_ms", "ms"), Row("memory for each", "", "kb_each", "KB")))
 
 LASER = [Row("◇, window of 80 s, 800 triples/s: for a triple", "laser-diamond", "us_80s_800", "µs", most=0.43),
-         Row("self-join, window of 80 s, 800 triples/s: for a triple", "laser-self-join", "us_80s_800", "µs", most=4.0)]
+         Row("self-join, window of 80 s, 800 triples/s: for a triple", "laser-self-join", "us_80s_800", "µs", most=4.0),
+         Row("16 rules, window of 80 s, 200 triples/s in all: for a triple", "laser-rules", "us_16_80s", "µs")]
 
 SLIDES = "closure-slides-100000"
 CLOSURE = [
@@ -167,13 +168,25 @@ def answers(results: Results) -> str:
 
 
 def laser(results: Results) -> str:
-    """µs for a triple, by window and rate."""
-    rates, windows = (200, 400, 800), (1, 10, 20, 40, 80)
-    head = ["window", *(f"{name}, {rate}/s" for name in ("◇", "self-join") for rate in rates)]
-    said = "By window and rate (`python -m bench laser`):\n\n"
-    return said + table(head, [[f"{window} s", *(ranged(results.number(bench, f"us_{window}s_{rate}"))
-                                          for bench in ("laser-diamond", "laser-self-join") for rate in rates)]
-                        for window in windows])
+    """µs for a triple, by window and rate, and by window and number of rules: kept, and written out besides."""
+    rates = [(f"{name}, {rate}/s", bench, f"{{}}_{{}}s_{rate}")
+             for name, bench in (("◇", "laser-diamond"), ("self-join", "laser-self-join")) for rate in (200, 400, 800)]
+    rules = [(f"{count} rules", "laser-rules", f"{{}}_{count}_{{}}s") for count in (2, 4, 8, 16)]
+    return "\n\n".join([
+        "By window and rate, all matches kept, and with all answers written at each instant (`python -m bench laser`):",
+        _by_window(results, rates), "By window and number of rules, 200 triples/s in all (`python -m bench laser-rules`):",
+        _by_window(results, rules)])
+
+
+def _by_window(results: Results, columns: Sequence[tuple[str, str, str]]) -> str:
+    """A column has a head, a benchmark, and what its numbers are called, by what is measured and by window."""
+    rows = []
+    for window in (1, 10, 20, 40, 80):
+        found = [[results.number(bench, called.format(what, window)) for what in ("us", "answered_us")]
+                 for _, bench, called in columns]
+        rows.append([f"{window} s", *(f"{ranged(kept)}, {ranged(written)}" if kept and written else NONE
+                                      for kept, written in found)])
+    return table(["window", *(head for head, _, _ in columns)], rows)
 
 
 def slides(results: Results) -> str:
