@@ -1,10 +1,13 @@
-"""owlrl and reasonable: OWL RL and RDFS over an rdflib graph, or its triples, from the beginning at each slide."""
+"""owlrl and reasonable: OWL RL and RDFS over an rdflib graph, or its triples, from the beginning at each slide.
+
+Each is imported by its own class alone: it is installed when it is first needed, and so may the other not be yet.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
-import owlrl
-import reasonable
 from rdflib import OWL, RDF, Graph, URIRef
 
 from bench.peers.installing import PYPI
@@ -46,17 +49,23 @@ class _Reasoner:
 class Reasonable(_Reasoner):
     version = PYPI["reasonable"]
 
+    def __init__(self) -> None:
+        self._library = import_module("reasonable")
+
     def ready(self, added: np.ndarray, removed: np.ndarray) -> Triples:
         return self._triples(added)
 
     def slide(self, given: Triples) -> Triples:
-        reasoner = reasonable.PyReasoner()
+        reasoner = self._library.PyReasoner()
         reasoner.from_graph(given)
         return reasoner.reason()
 
 
 class OwlRl(_Reasoner):
     version = PYPI["owlrl"]
+
+    def __init__(self) -> None:
+        self._library = import_module("owlrl")
 
     def ready(self, added: np.ndarray, removed: np.ndarray) -> Graph:
         graph = Graph()
@@ -65,6 +74,7 @@ class OwlRl(_Reasoner):
         return graph
 
     def slide(self, given: Graph) -> Graph:
-        semantics = owlrl.OWLRL_Semantics if self._job.kind == "closure" else owlrl.RDFS_Semantics
-        owlrl.DeductiveClosure(semantics).expand(given)
+        library = self._library
+        semantics = library.OWLRL_Semantics if self._job.kind == "closure" else library.RDFS_Semantics
+        library.DeductiveClosure(semantics).expand(given)
         return given

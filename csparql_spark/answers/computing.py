@@ -27,7 +27,7 @@ import pyoxigraph as ox
 
 from csparql_spark.answers.functions import Functions
 from csparql_spark.answers.patterns import Constant, Piece
-from csparql_spark.answers.plain import DOUBLE, INTEGER, OTHER, Plain
+from csparql_spark.answers.plain import DECIMAL, DOUBLE, OTHER, Plain
 from csparql_spark.relations.records import Records, Wide
 from csparql_spark.relations.runs import NEVER, Runs, grouped
 from csparql_spark.windows.content import Content
@@ -39,6 +39,10 @@ SPARE = 3                    # bits
 Columns = dict[str, np.ndarray]
 COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
+# Which kinds are compared as they are. A decimal is not compared with a double here: it would have to be rounded to one
+# first.
+ALIKE = np.ones((4, 4), dtype=bool)
+ALIKE[OTHER, :] = ALIKE[:, OTHER] = ALIKE[DECIMAL, DOUBLE] = ALIKE[DOUBLE, DECIMAL] = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ class Computing:
             self._functions.begin(instant=0)
             self._results: dict[tuple[str, Expression], Results] = {}
             self._texts: dict[Expression, str] = {}
+            self._constants: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     # --- asking
 
@@ -114,13 +119,9 @@ class Computing:
         return self._found("term", expression, columns, length)
 
     def _compare(self, expression: Expression, comparison: Comparison, columns: Columns, length: int) -> np.ndarray:
-        kinds, values = zip(*(self.plain.of(
-            _column(columns, operand, length) if operand[0] == "?" else self._content.dictionary.encode([operand]))
-            for operand in (comparison.left, comparison.right)))
-        # A decimal is not compared with a double here: it would have to be rounded to one first.
-        alike = (kinds[0] != OTHER) & (kinds[1] != OTHER) & (
-            (kinds[0] == kinds[1]) | ((kinds[0] != DOUBLE) & (kinds[1] != DOUBLE))
-            | (kinds[0] == INTEGER) | (kinds[1] == INTEGER))
+        kinds, values = zip(*(self.plain.of(_column(columns, operand, length)) if operand[0] == "?"
+                              else self._constant(operand) for operand in (comparison.left, comparison.right)))
+        alike = ALIKE[kinds]
         result = np.broadcast_to(alike & COMPARISONS[comparison.sign](*values), length)
         if alike.all():
             return result
@@ -129,6 +130,13 @@ class Computing:
         result[others] = self._found("test", expression, {name: _column(columns, name, length)[others]
                                                           for name in expression.names}, len(others)) == 1
         return result
+
+    def _constant(self, term: str) -> tuple[np.ndarray, np.ndarray]:
+        """The kind and the number of a constant, which is read once."""
+        known = self._constants.get(term)
+        if known is None:
+            known = self._constants[term] = self.plain.of(self._content.dictionary.encode([term]))
+        return known
 
     def _found(self, kind: str, expression: Expression, columns: Columns, length: int) -> np.ndarray:
         """What an expression gives: 1 or 0 for a test, an id or -1 for a term."""

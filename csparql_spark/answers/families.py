@@ -36,6 +36,7 @@ MOST_CONSTANTS = 2      # of a member: as many ids as fit into one number
 ID_BITS = 31
 PASSED_OVER = 50        # moves for which nothing is tried again after it was too much
 LEAST_ROWS = 1_000      # so many are gone through, however little has come
+NOWHERE = slice(0, 0)
 
 Span = tuple[int, int, int]
 
@@ -54,9 +55,10 @@ class Generalized(NamedTuple):
 
 
 class Found(NamedTuple):
-    """New matches of the template, sorted by the numbers that its constants make."""
+    """New matches of the template, and where those of a member are among them, by the number that its constants
+    make."""
 
-    numbers: np.ndarray
+    places: dict[int, slice]
     rows: Bindings
 
 
@@ -91,29 +93,25 @@ class Family:
         self._body = tuple((s, ids.get(p, p), o) for s, p, o in self._template)
         self._plans: dict[tuple[int, int, tuple[int | None, ...]], Plan] = {}
         self._span: Span | None = None
-        self._found: list[Found] | None = None
+        self._found: Found | None = None
         self._passes = 0
 
     def join(self, member: Member) -> None:
         self._members.add(member)
 
-    def shares(self, member: Member, names: dict[str, str], span: Span, added: Facts) -> list[Bindings] | None:
-        """What a member gets of what a move has added: its new matches, by its own variables. `span` says from where
-        to where the graph has moved, `names` how its variables are called in the template."""
+    def shares(self, member: Member, names: dict[str, str], span: Span, added: Facts) -> Bindings | None:
+        """What a member gets of what a move has added: its new matches, by its own variables; some may be there more
+        than once. `span` says from where to where the graph has moved, `names` how its variables are called in the
+        template."""
         if span != self._span:
             self._span, self._found = span, self._look(added)
         if self._found is None:
             return None
-        number = _numbers([np.array([id]) for id in member.constants_apart])[0]
-        shares = []
-        for numbers, rows in self._found:
-            first, last = numbers.searchsorted(number), numbers.searchsorted(number, side="right")
-            if first < last:
-                shares.append(Bindings({name: rows.columns[names[name]][first:last] for name in member.variables},
-                                       rows.tag[first:last]))
-        return shares
+        places, rows = self._found
+        place = places.get(_number(member.constants_apart), NOWHERE)
+        return Bindings({name: rows.columns[names[name]][place] for name in member.variables}, rows.tag[place])
 
-    def _look(self, added: Facts) -> list[Found] | None:
+    def _look(self, added: Facts) -> Found | None:
         if self._passes:
             self._passes -= 1
             return None
@@ -133,9 +131,8 @@ class Family:
             if rows is None:
                 self._passes = PASSED_OVER
                 return None
-            if len(rows.tag):
-                found.append(self._parted(rows, alike))
-        return found
+            found.append(rows)
+        return self._parted(found, alike)
 
     def _joined(self, shape: Shape, place: int, added: Facts, some: dict[str, np.ndarray], most: int,
                 alike: tuple[tuple[str, int], ...]) -> Bindings | None:
@@ -165,21 +162,28 @@ class Family:
             self._plans[key] = plan(shape, self._moving.graph, known, place, all_fresh=True)
         return self._plans[key]
 
-    def _parted(self, rows: Bindings, alike: dict[str, int]) -> Found:
-        length = len(rows.tag)
-        numbers = _numbers([np.full(length, alike[name]) if name in alike else rows.columns[name]
-                            for name in self._constants])
+    def _parted(self, found: list[Bindings], alike: dict[str, int]) -> Found:
+        tag = np.concatenate([rows.tag for rows in found])
+        columns = {name: np.full(len(tag), alike[name]) if name in alike else
+                   np.concatenate([rows.columns[name] for rows in found if len(rows.tag)] or [tag])
+                   for name in self._used}
+        numbers = columns[self._constants[0]]
+        for name in self._constants[1:]:
+            numbers = (numbers << ID_BITS) | columns[name]
         order = np.argsort(numbers, kind="stable")
-        return Found(numbers[order], Bindings({name: column[order] for name, column in rows.columns.items()
-                                               if name not in self._constants}, rows.tag[order]))
+        distinct, starts = np.unique(numbers[order], return_index=True)
+        ends = [*starts[1:].tolist(), len(order)]
+        places = dict(zip(distinct.tolist(), map(slice, starts.tolist(), ends), strict=True))
+        return Found(places, Bindings({name: column[order] for name, column in columns.items()
+                                       if name not in self._constants}, tag[order]))
 
 
-def _numbers(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """One number for each row of ids."""
-    numbers = columns[0].astype(np.int64)
-    for column in columns[1:]:
-        numbers = (numbers << ID_BITS) | column
-    return numbers
+def _number(ids: Sequence[int]) -> int:
+    """One number for some ids."""
+    number = 0
+    for id in ids:
+        number = (number << ID_BITS) | id
+    return number
 
 
 def _mask(ids: np.ndarray, length: int) -> np.ndarray:

@@ -102,13 +102,12 @@ class Matches:
 
     def _grow(self, added: Facts, span: Span) -> None:
         """Add the matches that there are since these were added."""
-        shares = None if self._family is None else self._family.shares(self, self._general.names, span, added)
-        if shares is None:
+        share = None if self._family is None else self._family.shares(self, self._general.names, span, added)
+        if share is None:
             for place, pattern in enumerate(self._shape.body):
                 self._extend(place, matched(pattern, _with(pattern, added)))
             return
-        for found in shares:
-            self._add(found)
+        self._add(share)
         if self._runs.rows > MOST:
             raise self._too_many(MOST)
 
