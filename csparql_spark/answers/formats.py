@@ -1,7 +1,7 @@
 """Formats: an answer as SPARQL results (JSON, XML, CSV, TSV), as lines of JSON, or as RDF.
 
-    negotiate("text/csv, application/json;q=0.5", "bindings")                   # 'text/csv'
-    negotiate("text/csv", "graph")                                              # None: it has no such form
+    preferred("text/csv, application/json;q=0.5", OFFERED["bindings"])          # 'text/csv'
+    preferred("text/csv", OFFERED["graph"])                                     # None: it has no such form
     write(answer, "application/sparql-results+json", extra={"at": 1000})        # b'{"head":…,"results":…,"at":1000}'
     write(answer, "application/x-ndjson")                                       # b'{"s":{"type":"uri","value":…}}\\n…'
 
@@ -58,11 +58,6 @@ _ITS = ' xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
 
 class Unwritable(ValueError):
     """An answer that a format has no way to express."""
-
-
-def negotiate(accept: str | None, kind: Kind) -> str | None:
-    """The media type to answer with, of those `kind` can be written as; None if the client accepts none of them."""
-    return preferred(accept, OFFERED[kind])
 
 
 def preferred(accept: str | None, offered: Sequence[str]) -> str | None:

@@ -93,9 +93,6 @@ class AnswerStore:
             "SELECT max(instant) FROM (SELECT max(instant) AS instant FROM answers WHERE query = ? "
             "UNION ALL SELECT seq FROM positions WHERE reader = ?)", (query, forgotten_at(query))).fetchone()[0]
 
-    def newest_position(self) -> int:
-        return self._database.connection.execute("SELECT max(position) FROM answers").fetchone()[0] or 0
-
     def told_since(self, position: int) -> tuple[int, set[int]]:
         """The newest position, and the queries that have answers after `position`."""
         rows = self._database.connection.execute(

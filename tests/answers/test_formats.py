@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import (
-    CSV, JSON, JSON_LD, N_QUADS, N_TRIPLES, ND_JSON, OFFERED, RDF_XML, TRIG, TSV, TURTLE, XML, Unwritable, negotiate,
+    CSV, JSON, JSON_LD, N_QUADS, N_TRIPLES, ND_JSON, OFFERED, RDF_XML, TRIG, TSV, TURTLE, XML, Unwritable,
     preferred, write,
 )
 from csparql_spark.rdf import terms
@@ -273,9 +273,8 @@ FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     ],
 )
 def test_negotiation(accept: str | None, bindings: str | None, boolean: str | None, graph: str | None) -> None:
-    assert (negotiate(accept, "bindings"), negotiate(accept, "boolean"), negotiate(accept, "graph")) == (
-        bindings, boolean, graph
-    )
+    assert [preferred(accept, OFFERED[kind]) for kind in ("bindings", "boolean", "graph")] == [
+        bindings, boolean, graph]
 
 
 ranges = st.sampled_from(["*/*", "text/*", "application/*", "image/*", *OFFERED["bindings"]])
@@ -291,7 +290,7 @@ def test_no_offered_type_would_have_pleased_the_client_more(accept: dict[str, fl
                 return accept[name]
         return 0 if accept else 1
 
-    chosen = negotiate(", ".join(f"{name};q={q}" for name, q in accept.items()), kind)
+    chosen = preferred(", ".join(f"{name};q={q}" for name, q in accept.items()), OFFERED[kind])
     best = max(map(weight, OFFERED[kind]))
     assert (chosen is None) is (best == 0)
     if chosen:
