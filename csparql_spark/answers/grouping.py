@@ -24,9 +24,8 @@ from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.plain import DECIMAL, DOUBLE, INTEGER, OTHER, PLACES
 from csparql_spark.answers.ranks import ranks_by
 from csparql_spark.answers.tables import UNBOUND, Table, groups, numbered
-from csparql_spark.answers.values import Number, decimal_term, number_term
+from csparql_spark.answers.values import Number, decimal_term, integer_term, number_term
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.rdf.terms import XSD, literal
 
 _EXACT = 1 << 62             # sums of whole numbers below stay in an int64
 Terms = list[str | None]
@@ -81,7 +80,7 @@ class Grouping:
 
     def _counts(self, counts: np.ndarray) -> np.ndarray:
         distinct, inverse = np.unique(counts, return_inverse=True)
-        return self._dictionary.encode([literal(str(count), f"{XSD}integer") for count in distinct.tolist()])[inverse]
+        return self._dictionary.encode([integer_term(count) for count in distinct.tolist()])[inverse]
 
     def _encoded(self, terms: Terms) -> np.ndarray:
         result = np.full(len(terms), UNBOUND)
@@ -144,7 +143,7 @@ class Grouping:
             elif is_decimal:
                 said[group] = decimal_term(unit * 10**PLACES + part, PLACES)
             else:
-                said[group] = literal(str(unit), datatype=f"{XSD}integer")
+                said[group] = integer_term(unit)
         return fits
 
     def _extremes(self, function: str, values: Values, numbers: np.ndarray, plain: np.ndarray, said: Terms) -> None:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from functools import lru_cache
 
 from csparql_spark.answers.values import duration, moment, number
+from csparql_spark.rdf.remembering import remembered
 from csparql_spark.rdf.terms import parse
 
 Key = tuple[int, object, str]
@@ -23,7 +23,7 @@ _COMPLEMENT = str.maketrans("0123456789", "9876543210")
 _LARGEST = 50_000        # no number that is read has that many digits, before its point or behind it
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def order_key(term: str) -> Key:
     """The place of a term; equal for terms that have the same value."""
     kind, value, datatype, language, _ = parse(term)
@@ -38,7 +38,7 @@ def order_key(term: str) -> Key:
     return 6, 0, f"{value}\0{language or ''}\0{datatype}"
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def order_text(term: str) -> str:
     """A text for each term: texts are in the order of the keys of their terms."""
     rank, value, text = order_key(term)

@@ -11,11 +11,11 @@ import math
 import re
 from datetime import datetime, timezone
 from decimal import Decimal
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from csparql_spark.rdf.remembering import remembered
 from csparql_spark.rdf.terms import XSD, literal, parse
 
 _INTEGERS = frozenset(XSD + name for name in (
@@ -38,7 +38,7 @@ class Number(NamedTuple):
     value: int | Decimal | float
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def number(term: str) -> Number | None:
     """The number of a term; None if it is none."""
     kind, text, datatype, *_ = parse(term)
@@ -81,10 +81,15 @@ def decimal_term(units: int, places: int) -> str:
     """The term of a decimal, so many units of its last place: what `number_term` says of it, without making it."""
     whole, part = divmod(abs(units), 10**places)
     text = f"{whole}.{part:0{places}d}".rstrip("0").removesuffix(".")
-    return literal(f"-{text}" if units < 0 else text, datatype=f"{XSD}decimal")
+    return f'"{"-" if units < 0 else ""}{text}"^^<{XSD}decimal>'
 
 
-@lru_cache(maxsize=65536)
+def integer_term(value: int) -> str:
+    """The term of an integer. There is nothing in digits to be escaped, so it is written as it is."""
+    return f'"{value}"^^<{XSD}integer>'
+
+
+@remembered
 def moment(term: str) -> datetime | None:
     """The point in time of an xsd:dateTime (without a zone: in UTC), to the microsecond; None if it is none."""
     kind, text, datatype, *_ = parse(term)

@@ -13,12 +13,12 @@ normalised.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import pyoxigraph as ox
 
 from csparql_spark.rdf.errors import TermError
+from csparql_spark.rdf.remembering import remembered
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -50,7 +50,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def parse(term: str) -> Term:
     """The parts of a term. Raises `TermError` for a string that is not one."""
     match = _SHAPE.fullmatch(term)
