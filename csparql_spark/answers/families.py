@@ -30,6 +30,7 @@ from csparql_spark.entailment.joins import Bindings, Plan, Shape, matched, plan,
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.moving import Moving
+from csparql_spark.relations.runs import TooMuchAtOnce
 
 MANY = 8                # members that are worth it
 MOST_CONSTANTS = 2      # of a member: as many ids as fit into one number
@@ -144,11 +145,11 @@ class Family:
         if not len(rows.tag):
             return rows
         for step in self._steps(shape, place, alike):
-            bound = {place: rows.columns[name] for place, name in step.bound.items()}
-            ways = graph.found(**step.constants, **bound) if step.constants or bound else graph.rows
-            if ways * (1 if bound else len(rows.tag)) > most:
+            try:                                            # without anything bound, each row with each that is found
+                rows = run((step,), graph, rows, most if step.bound else most // len(rows.tag))
+            except TooMuchAtOnce:
                 return None
-            rows = _wanted(run((step,), graph, rows), step.new, some)
+            rows = _wanted(rows, step.new, some)
             if not len(rows.tag):
                 break
         return rows

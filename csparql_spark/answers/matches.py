@@ -32,7 +32,7 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.records import Records, Wide
-from csparql_spark.relations.runs import Runs, latest
+from csparql_spark.relations.runs import Runs, TooMuchAtOnce, latest
 
 MOST = 5_000_000        # matches that are kept of one pattern
 AT_ONCE = 10_000_000    # rows that a step of a join may come across at once
@@ -122,18 +122,16 @@ class Matches:
         """The matches that rows lead to; in parts, where they are many more than there are triples."""
         graph = self._moving.graph
         for number, step in enumerate(steps):
-            if len(rows.tag) * graph.rows > AT_ONCE and step.bound:
-                bound = {place: rows.columns[name] for place, name in step.bound.items()}
-                found = graph.found(**step.constants, **bound)
-                if found > AT_ONCE:
-                    if len(rows.tag) == 1:
-                        raise self._too_many(AT_ONCE)
-                    half = len(rows.tag) // 2
-                    for part in (slice(None, half), slice(half, None)):
-                        yield from self._found(steps[number:], Bindings(
-                            {name: column[part] for name, column in rows.columns.items()}, rows.tag[part]))
-                    return
-            rows = run((step,), graph, rows)
+            try:
+                rows = run((step,), graph, rows, AT_ONCE)
+            except TooMuchAtOnce:
+                if len(rows.tag) == 1 or not step.bound:
+                    raise self._too_many(AT_ONCE) from None
+                half = len(rows.tag) // 2
+                for part in (slice(None, half), slice(half, None)):
+                    yield from self._found(steps[number:], Bindings(
+                        {name: column[part] for name, column in rows.columns.items()}, rows.tag[part]))
+                return
         yield rows
 
     def _too_many(self, most: int) -> TooManyMatches:

@@ -26,7 +26,7 @@ from csparql_spark.answers.limits import Deadline
 from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.answers.tables import latest_of
 from csparql_spark.relations.graph import Facts, Matches, TaggedGraph
-from csparql_spark.relations.runs import ALWAYS, NEVER
+from csparql_spark.relations.runs import ALWAYS, NEVER, TooMuchAtOnce
 
 LINK = 0                # the only predicate of the graphs here
 FOR_EACH = 48           # bytes of a pair, in the orders in which it is looked up
@@ -114,8 +114,10 @@ def reached(start: np.ndarray, end: np.ndarray, tag: np.ndarray, node: int, dead
 
 
 def _searched(graph: TaggedGraph, nodes: np.ndarray, place: str, fresh: bool = False) -> Matches:
-    _check(graph.found(p=LINK, **{place: nodes}) if graph.rows else 0)
-    return graph.search(p=LINK, fresh=fresh, **{place: nodes})
+    try:
+        return graph.search(p=LINK, fresh=fresh, most=tables.MOST_ROWS, **{place: nodes})
+    except TooMuchAtOnce:
+        raise _too_many() from None
 
 
 def _left(facts: Facts, found: Matches) -> Facts:
@@ -130,4 +132,8 @@ def _right(facts: Facts, found: Matches) -> Facts:
 
 def _check(rows: int) -> None:
     if rows > tables.MOST_ROWS:
-        raise TooManyMatches(f"a path leads along more than {tables.MOST_ROWS:,} ways")
+        raise _too_many()
+
+
+def _too_many() -> TooManyMatches:
+    return TooManyMatches(f"a path leads along more than {tables.MOST_ROWS:,} ways")

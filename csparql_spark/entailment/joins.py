@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.relations.graph import Facts, TaggedGraph
+from csparql_spark.relations.runs import ALWAYS
 
 Node = int | str                                        # the id of a term, or a variable
 Pattern = tuple[Node, Node, Node]
@@ -114,18 +115,19 @@ def _step(pattern: Pattern, before: frozenset[str], needed: set[str], fresh: boo
                 tuple(sorted(before & needed)), fresh)
 
 
-def run(steps: Sequence[Step], graph: TaggedGraph, start: Bindings) -> Bindings:
+def run(steps: Sequence[Step], graph: TaggedGraph, start: Bindings, most: int = ALWAYS) -> Bindings:
+    """Raises `TooMuchAtOnce` where the search of a step comes across more than `most` rows."""
     for step in steps:
         if not len(start.tag):
             break
-        start = _extended(step, graph, start)
+        start = _extended(step, graph, start, most)
     return start
 
 
-def _extended(step: Step, graph: TaggedGraph, rows: Bindings) -> Bindings:
+def _extended(step: Step, graph: TaggedGraph, rows: Bindings, most: int) -> Bindings:
     columns, tag = rows
     found = graph.search(**step.constants, **{place: columns[name] for place, name in step.bound.items()},
-                         fresh=step.fresh)
+                         fresh=step.fresh, most=most)
     for one, other in step.same:
         found = found.where(found.column(one) == found.column(other))
     index = found.index

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Order, Packing, distinct, order_of, ordered
-from csparql_spark.relations.runs import NEVER, Runs, latest
+from csparql_spark.relations.runs import ALWAYS, NEVER, Runs, latest
 
 IDLE = 1                # an order is given up when so many times its rows were added since it was asked for
 
@@ -187,24 +187,15 @@ class TaggedGraph:
         return self._main.tags_of(self._packing.pack(s, p, o))
 
     def search(self, s: Column | None = None, p: Column | None = None, o: Column | None = None,
-               fresh: bool = True) -> Matches:
+               fresh: bool = True, most: int = ALWAYS) -> Matches:
         """All rows that have the given terms in their places. Columns are searched row by row; without any, there is
-        one search. `fresh`: whether the fresh triples are looked at too."""
+        one search. `fresh`: whether the fresh triples are looked at too; `most`: see `Runs.slices`."""
         bound = {place: column for place, column in (("o", o), ("p", p), ("s", s)) if column is not None}
         order = BY_BOUND["".join(bound)] if bound else PSO
         if not bound:
-            return Matches(*self._main.slices(0, ALL, fresh), order, self._packing)
+            return Matches(*self._main.slices(0, ALL, fresh, most), order, self._packing)
         low, span = self._packing.prefix(order, bound)
-        return Matches(*self._in(order).slices(low, span, fresh), order, self._packing)
-
-    def found(self, s: Column | None = None, p: Column | None = None, o: Column | None = None) -> int:
-        """How many rows a search would come across, dead ones included."""
-        bound = {place: column for place, column in (("o", o), ("p", p), ("s", s)) if column is not None}
-        order = BY_BOUND["".join(bound)]
-        low, span = self._packing.prefix(order, bound)
-        low = ordered(np.atleast_1d(low))
-        return sum(int((run.keys.searchsorted(low + span) - run.keys.searchsorted(low)).sum())
-                   for run in self._in(order).runs)
+        return Matches(*self._in(order).slices(low, span, fresh, most), order, self._packing)
 
     def count(self, p: int) -> int:
         """About how many rows have this predicate."""

@@ -32,6 +32,10 @@ MANY = 256                                  # so many look-ups are quicker when 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+class TooMuchAtOnce(Exception):
+    """A search comes across more rows than whoever asked has room for."""
+
+
 class Run:
     __slots__ = ("keys", "tags", "least", "half", "dropped")
 
@@ -207,20 +211,29 @@ class Runs:
         result[result <= self.now] = NEVER
         return result
 
-    def slices(self, low: np.ndarray | int, span: int, fresh: bool = True) -> Rows:
+    def slices(self, low: np.ndarray | int, span: int, fresh: bool = True, most: int = ALWAYS) -> Rows:
         """The rows with low ≤ key < low + span, for each `low`, as (place in `low`, keys, tags), in no order.
-        `fresh`: whether the fresh rows are looked at too."""
+        `fresh`: whether the fresh rows are looked at too. `TooMuchAtOnce`, before room is made for them, if it comes
+        across more than `most` rows, dead ones included."""
         runs = self.runs if fresh or not self.fresh else self.runs[:-1]
         if not isinstance(low, np.ndarray) or len(low) == 1:
-            return self._slice(runs, int(low[0]) if isinstance(low, np.ndarray) else low, span)
+            return self._slice(runs, int(low[0]) if isinstance(low, np.ndarray) else low, span, most)
         sought, inverse = (low, None) if len(low) < MANY else grouped(low)
-        parts = [part for run in runs if (part := self._matches(run, sought, inverse, span)) is not None]
+        parts = []
+        for run in runs:
+            part = self._matches(run, sought, inverse, span, most)
+            if part is not None:
+                parts.append(part)
+                most -= len(part[0])
         return _joined(parts)
 
-    def _slice(self, runs: list[Run], low: int, span: int) -> Rows:
+    def _slice(self, runs: list[Run], low: int, span: int, most: int) -> Rows:
         parts = []
         for run in runs:
             first, last = run.keys.searchsorted(np.array([low, low + span]))
+            if last - first > most:
+                raise TooMuchAtOnce
+            most -= int(last - first)
             if first < last:
                 # A copy, because rows are dropped in place.
                 keys, tags = run.keys[first:last], run.tags[first:last].copy()
@@ -230,7 +243,7 @@ class Runs:
                 parts.append((np.zeros(len(keys), dtype=np.int64), keys, tags))
         return _joined(parts)
 
-    def _matches(self, run: Run, low: np.ndarray, inverse: np.ndarray | None, span: int) -> Rows | None:
+    def _matches(self, run: Run, low: np.ndarray, inverse: np.ndarray | None, span: int, most: int) -> Rows | None:
         first = run.keys.searchsorted(low)
         hit = run.keys.take(first, mode="clip") < low + span
         hit &= first < len(run.keys)
@@ -247,6 +260,8 @@ class Runs:
             which = which[hits]
             first, counts = first[which], counts[which]
         total = int(counts.sum())
+        if total > most:
+            raise TooMuchAtOnce
         if total == len(hits):
             index, rows = hits, first
         else:

@@ -122,6 +122,23 @@ def test_what_was_found_does_not_change_when_rows_are_dropped() -> None:
     assert one.tolist() == many.tolist() == [5] * 4
 
 
+@given(st.lists(st.integers(-3, 40), min_size=1, max_size=30), st.integers(0, 60), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_a_search_that_comes_across_too_much_ends_before_it_has_it(low: list[int], most: int, many: bool) -> None:
+    runs = Runs()
+    for start in (0, 1, 2):
+        runs.add(np.arange(start, 30, 3), np.full(10, ALWAYS))
+    found = runs.slices(np.array(low), SPAN)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MANY", 1 if many else 1000)          # whether equal look-ups are looked up once
+        if len(found[0]) > most:
+            with pytest.raises(module.TooMuchAtOnce):
+                runs.slices(np.array(low), SPAN, most=most)
+        else:
+            again = runs.slices(np.array(low), SPAN, most=most)
+            assert sorted(zip(*map(np.ndarray.tolist, again))) == sorted(zip(*map(np.ndarray.tolist, found)))
+
+
 def test_the_lower_tag_of_a_followed_map_is_forgotten() -> None:
     runs = Runs()
     runs.follow(np.arange(6), np.full(6, 5), np.zeros(6, bool))
