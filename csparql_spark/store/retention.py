@@ -1,7 +1,8 @@
 """What may be forgotten.
 
 The log keeps an entry while the engine has not read past it, and for `keep_log` ms of arrival time after that, and
-while some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock).
+while some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock,
+which stands still when nothing comes, and ends when the stream is deleted).
 Entries that make the registry are kept while what they made exists; those that pause a query, as long as the query and
 what came while it was paused. The newest entry always stays, and the newest with an arrival stamp: it holds the clock.
 
@@ -20,6 +21,7 @@ from csparql_spark.store.database import Database
 READER = "engine"
 RELAY = "relay"              # it puts the answers of query 17 into the log, and has come to the instant at "relay 17"
 STEP_ENTRIES = 5000
+ALWAYS = (1 << 63) - 1       # later than any stamp
 
 # Older than the newest entry that holds the clock (a tick of an event clock does not).
 _OLDER = "seq < (SELECT max(seq) FROM log AS newest WHERE newest.kind != 'tick' OR newest.subject IS NULL)"
@@ -38,6 +40,14 @@ _UNDONE = """
     AND (payload IS NULL AND seq <= :position
          OR seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject AND later.kind = log.kind
                    AND later.seq <= :position))
+"""
+
+# Those that were there where the engine has read: it may still have somebody who reads a stream that is deleted later.
+_STREAMS = """
+    SELECT DISTINCT subject FROM log AS made INDEXED BY log_registry
+    WHERE kind NOT IN ('chunk', 'tick') AND kind = 'stream' AND NOT EXISTS (
+        SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
+        AND gone.kind = 'drop' AND gone.subject = made.subject AND gone.seq > made.seq AND gone.seq <= ?)
 """
 
 # Neither among the newest instants of a query, nor still to be relayed.
@@ -84,10 +94,12 @@ class Retention:
         gone = self._delete("kind = 'tick' AND (at < ? OR subject IS NOT NULL) AND seq < ?", horizon, position)
         newest = connection.execute("SELECT subject, max(last) FROM log WHERE kind = 'chunk' AND seq <= ? "
                                     "GROUP BY subject", (position,)).fetchall()
+        there = {stream for (stream,) in connection.execute(_STREAMS, (position,))}
         for stream, last in newest:
             # A stamp of the producer may be old while the chunk is new, or the other way round: both must be past.
+            # That of a stream that was deleted is never past: its clock stands still for ever.
             gone += self._delete("kind = 'chunk' AND subject = ? AND at < ? AND (last IS NULL OR last < ?) AND seq < ?",
-                                 stream, horizon, (last or 0) - reach, position)
+                                 stream, horizon, (last or 0) - reach if stream in there else ALWAYS, position)
         with self._database.transaction(durable=False) as connection:
             gone += connection.execute(f"DELETE FROM log WHERE {_OLDER} AND ({_UNDONE})",
                                        {"position": position, "horizon": horizon}).rowcount

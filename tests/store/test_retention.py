@@ -78,16 +78,31 @@ def test_a_window_on_the_event_clock_reaches_back_on_its_own_clock(store: Opened
     """
         stamps of urn:e (their place in the log), and how far a window reaches back from the newest
 
-              1000 (1)       5000 (3)   8000 (2)     9000 (4)
+              1000 (2)       5000 (4)   8000 (3)     9000 (5)
                              ├───────── reach 4000 ──┤
 
         All of them arrived long ago: the reader has come to an entry of 1 000 000.
     """
+    store.put("stream", 9, "urn:e", payload=b"{}")
     for at, last in ((10, 1000), (11, 8000), (12, 5000), (13, 9000)):
         store.put("chunk", at, "urn:e", last=last)
     store.put("chunk", 1_000_000, "urn:s")
-    assert forget(store, reach=4000) == [2, 3, 4, 5]
-    assert forget(store, reach=1000) == [2, 4, 5]
+    assert forget(store, reach=4000) == [1, 3, 4, 5, 6]
+    assert forget(store, reach=1000) == [1, 3, 5, 6]
+
+
+def test_no_window_reaches_back_in_a_stream_that_was_deleted(store: Opened) -> None:
+    """
+        stamps of urn:e (their place in the log)     9000 (2)    deleted (3)
+                                           ├─ reach ─┤           ├ not to be kept any more, once this is read
+    """
+    store.put("stream", 9, "urn:e", payload=b"{}")
+    store.put("chunk", 10, "urn:e", last=9000)
+    store.put("drop", 11, "urn:e")
+    store.put("chunk", 1_000_000, "urn:s")
+    store.put("chunk", 1_000_001, "urn:s")
+    assert forget(store, position=2, reach=4000) == [1, 2, 3, 4, 5]
+    assert forget(store, position=4, reach=4000) == [4, 5]
 
 
 def test_old_stamps_that_have_just_arrived_stay(store: Opened) -> None:
@@ -99,16 +114,17 @@ def test_old_stamps_that_have_just_arrived_stay(store: Opened) -> None:
 
 def test_a_window_reaches_back_from_what_was_read_not_from_what_is_to_come(store: Opened) -> None:
     """
-        stamps of urn:e      1000 (1)   1500 (2)                          90 000 (4)
+        stamps of urn:e      1000 (2)   1500 (3)                          90 000 (5)
                              ├─ reach 4000 from where the reader is ─┤
                                         read to here
     """
+    store.put("stream", 9, "urn:e", payload=b"{}")
     store.put("chunk", 10, "urn:e", last=1000)
     store.put("chunk", 11, "urn:e", last=1500)
     store.put("chunk", 1_000_000, "urn:s")
     store.put("chunk", 1_000_001, "urn:e", last=90_000)
-    assert forget(store, position=3, reach=4000) == [1, 2, 3, 4]
-    assert forget(store, position=4, reach=4000) == [3, 4]
+    assert forget(store, position=4, reach=4000) == [1, 2, 3, 4, 5]
+    assert forget(store, position=5, reach=4000) == [1, 4, 5]
 
 
 def test_what_was_undone_goes_with_what_undid_it(store: Opened) -> None:
@@ -222,7 +238,10 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
     stamps = [other.last for other in log if other.kind == "chunk" and other.subject == entry.subject
               and other.seq <= position
               and other.last is not None]
-    return recent or entry.last is not None and entry.last >= max(stamps) - reach
+    there = any(made.kind == "stream" and made.subject == entry.subject and not any(
+        gone.kind == "drop" and gone.subject == made.subject and made.seq < gone.seq <= position for gone in log)
+        for made in log)
+    return recent or there and entry.last is not None and entry.last >= max(stamps) - reach
 
 
 @given(logs, st.integers(0, 16), st.integers(0, 6), st.integers(0, 6))
