@@ -28,6 +28,7 @@ import click
 from bench.machine import TREE
 from bench.parts import PARTS, Part
 from bench.results import MACHINE, BadLine, Line, read
+from bench.signals import heeded
 from bench.stamps import Run
 
 STOP_SECONDS = 30
@@ -151,6 +152,5 @@ def _there(output: Path | None) -> set[str]:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))         # as by ctrl-c, with the part that runs
-    signal.signal(signal.SIGINT, signal.default_int_handler)        # which a job in the background would ignore
+    heeded()
     sys.exit(main())

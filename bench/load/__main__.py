@@ -23,6 +23,7 @@ from bench.load.lines import Lines
 from bench.load.listening import Seat
 from bench.load.ramp import Step, ramp
 from bench.load.stage import Stage, seated
+from bench.signals import heeded
 
 EVERY = 10.0
 WARM_SECONDS, LONGEST_SECONDS = 30.0, 120.0
@@ -143,4 +144,5 @@ def finished(stage: Stage, lines: Lines, bench: str, told: dict[str, object], *,
 
 
 if __name__ == "__main__":
+    heeded()
     main()

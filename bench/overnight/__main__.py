@@ -26,6 +26,7 @@ from bench.overnight.judging import MEMORY_PART, SIZE_PART, SMALL_MB, judged
 from bench.overnight.standing import CLASSED, COUNTED, SCHEMA, STREAM, TEXTS, Standing
 from bench.overnight.turning import Turning
 from bench.server import Server
+from bench.signals import heeded
 from csparql_spark.client import Client
 
 OPTIONS = ("--keep-log", "30s", "--keep-answers", "60", "--forget-seconds", "5")
@@ -127,4 +128,5 @@ def _small(name: str) -> float:
 
 
 if __name__ == "__main__":
+    heeded()
     main()

@@ -21,6 +21,7 @@ from bench.peers.installing import Place
 from bench.peers.running import OURS, PEERS, Report, side_by_side
 from bench.peers.workloads import CELLS, Cell
 from bench.results import Line, Results
+from bench.signals import heeded
 from bench.stamps import Run
 
 # What a cell takes with all peers on a quiet machine with two cores, about, when none has more than a minute.
@@ -107,4 +108,5 @@ def lines(cell: Cell, reports: Mapping[str, Report], count: int) -> Iterator[Lin
 
 
 if __name__ == "__main__":
+    heeded()
     sys.exit(main())

@@ -219,6 +219,11 @@ class Test:
     def names(self) -> tuple[str, ...]:
         return self.expression.names
 
+    @property
+    def early(self) -> bool:
+        """Whether it is cheap enough to be asked of rows that may never become matches."""
+        return self.expression.comparison is not None
+
     def mask(self, columns: Columns, length: int) -> np.ndarray:
         return self.computing.test(self.expression, columns, length)
 

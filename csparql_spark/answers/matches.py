@@ -49,6 +49,7 @@ class Keep(Protocol):
     """Which matches to keep. Equal ones keep the same."""
 
     names: tuple[str, ...]                      # the variables that are looked at
+    early: bool                                 # whether rows may be asked that are not whole yet, and many
 
     def mask(self, columns: Columns, length: int) -> np.ndarray: ...
 
@@ -107,21 +108,23 @@ class Matches:
             for place, pattern in enumerate(self._shape.body):
                 self._extend(place, matched(pattern, _with(pattern, added)))
             return
-        self._add(share)
+        self._add(self._sifted(share, self._keep)[0])
         if self._runs.rows > MOST:
             raise self._too_many(MOST)
 
     def _extend(self, place: int, start: Bindings) -> None:
         """Add the matches that begin with these."""
-        for found in self._found(self._plan(place), start):
+        for found in self._found(self._plan(place), start, self._keep):
             self._add(found)
             if self._runs.rows > MOST:
                 raise self._too_many(MOST)
 
-    def _found(self, steps: Plan, rows: Bindings) -> Iterator[Bindings]:
-        """The matches that rows lead to; in parts, where they are many more than there are triples."""
+    def _found(self, steps: Plan, rows: Bindings, keep: Sequence[Keep]) -> Iterator[Bindings]:
+        """The matches that rows lead to, of which they `keep` some; in parts, where they are many more than there are
+        triples. What can be left out already is not joined."""
         graph = self._moving.graph
         for number, step in enumerate(steps):
+            rows, keep = self._sifted(rows, keep)
             try:
                 rows = run((step,), graph, rows, AT_ONCE)
             except TooMuchAtOnce:
@@ -130,9 +133,24 @@ class Matches:
                 half = len(rows.tag) // 2
                 for part in (slice(None, half), slice(half, None)):
                     yield from self._found(steps[number:], Bindings(
-                        {name: column[part] for name, column in rows.columns.items()}, rows.tag[part]))
+                        {name: column[part] for name, column in rows.columns.items()}, rows.tag[part]), keep)
                 return
-        yield rows
+        yield self._sifted(rows, keep)[0]
+
+    def _sifted(self, rows: Bindings, keep: Sequence[Keep]) -> tuple[Bindings, Sequence[Keep]]:
+        """The rows that are to be kept, by what can be told of them, and what cannot be told yet."""
+        columns, tag = rows
+        later = []
+        whole = len(columns) == len(self.variables)
+        for one in keep:
+            if not whole and not (one.early and all(name in columns for name in one.names if name in self.variables)):
+                later.append(one)
+            elif len(tag):
+                kept = one.mask(columns, len(tag))
+                if not kept.all():
+                    columns = {name: column[kept] for name, column in columns.items()}
+                    tag = tag[kept]
+        return Bindings(columns, tag), later
 
     def _too_many(self, most: int) -> TooManyMatches:
         return TooManyMatches(f"the pattern {_text(self._patterns)} has more than {most:,} matches")
@@ -156,13 +174,6 @@ class Matches:
 
     def _add(self, found: Bindings) -> None:
         columns, tag = found
-        for keep in self._keep:
-            if not len(tag):
-                return
-            kept = keep.mask(columns, len(tag))
-            if not kept.all():
-                columns = {name: column[kept] for name, column in columns.items()}
-                tag = tag[kept]
         if not len(tag):
             return
         columns = [columns[name] for name in self.variables]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from random import Random
 
 import numpy as np
@@ -87,6 +88,48 @@ def test_tables_hold_what_trying_finds(asked: list[tuple[Pattern, ...]], seed: i
                 for after in (now, now + 1, now + 3):
                     assert graph.rows(table, after) == graph.naive(part, table.variables, after)
                     assert table.count(after) == len(graph.rows(table, after))
+
+
+@dataclass(frozen=True)
+class Differing:
+    """Keeps the matches in which two variables are not the same."""
+
+    names: tuple[str, str]
+    early: bool
+
+    def mask(self, columns: module.Columns, length: int) -> np.ndarray:
+        nothing = np.full(length, -1)
+        return columns.get(self.names[0], nothing) != columns.get(self.names[1], nothing)
+
+    def differ(self, row: dict[str, object]) -> bool:
+        return row.get(self.names[0]) != row.get(self.names[1])
+
+
+variables = st.sampled_from(["?x", "?y", "?z", "?v", "?never"])
+keeps = st.lists(st.builds(Differing, st.tuples(variables, variables).filter(lambda names: names[0] != names[1]),
+                           st.booleans()), min_size=1, max_size=3).map(tuple)
+
+
+@settings(max_examples=150, deadline=None)
+@given(patterns.filter(lambda asked: len(parted(asked)) == 1), keeps, st.integers(0, 10**9), st.booleans())
+def test_only_what_is_to_be_kept_is_there_whenever_it_was_sifted(asked: tuple[Pattern, ...], keep: tuple[Differing, ...],
+                                                                 seed: int, few: bool) -> None:
+    random, graph = Random(seed), Followed()
+    table = graph.kept.table(asked, keep)
+    with pytest.MonkeyPatch.context() as patch:
+        if few:
+            patch.setattr(module, "AT_ONCE", 8)              # in parts
+        for now in range(1, 7):
+            graph.move(now, {tuple(random.choice(TERMS) for _ in range(3)): now + random.randint(1, 5)
+                             for _ in range(random.randint(0, 7))})
+            try:
+                table.move()
+            except TooManyMatches:
+                assert few
+                continue
+            wanted = graph.naive(asked, table.variables, now)
+            assert graph.rows(table, now) == [row for row in wanted if all(
+                one.differ(dict(zip(table.variables, row))) for one in keep)]
 
 
 def test_what_shares_no_variable_is_kept_apart() -> None:
