@@ -36,13 +36,13 @@ from csparql_spark.windows.grid import Grid
 
 from csparql_spark.server import instants
 from csparql_spark.server.roster import Roster, RosterReader
+from csparql_spark.server.spelled import Spelled
 
 if TYPE_CHECKING:
     from csparql_spark.server.subscription import Subscription
 
 LOOK_SECONDS = 0.5              # a bell may be missed; the store is looked at this often
 PAGE_PLACES = 16
-CACHE_BYTES = 32 << 20
 REMEMBERED = 256                # answers to "what follows?", between two looks
 
 
@@ -76,7 +76,7 @@ class Fanout:
         self._lock = threading.Lock()
         self._looking = threading.Lock()
         self._change = threading.Condition()
-        self._cache = Cache(CACHE_BYTES)
+        self._spelled = Spelled()
         self._followed: tuple[int, OrderedDict[object, list[Place]]] = (0, OrderedDict())
         self._thread = threading.Thread(target=self._run, name="fanout", daemon=True)
 
@@ -172,14 +172,14 @@ class Fanout:
     def spelled(self, place: Place, news: News) -> bytes | None:
         """The event of an answer; None if it is forgotten."""
         key = (place.query, place.position)
-        event = self._cache.get(key)
+        event = self._spelled.get(key)
         if event is None:
-            with self._cache.spelling(key):         # nobody spells what another one is spelling
-                event = self._cache.get(key)
+            with self._spelled.turn(key):         # nobody spells what another one is spelling
+                event = self._spelled.get(key)
                 if event is None:
                     event = self._spell(place, news.roster)
                     if event is not None:
-                        self._cache.put(key, event)
+                        self._spelled.put(key, event)
         return event
 
     def _spell(self, place: Place, roster: Roster) -> bytes | None:
@@ -197,33 +197,6 @@ class Fanout:
             except sqlite3.Error as error:
                 print(f"csparql-spark: subscribers wait, the store fails: {error}", file=sys.stderr, flush=True)
                 time.sleep(LOOK_SECONDS)
-
-
-class Cache:
-    """Events that were spelled: the most recently used, up to so many bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit, self._size = limit, 0
-        self._entries: OrderedDict[tuple[int, int], bytes] = OrderedDict()
-        self._lock = threading.Lock()
-        self._spelling = [threading.Lock() for _ in range(16)]
-
-    def spelling(self, key: tuple[int, int]) -> threading.Lock:
-        return self._spelling[hash(key) % len(self._spelling)]
-
-    def get(self, key: tuple[int, int]) -> bytes | None:
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-            return self._entries.get(key)
-
-    def put(self, key: tuple[int, int], event: bytes) -> None:
-        with self._lock:
-            old = self._entries.pop(key, b"")
-            self._entries[key] = event
-            self._size += len(event) - len(old)
-            while self._size > self._limit and len(self._entries) > 1:
-                self._size -= len(self._entries.popitem(last=False)[1])
 
 
 def instants_of(query: QueryRecord) -> Grid | None:

@@ -1,0 +1,54 @@
+"""Spelled: the events of answers, each spelled once for all who hear of it at about the same time.
+
+    spelled = Spelled()
+    with spelled.turn(key):                 # nobody spells what another one is spelling
+        if spelled.get(key) is None:
+            spelled.put(key, event)
+
+Invariants: at most MOST_BYTES are held (or one event that is larger), and nothing that nobody has asked for in
+UNUSED_SECONDS, once something else comes: who reads that far behind has it spelled again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+MOST_BYTES = 32 << 20
+UNUSED_SECONDS = 30.0
+TURNS = 16
+
+Key = tuple[int, int]           # a query, and the position of its answer
+
+
+class Spelled:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._bytes = clock, 0
+        self._events: OrderedDict[Key, tuple[bytes, float]] = OrderedDict()     # and when it was asked for last
+        self._lock = threading.Lock()
+        self._turns = [threading.Lock() for _ in range(TURNS)]
+
+    def turn(self, key: Key) -> threading.Lock:
+        return self._turns[hash(key) % TURNS]
+
+    def get(self, key: Key) -> bytes | None:
+        with self._lock:
+            held = self._events.get(key)
+            if held is None:
+                return None
+            self._events[key] = held[0], self._clock()
+            self._events.move_to_end(key)
+            return held[0]
+
+    def put(self, key: Key, event: bytes) -> None:
+        with self._lock:
+            now = self._clock()
+            self._bytes += len(event) - len(self._events.pop(key, (b"", now))[0])
+            self._events[key] = event, now
+            while len(self._events) > 1 and (self._bytes > MOST_BYTES or self._oldest() < now - UNUSED_SECONDS):
+                self._bytes -= len(self._events.popitem(last=False)[1][0])
+
+    def _oldest(self) -> float:
+        return next(iter(self._events.values()))[1]
