@@ -341,7 +341,7 @@ def test_nobody_spells_what_another_is_spelling(house: House, spelled: list[int]
         def __exit__(self, *_: object) -> None:
             lock.release()
 
-    house.fanout._cache.spelling = lambda key: Turn()
+    house.fanout._spelled.turn = lambda key: Turn()
     threads = [threading.Thread(target=lambda: told.append(house.fanout.spelled(place, news))) for _ in range(4)]
     for thread in threads:
         thread.start()
