@@ -87,8 +87,8 @@ PARTS: dict[str, Part] = {
     "soak-terms": Part("soak", 30, lambda m: m.measure(5_000_000), 5, lambda m: m.measure(500_000, 50_000)),
     "load": Part("load", 1600, ("--minutes", "20", "--queries", "100", "--rate", "10000", "--subscribers", "50"),
                  80, ("--minutes", "0.5", "--queries", "10", "--rate", "1000", "--subscribers", "5")),
-    "ramp-rates": Part("load", 900, ("ramp", "--rates", "5000,10000,20000,40000,80000"), called="ramp"),
-    "ramp-crowds": Part("load", 900, ("ramp", "--crowds", "100,300,1000", "--rate", "1000"), called="ramp"),
+    "ramp-rates": Part("load", 430, ("ramp", "--rates", "5000,10000,20000,40000,80000"), called="ramp"),
+    "ramp-crowds": Part("load", 900, ("ramp", "--crowds", "100,300,1000,3000", "--rate", "1000"), called="ramp"),
     "peers": Part("peers", 2700, ("--limit", "60"), 45, PEERS_QUICK),
     "overnight": Part("overnight", 3800, ("--minutes", "60")),
 }
