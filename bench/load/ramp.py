@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bench.load.breaking import broken, recovered
+from bench.load.breaking import LATE_MS, broken, recovered
 from bench.load.lines import Lines
 from bench.load.stage import Stage
 
@@ -60,6 +60,8 @@ def _climb(stage: Stage, step: Step, lines: Lines, seconds: float) -> tuple[str 
             reason = _reason(stage, step, look)
     latencies = sorted(stage.watch.latencies(look))
     median = latencies[len(latencies) // 2] if latencies else 0.0
+    if reason is None and median > LATE_MS:         # it may be catching up with what it was to register
+        reason = f"answers come {median / 1000:.1f} s after their instants when the step ends"
     lines.say("ramp-step", queries=step.queries, rate=step.rate, register_s=registered, broke=reason,
               **stage.watch.told(look))
     return reason, median
