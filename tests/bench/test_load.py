@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ from bench.load.lines import rounded
 from bench.load.listening import Follower, Seat, digest, told
 from bench.load.pushing import Push, push_of
 from bench.load.queries import SHAPES, asked, crowd
+from bench.load.ramp import Step, _climb
 from bench.load.roles import roles_of
 from bench.load.stage import seated
 from bench.load.traffic import KB, MOVES, READINGS, STREAMS, TRIPLES, background, body, shares
@@ -203,6 +205,19 @@ def left(made: tuple[Path, int], tmp_path: Path) -> Left:
 def found(left: Left) -> list[str]:
     data, pushes, heard, until = left
     return check(data, pushes, heard, SEATS, until, processes=0)["broken"]
+
+
+@pytest.mark.parametrize("late, told", [
+    (400.0, None), (6000.0, "answers come 6.0 s after their instants when the step ends")])
+def test_a_step_that_ends_seconds_behind_is_not_kept_up_with(late: float, told: str | None) -> None:
+    """Registering thousands takes minutes: at the end of the step a server may be behind, and catching up."""
+    watch = SimpleNamespace(latencies=lambda seconds: [late + 1, late, late - 1], told=lambda seconds: {})
+    stage = SimpleNamespace(delete=lambda count: None, register=lambda count: None, pushing=SimpleNamespace(rate=0),
+                            watch=watch)
+    said: list[dict[str, object]] = []
+    lines = SimpleNamespace(say=lambda bench, **numbers: said.append(numbers))
+    assert _climb(stage, Step(3000, 1000), lines, 0.0) == (told, late)
+    assert [one["broke"] for one in said] == [told]
 
 
 def test_nothing_is_broken(left: Left) -> None:
