@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from tests.web.conftest import Watched
@@ -260,15 +262,26 @@ def small(browser, built, tmp_path_factory):
         watched.close()
 
 
+def go_to_queries(page: Page) -> None:
+    """By the keys g and q. The second one counts for a moment, which a busy machine may let pass: then both again, as
+    anybody would."""
+    there = page.get_by_role("heading", name="Queries")
+    for _ in range(3):
+        page.keyboard.press("g")
+        page.keyboard.press("q")
+        with contextlib.suppress(AssertionError):
+            expect(there).to_be_visible(timeout=4000)
+            return
+    expect(there).to_be_visible()
+
+
 def test_by_keyboard_alone(house: House, watched: Watched) -> None:
     page, _ = watching(house, watched)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Ctrl+Enter")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    page.keyboard.press("g")
-    page.keyboard.press("q")
-    expect(page.get_by_role("heading", name="Queries")).to_be_visible()
+    go_to_queries(page)
     expect(page.get_by_role("searchbox")).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.insert_text("hot")
