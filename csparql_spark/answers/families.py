@@ -168,7 +168,7 @@ class Family:
         columns = {name: np.full(len(tag), alike[name]) if name in alike else
                    np.concatenate([rows.columns[name] for rows in found if len(rows.tag)] or [tag])
                    for name in self._used}
-        numbers = columns[self._constants[0]]
+        numbers = columns[self._constants[0]].astype(np.int64)
         for name in self._constants[1:]:
             numbers = (numbers << ID_BITS) | columns[name]
         order = np.argsort(numbers, kind="stable")
