@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from csparql_spark.answers.bindings import Answer, Bindings
+from csparql_spark.relations.keys import stable_order_of
 
 
 def difference(answer: Answer, other: Answer | None) -> Answer:
@@ -40,7 +41,7 @@ def _numbered(mine: Bindings, theirs: Bindings) -> np.ndarray:
 
 def _occurrences(numbers: np.ndarray) -> np.ndarray:
     """Each row's number with which of its repetitions it is: the bag as a set."""
-    order = np.argsort(numbers, kind="stable")
+    order = stable_order_of(numbers)
     ordered = numbers[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(ordered) else ordered
     lengths = np.diff(np.append(starts, len(ordered)))

@@ -29,6 +29,7 @@ from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.entailment.joins import Bindings, Plan, Shape, matched, plan, run
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.keys import stable_order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import TooMuchAtOnce
 
@@ -171,7 +172,7 @@ class Family:
         numbers = columns[self._constants[0]].astype(np.int64)
         for name in self._constants[1:]:
             numbers = (numbers << ID_BITS) | columns[name]
-        order = np.argsort(numbers, kind="stable")
+        order = stable_order_of(numbers)
         distinct, starts = np.unique(numbers[order], return_index=True)
         ends = [*starts[1:].tolist(), len(order)]
         places = dict(zip(distinct.tolist(), map(slice, starts.tolist(), ends), strict=True))

@@ -13,13 +13,14 @@ there is one group, whether or not there are rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from csparql_spark.answers.aggregates import AGGREGATES, MEAN_PLACES, average
-from csparql_spark.answers.algebra import Aggregate
+from csparql_spark.answers.algebra import Aggregate, Expression
 from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.plain import DECIMAL, DOUBLE, INTEGER, OTHER, PLACES
 from csparql_spark.answers.ranks import ranks_by
@@ -31,15 +32,29 @@ _EXACT = 1 << 62             # sums of whole numbers below stay in an int64
 Terms = list[str | None]
 
 
-class Values(NamedTuple):
-    """The values of one expression, group by group: those of group i begin at `starts[i]`."""
+class Values:
+    """The values of one expression, group by group: so many of each group, without those that were errors."""
 
-    ids: np.ndarray
-    starts: np.ndarray
-    counts: np.ndarray
+    def __init__(self, ids: np.ndarray, counts: np.ndarray, failed: np.ndarray) -> None:
+        self.ids, self.counts, self.failed = ids, counts, failed
+        self.starts = np.cumsum(counts) - counts
+        self.some = np.flatnonzero(counts)              # the groups that have values
 
     def of(self, group: int) -> np.ndarray:
         return self.ids[self.starts[group]:self.starts[group] + self.counts[group]]
+
+    def reduced(self, function: np.ufunc, column: np.ndarray) -> np.ndarray:
+        """What becomes of a column of the values, for each of `some`."""
+        return function.reduceat(column, self.starts[self.some]) if len(self.some) else column[:0]
+
+
+class Plains(NamedTuple):
+    """Values as plain numbers, and the least and the greatest kind in each of the groups that have values."""
+
+    kinds: np.ndarray
+    numbers: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
 
 
 class Grouping:
@@ -53,30 +68,40 @@ class Grouping:
             order, starts = np.arange(table.length), np.zeros(1, dtype=np.int64)
         sizes = np.diff(np.append(starts, table.length))
         columns = {key: table.column(key)[order[starts]] for key in keys}
+        values = cache(lambda expression, distinct: self._values(expression, distinct, table, order, sizes))
+        plains = cache(self._plains)
         for aggregate in aggregates:
-            columns[aggregate.name] = self._aggregated(aggregate, table, order, starts, sizes)
+            columns[aggregate.name] = (
+                self._counts(sizes) if aggregate.expression is None else
+                self._aggregated(aggregate, values(aggregate.expression, aggregate.distinct), plains))
         return Table(columns, len(starts), None)
 
-    def _aggregated(self, aggregate: Aggregate, table: Table, order: np.ndarray, starts: np.ndarray,
-                    sizes: np.ndarray) -> np.ndarray:
-        if aggregate.expression is None:
-            return self._counts(sizes)
-        ids = self._computing.term(aggregate.expression, table.columns, table.length)[order]
-        group = np.repeat(np.arange(len(starts)), sizes)
-        failed = np.zeros(len(starts), dtype=bool)
-        if len(ids) and ids.min() == UNBOUND:
+    def _values(self, expression: Expression, distinct: bool, table: Table, order: np.ndarray,
+                sizes: np.ndarray) -> Values:
+        ids = self._computing.term(expression, table.columns, table.length)[order]
+        failed = np.zeros(len(sizes), dtype=bool)
+        errors = len(ids) > 0 and ids.min() == UNBOUND
+        if not errors and not distinct:
+            return Values(ids, sizes, failed)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        if errors:
             bound = ids != UNBOUND
             failed[group[~bound]] = True
             ids, group = ids[bound], group[bound]
-        if aggregate.distinct:
+        if distinct:
             pairs, firsts = groups(numbered([group, ids]))
             ids, group = ids[pairs[firsts]], group[pairs[firsts]]
-        counts = np.bincount(group, minlength=len(starts))
+        return Values(ids, np.bincount(group, minlength=len(sizes)), failed)
+
+    def _plains(self, values: Values) -> Plains:
+        kinds, numbers = self._computing.plain.of(values.ids)
+        return Plains(kinds, numbers, values.reduced(np.minimum, kinds), values.reduced(np.maximum, kinds))
+
+    def _aggregated(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> np.ndarray:
         if aggregate.function == "count":
-            return self._counts(counts)
-        values = Values(ids, np.cumsum(counts) - counts, counts)
-        terms = self._said(aggregate, values)
-        return self._encoded([None if wrong else term for term, wrong in zip(terms, failed.tolist())])
+            return self._counts(values.counts)
+        terms = self._said(aggregate, values, plains)
+        return self._encoded([None if wrong else term for term, wrong in zip(terms, values.failed.tolist())])
 
     def _counts(self, counts: np.ndarray) -> np.ndarray:
         distinct, inverse = np.unique(counts, return_inverse=True)
@@ -90,52 +115,40 @@ class Grouping:
 
     # --- what aggregates say
 
-    def _said(self, aggregate: Aggregate, values: Values) -> Terms:
+    def _said(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> Terms:
         """The term of each group."""
         said: Terms = [None] * len(values.counts)
         rest = np.ones(len(said), dtype=bool)
         if aggregate.function in ("sum", "avg", "min", "max") and len(values.ids):
-            kinds, numbers = self._computing.plain.of(values.ids)
-            some = np.flatnonzero(values.counts)
-            least = np.minimum.reduceat(kinds, values.starts[some])
-            most = np.maximum.reduceat(kinds, values.starts[some])
+            found = plains(values)
             # Whoever adds a double to a decimal rounds, and whoever compares them must not.
-            plain = some[(least > OTHER) & ((most < DOUBLE) | (least == DOUBLE))]
+            plain = np.flatnonzero((found.least > OTHER) & ((found.most < DOUBLE) | (found.least == DOUBLE)))
             if aggregate.function in ("sum", "avg"):
-                rest[plain[self._sums(aggregate.function, values, kinds, numbers, plain, said)]] = False
+                plain = self._sums(aggregate.function, values, found, plain, said)
             else:
-                self._extremes(aggregate.function, values, numbers, plain, said)
-                rest[plain] = False
+                self._extremes(aggregate.function, values, found.numbers, plain, said)
+            rest[values.some[plain]] = False
         for group in np.flatnonzero(rest).tolist():
             ids, counts = np.unique(values.of(group), return_counts=True)
             said[group] = AGGREGATES[aggregate.function](
                 dict(zip(self._dictionary.decode(ids), counts.tolist(), strict=True)), aggregate.separator)
         return said
 
-    def _sums(self, function: str, values: Values, kinds: np.ndarray, numbers: np.ndarray, plain: np.ndarray,
-              said: Terms) -> np.ndarray:
-        """Fill in the sums or means of groups of plain numbers; returns for which of them it could."""
-        if not len(plain):
-            return np.zeros(0, dtype=bool)
-        starts = values.starts
-        some = np.flatnonzero(values.counts)
-        whole = np.rint(np.where(kinds == DECIMAL, numbers * 10.0 ** PLACES, numbers))
-        whole = np.where(kinds == DOUBLE, 0.0, whole).astype(np.int64)
-        place = np.searchsorted(some, plain)
-        decimal = np.maximum.reduceat(kinds == DECIMAL, starts[some])[place]
-        double = np.maximum.reduceat(kinds == DOUBLE, starts[some])[place]
-        largest = np.maximum.reduceat(np.abs(numbers), starts[some])[place] * values.counts[plain]
+    def _sums(self, function: str, values: Values, found: Plains, plain: np.ndarray, said: Terms) -> np.ndarray:
+        """Fill in the sums or means of groups of plain numbers, told by their places in `some`; returns those for
+        which it could."""
+        decimal, double = found.most[plain] == DECIMAL, found.least[plain] == DOUBLE
+        largest = values.reduced(np.maximum, np.abs(found.numbers))[plain] * values.counts[values.some[plain]]
         fits = double | (largest * np.where(decimal, 10.0 ** PLACES, 1.0) < _EXACT / 2)
-        units = np.add.reduceat(np.where(kinds == INTEGER, whole, 0), starts[some])[place].tolist()
-        parts = np.add.reduceat(np.where(kinds == DECIMAL, whole, 0), starts[some])[place].tolist()
-        for group, fit, is_decimal, is_double, unit, part in zip(
-                plain.tolist(), fits.tolist(), decimal.tolist(), double.tolist(), units, parts):
-            if not fit:
-                continue
-            count = int(values.counts[group])
+        plain, decimal, double = plain[fits], decimal[fits], double[fits]
+        some = values.some[plain]
+        units = _whole(values, found, INTEGER, 1.0)[plain].tolist()
+        parts = _whole(values, found, DECIMAL, 10.0 ** PLACES)[plain].tolist()
+        for group, first, count, is_decimal, is_double, unit, part in zip(
+                some.tolist(), values.starts[some].tolist(), values.counts[some].tolist(), decimal.tolist(),
+                double.tolist(), units, parts):
             if is_double:
-                first = int(starts[group])
-                total = Number("double", math.fsum(numbers[first:first + count].tolist()))
+                total = Number("double", math.fsum(found.numbers[first:first + count].tolist()))
                 said[group] = number_term(average(total, count) if function == "avg" else total)
             elif function == "avg":
                 said[group] = decimal_term(_divided((unit * 10**PLACES + part) * 10**(MEAN_PLACES - PLACES), count),
@@ -144,22 +157,31 @@ class Grouping:
                 said[group] = decimal_term(unit * 10**PLACES + part, PLACES)
             else:
                 said[group] = integer_term(unit)
-        return fits
+        return plain
 
     def _extremes(self, function: str, values: Values, numbers: np.ndarray, plain: np.ndarray, said: Terms) -> None:
-        """Fill in the least or greatest of groups of plain numbers: of equal ones, that whose text comes first."""
-        if not len(plain):
-            return
-        some = np.flatnonzero(values.counts)
-        extreme = (np.minimum if function == "min" else np.maximum).reduceat(numbers, values.starts[some])
-        group = np.repeat(np.arange(len(some)), values.counts[some])
-        best = np.flatnonzero(numbers == extreme[group])
-        group, ids = group[best], values.ids[best]
-        order = np.lexsort((ranks_by(None, self._dictionary, ids), group))
-        group, ids = group[order], ids[order]
-        first = ids[np.searchsorted(group, np.searchsorted(some, plain))]
-        for place, term in zip(plain.tolist(), self._dictionary.decode(first)):
-            said[place] = term
+        """Fill in the least or greatest of groups of plain numbers, told by their places in `some`: of equal ones,
+        that whose text comes first."""
+        counts = values.counts[values.some]
+        extreme = values.reduced(np.minimum if function == "min" else np.maximum, numbers)
+        best = np.flatnonzero(numbers == np.repeat(extreme, counts))
+        place, ids = np.searchsorted(np.cumsum(counts), best, side="right"), values.ids[best]
+        order = np.lexsort((ranks_by(None, self._dictionary, ids), place))
+        place, ids = place[order], ids[order]
+        first = ids[np.searchsorted(place, plain)]
+        for group, term in zip(values.some[plain].tolist(), self._dictionary.decode(first)):
+            said[group] = term
+
+
+def _whole(values: Values, found: Plains, kind: int, scale: float) -> np.ndarray:
+    """The sums of those of one kind, as whole numbers of a unit, for each of `some`. Those of groups whose sum does
+    not fit mean nothing."""
+    if (found.least > kind).all() or (found.most < kind).all():
+        return np.zeros(len(values.some), dtype=np.int64)
+    numbers = found.numbers
+    if found.least.min() < kind or found.most.max() > kind:
+        numbers = np.where(found.kinds == kind, numbers, 0.0)
+    return values.reduced(np.add, np.rint(numbers * scale).astype(np.int64))
 
 
 def _divided(units: int, count: int) -> int:

@@ -36,7 +36,7 @@ from csparql_spark.answers.matches import Kept, TooManyMatches
 from csparql_spark.answers.nodes import tree
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.over_ids import Plan
-from csparql_spark.answers.ordering import Ordered, Ordering
+from csparql_spark.answers.ordering import Ordered, Ordering, longest_first, order_of_rows
 from csparql_spark.answers.ranks import Ranks
 from csparql_spark.answers.tables import Table
 from csparql_spark.answers.translation import translated, why_not
@@ -157,31 +157,10 @@ class Incremental:
         terms, ranks = self._ranks.of(columns)
         order = None
         if not self.plan.ordered and ranks:
-            order = _order(ranks)
+            order = order_of_rows(ranks)
             ranks = [column[order] for column in ranks]
         if rows.tag is not None:
-            self._until = _longest_first(ranks, rows.tag if order is None else rows.tag[order])
+            self._until = longest_first(ranks, rows.tag if order is None else rows.tag[order])
             if ranks:
                 self._ordering.hold(Ordered(self._versions, self._after, terms, ranks, self._until))
         return Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
-
-
-def _longest_first(ranks: list[np.ndarray], tag: np.ndarray) -> np.ndarray:
-    """The tags of rows: of equal rows, which come in no order, those that hold longest first."""
-    same = np.ones(max(0, len(tag) - 1), dtype=bool)
-    for column in ranks:
-        same &= column[1:] == column[:-1]
-    if not same.any():
-        return tag
-    return tag[np.lexsort((-tag, np.concatenate([[0], np.cumsum(~same)])))]
-
-
-def _order(ranks: list[np.ndarray]) -> np.ndarray:
-    """The places of the rows in the order of their ranks."""
-    bits = [(int(column.max(initial=0)) + 1).bit_length() for column in ranks]
-    if sum(bits) > 62:
-        return np.lexsort(ranks[::-1])
-    key = ranks[0].astype(np.int64) + 1
-    for column, width in zip(ranks[1:], bits[1:]):
-        key = (key << width) | (column + 1)
-    return np.argsort(key, kind="stable")

@@ -30,6 +30,7 @@ from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.entailment.joins import PLACES, Bindings, Plan, Shape, in_order, matched, plan, run
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.records import Records, Wide
 from csparql_spark.relations.runs import Runs, TooMuchAtOnce, latest
@@ -200,7 +201,7 @@ class Matches:
         self._records, self._runs = self._made(), Runs(self._runs.now)
         if len(tags):
             keys = self._records.pack(columns) if columns else np.zeros(len(tags), dtype=np.int64)
-            order = np.argsort(keys)
+            order = order_of(keys)
             self._runs.add(keys[order], tags[order])
             self._runs.settle()
 

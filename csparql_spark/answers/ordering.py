@@ -1,4 +1,4 @@
-"""Ordering: the rows of an answer in their order, kept for those who ask the same of narrower windows.
+"""Ordering: the rows of an answer in their order, and kept so for those who ask the same of narrower windows.
 
 Windows that differ in their RANGE see the same rows, later ones or all of them, and a row's tag says who sees it:
 
@@ -9,6 +9,7 @@ Windows that differ in their RANGE see the same rows, later ones or all of them,
 So whoever has the widest window puts the rows in order, and the others cut theirs out. That is only possible where rows
 have tags: what depends on what is *not* there is another thing in each window.
 
+    order_of_rows(ranks), longest_first(ranks, tag)
     ordering.join(asker)                        # as long as somebody holds the asker
     ordering.hold(Ordered(versions, after, terms, ranks, tag))
     ordering.later(versions, after)             # cut out; None: whoever asks has to make it
@@ -20,10 +21,14 @@ a single asker.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+
+from csparql_spark.answers.tables import ROOM
+from csparql_spark.relations.keys import order_of
 
 
 class Ordered(NamedTuple):
@@ -65,3 +70,32 @@ class Ordering:
             return held
         rows = np.flatnonzero(seen)
         return Ordered(versions, after, held.terms, [column[rows] for column in held.ranks], held.tag[rows])
+
+
+def order_of_rows(ranks: Sequence[np.ndarray]) -> np.ndarray:
+    """The places of the rows in the order of their ranks."""
+    bits = [(int(column.max(initial=0)) + 1).bit_length() for column in ranks]
+    if sum(bits) > ROOM:
+        return np.lexsort(ranks[::-1])
+    key = ranks[0].astype(np.int64) + 1
+    for column, width in zip(ranks[1:], bits[1:]):
+        key = (key << width) | (column + 1)
+    return order_of(key)
+
+
+def longest_first(ranks: Sequence[np.ndarray], tag: np.ndarray) -> np.ndarray:
+    """The tags of rows: of equal rows, which come in no order, those that hold longest first."""
+    same = np.ones(max(0, len(tag) - 1), dtype=bool)          # as the row before
+    for column in ranks:
+        same &= column[1:] == column[:-1]
+    repeated = np.flatnonzero(same)
+    if not len(repeated):
+        return tag
+    several = np.zeros(len(tag), dtype=bool)
+    several[repeated] = several[repeated + 1] = True
+    places = np.flatnonzero(several)
+    first = np.ones(len(places), dtype=bool)
+    first[1:] = ~same[places[1:] - 1]
+    tag = tag.copy()
+    tag[places] = tag[places[np.lexsort((-tag[places], np.cumsum(first)))]]
+    return tag

@@ -1,8 +1,9 @@
 """Ranks: the places of terms in the order of their text, kept from one answer to the next.
 
 Rows of an answer are put in the order of their terms, and most of its terms were in the answer before. So the terms
-that were shown are kept in order, and only new ones have to be put between them. An answer of few cells is put in order
-sooner than it is looked up what is new in it: it is begun anew, and nothing is kept.
+of an answer are kept in order for the next: new ones are put between them, those that it does not show are left out.
+An answer of few cells is put in order sooner than it is looked up what is new in it: it is begun anew, and nothing is
+kept.
 
     ranks = Ranks(dictionary)
     terms, columns = ranks.of([ids, others])     # the terms in order; in place of each id its place there, -1: unbound
@@ -17,8 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.relations.keys import distinct as distinct_of_sorted
+from csparql_spark.relations.keys import ordered
 
-LEAST = 1024            # terms that are kept, however few are shown
+LEAST = 1024            # ids that there is room for at first
 FEW = 500               # cells of an answer that is put in order by itself
 
 
@@ -40,19 +43,22 @@ class Ranks:
     def of(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
         if sum(map(len, columns)) <= FEW:
             return self._alone(columns)
-        highest = max((int(column.max(initial=-1)) for column in columns), default=-1)
+        cells = np.concatenate(columns)
+        highest = int(cells.max())
         if highest + 2 > len(self._rank):
             more = max(highest + 2, 2 * len(self._rank)) - len(self._rank)
             self._rank = np.concatenate([self._rank, np.full(more, -1, dtype=np.int32)])
-        new = [column[np.flatnonzero(self._rank[column] < 0)] for column in columns]
-        if any(map(len, new)):
-            new = np.unique(np.concatenate(new))
-            if len(new := new[new >= 0]):
-                self._add(new)
-        if len(self._ids) > LEAST:
-            self._forget(columns)
         # The last place belongs to no id, so that what is unbound (-1) finds -1.
-        return self._array, [self._rank[column] for column in columns]
+        ranks = self._rank[cells]
+        shown = np.zeros(len(self._ids) + 1, dtype=bool)
+        shown[ranks] = True
+        new = distinct_of_sorted(ordered(cells[ranks < 0])) if shown[-1] else cells[:0]
+        new = new[np.searchsorted(new, 0):]
+        if len(new) or not shown[:-1].all():
+            self._change(shown[:-1], new)
+            ranks = self._rank[cells]
+        rows = len(columns[0])
+        return self._array, [ranks[place * rows:(place + 1) * rows] for place in range(len(columns))]
 
     def _alone(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
         if not columns:
@@ -67,34 +73,21 @@ class Ranks:
         return (pa.array([terms[place] for place in order], pa.string()),
                 [ranks[place * rows:(place + 1) * rows] for place in range(len(columns))])
 
-    def _add(self, ids: np.ndarray) -> None:
+    def _change(self, kept: np.ndarray, ids: np.ndarray) -> None:
+        """Keep those of the terms that a mask tells, and put the terms of new ids between them."""
         fresh = self._dictionary.decode(ids)
         order = sorted(range(len(fresh)), key=fresh.__getitem__)
         fresh, ids = pa.array([fresh[place] for place in order], pa.string()), ids[order]
-        places = pc.search_sorted(self._array, fresh).to_numpy().astype(np.int64)
-        kept = np.ones(len(self._ids) + len(ids), dtype=bool)
-        kept[places + np.arange(len(ids))] = False
-        merged = np.empty(len(kept), dtype=np.int64)
-        merged[kept], merged[~kept] = self._ids, ids
-        source = np.empty(len(kept), dtype=np.int64)
-        source[kept], source[~kept] = np.arange(len(self._ids)), len(self._ids) + np.arange(len(ids))
+        before = np.concatenate([[0], np.cumsum(kept)])                     # how many are kept of those before
+        places = before[pc.search_sorted(self._array, fresh).to_numpy()] + np.arange(len(ids))
+        old = np.ones(int(before[-1]) + len(ids), dtype=bool)
+        old[places] = False
+        source = np.empty(len(old), dtype=np.int64)
+        source[old], source[~old] = np.flatnonzero(kept), len(kept) + np.arange(len(ids))
         self._array = pa.concat_arrays([self._array, fresh]).take(pa.array(source))
-        self._set(merged)
-
-    def _forget(self, columns: Sequence[np.ndarray]) -> None:
-        """Once most of what is kept is shown no more, keep only what is."""
-        used = np.zeros(len(self._rank), dtype=bool)
-        for column in columns:
-            used[column] = True
-        kept = used[self._ids]
-        if 3 * int(np.count_nonzero(kept)) + LEAST < len(self._ids):
-            self._rank[self._ids] = -1
-            self._array = self._array.filter(pa.array(kept))
-            self._set(self._ids[kept])
-
-    def _set(self, ids: np.ndarray) -> None:
-        self._ids = ids
-        self._rank[ids] = np.arange(len(ids), dtype=np.int32)
+        self._rank[self._ids[~kept]] = -1
+        self._ids = np.concatenate([self._ids, ids])[source]
+        self._rank[self._ids] = np.arange(len(self._ids), dtype=np.int32)
 
 
 def ranks_by(key: Callable[[str], str] | None, dictionary: TermDictionary, ids: np.ndarray) -> np.ndarray:

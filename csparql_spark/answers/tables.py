@@ -21,7 +21,7 @@ import numpy as np
 
 from csparql_spark.answers.matches import Columns, TooManyMatches
 from csparql_spark.relations.keys import distinct as distinct_of_sorted
-from csparql_spark.relations.keys import order_of, ordered
+from csparql_spark.relations.keys import order_of, ordered, stable_order_of
 from csparql_spark.relations.runs import ALWAYS, NEVER
 
 UNBOUND = -1
@@ -103,7 +103,7 @@ def distinct(table: Table) -> Table:
         tag = np.maximum.reduceat(table.tag[order], starts)
     elif table.tag is not None:
         tag = table.tag
-    back = np.argsort(firsts, kind="stable")
+    back = order_of(firsts)
     kept = table.untagged().take(firsts[back])
     return Table(kept.columns, kept.length, None if tag is None else tag[back])
 
@@ -216,7 +216,7 @@ def dense(values: np.ndarray) -> np.ndarray:
 
 def groups(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The places of all rows, those with equal numbers together, and where each group begins among them."""
-    order = np.argsort(numbers, kind="stable")
+    order = stable_order_of(numbers)
     sorted_ = numbers[order]
     new = np.ones(len(numbers), dtype=bool)
     new[1:] = sorted_[1:] != sorted_[:-1]

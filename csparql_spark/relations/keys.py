@@ -153,8 +153,23 @@ def ordered(values: np.ndarray) -> np.ndarray:
 
 
 def order_of(values: np.ndarray) -> np.ndarray:
-    """The rows in which the values are sorted."""
-    return np.argsort(values, kind=_kind(values))
+    """The rows in which the values, -1 or greater, are sorted."""
+    return _order(values, None)
+
+
+def stable_order_of(values: np.ndarray) -> np.ndarray:
+    """The rows in which the values, -1 or greater, are sorted; equal ones stay in the order that they have."""
+    return _order(values, "stable")
+
+
+def _order(values: np.ndarray, kind: str | None) -> np.ndarray:
+    if _kind(values):
+        return np.argsort(values, kind="stable")
+    bits = len(values).bit_length()
+    if int(values.max(initial=0)).bit_length() + bits > BITS:
+        return np.argsort(values, kind=kind)
+    # Numbers are sorted several times as quickly as it is found out in which order they are: the rows go with them.
+    return np.sort((values.astype(np.int64, copy=False) << bits) | np.arange(len(values))) & ((1 << bits) - 1)
 
 
 def _kind(values: np.ndarray) -> str | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from csparql_spark.answers.ordering import Ordered, Ordering
+from csparql_spark.answers.ordering import Ordered, Ordering, longest_first, order_of_rows
 
 from .streams import Stage, integer
 
@@ -48,6 +50,17 @@ def test_nothing_is_held_for_one_who_is_alone():
     del other
     ordering.hold(ordered())
     assert ordering.later((1,), 12) is None
+
+
+@given(st.integers(1, 3).flatmap(lambda width: st.lists(
+    st.tuples(*[st.sampled_from([-1, 0, 1, 2, 1 << 30])] * width, st.integers(0, 5)), max_size=40)))
+@settings(max_examples=100, deadline=None)
+def test_rows_come_in_the_order_of_their_ranks_and_of_equal_rows_the_one_that_holds_longest(rows):
+    *ranks, tag = (np.array(column, dtype=np.int64) for column in (zip(*rows) if rows else ([], [])))
+    order = order_of_rows(ranks)
+    ranks = [column[order] for column in ranks]
+    made = list(zip(*(column.tolist() for column in ranks), longest_first(ranks, tag[order]).tolist()))
+    assert made == sorted(rows, key=lambda row: (row[:-1], -row[-1]))
 
 
 def parts_that_ran(stage: Stage, body: str) -> list[bool]:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.relations import keys
-from csparql_spark.relations.keys import OSP, POS, PSO, SPO, Packing, distinct, order_of, ordered
+from csparql_spark.relations.keys import OSP, POS, PSO, SPO, Packing, distinct, order_of, ordered, stable_order_of
 
 ids = st.integers(0, 1 << 18)
 triples = st.lists(st.tuples(ids, st.integers(0, 300), ids), min_size=1, max_size=30)
@@ -89,3 +89,15 @@ def test_sorting(values: list[int], nearly: bool) -> None:
     array = np.array(sorted(values) if nearly else values, dtype=np.int64)
     assert ordered(array).tolist() == array[order_of(array)].tolist() == sorted(values)
     assert distinct(ordered(array)).tolist() == sorted(set(values))
+
+
+@given(st.sampled_from([3, 1 << 40, 1 << 62]).flatmap(lambda most: st.lists(st.integers(-1, most), max_size=300)),
+       st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_equal_values_stay_in_the_order_that_they_have(values: list[int], nearly: bool) -> None:
+    """Also those that leave no bits for the place of their row."""
+    values = sorted(values) if nearly else values
+    expected = sorted(range(len(values)), key=values.__getitem__)
+    assert stable_order_of(np.array(values, dtype=np.int64)).tolist() == expected
+    if len(values) and max(values) < 1 << 31:
+        assert stable_order_of(np.array(values, dtype=np.int32)).tolist() == expected
