@@ -82,6 +82,7 @@ REGIONS: dict[str, Region] = {
     "crowd": _ours(tables.CROWD, tables.MANY, plot="crowd"),
     "inside": _ours(tables.INSIDE),
     "answers": _answers,
+    "changes": lambda results: "\n\n".join([tables.changes(results), made(results, {"changes"})]),
     "laser": _ours(tables.LASER, more=tables.laser),
     "subscribers": _ours(tables.SUBSCRIBERS),
     "ahead": lambda results: "\n\n".join([peers.ahead(results), peers.seen(results)]),

@@ -60,6 +60,7 @@ PARTS: dict[str, Part] = {
                               3, lambda m: m.compared("self", (1_000,))),
     "answers-single": Part("incremental", 40, lambda m: m.compared("single"),
                            3, lambda m: m.compared("single", (1_000,))),
+    "changes": Part("changing", 45, lambda m: m.measure(), 3, lambda m: m.measure((1_000,))),
     "laser-diamond": Part("incremental", 10, lambda m: m.laser("single"),
                           2, lambda m: m.laser("single", (20,), (200,))),
     "laser-self-join": Part("incremental", 15, lambda m: m.laser("self"),

@@ -167,6 +167,20 @@ def answers(results: Results) -> str:
     return table(["query", "window", "slide of 1 %, ms", "slide of 10 %, ms", "wanted at 1 %", "", "command"], rows)
 
 
+def changes(results: Results) -> str:
+    """By window and slide: ms for an instant of the three ways, and what is kept of what was answered."""
+    rows = []
+    for size in SIZES:
+        for percent in PERCENTS:
+            place = f"{size}_{percent}%"
+            ms, whole, compared, times, kb, all_kb = (results.number("changes", f"{name}_{place}") for name in (
+                "changes_ms", "whole_ms", "compared_ms", "times", "changes_kb", "compared_kb"))
+            rows.append([f"{size:,}, {percent} %", ranged(ms, "ms"), ranged(whole, "ms"), ranged(compared, "ms"),
+                         ranged(times, "×"), ranged(kb, "KB"), ranged(all_kb, "KB"), "`python -m bench changes`"])
+    return table(["window, slide", "what is new", "the whole answer", "what is new, from two whole answers",
+                  "that by the first", "kept after an instant", "of whole answers", "command"], rows)
+
+
 def laser(results: Results) -> str:
     """µs for a triple, by window and rate, and by window and number of rules: kept, and written out besides."""
     rates = [(f"{name}, {rate}/s", bench, f"{{}}_{{}}s_{rate}")

@@ -12,6 +12,7 @@ when each of its rows holds.
     query.answer(limit=1_000_000)
     query.until()                                         # of each row: its tag; it holds until its tag is not later
                                                           # than `after`
+    query.told(query.rows().take(some))                   # some of the rows only
 
 `Shared` holds ids: whoever has them renumbered tells it, after the facts (`terms`, `renumber`). It and the queries go
 on with the ids' new meaning. `TooManyMatches` says that a query needs more room than there is; it can still be answered
@@ -23,9 +24,11 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from csparql_spark.answers.algebra import Elsewhere
 from csparql_spark.answers.bindings import Answer, Bindings
@@ -42,6 +45,8 @@ from csparql_spark.answers.tables import Table
 from csparql_spark.answers.translation import translated, why_not
 from csparql_spark.relations.moving import Moving
 from csparql_spark.windows.content import Content
+
+Ranked = Callable[[Sequence[np.ndarray]], tuple[pa.StringArray, list[np.ndarray]]]
 
 __all__ = ["Elsewhere", "Incremental", "Shared", "TooManyMatches", "TooManyRows", "TooMuch", "why_not"]
 
@@ -112,10 +117,7 @@ class Incremental:
         limit, if nothing else is said), `TooMuch` if it takes too long."""
         limits = self.limits if limit is None else replace(self.limits, rows=limit)
         deadline = Deadline(limits)
-        if self._generation != self._shared.content.generation:
-            self._generation = self._shared.content.generation
-            self._ranks.restart()
-            self._evaluation.restart()
+        self._meant()
         plan, self._until = self.plan, None
         if plan.form == "ASK":
             rows = self._evaluation.answer(self._operator, deadline)
@@ -124,16 +126,25 @@ class Incremental:
             return Answer.boolean(rows.length > 0)
         table = self._cut(limits)
         if table is None:
-            rows = self._evaluation.answer(self._operator, deadline)
-            limits.check_rows(rows.length)
-            deadline.check()
-            table = self._table(rows)
+            table = self._table(self._solutions(limits, deadline))
         if plan.form == "SELECT":
             return Answer.from_table(table)
         self._until = None
         lines = instantiated(plan, table)
         limits.check_rows(len(lines), "triples")
         return Answer.graph("".join(lines))
+
+    def rows(self) -> Table:
+        """What a SELECT says of what is seen, as ids: a column for each variable. `TooManyRows`, `TooMuch` as above."""
+        self._meant()
+        rows = self._solutions(self.limits, Deadline(self.limits))
+        return rows.project([f"?{name}" for name in self.plan.variables])
+
+    def told(self, rows: Table) -> Answer:
+        """Such rows, in the order of an answer; until when each holds is what their tags say."""
+        terms, ranks, tag = self._in_order(rows, self._ranks.alone)
+        return Answer.from_table(Bindings.from_ids(self.plan.variables, terms, ranks, rows.length,
+                                                   in_order=True)).holding(tag)
 
     def until(self) -> np.ndarray | None:
         """The tags of the rows of the last answer; None where one cannot tell by tags how long a row holds. A true ASK
@@ -152,15 +163,31 @@ class Incremental:
         self._until = found.tag
         return Bindings.from_ids(self.plan.variables, found.terms, found.ranks, length, in_order=True)
 
+    def _meant(self) -> None:
+        """See whether ids mean other terms now."""
+        if self._generation != self._shared.content.generation:
+            self._generation = self._shared.content.generation
+            self._ranks.restart()
+            self._evaluation.restart()
+
+    def _solutions(self, limits: Limits, deadline: Deadline) -> Table:
+        rows = self._evaluation.answer(self._operator, deadline)
+        limits.check_rows(rows.length)
+        deadline.check()
+        return rows
+
     def _table(self, rows: Table) -> Bindings:
-        columns = [rows.column(f"?{name}") for name in self.plan.variables]
-        terms, ranks = self._ranks.of(columns)
-        order = None
+        terms, ranks, self._until = self._in_order(rows, self._ranks.of)
+        if ranks and self._until is not None:
+            self._ordering.hold(Ordered(self._versions, self._after, terms, ranks, self._until))
+        return Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
+
+    def _in_order(self, rows: Table, ranked: Ranked) -> tuple[pa.StringArray, list[np.ndarray], np.ndarray | None]:
+        """The terms of rows, and the rows with their tags in the order of an answer."""
+        terms, ranks = ranked([rows.column(f"?{name}") for name in self.plan.variables])
+        tag = rows.tag
         if not self.plan.ordered and ranks:
             order = order_of_rows(ranks)
             ranks = [column[order] for column in ranks]
-        if rows.tag is not None:
-            self._until = longest_first(ranks, rows.tag if order is None else rows.tag[order])
-            if ranks:
-                self._ordering.hold(Ordered(self._versions, self._after, terms, ranks, self._until))
-        return Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
+            tag = None if tag is None else tag[order]
+        return terms, ranks, None if tag is None else longest_first(ranks, tag)

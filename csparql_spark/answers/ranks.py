@@ -42,7 +42,7 @@ class Ranks:
 
     def of(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
         if sum(map(len, columns)) <= FEW:
-            return self._alone(columns)
+            return self.alone(columns)
         cells = np.concatenate(columns)
         highest = int(cells.max())
         if highest + 2 > len(self._rank):
@@ -60,7 +60,8 @@ class Ranks:
         rows = len(columns[0])
         return self._array, [ranks[place * rows:(place + 1) * rows] for place in range(len(columns))]
 
-    def _alone(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
+    def alone(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
+        """The same, for something that the next answer has nothing in common with."""
         if not columns:
             return pa.array([], pa.string()), []
         distinct, cells = np.unique(np.concatenate(columns), return_inverse=True)

@@ -22,13 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.answers.bindings import Answer
-from csparql_spark.answers.changes import difference
 from csparql_spark.answers.limits import Limits
 from csparql_spark.pipeline.costs import Costs
 from csparql_spark.pipeline.member import Member, TooManyInstants
 from csparql_spark.pipeline.routing import Row
-from csparql_spark.pipeline.views import Said, Views
+from csparql_spark.pipeline.views import Views
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import ALWAYS, Content
 from csparql_spark.windows.progress import Arrival
@@ -242,8 +240,7 @@ class Group:
     def _tell(self, member: Member, instant: int) -> Told:
         begun = time.perf_counter_ns()
         try:
-            said = self._views.say(member, instant, self.seq)
-            rows, payload = self._changed(member, said) if member.query.output != "RSTREAM" else said[1:]
+            _, rows, payload = self._views.say(member, instant, self.seq)
         except Exception as error:       # whatever a query does to the evaluator, it does to itself alone
             return self._fail(member, instant, error)
         self._costs.note(member, instant=instant, rows=rows, micros=(time.perf_counter_ns() - begun) // 1000,
@@ -256,15 +253,6 @@ class Group:
         cost = self._costs.told(elements=self._views.elements, state=self.state_bytes, nodes=self._views.nodes)
         if cost is not None:
             yield Told(0, 0, MEASURES, 0, cost)
-
-    @staticmethod
-    def _changed(member: Member, said: Said) -> tuple[int, bytes]:
-        """What is new (ISTREAM) or has ceased (DSTREAM) since the instant before."""
-        before, member.before = member.before, said.payload
-        now = Answer.from_bytes(said.payload)
-        then = Answer.from_bytes(before) if before is not None else difference(now, now)      # nothing, of its kind
-        changed = difference(now, then) if member.query.output == "ISTREAM" else difference(then, now)
-        return len(changed), changed.to_bytes()
 
     def _fail(self, member: Member, instant: int, error: Exception) -> Told:
         member.fail(str(error) or type(error).__name__)

@@ -16,10 +16,12 @@ then its numbers mean something else.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+from csparql_spark.answers.before import Before, packed, unpacked
 from csparql_spark.pipeline.group import Group, Piece, unreadable
 from csparql_spark.pipeline.member import Member
 from csparql_spark.rdf.chunk import Chunk
@@ -29,7 +31,8 @@ from csparql_spark.windows.progress import NEVER
 # In the place of a stream's number: what the value is instead of a slide.
 MEMBER = -1      # a registration
 RULES = -4       # a user's rule set: its name and text
-BEFORE = -3      # the newest answer of a query that tells what has changed since
+BEFORE = -3      # an answer of a query that tells what has changed since
+CHANGES = -5     # and what has changed since: -5 is the first piece, -6 the next
 
 
 class Name(NamedTuple):
@@ -51,6 +54,14 @@ class State(Protocol):
     def clear(self) -> None: ...
 
 
+class KeptBefore(NamedTuple):
+    """How much of what a query answered last is kept: the whole, and so many changes in so many pieces."""
+
+    whole: bytes
+    changes: int
+    pieces: int
+
+
 class KeptGroup(Group):
     """A group that knows what is kept of it: each name, with the newest stamp in a slide (None for what does not
     expire)."""
@@ -58,7 +69,7 @@ class KeptGroup(Group):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.kept: dict[Name, int | None] = {}
-        self.kept_before: dict[int, bytes] = {}
+        self.kept_before: dict[int, KeptBefore] = {}
 
 
 def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptGroup:
@@ -88,8 +99,8 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
         elif name.stream == RULES:
             ruled, seq, text = json.loads(value)
             group.set_rules(ruled, seq, text)
-        elif name.stream == BEFORE:
-            continue        # it changes under its name: it is read below
+        elif name.stream == BEFORE or name.stream <= CHANGES:
+            continue        # they change under their names: they are read below
         elif name in graphs:
             group.set_background(graphs[name], name.seq, value)
             group.new_graphs.clear()
@@ -108,11 +119,13 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
                 continue
         member = group.members[id]
         member.restore(progress)
+        group.kept_before.pop(id, None)
+        member.before = None
         if Name(id, BEFORE) in names:
-            group.kept_before[id] = state.get(Name(id, BEFORE))
-        else:
-            group.kept_before.pop(id, None)
-        member.before = group.kept_before.get(id)
+            pieces = list(itertools.takewhile(names.__contains__, (Name(id, CHANGES - n) for n in itertools.count())))
+            member.before = Before(state.get(Name(id, BEFORE)),
+                                   [change for name in pieces for change in unpacked(state.get(name))])
+            group.kept_before[id] = KeptBefore(member.before.whole, len(member.before.changes), len(pieces))
     for id in group.members.keys() - {int(id) for id in summary["members"]}:
         del group.members[id]
     group.members_changed()
@@ -149,11 +162,10 @@ def settle(group: KeptGroup, state: State) -> None:
         state.put(Name(group.graphs[iri], group.streams[iri]), payload)
     group.new_graphs = {}
     before = {id: member.before for id, member in group.members.items() if member.before is not None}
-    for id, answer in before.items():
-        lasting.add(Name(id, BEFORE))
-        if group.kept_before.get(id) is not answer:
-            state.put(Name(id, BEFORE), answer)
-    group.kept_before = before
+    group.kept_before = {id: _keep_before(id, answer, group.kept_before.get(id), state)
+                         for id, answer in before.items()}
+    for id, kept in group.kept_before.items():
+        lasting |= {Name(id, BEFORE), *(Name(id, CHANGES - number) for number in range(kept.pieces))}
     group.kept |= dict.fromkeys(lasting)
     for name, newest in list(group.kept.items()):
         if name not in lasting and (newest is None or newest <= horizons.get(name.stream, NEVER)
@@ -163,3 +175,14 @@ def settle(group: KeptGroup, state: State) -> None:
     state.set_summary(json.dumps({
         "seq": group.seq, "streams": group.streams, "graphs": group.graphs,
         "members": {id: member.state() for id, member in group.members.items()}}).encode())
+
+
+def _keep_before(id: int, before: Before, kept: KeptBefore | None, state: State) -> KeptBefore:
+    """Keep of what a query answered last what is not kept yet."""
+    if kept is None or kept.whole is not before.whole:
+        state.put(Name(id, BEFORE), before.whole)
+        kept = KeptBefore(before.whole, 0, 0)
+    if len(before.changes) == kept.changes:
+        return kept
+    state.put(Name(id, CHANGES - kept.pieces), packed(before.changes[kept.changes:]))
+    return KeptBefore(before.whole, len(before.changes), kept.pieces + 1)

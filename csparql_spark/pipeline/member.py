@@ -28,6 +28,7 @@ import json
 
 import numpy as np
 
+from csparql_spark.answers.before import Before
 from csparql_spark.answers.plan import plan
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.pipeline.admission import read
@@ -78,7 +79,7 @@ class Member:
         self.next: int | None = None
         self.answered: int | None = None        # the newest instant that was due
         self.turned: int | None = None          # the newest turn of any window that counts
-        self.before: bytes | None = None        # what was answered there, where the query tells what has changed
+        self.before: Before | None = None       # what was answered there, where the query tells what has changed
         self.failed: str | None = told.get("failed")
         self.paused: bool = told.get("paused", False)
         self._told_before: int | None = told.get("answered")

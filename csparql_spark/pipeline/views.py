@@ -29,6 +29,7 @@ from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
 from csparql_spark.language import Window
+from csparql_spark.pipeline.changing import Changing, answer_of, by_rows
 from csparql_spark.pipeline.closing import Closures, Sliding
 from csparql_spark.pipeline.member import Member
 from csparql_spark.windows.content import ALWAYS, Content, Elements
@@ -66,7 +67,7 @@ class Sight(NamedTuple):
 
 
 class Said(NamedTuple):
-    """The last answer of a view, and the version of the dataset that it was the answer for."""
+    """An answer, and the version of the dataset that it was the answer for."""
 
     version: int
     rows: int
@@ -79,6 +80,7 @@ class Views:
         self.given: Limits | None = None                  # what each query may have, if somebody has said it
         self._content, self._number = content, number
         self.closures = Closures(content, number, members)
+        self._changing = Changing(content)
         self._incrementals: dict[View, tuple[Sliding, Incremental]] = {}
         self._overflown: set[View] = set()
         self._snapshots: dict[View, Snapshot] = {}
@@ -118,7 +120,7 @@ class Views:
             said = self._matched_anew(member, view, sights, instant, seq)
         self._views[member.id] = view
         self._seen[member.id] = seen
-        self._held_for[member.id] = held + self._state_bytes(view)
+        self._held_for[member.id] = held + self._state_bytes(view) + self._changing.nbytes(member)
         self.limits.check_bytes(self._held_for[member.id],
                                 f"the {seen:,} elements in its windows and what follows from them")
         return said
@@ -147,7 +149,8 @@ class Views:
     def _state_bytes(self, view: View) -> int:
         held = self._incrementals.get(view)
         evaluator = held[1] if held is not None else self._snapshots[view]
-        return evaluator.state_bytes + len(self._said[view].payload)
+        said = self._said.get(view)
+        return evaluator.state_bytes + (0 if said is None else len(said.payload))
 
     def _maintained(self, member: Member, view: View, since: int, instant: int, seq: int) -> Said:
         sliding, widest = self.closures.sliding(member, since, instant, seq, lambda: self._background(member))
@@ -159,12 +162,10 @@ class Views:
         evaluator.limits = self.limits
         evaluator.move(after=instant - widest)
 
-        def answer() -> Answer:
-            found = evaluator.answer()
-            tags = evaluator.until()
-            return found if tags is None else found.holding(np.where(tags == ALWAYS, ALWAYS, tags + widest))
-
-        return self._asked(view, instant, evaluator.version, answer)
+        if member.query.output != "RSTREAM" and by_rows(member.plan):
+            return self._timed(view, instant, evaluator.version,
+                               lambda: self._changing.maintained(member, evaluator, widest, instant))
+        return self._told(member, self._asked(view, instant, evaluator.version, lambda: answer_of(evaluator, widest)))
 
     def _matched_anew(self, member: Member, view: View, sights: list[Sight], instant: int, seq: int) -> Said:
         if view not in self._snapshots:
@@ -176,18 +177,29 @@ class Views:
             seen = [_since(sight.elements, view.since) for sight in sights]
             snapshot.move(self._dataset(member, seen, view.since, instant, seq), instant=instant)
             self._moved[view] = (instant, seq)
-        return self._asked(view, instant, snapshot.version, snapshot.answer)
+        return self._told(member, self._asked(view, instant, snapshot.version, snapshot.answer))
+
+    def _told(self, member: Member, said: Said) -> Said:
+        """What a member tells whose whole answer is this."""
+        if member.query.output == "RSTREAM":
+            return said
+        changed = self._changing.whole(member, said.payload)
+        return Said(said.version, len(changed), changed.to_bytes())
 
     def _asked(self, view: View, instant: int, version: int, ask: Callable[[], Answer]) -> Said:
         """What a view says at a version of what it sees."""
         said = self._said.get(view)
         if said is None or said.version != version:
-            deadline, begun = Deadline(self.limits), time.monotonic()
-            answer = ask()
-            said = self._said[view] = Said(version, len(answer), answer.to_bytes())
-            deadline.check()                     # whatever it was that took so long: the others wait for it
-            if self.given is not None:           # in a recording nobody waits
-                self._debts.setdefault(view, Debt()).note(instant, time.monotonic() - begun, self.limits)
+            said = self._said[view] = self._timed(view, instant, version, ask)
+        return said
+
+    def _timed(self, view: View, instant: int, version: int, ask: Callable[[], Answer]) -> Said:
+        deadline, begun = Deadline(self.limits), time.monotonic()
+        answer = ask()
+        said = Said(version, len(answer), answer.to_bytes())
+        deadline.check()                     # whatever it was that took so long: the others wait for it
+        if self.given is not None:           # in a recording nobody waits
+            self._debts.setdefault(view, Debt()).note(instant, time.monotonic() - begun, self.limits)
         return said
 
     def held(self) -> Collection[View]:
@@ -203,6 +215,7 @@ class Views:
         if any(id not in members for id, _ in self._known):
             self._known = {key: view for key, view in self._known.items() if key[0] in members}
             self._distinct = {view: view for view in self._known.values()}
+        self._changing.forget(members)
         used = set(self._views.values())
         self.closures.forget({view.since for view in used})
         for kept in (self._incrementals, self._snapshots, self._moved, self._said, self._debts):

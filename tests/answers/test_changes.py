@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.answers.changes import difference
+from csparql_spark.answers.changes import difference, unshared
 
 cells = st.none() | st.sampled_from(['"a"', '"b"', "<urn:a>", "_:x"])
 rows = st.lists(st.tuples(cells, cells), max_size=12)
@@ -92,3 +93,27 @@ def test_many_rows(count: int) -> None:
     now, before = table(*((f'"{i}"', f'"{i % 7}"') for i in range(count))), table(*((f'"{i}"', f'"{i % 7}"')
                                                                                 for i in range(0, count, 2)))
     assert shown(difference(now, before)) == [(f'"{i}"', f'"{i % 7}"') for i in range(1, count, 2)]
+
+
+def test_of_equal_rows_those_that_hold_as_long_were_there_and_then_those_that_hold_longest() -> None:
+    def holding(*untils: int) -> Answer:
+        return table(*[("1", None)] * len(untils)).holding(np.array(untils))
+
+    assert difference(holding(9, 5), holding(5)).until.tolist() == [9]
+    assert difference(holding(9, 5), holding(7)).until.tolist() == [5]
+    assert difference(holding(9, 5, 3), holding(5, 4)).until.tolist() == [3]
+    assert difference(holding(9), holding(7, 5)).until.tolist() == []
+    assert difference(holding(7, 5), holding(9)).until.tolist() == [5]
+
+
+bags = st.lists(st.tuples(st.integers(-1, 2), st.sampled_from([-1, 0, 1, 1 << 40])), max_size=30)
+
+
+@given(bags, bags)
+@settings(max_examples=200, deadline=None)
+def test_unshared_rows_are_those_of_the_bags(mine: list[tuple], theirs: list[tuple]) -> None:
+    columns = [[np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1)] for rows in (mine, theirs)]
+    found = unshared(*columns)
+    for rows, others, places in zip((mine, theirs), (theirs, mine), found):
+        assert Counter(rows[place] for place in places.tolist()) == Counter(rows) - Counter(others)
+        assert (np.diff(places) > 0).all()

@@ -36,6 +36,9 @@ SOME: list[Line] = [
     ours("laser-rules", us_16_80s=14.0, answered_us_16_80s=21.5),
     ours("throughput-selective", triples_per_s=767_403.4),
     ours("answers-join", **{"incremental_ms_100000_1%": 7.7, "snapshot_ms_100000_1%": 454.0, "times_100000_1%": 59.0}),
+    ours("changes", **{f"{name}_1000_1%": value for name, value in (
+        ("changes_ms", 0.8), ("whole_ms", 0.7), ("compared_ms", 2.6), ("times", 3.25), ("changes_kb", 1.5),
+        ("compared_kb", 28.4))}),
     ours("crowd-10", p50_ms=200.0, p99_ms=300.0, late=0, missed=0, register_ms=35.0, cores=0.5),
     ours("crowd-100", p50_ms=250.0, p99_ms=400.0, late=1, missed=2, register_ms=35.0, cores=0.7),
     ours("closure-slides-100000", edges=100_000, break_even_percent=17.0, **{
@@ -114,7 +117,7 @@ def test_the_machine_and_its_runs_stand_at_the_top() -> None:
         "1. processor A Processor, 2 cores, 24.0 GB of memory, Debian, kernel 6.1, Python 3.11.7, PySpark 4.3.0", "",
         "| run | machine | load average | commit | parts |", "| --- | --- | --- | --- | --- |",
         "| 2026-03-01 10:05 UTC | 1 | 0.2 to 1.5 | abc1234 | `latency-1000`, `start-up`, `laser-self-join`, "
-        "`laser-rules`, `throughput-selective`, `answers-join`, `crowd-10`, `crowd-100`, `closure-slides-100000`, `closure-slides-10000`, `load-series`, "
+        "`laser-rules`, `throughput-selective`, `answers-join`, `changes`, `crowd-10`, `crowd-100`, `closure-slides-100000`, `closure-slides-10000`, `load-series`, "
         "`load`, `ramp-rates`, `overnight-series`, `overnight`, 1 cells of `bench.peers` |"]
 
 
@@ -124,6 +127,8 @@ def test_the_other_tables() -> None:
             "`python -m bench answers-join` |") in text["answers"]
     assert "| 100 queries | 250 ms | 400 ms | 1 | 2: **not met** | 35 ms | 0.7 | `python -m bench crowd-100` |" in (
         text["crowd"])
+    assert ("| 1,000, 1 % | 0.8 ms | 0.7 ms | 2.6 ms | 3.25 × | 1.5 KB | 28.4 KB | `python -m bench changes` |"
+            in text["changes"])
     assert "| 80 s | — | — | — | — | — | 2.5, 9.25 |" in text["laser"]
     assert "| 80 s | — | — | — | 14, 21.5 |" in text["laser"]
     assert "| 0.1 % | 1.8 ms | 83 ms | 6.8 ms | 47 × | 3.8 × |" in text["closure"]

@@ -8,7 +8,7 @@ who is there; the limits of that are made so small here that they are crossed ag
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from unittest import mock
 
@@ -81,7 +81,7 @@ later = st.integers(0, 3)
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> list[Entry]:
+def logs(draw: st.DrawFn, shapes: Sequence[str] = ASKED) -> list[Entry]:
     """The log of one group: its queries have the stream, the background and the rules in common."""
     clock = draw(st.sampled_from(["arrival", "arrival", "event"]))
     regimes = draw(st.sampled_from(["", "", "", "USING ENTAILMENT rho-df", "USING ENTAILMENT mine",
@@ -97,8 +97,8 @@ def logs(draw: st.DrawFn) -> list[Entry]:
         return f"REGISTER QUERY q AS {PREFIXES} {head} {regimes} WHERE {where}"
 
     # Of few shapes, so that queries often ask the same of windows that differ.
-    shapes = draw(st.lists(st.sampled_from(ASKED), min_size=1, max_size=5))
-    texts = st.builds(text, st.sampled_from(shapes), st.sampled_from(WINDOWS), st.sampled_from(TIMES))
+    chosen = draw(st.lists(st.sampled_from(shapes), min_size=1, max_size=5))
+    texts = st.builds(text, st.sampled_from(chosen), st.sampled_from(WINDOWS), st.sampled_from(TIMES))
     stamped = st.none() if clock == "arrival" else st.one_of(st.none(), st.integers(-8, 4))
     chunk, told = (st.tuples(st.just("chunk"), later, st.tuples(
         st.sampled_from(streams), st.lists(st.tuples(triples, stamped), min_size=1, max_size=most)))
