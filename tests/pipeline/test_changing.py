@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from unittest import mock
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,12 +15,13 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.pipeline import views
 from csparql_spark.pipeline.group import Group, Told
 from csparql_spark.pipeline.keeping import BEFORE, CHANGES, KeptGroup, Name, revive, settle
+from csparql_spark.pipeline.routing import Row
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
 from csparql_spark.windows import content
 
 from .logs import law
-from .running import DictState, routed
+from .running import DictState, routed, router_of
 from .test_company import fed, logs
 
 SHAPES = tuple(f"SELECT {output} {asked}" for output in ("ISTREAM", "DSTREAM") for asked in (
@@ -38,24 +41,59 @@ def by_whole_answers() -> mock._patch:
     return mock.patch.object(views, "by_rows", lambda plan: False)
 
 
+def by_entry(log: list[Entry]) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of each entry, which no two workers share."""
+    router = router_of(log)
+    for entry in log:
+        rows = router.route(entry)
+        for key in dict.fromkeys(row.group for row in rows):
+            yield key, sorted((row for row in rows if row.group == key), key=lambda row: row.seq)
+
+
 @given(logs(SHAPES), st.data())
-@law(max_examples=25)
+@law(max_examples=40)
 def test_changes_are_the_difference_of_whole_answers(log: list[Entry], drawn: st.DataObject) -> None:
+    """By two workers, each of which may be behind, or start cold."""
     with by_whole_answers():
         expected = fed(log)
     states: dict[str, DictState] = {}
-    held: dict[str, KeptGroup] = {}
+    workers: tuple[dict[str, KeptGroup], dict[str, KeptGroup]] = {}, {}
     told: list[Told] = []
     # Ids change their meaning often, and changes are written whole again late.
     with mock.patch.object(content, "SMALLEST", 2), mock.patch.object(
             before, "MOST", drawn.draw(st.sampled_from([0, 2, 100]), label="changes")):
-        for row in routed(log):
-            state = states.setdefault(row.group, DictState())
-            warm = held.pop(row.group, None) if drawn.draw(st.integers(0, 5), label="warm") else None
-            group = held[row.group] = revive(row.group, state, warm)
-            told += group.feed([row])
+        for key, rows in by_entry(log):
+            state = states.setdefault(key, DictState())
+            held = workers[drawn.draw(st.sampled_from([0, 0, 0, 1]), label="worker")]
+            warm = held.pop(key, None) if drawn.draw(st.integers(0, 5), label="warm") else None
+            group = held[key] = revive(key, state, warm)
+            told += group.feed(rows)
             settle(group, state)
     assert told == expected
+
+
+@pytest.mark.parametrize("output", ["ISTREAM", "DSTREAM"])
+@pytest.mark.parametrize("back_at", range(2, 9))
+def test_a_row_that_holds_longer_has_not_changed(output: str, back_at: int) -> None:
+    """
+              1   2   3   4   5   6   7
+        ──────a───┼───a───┼───┼───┼───┼──▶    RANGE 4ms STEP 1ms
+              until 5 └── until 7             new at 1, ceased at 7, also if a worker starts cold in between
+    """
+    group = group_of(f"REGISTER QUERY q AS SELECT {output} ?s FROM STREAM <urn:s> [RANGE 4ms STEP 1ms] "
+                     "WHERE { ?s <urn:p> ?o }")
+    state, told = DictState(), {}
+    a = Chunk.from_triples([("<urn:a>", "<urn:p>", '"1"')])
+    steps = [("chunk", 1, a), ("tick", 1, None), ("tick", 2, None), ("chunk", 3, a),
+             *(("tick", at, None) for at in range(3, 9))]
+    for seq, (kind, at, chunk) in enumerate(steps, 3):
+        if kind == "tick" and at == back_at:
+            group = revive("key", state)
+        row = Row("key", 0, seq, kind, at, "urn:s" if chunk else None, chunk and chunk.to_ipc())
+        told |= {one.instant: one.rows for one in group.feed([row]) if one.part >= 0}
+        settle(group, state)
+    changed = 1 if output == "ISTREAM" else 7
+    assert {instant for instant, rows in told.items() if rows} == {changed} and max(told) == 8
 
 
 def group_of(text: str) -> KeptGroup:
@@ -73,11 +111,9 @@ def step(group: Group, number: int, rows: int = 100) -> Told:
     """So many new rows, and the instant after them."""
     made = Chunk.from_triples([(f"<urn:{number}-{n}>", "<urn:p>", '"1"') for n in range(rows)])
     at = 1000 * number
-    chunk = Entry(2 * number + 3, "chunk", at + 500, "urn:s", len(made), None, None, len(made), made.to_ipc())
-    told = []
-    for entry in (chunk, Entry(2 * number + 4, "tick", at + 1000)):
-        row = mock.Mock(kind=entry.kind, seq=entry.seq, at=entry.at, subject=entry.subject, payload=entry.payload)
-        told += [one for one in group.feed([row]) if one.part >= 0]
+    rows = (Row("key", 0, 2 * number + 3, "chunk", at + 500, "urn:s", made.to_ipc()),
+            Row("key", 0, 2 * number + 4, "tick", at + 1000, None, None))
+    told = [one for row in rows for one in group.feed([row]) if one.part >= 0]
     return told[-1]
 
 
