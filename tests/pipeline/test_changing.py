@@ -147,6 +147,23 @@ def test_what_is_kept_after_an_instant_is_what_has_changed() -> None:
     assert step(kept, 30).payload == step(group, 30).payload
 
 
+def test_rows_are_not_compared_with_those_of_an_older_answer() -> None:
+    """
+        worker        first   second   first
+        at 1s … 3s    new a   new b    new c: the rows that it holds are those of 1s
+    """
+    state, first = DictState(), group_of(ISTREAM)
+    told = [step(first, 0, rows=2)]
+    settle(first, state)
+    second = revive("key", state)
+    told.append(step(second, 1, rows=3))
+    settle(second, state)
+    first = revive("key", state, first)
+    told.append(step(first, 2, rows=5))
+    assert [one.rows for one in told] == [2, 3, 5]
+    assert len(first.members[2].before.answer()) == 10
+
+
 def test_rows_that_are_held_keep_their_meaning_when_ids_change_theirs() -> None:
     group = group_of(ISTREAM)
     for number in range(3):
