@@ -18,12 +18,14 @@ import click
 from csparql_spark import lifeline
 from csparql_spark.spark import job
 from csparql_spark.spark.checkpoint import is_unreadable, set_aside
+from csparql_spark.spark.exits import Exits
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Database, DataDirectory, Status
 
 
 LOOK_SECONDS = 1.0           # between two looks at what Spark tells of its batches
+LOOKS_UNTIL_FORGOTTEN = 60   # what the JVM means to delete at its end
 
 
 @click.command()
@@ -47,9 +49,13 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
         spark = open_session(directory, master=master)
         stages = Stages(status)
         query = job.start(spark, directory, to_the_end=to_the_end, stages=stages)
+        exits, looks = Exits(spark._jvm), 0
         say("running")
         while not query.awaitTermination(LOOK_SECONDS):
             stages.look(query)
+            looks += 1
+            if looks % LOOKS_UNTIL_FORGOTTEN == 0:
+                exits.forget()
         if to_the_end:
             say("ended")
             os._exit(0)
