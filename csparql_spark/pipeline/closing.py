@@ -242,6 +242,8 @@ class Closures:
         for known in self._sliding.values():
             newest = max(one.seq for one in known)
             known[:] = [one for one in known if one.seq == newest]
+        if not self._replaced:
+            return
         live = {(windows, since) for member in self._members.values() if member.failed is None
                 for windows in map(tuple, _graphs(member)) for since in (0, member.id)}
         for key in self._replaced.keys() - live:
