@@ -42,8 +42,8 @@ class Part:
 
 
 TRIPLES, RATE = 20_000_000, 100_000
-PEERS_QUICK = ("single", "analytic", "closure", "--cell", "20s-200", "--cell", "1000-10%", "--cell", "10000-0.1%",
-               "--quick", "--slides", "3", "--limit", "10")
+PEERS_QUICK = ("analytic", "closure", "--cell", "1000-10%", "--cell", "10000-0.1%", "--quick", "--slides", "3",
+               "--limit", "10")
 
 PARTS: dict[str, Part] = {
     "commits": Part("commits", 10, lambda m: m.measure(3.0), 2, lambda m: m.measure(0.5)),
@@ -90,7 +90,7 @@ PARTS: dict[str, Part] = {
                  80, ("--minutes", "0.5", "--queries", "10", "--rate", "1000", "--subscribers", "5")),
     "ramp-rates": Part("load", 430, ("ramp", "--rates", "5000,10000,20000,40000,80000"), called="ramp"),
     "ramp-crowds": Part("load", 900, ("ramp", "--crowds", "100,300,1000,3000", "--rate", "1000"), called="ramp"),
-    "peers": Part("peers", 2700, ("--limit", "60"), 45, PEERS_QUICK),
+    "peers": Part("peers", 2700, ("--limit", "60"), 30, PEERS_QUICK),
     "overnight": Part("overnight", 3800, ("--minutes", "60")),
 }
 
