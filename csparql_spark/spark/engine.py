@@ -14,11 +14,12 @@ import time
 from pathlib import Path
 
 import click
+from pyspark.sql.streaming import StreamingQuery
 
 from csparql_spark import lifeline
 from csparql_spark.spark import job
 from csparql_spark.spark.checkpoint import is_unreadable, set_aside
-from csparql_spark.spark.exits import Exits
+from csparql_spark.spark.exits import Closed, Exits
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Database, DataDirectory, Status
@@ -49,13 +50,8 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
         spark = open_session(directory, master=master)
         stages = Stages(status)
         query = job.start(spark, directory, to_the_end=to_the_end, stages=stages)
-        exits, looks = Exits(spark._jvm), 0
         say("running")
-        while not query.awaitTermination(LOOK_SECONDS):
-            stages.look(query)
-            looks += 1
-            if looks % LOOKS_UNTIL_FORGOTTEN == 0:
-                exits.forget()
+        _wait(query, stages, Exits(spark._jvm))
         if to_the_end:
             say("ended")
             os._exit(0)
@@ -72,6 +68,21 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
         print(f"csparql-spark engine: {reason}", file=sys.stderr, flush=True)
     finally:                         # on a full disk neither may be said
         os._exit(1)                  # whatever threads are still there must not keep a broken engine alive
+
+
+def _wait(query: StreamingQuery, stages: Stages, exits: Exits | None) -> None:
+    """Until the job ends: hear of its batches, and have the JVM forget what is gone."""
+    looks = 0
+    while not query.awaitTermination(LOOK_SECONDS):
+        stages.look(query)
+        looks += 1
+        if exits is not None and looks % LOOKS_UNTIL_FORGOTTEN == 0:
+            try:
+                exits.forget()
+            except Closed as error:
+                exits = None
+                print(f"csparql-spark engine: the JVM keeps the paths of sockets that are gone: {error}",
+                      file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ end. This module makes it forget those that are not there any more.
     exits.forget()                           # how many; now and then
 
 What is to be deleted is known to a class of the JVM's own, to whose package Spark opens the way for itself when it is
-started; as in `files`, Janino compiles the few lines of Java.
+started; as in `files`, Janino compiles the few lines of Java. A JVM that does not let it look keeps them: `Closed` says
+so, and is no reason to end.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from py4j.java_gateway import JavaObject, JVMView
+from py4j.protocol import Py4JJavaError
 
 CLASS = "csparql.Exits"
 SOURCE = """
@@ -50,13 +52,20 @@ public class Exits {
 """
 
 
+class Closed(Exception):
+    """The JVM does not tell what it means to delete."""
+
+
 class Exits:
     def __init__(self, jvm: JVMView) -> None:
         self._jvm = jvm
 
     def forget(self) -> int:
-        """Forget the paths of files that are not there; returns how many there were."""
-        return self._exits.forget()
+        """Forget the paths of files that are not there; returns how many there were. Raises `Closed`."""
+        try:
+            return self._exits.forget()
+        except Py4JJavaError as error:
+            raise Closed(str(error.java_exception)) from error
 
     @cached_property
     def _exits(self) -> JavaObject:
