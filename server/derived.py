@@ -35,9 +35,10 @@ def made_by(registry: Registry, name: str) -> list[StreamRecord]:
 
 def readable(registry: Registry) -> dict[str, tuple[StreamRecord, QueryRecord | None]]:
     """The streams that a query may read, and the producers of the derived ones, by IRI."""
-    queries = {query.name: query for query in registry.queries()}
-    return {stream.iri: (stream, queries.get(stream.producer)) for stream in registry.streams()
-            if stream.producer is None or stream.producer in queries}
+    streams = registry.streams()
+    producers = {name: registry.query(name) for name in {stream.producer for stream in streams} if name is not None}
+    return {stream.iri: (stream, producers.get(stream.producer)) for stream in streams
+            if stream.producer is None or producers[stream.producer] is not None}
 
 
 def still_readable(stream: StreamRecord, producer: QueryRecord | None) -> Guard:

@@ -10,12 +10,12 @@ A roster is a value: nobody changes it, and whoever holds one knows what he has 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from csparql_spark.store import Database, QueryRecord, Registry
+from csparql_spark.store.registry import read_payload
 
 from csparql_spark.server.instants import notice
 
@@ -64,8 +64,9 @@ class RosterReader:
         (newest,) = connection.execute(_NEWEST).fetchone()
         failures = connection.execute("SELECT query, instant, reason FROM failures ORDER BY query").fetchall()
         if (newest, failures) != self._seen:
-            self.roster = Roster({id: _record(id, *rest) for id, *rest in connection.execute(_REGISTRATIONS)},
-                                 self._standing(failures))
+            known = self.roster.known           # what was logged in a place does not change
+            self.roster = Roster({id: known.get(id) or _record(id, *rest)
+                                  for id, *rest in connection.execute(_REGISTRATIONS)}, self._standing(failures))
             self._seen = newest, failures
         return self.roster
 
@@ -81,8 +82,8 @@ class RosterReader:
 
 
 def _record(id: int, name: str, at: int, payload: bytes) -> QueryRecord:
-    made = json.loads(payload)
-    return QueryRecord(id, name, at, made["text"], made["base"])
+    text, base, _ = read_payload(payload)
+    return QueryRecord(id, name, at, text, base)
 
 
 def registered(query: QueryRecord) -> bytes:

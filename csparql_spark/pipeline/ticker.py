@@ -15,15 +15,23 @@ import sqlite3
 import sys
 import threading
 import time
+from typing import NamedTuple
 
 from csparql_spark.language import LanguageError
 from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.instants import grid_of
-from csparql_spark.store import Draft, LogWriter, Registry, StoreError
+from csparql_spark.store import Draft, LogWriter, QueryRecord, Registry, StoreError
 from csparql_spark.windows.grid import Grid
 
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 1.0           # its longest sleep: meanwhile the machine may have slept, or somebody have set the clock
+
+
+class Asked(NamedTuple):
+    """What matters of a query: what it reads, and how often it has an instant."""
+
+    streams: frozenset[str]
+    steps: tuple[int, ...]
 
 
 class Ticker:
@@ -31,6 +39,7 @@ class Ticker:
         self._registry, self._writer = registry, writer
         self._change = threading.Condition()
         self._changed = False
+        self._asked: dict[int, Asked] = {}       # by the place of the registration
         self._running = True
         self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
 
@@ -81,15 +90,18 @@ class Ticker:
     def _grid(self) -> Grid | None:
         """The instants of all queries that read a stream on the arrival clock and are not paused."""
         event = {stream.iri for stream in self._registry.streams() if stream.clock != "arrival"}
-        steps = set()
+        before, self._asked, steps = self._asked, {}, set()
         for record in self._registry.queries():
-            if record.paused:
-                continue
-            try:
-                query = read(record.text, record.base)
-            except LanguageError:
-                continue        # the engine says of this query that it cannot be read
-            if any(window.stream not in event for window in query.windows):
-                grid = grid_of(query)
-                steps |= set(grid.steps if grid is not None else ())
+            asked = self._asked[record.id] = before.get(record.id) or _asked(record)
+            if not record.paused and not asked.streams <= event:
+                steps.update(asked.steps)
         return Grid(tuple(sorted(steps))) if steps else None
+
+
+def _asked(record: QueryRecord) -> Asked:
+    try:
+        query = read(record.text, record.base)
+    except LanguageError:
+        return Asked(frozenset(), ())           # the engine says of this query that it cannot be read
+    grid = grid_of(query)
+    return Asked(frozenset(window.stream for window in query.windows), () if grid is None else grid.steps)

@@ -15,10 +15,13 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from csparql_spark.store.database import Database
 from csparql_spark.store.log import Draft
 from csparql_spark.store.writer import Guard, Refused
+
+MOST, LONGEST = 8192, 4096       # registrations that are remembered, and bytes of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,22 @@ def queries_in(connection: sqlite3.Connection) -> list[QueryRecord]:
 def _queries(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[QueryRecord]:
     for id, name, registered, payload, turned in connection.execute(
             f"SELECT id, name, registered, payload, turned FROM queries {clause}", values):
-        made = json.loads(payload)
-        yield QueryRecord(id, name, registered, made["text"], made["base"],
-                          made.get("paused", False) if turned is None else turned == "pause")
+        text, base, paused = read_payload(payload)
+        yield QueryRecord(id, name, registered, text, base, paused if turned is None else turned == "pause")
+
+
+def read_payload(payload: bytes) -> tuple[str, str | None, bool]:
+    """What a registration says: the text, its base, and whether it begins paused. All of them are looked at again and
+    again, so those that are not long are remembered."""
+    return _remembered(payload) if len(payload) <= LONGEST else _read(payload)
+
+
+def _read(payload: bytes) -> tuple[str, str | None, bool]:
+    made = json.loads(payload)
+    return made["text"], made["base"], made.get("paused", False)
+
+
+_remembered = lru_cache(MOST)(_read)
 
 
 def absent(view: str, subject: str, refusal: Refused) -> Guard:

@@ -18,6 +18,7 @@ class Registry:
     def __init__(self) -> None:
         self.made: dict[str, StreamRecord] = {}
         self.registered: dict[str, QueryRecord] = {}
+        self.places = 0
 
     def stream(self, iri: str, clock: str = "arrival") -> None:
         self.made[iri] = StreamRecord(1, iri, 0, iri, clock, 0)
@@ -27,7 +28,8 @@ class Registry:
         self.text(name, f"REGISTER QUERY q AS SELECT ?s FROM STREAM <{stream}> {window} WHERE {{ ?s ?p ?o }}")
 
     def text(self, name: str, text: str) -> None:
-        self.registered[name] = QueryRecord(1, name, 0, text, None)
+        self.places += 1                                    # no two registrations have the same
+        self.registered[name] = QueryRecord(self.places, name, 0, text, None)
 
     def streams(self) -> list[StreamRecord]:
         return list(self.made.values())

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from csparql_spark.store import QueryRecord, Refused, StreamRecord
+from csparql_spark.store import QueryRecord, Refused, StreamRecord, registry
 from csparql_spark.store.registry import Setting, absent, every, is_set, present, queries_in, same, standing, unchanged
 
 from .opened import Opened
@@ -36,6 +36,19 @@ def test_a_query_is_there_from_its_registration_to_its_end(store: Opened) -> Non
     assert store.registry.query("Cold") == records[1]
     store.append("unregister", "Hot")
     assert store.registry.queries() == records[1:] and store.registry.query("Hot") is None
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_texts_that_are_remembered_and_longer_ones_are_told_apart(store: Opened, more: int) -> None:
+    """Two that are as long, of which one byte is another one, each read twice; one of them begins paused."""
+    length = registry.LONGEST + more - len(QueryRecord.draft("a", text="", base=None, paused=True).payload)
+    texts = {name: name * length for name in "ab"}
+    for name, text in texts.items():
+        store.writer.append(QueryRecord.draft(name, text=text, base=None, paused=True))
+    store.writer.append(QueryRecord.draft("c", text=texts["a"], base="http://é/"))
+    for _ in range(2):
+        assert [(query.name, query.text, query.base, query.paused) for query in store.registry.queries()] == [
+            ("a", texts["a"], None, True), ("b", texts["b"], None, True), ("c", texts["a"], "http://é/", False)]
 
 
 def test_a_name_that_is_used_again_names_another_thing(store: Opened) -> None:
