@@ -17,7 +17,7 @@ from unittest import mock
 import numpy as np
 
 from csparql_spark.pipeline import views
-from csparql_spark.pipeline.keeping import BEFORE, CHANGES, KeptGroup, Name, settle
+from csparql_spark.pipeline.keeping import KeptGroup, Name, settle
 from csparql_spark.pipeline.routing import Router
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
@@ -34,7 +34,7 @@ class Counting:
         self.bytes = 0
 
     def put(self, name: Name, value: bytes) -> None:
-        if name.stream == BEFORE or name.stream <= CHANGES:
+        if name.answered:
             self.bytes += len(value)
 
     def drop(self, name: Name) -> None:

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from csparql_spark.answers.bindings import Answer, Bindings, CorruptAnswer
 from csparql_spark.answers.changes import difference
-from csparql_spark.answers.ordering import longest_first, order_of_rows
+from csparql_spark.answers.ordering import in_order
 
 MOST = 100               # changes that are held: each of them takes time to be read
 _HEAD = struct.Struct("<qqq")
@@ -110,8 +110,6 @@ def _lasting(answer: Answer, instant: int) -> Answer:
 def _in_order(answer: Answer) -> Answer:
     """The rows in the order of their terms, of equal ones those first that hold longest."""
     terms, ranks = answer.table.encoded()
-    order = order_of_rows(ranks)
-    ranks = [column[order] for column in ranks]
+    ranks, until = in_order(ranks, answer.until)
     table = Bindings.from_ids(answer.table.variables, terms, ranks, answer.table.length, in_order=True)
-    until = answer.until
-    return Answer.from_table(table).holding(None if until is None else longest_first(ranks, until[order]))
+    return Answer.from_table(table).holding(until)

@@ -27,20 +27,21 @@ def difference(answer: Answer, other: Answer | None) -> Answer:
     if answer.ntriples is not None:
         known = set(other.ntriples.splitlines(keepends=True))
         return Answer.graph(b"".join(line for line in answer.ntriples.splitlines(keepends=True) if line not in known))
-    mine, theirs = answer.table, other.table
-    ids = _numbered(mine, theirs)
-    left, right = np.arange(mine.length), mine.length + np.arange(theirs.length)
+    count = answer.table.length
+    ids = _numbered(answer.table, other.table)
+    mine, theirs = ids[:count], ids[count:]
+    left, right = np.arange(count), np.arange(len(theirs))
     if answer.until is not None and other.until is not None:
         _, lasting = np.unique(np.concatenate([answer.until, other.until]), return_inverse=True)
-        elements = np.unique(np.stack([ids, lasting], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-        left, right = left[_new(elements[left], elements[right])], right[_new(elements[right], elements[left])]
-    new = left[_new(ids[left], ids[right])]
-    changed = Answer.from_table(mine.take(new))
+        left, right = unshared([mine, lasting[:count]], [theirs, lasting[count:]])
+    new = left[unshared([mine[left]], [theirs[right]])[0]]
+    changed = Answer.from_table(answer.table.take(new))
     return changed if answer.until is None else changed.holding(answer.until[new])
 
 
 def unshared(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The places of the rows of two bags, given as columns of numbers from -1 on, that have no equal in the other."""
+    """The places of the rows of two bags, given as columns of numbers from -1 on, that have no equal in the other. Of
+    equal rows, those before find theirs."""
     count = len(mine[0])
     numbers = numbered([np.concatenate(pair) for pair in zip(mine, theirs, strict=True)])
     order = stable_order_of(numbers)                            # of equal rows, mine come first
@@ -63,11 +64,6 @@ def unshared(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> tuple[
     return places[:split], places[split:] - count
 
 
-def _new(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Which of my numbers are not among theirs, as bags."""
-    return ~_among(_occurrences(mine), _occurrences(theirs))
-
-
 def _numbered(mine: Bindings, theirs: Bindings) -> np.ndarray:
     """One number for each row of both tables, the same for equal rows."""
     total = mine.length + theirs.length
@@ -77,19 +73,3 @@ def _numbered(mine: Bindings, theirs: Bindings) -> np.ndarray:
         # Numbers stay small: each step renumbers the distinct pairs.
         _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
     return number
-
-
-def _occurrences(numbers: np.ndarray) -> np.ndarray:
-    """Each row's number with which of its repetitions it is: the bag as a set."""
-    order = stable_order_of(numbers)
-    values = numbers[order]
-    starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1]))) if len(values) else values
-    lengths = np.diff(np.append(starts, len(values)))
-    nth = np.empty(len(numbers), dtype=np.int64)
-    nth[order] = np.arange(len(values)) - np.repeat(starts, lengths)
-    return np.stack([numbers, nth], axis=1)
-
-
-def _among(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    width = int(max(mine[:, 1].max(initial=0), theirs[:, 1].max(initial=0))) + 1
-    return np.isin(mine[:, 0] * width + mine[:, 1], theirs[:, 0] * width + theirs[:, 1])

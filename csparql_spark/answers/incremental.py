@@ -39,7 +39,7 @@ from csparql_spark.answers.matches import Kept, TooManyMatches
 from csparql_spark.answers.nodes import tree
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.over_ids import Plan
-from csparql_spark.answers.ordering import Ordered, Ordering, longest_first, order_of_rows
+from csparql_spark.answers.ordering import Ordered, Ordering, in_order, longest_first
 from csparql_spark.answers.ranks import Ranks
 from csparql_spark.answers.tables import Table
 from csparql_spark.answers.translation import translated, why_not
@@ -185,9 +185,6 @@ class Incremental:
     def _in_order(self, rows: Table, ranked: Ranked) -> tuple[pa.StringArray, list[np.ndarray], np.ndarray | None]:
         """The terms of rows, and the rows with their tags in the order of an answer."""
         terms, ranks = ranked([rows.column(f"?{name}") for name in self.plan.variables])
-        tag = rows.tag
         if not self.plan.ordered and ranks:
-            order = order_of_rows(ranks)
-            ranks = [column[order] for column in ranks]
-            tag = None if tag is None else tag[order]
-        return terms, ranks, None if tag is None else longest_first(ranks, tag)
+            return terms, *in_order(ranks, rows.tag)
+        return terms, ranks, None if rows.tag is None else longest_first(ranks, rows.tag)

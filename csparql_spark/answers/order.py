@@ -14,7 +14,7 @@ import math
 from decimal import Decimal
 
 from csparql_spark.answers.values import duration, moment, number
-from csparql_spark.rdf.remembering import remembered
+from csparql_spark.remembering import remembered
 from csparql_spark.rdf.terms import parse
 
 Key = tuple[int, object, str]

@@ -9,7 +9,7 @@ Windows that differ in their RANGE see the same rows, later ones or all of them,
 So whoever has the widest window puts the rows in order, and the others cut theirs out. That is only possible where rows
 have tags: what depends on what is *not* there is another thing in each window.
 
-    order_of_rows(ranks), longest_first(ranks, tag)
+    ranks, tag = in_order(ranks, tag)
     ordering.join(asker)                        # as long as somebody holds the asker
     ordering.hold(Ordered(versions, after, terms, ranks, tag))
     ordering.later(versions, after)             # cut out; None: whoever asks has to make it
@@ -81,6 +81,13 @@ def order_of_rows(ranks: Sequence[np.ndarray]) -> np.ndarray:
     for column, width in zip(ranks[1:], bits[1:]):
         key = (key << width) | (column + 1)
     return order_of(key)
+
+
+def in_order(ranks: Sequence[np.ndarray], tag: np.ndarray | None) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """Rows in the order of their ranks, of equal ones those first that hold longest."""
+    order = order_of_rows(ranks)
+    ranks = [column[order] for column in ranks]
+    return ranks, None if tag is None else longest_first(ranks, tag[order])
 
 
 def longest_first(ranks: Sequence[np.ndarray], tag: np.ndarray) -> np.ndarray:

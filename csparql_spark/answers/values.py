@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.rdf.remembering import remembered
+from csparql_spark.remembering import remembered
 from csparql_spark.rdf.terms import XSD, literal, parse
 
 _INTEGERS = frozenset(XSD + name for name in (

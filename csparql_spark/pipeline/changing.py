@@ -107,9 +107,7 @@ class Changing:
 
 def _until(rows: Table, widest: int) -> Table:
     """Rows with until when they hold in the place of their tags."""
-    if rows.tag is None:
-        return rows
-    return Table(rows.columns, rows.length, np.where(rows.tag == ALWAYS, ALWAYS, rows.tag + widest))
+    return Table(rows.columns, rows.length, _instants(rows.tag, widest))
 
 
 def _columns(rows: Table, others: Table) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -126,5 +124,10 @@ def _columns(rows: Table, others: Table) -> tuple[list[np.ndarray], list[np.ndar
 
 def answer_of(evaluator: Incremental, widest: int) -> Answer:
     """The whole answer of an evaluator, saying until when its rows hold."""
-    answer, tags = evaluator.answer(), evaluator.until()
-    return answer if tags is None else answer.holding(np.where(tags == ALWAYS, ALWAYS, tags + widest))
+    answer = evaluator.answer()
+    return answer.holding(_instants(evaluator.until(), widest))
+
+
+def _instants(tags: np.ndarray | None, widest: int) -> np.ndarray | None:
+    """The instants up to which tags hold, in a window so wide."""
+    return None if tags is None else np.where(tags == ALWAYS, ALWAYS, tags + widest)

@@ -41,6 +41,11 @@ class Name(NamedTuple):
     seq: int
     stream: int
 
+    @property
+    def answered(self) -> bool:
+        """Whether it is of what a query answered last: such a value changes under its name."""
+        return self.stream == BEFORE or self.stream <= CHANGES
+
 
 class State(Protocol):
     """A group's share of a state store."""
@@ -99,8 +104,8 @@ def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptG
         elif name.stream == RULES:
             ruled, seq, text = json.loads(value)
             group.set_rules(ruled, seq, text)
-        elif name.stream == BEFORE or name.stream <= CHANGES:
-            continue        # they change under their names: they are read below
+        elif name.answered:
+            continue        # it is read below
         elif name in graphs:
             group.set_background(graphs[name], name.seq, value)
             group.new_graphs.clear()

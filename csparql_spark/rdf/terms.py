@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import pyoxigraph as ox
 
 from csparql_spark.rdf.errors import TermError
-from csparql_spark.rdf.remembering import remembered
+from csparql_spark.remembering import remembered
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

@@ -15,8 +15,8 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from csparql_spark.remembering import bounded
 from csparql_spark.store.database import Database
 from csparql_spark.store.log import Draft
 from csparql_spark.store.writer import Guard, Refused
@@ -117,18 +117,12 @@ def _queries(connection: sqlite3.Connection, clause: str, *values: object) -> It
         yield QueryRecord(id, name, registered, text, base, paused if turned is None else turned == "pause")
 
 
+@bounded(MOST, LONGEST)
 def read_payload(payload: bytes) -> tuple[str, str | None, bool]:
     """What a registration says: the text, its base, and whether it begins paused. All of them are looked at again and
-    again, so those that are not long are remembered."""
-    return _remembered(payload) if len(payload) <= LONGEST else _read(payload)
-
-
-def _read(payload: bytes) -> tuple[str, str | None, bool]:
+    again."""
     made = json.loads(payload)
     return made["text"], made["base"], made.get("paused", False)
-
-
-_remembered = lru_cache(MOST)(_read)
 
 
 def absent(view: str, subject: str, refusal: Refused) -> Guard:

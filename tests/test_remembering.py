@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.rdf import remembering
-from csparql_spark.rdf.remembering import LONGEST, remembered
+from csparql_spark import remembering
+from csparql_spark.remembering import LONGEST, remembered
 from csparql_spark.rdf.terms import parse
 
 
