@@ -112,7 +112,8 @@ class Collected:
         yield CounterMetricFamily("csparql_batches", "Micro-batches of the engine.", told.get("batches", 0))
         yield CounterMetricFamily("csparql_batch_rows", "Entries of the log in them, addressed to groups of queries.",
                                   told.get("rows", 0))
-        stages = SummaryMetricFamily("csparql_batch_stage_seconds", "Parts of micro-batches.", labels=["stage"])
+        stages = SummaryMetricFamily("csparql_batch_stage_seconds", "Parts of micro-batches; in addBatch is the wait "
+                                     "for a tick, where a batch was begun before it.", labels=["stage"])
         for stage, took in told.get("stages", {}).items():
             stages.add_metric([stage], took["count"], took["seconds"])
         yield stages

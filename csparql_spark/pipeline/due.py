@@ -55,6 +55,13 @@ class Due:
             return end
         return start
 
+    def pass_over(self, outline: list[Entry]) -> None:
+        """These are read already: what they have shown to have passed is due no more."""
+        for entry in outline:
+            self._makes_due(entry)
+            if entry.kind == "tick" and entry.subject is None:
+                self._ticked = entry.at
+
     def _answers(self, tick: int) -> int:
         """How many answers a tick of the arrival clock makes due, at most; queries on other clocks count as well."""
         before, self._ticked = self._ticked, tick

@@ -56,6 +56,7 @@ class Router:
     def __init__(self, background: Callable[[str], Entry | None] = lambda graph: None) -> None:
         """`background` finds the newest `background` entry of a graph where the router stands, with its payload."""
         self.seq = 0
+        self.version = 0                           # how many entries of the registry it has taken
         self._background = background
         self._clocks: dict[str, dict[str, object]] = {}
         self._queries: dict[str, Routed] = {}
@@ -73,6 +74,7 @@ class Router:
     def route(self, entry: Entry) -> list[Row]:
         """Take the next entry; return its rows."""
         self.seq = entry.seq
+        self.version += entry.kind not in ("chunk", "tick")
         match entry.kind:
             case "stream":
                 made = json.loads(entry.payload)

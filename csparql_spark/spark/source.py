@@ -3,6 +3,9 @@
 `latestOffset` decides when a batch is due (see `pipeline.due`). While nothing is, it sleeps on the log's bell, so that
 an idle engine costs next to nothing and a due one starts at once. Rows carry whole chunks, never single triples.
 
+An offset is {"seq": 41}, or {"seq": 41, "tick": 9000} of a batch that is begun before it is known where it ends (see
+`pipeline.foreseeing`): with the first tick after 41 that says that 9000 has passed. Its reader waits for that.
+
 Spark calls `latestOffset`, `partitions` and `commit` in one long-lived Python process on the driver, and `read` in
 workers: each of them keeps a router of its own, which it moves along the log.
 
@@ -21,9 +24,11 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from csparql_spark.pipeline.due import Due, Limits
+from csparql_spark.pipeline.foreseeing import LATEST_MS, LEAD_MS, Foresight
 from csparql_spark.pipeline.routing import Router, Row
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Log
 from csparql_spark.store.bell import Bell
+from csparql_spark.store.ends import Ends
 from csparql_spark.store.retention import Retention
 
 SCHEMA = "group string, shard int, seq long, kind string, at long, subject string, payload binary"
@@ -31,6 +36,8 @@ ARROW = pa.schema([("group", pa.string()), ("shard", pa.int32()), ("seq", pa.int
                    ("at", pa.int64()), ("subject", pa.string()), ("payload", pa.binary())])
 
 LOOK_SECONDS = 1.0           # how long a call sleeps at most before it tells Spark that there is nothing
+AWAKE_SECONDS = 0.02         # and how long who waits for a tick: a ring may be lost
+LEAST_MS = 5                 # between two looks at what can be foreseen
 # So many entries are one batch at most: an engine that is killed takes its batch again, from the beginning.
 OUTLINE_ENTRIES = 4000
 BATCH_BYTES = 16 << 20
@@ -44,11 +51,11 @@ class AheadOfLog(Exception):
 
 
 class Span(InputPartition):
-    """The entries after `start`, up to and including `end`."""
+    """The entries after `start`, up to and including `end`; with a `tick`, up to where such a batch ends."""
 
-    def __init__(self, start: int, end: int) -> None:
-        super().__init__((start, end))
-        self.start, self.end = start, end
+    def __init__(self, start: int, end: int, tick: int | None = None) -> None:
+        super().__init__((start, end, tick))
+        self.start, self.end, self.tick = start, end, tick
 
 
 class LogSource(DataSource):
@@ -79,48 +86,57 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        opened, after = self._opened, start["seq"]
+        opened = self._opened
+        after = opened.reached(start)
+        opened.pass_over(start["seq"], after)
         deadline = time.monotonic() + LOOK_SECONDS
         while True:
             outline = opened.log.outline(after, OUTLINE_ENTRIES)
             if not outline and after > (tail := opened.log.tail()):
-                raise AheadOfLog(f"{AHEAD} (it has read up to {after}, and the log ends at {tail}: somebody has put "
-                                 "back a copy)")
+                raise AheadOfLog(_ahead(after, tail))
             if self._last is not None:
                 outline = [entry for entry in outline if entry.seq <= self._last]
-            if outline:
-                opened.follow(outline[-1].seq)
-                end = opened.due.end(after, outline, int(time.time() * 1000), finish=self._last is not None)
-                if end > after:
-                    return {"seq": end}
+            tail = outline[-1].seq if outline else after
+            opened.follow(tail)
+            now = _now()
+            if self._last is None and (tick := opened.foresight.tick(outline, now)) is not None:
+                return {"seq": tail, "tick": tick}
+            if outline and (end := opened.due.end(after, outline, now, finish=self._last is not None)) > after:
+                return {"seq": end}
             left = deadline - time.monotonic()
             if self._last is not None or left <= 0:
                 return start
-            # A held tail must be looked at again when it has become old, also if nobody rings.
+            # A held tail must be looked at again when it has become old, also if nobody rings; and so must the clock.
+            if (until := opened.foresight.pause(now)) is not None:
+                left = min(left, max(until, LEAST_MS) / 1000)
             opened.bell.wait(min(left, 0.1) if outline else left)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Span]:
-        return [Span(start["seq"], end["seq"])]
+        return [Span(self._opened.reached(start), end["seq"], end.get("tick"))]
 
     def read(self, partition: Span) -> Iterator[pa.RecordBatch]:
-        opened = self._opened
-        opened.follow(partition.start)
-        rows: list[Row] = []
-        size = 0
-        for entry in opened.log.read(partition.start, partition.end):
-            for row in opened.router.route(entry):
-                if row.kind == "register":
-                    row = opened.informed(row)
-                rows.append(row)
-                size += len(row.payload or b"")
-            if size > BATCH_BYTES:
+        opened, after = self._opened, partition.start
+        opened.follow(after)
+        for upto in opened.stretches(partition):
+            rows: list[Row] = []
+            size = 0
+            for entry in opened.log.read(after, upto):
+                for row in opened.router.route(entry):
+                    if row.kind == "register":
+                        row = opened.informed(row)
+                    rows.append(row)
+                    size += len(row.payload or b"")
+                if size > BATCH_BYTES:
+                    yield _batch(rows)
+                    rows, size = [], 0
+            if rows:
                 yield _batch(rows)
-                rows, size = [], 0
-        if rows:
-            yield _batch(rows)
+            after = upto
 
     def commit(self, end: dict[str, int]) -> None:
-        self._opened.retention.advance(end["seq"])
+        reached = self._opened.reached(end)
+        self._opened.retention.advance(reached)
+        self._opened.ends.forget(reached)
 
     def stop(self) -> None:
         if self._open is not None:
@@ -149,6 +165,7 @@ class Opened:
         self.log = Log(self.database)
         self.answers = AnswerStore(self.database, directory.bell("answers"))
         self.retention = Retention(self.database)
+        self.ends = Ends(self.database)
         self.bell = Bell(directory.bell("log"))
         self._restart()
 
@@ -161,6 +178,32 @@ class Opened:
     def _restart(self) -> None:
         self.router = Router(lambda graph: self.log.last(graph, "background", self.router.seq))
         self.due = Due(self.router, Limits())
+        self.foresight = Foresight(self.router)
+        self._passed_over = 0
+
+    def reached(self, offset: dict[str, int]) -> int:
+        """The place up to which a batch has read that has ended with an offset."""
+        if "tick" not in offset:
+            return offset["seq"]
+        place = self.ends.of(offset["seq"], offset["tick"])
+        if place is None:
+            raise AheadOfLog(_ahead(offset["seq"], self.log.tail()))
+        return place
+
+    def stretches(self, span: Span) -> Iterator[int]:
+        """The places up to which a span can be read, one after the other, as soon as they are known."""
+        yield span.end
+        if span.tick is None:
+            return
+        # Bounded also where the clock of the machine is set back meanwhile.
+        deadline = time.monotonic() + (min(span.tick - _now(), LEAD_MS) + LATEST_MS) / 1000
+        while (end := self.ends.of(span.end, span.tick)) is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                end = self.ends.settle(span.end, span.tick)
+                break
+            self.bell.wait(min(left, AWAKE_SECONDS))
+        yield end
 
     def informed(self, row: Row) -> Row:
         """A registration, with what the query has said already: it has, where the engine starts from the log again, or
@@ -171,13 +214,31 @@ class Opened:
         said = {"answered": answered, **({"failed": failure[1]} if failure else {})}
         return row._replace(payload=json.dumps({**json.loads(row.payload), **said}).encode())
 
+    def pass_over(self, after: int, upto: int) -> None:
+        """What came into a batch after it was begun is due no more."""
+        if self._passed_over < upto and after < upto:
+            self._passed_over = upto
+            outline = [entry for entry in self.log.outline(after, OUTLINE_ENTRIES) if entry.seq <= upto]
+            self.due.pass_over(outline)
+            self.foresight.see(outline)
+
     def follow(self, seq: int) -> None:
         """Bring the router to where the log stands after `seq`."""
+        if self.router.seq == seq:
+            return
         if self.router.seq > seq:          # Spark runs a batch again
             self._restart()
         for entry in self.log.registrations(self.router.seq, seq):
             self.router.route(entry)
         self.router.seq = seq
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+def _ahead(reached: int, tail: int) -> str:
+    return f"{AHEAD} (it has read up to {reached}, and the log ends at {tail}: somebody has put back a copy)"
 
 
 def _batch(rows: list[Row]) -> pa.RecordBatch:

@@ -11,6 +11,7 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `answers`    what became true, keyed so that nothing is told twice
 - `order`      the one line in which all answers stand, and what of it is forgotten
 - `retention`  what may be forgotten
+- `ends`       where batches end that were begun before their end was there
 - `status`     what a process says of itself
 - `measures`   what queries cost
 - `repeats`    pushes that were named by who sent them, so that none counts twice

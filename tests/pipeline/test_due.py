@@ -184,3 +184,13 @@ def test_catching_up_goes_in_steps_of_so_many_answers() -> None:
         ends.append(start)
     assert ends == [10, 12, 14]
     assert due(asked("urn:a", step=5000), limits=limits).end(7, outline, 10_000) == outline[-1].seq
+
+
+def test_what_is_read_already_is_due_no_more() -> None:
+    limits = Limits(batch_rows=100, batch_answers=2, large_rows=40, hold_ms=1000)
+    judge = due(asked("urn:a"), asked("urn:e"), limits=limits)
+    judge.pass_over([Entry(8, "tick", 1000), chunk(9, stream="urn:e", last=1500), Entry(10, "tick", 5000)])
+    assert judge.end(10, [chunk(11, stream="urn:e", last=2000)], 10_000) == 10
+    assert judge.end(10, [chunk(11, stream="urn:e", last=2001)], 10_000) == 11
+    # 6000 makes two answers due, and not twelve: the next tick is in the same batch as long as there are fewer than two
+    assert judge.end(11, [Entry(12, "tick", 5900), Entry(13, "tick", 6000), Entry(14, "tick", 7000)], 10_000) == 13

@@ -6,13 +6,14 @@ import itertools
 import json
 import pickle
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from csparql_spark.pipeline.foreseeing import LATEST_MS, LEAD_MS
 from csparql_spark.pipeline.routing import Router, Row
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.spark import source
@@ -61,8 +62,29 @@ def store(tmp_path: Path) -> Iterator[Pushed]:
     opened.close()
 
 
+class Time:
+    """The reader's time, moved by hand."""
+
+    def __init__(self, hands: Hands) -> None:
+        self.hands = hands
+
+    def time(self) -> float:
+        return self.hands.wall / 1000
+
+    def monotonic(self) -> float:
+        return self.hands.steady / 1000
+
+
 @pytest.fixture
-def reader(store: Pushed, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogReader]:
+def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
+    """A second before the second instant of queries of STEP 1 s, and of the reader alone: the log has its own."""
+    hands = Hands(wall=FUTURE + 1)
+    monkeypatch.setattr(source, "time", Time(hands))
+    return hands
+
+
+@pytest.fixture
+def reader(store: Pushed, hands: Hands, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogReader]:
     """A reader that does not wait for what is not there yet."""
     monkeypatch.setattr(source, "LOOK_SECONDS", 0.0)
     monkeypatch.setattr(Opened, "_known", {})
@@ -156,12 +178,15 @@ def test_an_element_that_passes_an_instant_is_due(store: Pushed, reader: LogRead
     assert due == held + 1 and reader.latestOffset(at(first), ALL) == at(due)
 
 
-@pytest.mark.parametrize("held, longest", [(False, 30.0), (True, 0.1)])
-def test_while_nothing_is_due_it_sleeps_until_the_bell_rings(store: Pushed, reader: LogReader, held: bool,
-                                                             longest: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a tail that is held back it looks again soon, for that becomes old without anybody ringing."""
+@pytest.mark.parametrize("registered, held, longest", [(False, False, 30.0), (True, False, (1000 - LEAD_MS) / 1000),
+                                                       (True, True, 0.1)])
+def test_while_nothing_is_due_it_sleeps_until_the_bell_rings(store: Pushed, reader: LogReader, registered: bool,
+                                                             held: bool, longest: float,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a query it looks again when a batch may be begun, and with a tail that is held back soon, for that becomes
+    old without anybody ringing."""
     monkeypatch.setattr(source, "LOOK_SECONDS", 30.0)
-    start = [store.stream("urn:a"), store.query("q")][-1]
+    start = [store.stream("urn:a"), *([store.query("q")] if registered else [])][-1]
     end = (store.chunk("a") if held else start) + 1
     whole, rung = Bell.wait, []
     reader._opened.bell.wait(0)                 # it listens
@@ -187,6 +212,200 @@ def test_to_the_end_is_to_what_was_the_end_when_it_began(store: Pushed, reader: 
     assert reader.latestOffset(at(end - 1), ALL) == at(end)           # it is not due by itself
     assert reader.latestOffset(at(0), ALL) == at(end)
     assert reader.latestOffset(at(end), ALL) == at(end)
+
+
+# --- batches that are begun before it is known where they end
+
+SOON = FUTURE + 1000 - LEAD_MS       # when a batch may be begun for FUTURE + 1000
+
+
+class Writing:
+    """What is written, step by step, whenever somebody waits for the bell, and how much time goes by."""
+
+    def __init__(self, hands: Hands, monkeypatch: pytest.MonkeyPatch, *steps: tuple[float, Callable[[], object]]) -> None:
+        self.hands, self.steps, self.waits = hands, list(steps), 0
+        monkeypatch.setattr(Bell, "wait", self._wait)
+
+    def _wait(self, timeout: float) -> bool:
+        self.waits += 1
+        after, write = self.steps.pop(0) if self.steps else (1000 * timeout, None)
+        self.hands.forward(after)
+        if write is not None:
+            write()
+        return write is not None
+
+
+def begun(store: Pushed, hands: Hands) -> int:
+    """A store with a query and two chunks that wait, shortly before its instant; the place of the registration."""
+    store.stream("urn:a")
+    start = store.query("q")
+    store.chunk("a")
+    store.chunk("b")
+    hands.wall = SOON
+    return start
+
+
+def test_a_batch_is_begun_before_its_tick(store: Pushed, reader: LogReader, hands: Hands) -> None:
+    start = begun(store, hands)
+    hands.wall = SOON - 1
+    assert reader.latestOffset(at(start), ALL) == at(start)
+    hands.wall = SOON
+    assert reader.latestOffset(at(start), ALL) == {"seq": start + 2, "tick": FUTURE + 1000}
+    assert reader.latestOffset(at(start), ALL) == at(start)          # once
+
+
+def test_it_ends_with_its_tick(store: Pushed, reader: LogReader, hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+        seq     1 2     3  4       5   6     7
+                urn:a q a  b    │  c   tick  d
+                      └─ start  └ begun └ end
+    """
+    start = begun(store, hands)
+    (span,) = reader.partitions(at(start), reader.latestOffset(at(start), ALL))
+    assert (span.start, span.end, span.tick) == (start, start + 2, FUTURE + 1000)
+    writing = Writing(hands, monkeypatch, (10, lambda: store.chunk("c")), (LEAD_MS, lambda: store.tick(FUTURE + 1003)))
+    batches = list(reader.read(pickle.loads(pickle.dumps(span))))
+    assert writing.waits == 2
+    store.chunk("d")
+    assert [batch.num_rows for batch in batches] == [2, 2]           # what was there has gone ahead
+    assert rows(iter(batches)) == routed(store.entries(), start, start + 4)
+    end = {"seq": start + 2, "tick": FUTURE + 1000}
+    (following,) = reader.partitions(end, at(start + 5))
+    assert (following.start, following.end, following.tick) == (start + 4, start + 5, None)
+    assert reader.latestOffset(end, ALL) == end                      # the rest is held, as ever
+    reader.commit(end)
+    assert store.retention.position() == start + 4
+    assert rows(reader.read(span)) == rows(iter(batches))            # Spark runs it again
+
+
+def test_a_tick_that_does_not_come_is_not_waited_for(store: Pushed, reader: LogReader, hands: Hands,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+        seq     3  4       5               6
+                a  b    │  c  (no tick) │  tick
+                        └ begun         └ end, at LATEST
+    """
+    start = begun(store, hands)
+    end = reader.latestOffset(at(start), ALL)
+    (span,) = reader.partitions(at(start), end)
+    Writing(hands, monkeypatch, (10, lambda: store.chunk("c")))
+    found = rows(reader.read(span))
+    assert FUTURE + 1000 + LATEST_MS <= hands.wall < FUTURE + 1000 + LATEST_MS + 50
+    assert found == routed(store.entries(), start, start + 3)
+    ticked = store.tick(FUTURE + 1250)
+    assert reader.latestOffset(end, ALL) == at(ticked)
+    (following,) = reader.partitions(end, at(ticked))
+    assert (following.start, following.end, following.tick) == (start + 3, ticked, None)
+    assert rows(reader.read(span)) == found
+    reader.commit(end)
+    assert store.retention.position() == start + 3
+    reader.commit(at(ticked))
+    assert store.database.connection.execute("SELECT reader FROM positions").fetchall() == [("engine",)]
+
+
+def test_nobody_waits_long_when_the_clock_of_the_machine_is_set_back(store: Pushed, reader: LogReader, hands: Hands,
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    start = begun(store, hands)
+    (span,) = reader.partitions(at(start), reader.latestOffset(at(start), ALL))
+
+    def set_back() -> None:
+        hands.wall -= 3_600_000
+
+    Writing(hands, monkeypatch, (1, set_back))
+    before = hands.steady
+    assert rows(reader.read(span)) == routed(store.entries(), start, start + 2)
+    assert hands.steady - before < LEAD_MS + LATEST_MS + 50
+
+
+def test_whoever_reads_to_the_end_begins_nothing_before(store: Pushed, reader: LogReader, hands: Hands) -> None:
+    start = begun(store, hands)
+    reader.prepareForTriggerAvailableNow()
+    assert reader.latestOffset(at(start), ALL) == at(start + 2)
+
+
+def test_what_came_into_a_batch_after_it_was_begun_is_due_no_more(store: Pushed, reader: LogReader, hands: Hands,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    store.stream("urn:a")
+    store.stream("urn:e", "event")
+    store.query("q")
+    start = store.query("r", "urn:e")
+    hands.wall = SOON
+    end = reader.latestOffset(at(start), ALL)
+    (span,) = reader.partitions(at(start), end)
+    Writing(hands, monkeypatch, (10, lambda: store.chunk("c", stream="urn:e", stamps=[5500])),
+            (LEAD_MS, lambda: store.tick(FUTURE + 1000)))
+    assert len(rows(reader.read(span))) == 2
+    store.chunk("d", stream="urn:e", stamps=[5900])
+    assert reader.latestOffset(end, ALL) == end
+    due = store.chunk("e", stream="urn:e", stamps=[6001])
+    assert reader.latestOffset(end, ALL) == at(due)
+
+
+def test_a_checkpoint_that_has_waited_for_another_log(store: Pushed, reader: LogReader) -> None:
+    end = store.stream("urn:a")
+    with pytest.raises(AheadOfLog, match=f"has read up to {end}, and the log ends at {end}"):
+        reader.latestOffset({"seq": end, "tick": FUTURE}, ALL)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_nothing_is_left_out_between_batches_however_they_end(store: Pushed, hands: Hands, seed: int,
+                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's part, with crashes: a batch is written down, read, and done; who comes back reads it again."""
+    monkeypatch.setattr(source, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(Opened, "_known", {})
+    draw = random.Random(seed)
+    store.reopen(hands)
+    store.stream("urn:a")
+    store.query("q")
+    passed, written = FUTURE, [(2, "register")]
+
+    def something() -> None:
+        nonlocal passed
+        match draw.choice(["chunk", "chunk", "tick", "tick", "turn", "nothing"]):
+            case "chunk":
+                written.append((store.chunk(f"s{len(written)}"), "chunk"))
+            case "tick" if hands.wall // 1000 > passed // 1000:
+                passed = int(hands.wall) // 1000 * 1000
+                written.append((store.tick(passed), "tick"))
+            case "turn":
+                turned = draw.choice(["pause", "resume", "resume"])
+                written.append((store.append(turned, "q").seq, turned))
+
+    def wait(bell: Bell, timeout: float) -> bool:
+        hands.forward(draw.uniform(1, 60))
+        something()
+        return True
+
+    monkeypatch.setattr(Bell, "wait", wait)
+
+    def crashed() -> LogReader:
+        Opened._known.clear()
+        return LogReader(str(store.directory.path))
+
+    reader, start, ends, told = crashed(), at(0), [], []
+    for _ in range(150):
+        hands.forward(draw.uniform(1, 120))
+        something()
+        end = reader.latestOffset(start, ALL)
+        if end == start:
+            continue
+        if draw.random() < 0.2:
+            reader = crashed()
+        found = [rows(crashed().read(span)) for span in reader.partitions(start, end)]
+        if draw.random() < 0.2:                   # it was read, and not done
+            something()
+            reader = crashed()
+            assert [rows(reader.read(span)) for span in reader.partitions(start, end)] == found
+        told += [(row.seq, row.kind) for read in found for row in read]
+        ends.append(end)
+        reader.commit(end)
+        store.retention.forget(keep_log=0, reach=10_000_000, keep_answers=1)
+        start = end
+    reached = reader._opened.reached(start)
+    assert store.retention.position() == reached
+    assert told == [(seq, kind) for seq, kind in written if seq <= reached]
+    ahead = [end for end in ends if "tick" in end]
+    assert len(ahead) > 3 and len(ends) - len(ahead) > 3
 
 
 # --- what is read
