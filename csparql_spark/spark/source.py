@@ -16,6 +16,7 @@ workers: each of them keeps a router of its own, which it moves along the log.
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
 
@@ -199,10 +200,15 @@ class Opened:
         deadline = time.monotonic() + (min(span.tick - _now(), LEAD_MS) + LATEST_MS) / 1000
         while (end := self.ends.of(span.end, span.tick)) is None:
             left = deadline - time.monotonic()
-            if left <= 0:
+            if left > 0:
+                self.bell.wait(min(left, AWAKE_SECONDS))
+                continue
+            try:
                 end = self.ends.settle(span.end, span.tick)
                 break
-            self.bell.wait(min(left, AWAKE_SECONDS))
+            except sqlite3.OperationalError:
+                # Another program has locked the database, or the disk is full: nothing comes into the log then, either.
+                deadline = time.monotonic() + LATEST_MS / 1000
         yield end
 
     def informed(self, row: Row) -> Row:

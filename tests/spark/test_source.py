@@ -6,6 +6,7 @@ import itertools
 import json
 import pickle
 import random
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from csparql_spark.spark import source
 from csparql_spark.spark.source import ARROW, SCHEMA, AheadOfLog, LogReader, LogSource, Opened, Span
 from csparql_spark.store import Entry, QueryRecord, StoredAnswer, StreamRecord
 from csparql_spark.store.bell import Bell
+from csparql_spark.store.ends import Ends
 
 from ..pipeline.asked import Asked
 from ..store.opened import Hands
@@ -315,6 +317,32 @@ def test_nobody_waits_long_when_the_clock_of_the_machine_is_set_back(store: Push
     before = hands.steady
     assert rows(reader.read(span)) == routed(store.entries(), start, start + 2)
     assert hands.steady - before < LEAD_MS + LATEST_MS + 50
+
+
+def test_while_nothing_can_be_written_it_waits_on(store: Pushed, reader: LogReader, hands: Hands,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where the batch ends, nor a tick or a push."""
+    start = begun(store, hands)
+    (span,) = reader.partitions(at(start), reader.latestOffset(at(start), ALL))
+    settle, tried = Ends.settle, []
+
+    def locked(ends: Ends, after: int, tick: int) -> int:
+        tried.append(hands.wall)
+        if len(tried) < 4:
+            raise sqlite3.OperationalError("database is locked")
+        return settle(ends, after, tick)
+
+    monkeypatch.setattr(Ends, "settle", locked)
+    Writing(hands, monkeypatch)
+    assert rows(reader.read(span)) == routed(store.entries(), start, start + 2)
+    assert len(tried) == 4 and tried[-1] >= FUTURE + 1000 + 4 * LATEST_MS
+    tried.clear()
+    (span,) = reader.partitions(at(start + 2), {"seq": start + 2, "tick": FUTURE + 9000})
+    hands.wall = FUTURE + 9000
+    waits = [(LATEST_MS, None), (LATEST_MS, None), (LATEST_MS, lambda: store.tick(FUTURE + 9600))]
+    Writing(hands, monkeypatch, *waits)
+    assert [row.kind for row in rows(reader.read(span))] == ["tick"]
+    assert len(tried) == 2
 
 
 def test_whoever_reads_to_the_end_begins_nothing_before(store: Pushed, reader: LogReader, hands: Hands) -> None:
