@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import dataclasses
+import json
+
 import pytest
+from hypothesis import given
 
 from csparql_spark.pipeline.foreseeing import LATEST_MS, LEAD_MS, MOST_ENTRIES, MOST_ROWS, Foresight
 from csparql_spark.pipeline.routing import Router
-from csparql_spark.store import Entry
+from csparql_spark.pipeline.ticker import Ticker
+from csparql_spark.store import Entry, QueryRecord, StreamRecord
 
 from .asked import Asked
-from .logs import by_hand
+from .logs import by_hand, entries, law, logs
+from .naive import Logged
 from .running import router_of
 
 NOW = 10_000
@@ -146,3 +152,45 @@ def test_who_is_behind_does_not_look_ahead(waiting: list[Entry]) -> None:
     foresight = Foresight(router(asked()))
     assert foresight.tick(waiting, 10_950) is None
     assert foresight.tick(waiting[1:], 10_950) == 11_000
+
+
+class Registered:
+    """What a log has registered, as the ticker asks for it."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, StreamRecord] = {}
+        self._queries: dict[str, QueryRecord] = {}
+
+    def take(self, entry: Entry) -> None:
+        match entry.kind:
+            case "stream":
+                made = json.loads(entry.payload)
+                self._streams[entry.subject] = StreamRecord(entry.seq, entry.subject, 0, made["name"], made["clock"],
+                                                            made["delay"])
+            case "register":
+                made = json.loads(entry.payload)
+                self._queries[entry.subject] = QueryRecord(entry.seq, entry.subject, 0, made["text"], made["base"],
+                                                           made.get("paused", False))
+            case "unregister":
+                del self._queries[entry.subject]
+            case "pause" | "resume":
+                known = self._queries[entry.subject]
+                self._queries[entry.subject] = dataclasses.replace(known, paused=entry.kind == "pause")
+
+    def streams(self) -> list[StreamRecord]:
+        return list(self._streams.values())
+
+    def queries(self) -> list[QueryRecord]:
+        return list(self._queries.values())
+
+
+@given(logs)
+@law(max_examples=50)
+def test_what_is_foreseen_is_what_the_ticker_writes(log: list[Logged]) -> None:
+    """Whatever is registered, paused and deleted: the same instants."""
+    known, registered = router_of(entries(log)), Registered()
+    foresight, ticker = Foresight(known), Ticker(registered, None)
+    for entry in entries(log):
+        known.route(entry)
+        registered.take(entry)
+        assert foresight._arrival_grid() == ticker._grid()
