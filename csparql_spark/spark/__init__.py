@@ -1,13 +1,15 @@
 """Spark: the one streaming job that serves all registered queries. The only room that imports pyspark.
 
-    log ─▶ source ─▶ groupBy(group, shard) ─▶ processor (transformWithStateInPandas) ─▶ sink ─▶ answers
+    log ─▶ source ─▶ groupBy(group, shard) ─▶ processor (transformWithStateInPandas) ─▶ sink: failures, costs
+                                                   └─▶ answers
 
 - `session`    a Spark session set up for short micro-batches
 - `files`      checkpoint files without forked processes
 - `sorting`    which instructions numpy had better not use on this processor
 - `source`     the log as a Python data source, with admission control
 - `processor`  a group of queries as a stateful processor
-- `sink`       each batch's answers into the store, exactly once
+- `telling`    answers into the store, exactly once, as soon as they are there
+- `sink`       what a batch has to say besides
 - `job`        the query that ties them together
 - `checkpoint` what is done with one that cannot be read
 - `stages`     how long the parts of micro-batches take

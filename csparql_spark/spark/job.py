@@ -13,9 +13,10 @@ from pyspark.sql.streaming import StreamingQuery
 
 from csparql_spark.answers.limits import Limits
 from csparql_spark.spark.processor import OUTPUT, GroupProcessor
-from csparql_spark.spark.sink import AnswerSink
+from csparql_spark.spark.sink import Sink
 from csparql_spark.spark.source import LogSource
 from csparql_spark.spark.stages import Stages
+from csparql_spark.spark.telling import Teller
 from csparql_spark.store import AnswerStore, Database, DataDirectory
 from csparql_spark.store.measures import Measures
 
@@ -30,10 +31,10 @@ def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = F
     rows = spark.readStream.format(LogSource.name()).option("data", str(directory.path)).load()
     # One partition is one task without a shuffle, which is a quarter of the price of a trigger.
     told = rows.coalesce(1).groupBy("group", "shard").transformWithStateInPandas(
-        statefulProcessor=GroupProcessor(str(directory.checkpoint), limits), outputStructType=OUTPUT,
-        outputMode="Update", timeMode="None")
+        statefulProcessor=GroupProcessor(str(directory.checkpoint), Teller(str(directory.path)), limits),
+        outputStructType=OUTPUT, outputMode="Update", timeMode="None")
     database = Database(directory.database)
-    sink = AnswerSink(AnswerStore(database, directory.bell("answers")), Measures(database), stages)
+    sink = Sink(AnswerStore(database, directory.bell("answers")), Measures(database), stages)
     writer = told.writeStream.foreachBatch(sink).queryName("csparql").option(
         "checkpointLocation", str(directory.checkpoint))
     return (writer.trigger(availableNow=True) if to_the_end else writer).start()

@@ -1,5 +1,7 @@
 """A group of queries as Spark's stateful processor: an adapter, all meaning is in `pipeline.group`.
 
+Its answers are told from here (see `telling`); what comes out of it are failures and costs.
+
 Spark may run a batch in any worker, and run it again. Each worker process remembers the groups that it has seen;
 `pipeline.keeping` says whether what it remembers is what the state store holds.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import time
 from collections.abc import Iterator
 
 import pandas
@@ -17,6 +20,7 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.pipeline.group import Told
 from csparql_spark.pipeline.keeping import KeptGroup, Name, revive, settle
 from csparql_spark.pipeline.routing import Row
+from csparql_spark.spark.telling import Teller
 
 OUTPUT = "query long, instant long, part int, rows long, payload binary"
 
@@ -26,10 +30,10 @@ _remembered: dict[tuple[str, str, int], KeptGroup] = {}
 
 
 class GroupProcessor(StatefulProcessor):
-    def __init__(self, job: str, limits: Limits = Limits()) -> None:
+    def __init__(self, job: str, teller: Teller, limits: Limits = Limits()) -> None:
         """`job` names the checkpoint, so that a worker never takes one job's groups for another's; `limits` are what
         each query may have."""
-        self._job, self._limits = job, limits
+        self._job, self._teller, self._limits = job, teller, limits
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         # One state variable: each costs a set-up in every batch.
@@ -46,11 +50,13 @@ class GroupProcessor(StatefulProcessor):
         # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.
         group = revive(key[0], state, _remembered.pop(place, None))
         group.limit(self._limits)
-        told = [*group.feed(batch), *group.measured()]
+        rest = list(self._teller.through(group.feed(batch)))
+        now = int(time.time() * 1000)
+        rest += (cost._replace(instant=now) for cost in group.measured())        # now is when all answers are told
         settle(group, state)
         if group.members:
             _remembered[place] = group
-        yield pandas.DataFrame(told, columns=Told._fields)
+        yield pandas.DataFrame(rest, columns=Told._fields)
 
     def close(self) -> None:
         pass

@@ -2,7 +2,7 @@
 was made.
 
     stages = Stages(status)
-    stages.sink(17, 0.004)               # the answers of batch 17 are written
+    stages.sink(17, 0.004)               # what batch 17 had to say besides its answers is written
     stages.look(query)                   # now and then: reads what Spark has told, and says it in the status
 
 The status "stages" is {"batches", "rows", "stages": {"addBatch": {"count", "seconds", "last_ms"}, …}}. Spark remembers
@@ -34,7 +34,7 @@ class Stages:
         self._lock = threading.Lock()         # the sink is called by another thread
 
     def sink(self, batch: int, seconds: float | None) -> None:
-        """The answers of a batch are written, if there were any."""
+        """What a batch had to say is written, if there was anything."""
         with self._lock:
             self._sunk = batch
             if seconds is not None:

@@ -40,11 +40,13 @@ class AnswerStore:
 
     def write(self, answers: Iterable[StoredAnswer], failures: Iterable[tuple[int, int, str]] = (),
               beside: Callable[[sqlite3.Connection], None] = lambda connection: None) -> None:
-        """Write a batch whole, durably, and ring. `failures`: (query, instant, reason) of queries that failed;
-        `beside` writes more in the same transaction."""
+        """Write all of them or none, durably, and ring. `failures`: (query, instant, reason) of queries that failed;
+        `beside` writes more in the same transaction: nobody waits for the disk if there is nothing else."""
         # Positions are given in this order: the instants of a query one after the other, the parts of one together.
         answers = sorted(answers, key=lambda answer: (answer.instant, answer.query, answer.part))
-        with self._database.transaction() as connection:
+        failures = list(failures)
+        heard = bool(answers or failures)
+        with self._database.transaction(durable=heard) as connection:
             # What is forgotten was told, too: an engine that starts from the log again may come to it again.
             connection.executemany(
                 "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload) SELECT ?, ?, ?, ?, ? "
@@ -52,7 +54,8 @@ class AnswerStore:
                 ((a.query, a.instant, a.part, a.rows, a.payload, forgotten_at(a.query), a.instant) for a in answers))
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
             beside(connection)
-        self._bell.ring()
+        if heard:
+            self._bell.ring()
 
     def latest(self, query: int) -> list[StoredAnswer]:
         """All parts of the newest instant."""

@@ -1,4 +1,4 @@
-"""The sink: answers, failures and what they have cost, from a batch into the store."""
+"""The sink: failures, and what answers have cost, from a batch into the store."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from csparql_spark.pipeline.group import FAILURE, MEASURES
-from csparql_spark.spark.sink import AnswerSink, costs_in
+from csparql_spark.spark.sink import Sink, costs_in
 from csparql_spark.spark.stages import Stages
-from csparql_spark.store import StoredAnswer
 from csparql_spark.store.measures import Cost, Measures
 
 from ..store.opened import Opened
@@ -32,38 +31,54 @@ class Batch:
         return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema)], schema=schema)
 
 
-def cost(*costs: Cost) -> tuple:
-    return 0, 0, MEASURES, 0, json.dumps([one._asdict() for one in costs]).encode()
+def cost(*costs: Cost, told_at: int = 1250) -> tuple:
+    return 0, told_at, MEASURES, 0, json.dumps([one._asdict() for one in costs]).encode()
 
 
 def test_each_kind_of_row_goes_where_it_belongs(store: Opened) -> None:
     measures, stages = Measures(store.database), Stages(store.status)
-    AnswerSink(store.answers, measures, stages)(Batch((7, 1000, 0, 1, b"x"), (8, 1000, FAILURE, 0, b"too many"),
-                                                      cost(COST)), 3)
-    assert store.answers.latest(7) == [StoredAnswer(7, 1000, 0, 1, b"x", 1)]
+    Sink(store.answers, measures, stages)(Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST),
+                                                cost(COST._replace(query=9), told_at=1100)), 3)
     assert store.answers.failure(8) == (1000, "too many")
     point = measures.newest(7)
     assert (point.instant, point.rows, point.elements, point.state) == (1000, 1, 5, 80)
-    assert point.latency > 1e12                     # ms since 1970, more or less
+    assert (point.latency, measures.newest(9).latency) == (250, 100)        # until its answers were told
 
 
-def test_without_anybody_who_wants_to_know_answers_are_written_all_the_same(store: Opened) -> None:
-    AnswerSink(store.answers)(Batch((7, 1000, 0, 1, b"x"), cost(COST)), 3)
-    assert len(store.answers.latest(7)) == 1 and Measures(store.database).newest(7) is None
+def test_the_first_failure_stands(store: Opened) -> None:
+    sink = Sink(store.answers)
+    sink(Batch((8, 1000, FAILURE, 0, b"too many")), 3)
+    sink(Batch((8, 2000, FAILURE, 0, b"too slow")), 4)
+    assert store.answers.failure(8) == (1000, "too many")
+
+
+def test_who_waits_for_answers_hears_of_failures_and_not_of_costs(store: Opened) -> None:
+    sink = Sink(store.answers, Measures(store.database))
+    store.answers.wait(0)
+    sink(Batch(cost(COST)), 3)
+    assert not store.answers.wait(0)
+    sink(Batch(cost(COST), (8, 1000, FAILURE, 0, b"too many")), 4)
+    assert store.answers.wait(0)
+
+
+def test_without_anybody_who_wants_to_know_failures_are_written_all_the_same(store: Opened) -> None:
+    Sink(store.answers)(Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST)), 3)
+    assert store.answers.failure(8) and Measures(store.database).newest(7) is None
 
 
 def test_a_cost_that_cannot_be_read_holds_up_nobody(store: Opened, capsys: pytest.CaptureFixture) -> None:
-    for payload in (b"{", b'[{"query": 7}]', b"[1]"):
-        batch = Batch((7, 1000, 0, 1, b"x"), (0, 0, MEASURES, 0, payload))
-        AnswerSink(store.answers, Measures(store.database))(batch, 3)
+    for query, payload in enumerate((b"{", b'[{"query": 7}]', b"[1]")):
+        batch = Batch((query, 1000, FAILURE, 0, b"too many"), (0, 1000, MEASURES, 0, payload), cost(COST))
+        Sink(store.answers, Measures(store.database))(batch, 3)
         assert "what a batch has cost cannot be read: " in capsys.readouterr().err
-    assert len(store.answers.latest(7)) == 1
-    assert costs_in([cost(COST)[-1]]) == [COST]
+        assert store.answers.failure(query)
+    assert Measures(store.database).newest(7).totals.instants == 3
+    assert costs_in(cost(COST)[-1]) == [COST]
 
 
 def test_a_batch_that_could_not_be_written_is_not_counted(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     measures = Measures(store.database)
-    sink, batch = AnswerSink(store.answers, measures), Batch((7, 1000, 0, 1, b"x"), cost(COST))
+    sink, batch = Sink(store.answers, measures), Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST))
     write = measures.write
 
     def full(*told: object, **more: object) -> None:
@@ -74,6 +89,6 @@ def test_a_batch_that_could_not_be_written_is_not_counted(store: Opened, monkeyp
         patch.setattr(measures, "write", full)
         with pytest.raises(OSError, match="no space left"):
             sink(batch, 3)
-    assert (store.answers.latest(7), measures.newest(7)) == ([], None)
+    assert (store.answers.failure(8), measures.newest(7)) == (None, None)
     sink(batch, 3)
-    assert (len(store.answers.latest(7)), measures.newest(7).totals.instants) == (1, 1)
+    assert store.answers.failure(8) and measures.newest(7).totals.instants == 1
