@@ -38,9 +38,9 @@ class Foresight:
 
     def tick(self, outline: Sequence[Entry], now: int) -> int | None:
         """The instant whose tick a batch is to be begun for at `now`. `outline`: what waits in the log."""
-        passed = self.see(outline)
-        if (passed or len(outline) > MOST_ENTRIES or sum(entry.rows for entry in outline) > MOST_ROWS
-                or (next := self._next(now)) is None or now < next - LEAD_MS):
+        if self.see(outline) or (next := self._next(now)) is None or now < next - LEAD_MS:
+            return None
+        if len(outline) > MOST_ENTRIES or sum(entry.rows for entry in outline) > MOST_ROWS:
             return None
         self._begun = next
         return next

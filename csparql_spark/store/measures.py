@@ -5,7 +5,7 @@ up to is carried on from point to point, so that it outlives the engine and the 
 
     measures = Measures(database)
     with database.transaction() as connection:
-        measures.write(connection, [cost], at=now)        # beside the answers that it is about
+        measures.write(connection, [cost], at=now)        # of answers that are told already
     measures.points(17)                                   # the newest of query 17, newest last
     measures.newest(17).totals.seconds
 

@@ -77,8 +77,8 @@ def test_without_arrival_clock_there_is_nothing_to_foresee(queries: tuple[Asked,
 
 
 def test_who_is_paused_has_no_instants_and_who_comes_has() -> None:
-    log = by_hand((0, "register", "q", asked()), (0, "pause", "q"), (0, "resume", "q"), (0, "register", "r", asked(step=300)),
-                  (0, "unregister", "q"))
+    log = by_hand((0, "register", "q", asked()), (0, "pause", "q"), (0, "resume", "q"),
+                  (0, "register", "r", asked(step=300)), (0, "unregister", "q"))
     registered, paused, resumed, another, gone = [entry for entry in log if entry.kind != "stream"]
     known = router_of(log)
     foresight = Foresight(known)
