@@ -19,7 +19,7 @@ triples = st.tuples(ids, ids, ids)
 tags = st.integers(1, 12) | st.just(ALWAYS)
 
 
-@pytest.fixture(scope="module", params=["tiny", "as it is"])
+@pytest.fixture(params=["tiny", "as it is"])
 def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "tiny":
@@ -147,7 +147,7 @@ def test_like_a_dict(bounds: None) -> None:
     run_state_machine_as_test(Twin, settings=settings(max_examples=50, stateful_step_count=20, deadline=None))
 
 
-def test_an_order_that_nobody_asks_for_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_order_that_nobody_asks_for_is_given_up() -> None:
     graph = TaggedGraph()
     some = np.arange(100)
     graph.add([(some, 1, some, np.full(100, ALWAYS))])

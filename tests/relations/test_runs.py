@@ -16,7 +16,7 @@ tags = st.integers(1, 12) | st.just(ALWAYS)
 SPAN = 5
 
 
-@pytest.fixture(scope="module", params=[(0, 1, 2, 0), (8, 2, 4, 10), None], ids=["tiny", "small", "as it is"])
+@pytest.fixture(params=[(0, 1, 2, 0), (8, 2, 4, 10), None], ids=["tiny", "small", "as it is"])
 def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in zip(("SMALL", "RATIO", "MANY", "SIEVED"), request.param or ()):

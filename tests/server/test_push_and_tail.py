@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,32 +63,41 @@ def test_a_replay_keeps_its_timestamps(port: int, backend: Backend, tmp_path: Pa
     assert (stream.clock, stream.delay, backend.log.newest(STREAM)) == ("event", 2000, 3000)
 
 
+@contextlib.contextmanager
+def started(port: int, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """A command in a process of its own, which is gone afterwards, whatever the test has found."""
+    with subprocess.Popen([sys.executable, "-m", "csparql_spark", *words], text=True, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env={**os.environ, "CSPARQL_URL": f"http://127.0.0.1:{port}"}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_a_loop_goes_on_in_time(port: int, backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "a.nq").write_text(lines(1, 2, graph=True))
     backend.registry and command(port, "push", str(tmp_path / "a.nq"), "--stream", "s", "--create", "--clock", "event")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "csparql_spark", "push", str(tmp_path / "a.nq"), "--stream", "s", "--loop",
-         "--rate", "500/s", "--url", f"http://127.0.0.1:{port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while backend.log.totals(STREAM)[0] < 5 and process.poll() is None:
-        pass
-    process.send_signal(2)
-    out, error = process.communicate(timeout=30)
-    assert (process.returncode, error) == (0, b""), error
-    assert out.endswith(b" pushes\n")
+    with started(port, "push", str(tmp_path / "a.nq"), "--stream", "s", "--loop", "--rate", "500/s") as process:
+        while backend.log.totals(STREAM)[0] < 5 and process.poll() is None:
+            pass
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=30)
+    assert (process.returncode, error) == (0, ""), error
+    assert out.endswith(" pushes\n")
     spans = [(entry.first, entry.last) for entry in backend.log.read(0, backend.log.tail()) if entry.kind == "chunk"]
     assert spans[:5] == [(1000, 2000), (1000, 2000), (3000, 4000), (5000, 6000), (7000, 8000)]
 
 
 def test_standard_input_is_pushed_as_it_comes(port: int, backend: Backend) -> None:
     registered(backend_client(backend))
-    process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "push", "-", "--stream", "s", "--batch", "2",
-                                "--url", f"http://127.0.0.1:{port}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    process.stdin.write(lines(1, 2, 3).encode())
-    process.stdin.flush()
-    while backend.log.totals(STREAM)[1] < 3 and process.poll() is None:
-        pass
-    out, _ = process.communicate(lines(4).encode(), timeout=30)
-    assert (process.returncode, out) == (0, b"4 triples in 3 pushes\n")
+    with started(port, "push", "-", "--stream", "s", "--batch", "2") as process:
+        process.stdin.write(lines(1, 2, 3))
+        process.stdin.flush()
+        while backend.log.totals(STREAM)[1] < 3 and process.poll() is None:
+            pass
+        out, _ = process.communicate(lines(4), timeout=30)
+    assert (process.returncode, out) == (0, "4 triples in 3 pushes\n")
     assert [row for push in pushed(backend) for row in push] == rows(1, 2, 3, 4)
 
 
@@ -133,12 +145,10 @@ def test_tail_ends_with_its_query(port: int, backend: Backend, engine: Engine) -
     client = backend_client(backend)
     query = registered(client)
     engine.count(query, 1000)
-    process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "tail", "q", "--format", "csv"],
-                               env={**os.environ, "CSPARQL_URL": f"http://127.0.0.1:{port}"}, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert [process.stdout.readline(), process.stdout.readline()] == ["query,at,n\n", "q,1000,1000\n"]
-    client.delete("/queries/q")
-    out, error = process.communicate(timeout=30)
+    with started(port, "tail", "q", "--format", "csv") as process:
+        assert [process.stdout.readline(), process.stdout.readline()] == ["query,at,n\n", "q,1000,1000\n"]
+        client.delete("/queries/q")
+        out, error = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, "")
     assert error == "csparql-spark: the query q has ended: the query is deleted\n"
 
