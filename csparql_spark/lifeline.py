@@ -73,6 +73,7 @@ def _is_cut(descriptor: int) -> bool:
 
 def _watch(line: int | Path) -> None:
     descriptor = line if isinstance(line, int) else os.open(line, os.O_RDONLY)
+    os.set_blocking(descriptor, True)
     while os.read(descriptor, 1):
         pass
     _end()

@@ -34,6 +34,7 @@ from csparql_spark.lifeline import hold
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.settings import declared
 from csparql_spark.store import DataDirectory, StoredAnswer, StoreError
+from csparql_spark.store.directory import private
 from csparql_spark.store.tokens import refuse_open_doors
 
 from csparql_spark.server.app import create_app
@@ -59,11 +60,14 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
     # Requests are served by many threads, and Arrow's own allocator would keep some 9 MB for each of them.
     pa.set_memory_pool(pa.system_memory_pool())
     with contextlib.ExitStack() as opened:
+        opened.enter_context(private())
         listening = opened.enter_context(_listening(settings, fd))
         settings = dataclasses.replace(settings, port=listening.getsockname()[1])
         try:
             if lifeline is None:        # else the directory is locked by the parent, for us too
-                opened.enter_context(DataDirectory(settings.data).create().lock())
+                directory = DataDirectory(settings.data).create()
+                opened.enter_context(directory.lock())
+                directory.narrow()
             backend = opened.enter_context(Backend(settings))
             for address in (settings.host, listening.getsockname()[0]):
                 refuse_open_doors(address, backend.tokens)

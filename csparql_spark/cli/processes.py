@@ -125,7 +125,8 @@ class Supervisor:
 
 
 def _log(path: Path) -> BinaryIO:
-    """The log of a child, continued while it is small."""
+    """The log of a child, continued while it is small. Its directory may have been deleted."""
+    path.parent.mkdir(0o700, parents=True, exist_ok=True)
     small = path.exists() and path.stat().st_size < LOG_BYTES
     return path.open("ab" if small else "wb")
 

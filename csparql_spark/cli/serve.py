@@ -16,6 +16,7 @@ from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.processes import Child, Supervisor
 from csparql_spark.settings import Settings
 from csparql_spark.store import Database, DataDirectory
+from csparql_spark.store.directory import private
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
 
 POOLS = "MALLOC_ARENA_MAX"
@@ -37,15 +38,19 @@ def serve(config: Path | None, **given: object) -> None:
 
 def start(settings: Settings, *, browser: bool = False) -> None:
     """Serve until a signal; with a browser, show the console in it. Raises `Failure`."""
+    from csparql_spark.spark.scratch import Scratch
     from csparql_spark.spark.session import EngineError, check_java
 
     try:
         check_java()
     except EngineError as error:
         raise Failure(str(error)) from error
-    with told():
+    with told(), private():
         directory = DataDirectory(settings.data).create()
         with directory.lock() as lock, _listen(settings.host, settings.port) as listening:
+            if directory.narrow():
+                click.echo(f"csparql-spark: others could read what is in {directory.path}: now only its owner can",
+                           err=True)
             tokens = Tokens(directory.path, settings.tokens)
             for address in (settings.host, listening.getsockname()[0]):
                 refuse_open_doors(address, tokens)
@@ -77,6 +82,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                            "-H 'Accept: text/event-stream'")
             sys.stdout.flush()
             Supervisor(children).run()
+            Scratch(directory).clear()
 
 
 def pools() -> dict[str, str]:

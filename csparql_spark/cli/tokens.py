@@ -15,6 +15,7 @@ from csparql_spark.cli.failure import told
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.settings import Settings
 from csparql_spark.store import DataDirectory
+from csparql_spark.store.directory import private
 from csparql_spark.store.tokens import SCOPES, Tokens, made
 
 DATA_ALONE = flags(only=("data",))
@@ -38,7 +39,7 @@ def token() -> None:
 def add(name: str, scopes: tuple[str, ...], as_setting: bool, config: Path | None, **given: object) -> None:
     """Make a token NAME and print it: this once, for only its hash is kept."""
     settings = _settings(given, config)
-    with told():
+    with told(), private():
         if as_setting:
             secret, kept = made(name, scopes)
             click.echo(f"{secret}\n{kept.as_setting}")

@@ -4,6 +4,9 @@
                                                    └─▶ answers
 
 - `session`    a Spark session set up for short micro-batches
+- `scratch`    what it has on disk while it runs, and not afterwards
+- `worker`     how its Python workers begin: they end with the engine
+- `callbacks`  how the JVM calls Python, and nobody else does
 - `files`      checkpoint files without forked processes
 - `sorting`    which instructions numpy had better not use on this processor
 - `source`     the log as a Python data source, with admission control

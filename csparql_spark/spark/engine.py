@@ -23,6 +23,7 @@ from csparql_spark.spark.exits import Closed, Exits
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Database, DataDirectory, Status
+from csparql_spark.store.directory import PRIVATE
 
 
 LOOK_SECONDS = 1.0           # between two looks at what Spark tells of its batches
@@ -38,7 +39,8 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
     """Run the engine over a data directory."""
     if line is not None:
         lifeline.hold(line)
-    directory = DataDirectory(data)
+    os.umask(PRIVATE)
+    directory = DataDirectory(data).create()
     status = Status(Database(directory.database).create())
     since = int(time.time() * 1000)
 

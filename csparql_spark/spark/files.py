@@ -2,7 +2,8 @@
 
 Hadoop's local file system runs the program `chmod` for every file that it makes, unless a native library is there that
 pip does not install: some 10 ms each, several times for each micro-batch. This module puts a file system in its place
-that makes the same system call from within the JVM, and is the same in everything else (checksums, renames).
+that makes the same system call from within the JVM, and is the same in everything else (checksums, renames). What it
+makes is its owner's alone: Hadoop does not ask the process what it may let others do.
 
 The few lines of Java are compiled by Janino, the compiler that Spark has on board for its own generated code: no Java
 development kit is needed, and no bytecode is kept in the repository.
@@ -34,8 +35,7 @@ public class PlainLocalFileSystem extends LocalFileSystem {
     public static class Raw extends RawLocalFileSystem {
         public void setPermission(Path path, FsPermission permission) throws IOException {
             Files.setPosixFilePermissions(pathToFile(path).toPath(), PosixFilePermissions.fromString(
-                permission.getUserAction().SYMBOL + permission.getGroupAction().SYMBOL
-                + permission.getOtherAction().SYMBOL));
+                permission.getUserAction().SYMBOL + "------"));
         }
     }
 }

@@ -12,8 +12,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from csparql_spark.lifeline import Lifeline
 from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.pipeline.replay import Script
+from csparql_spark.spark.scratch import Scratch
 from csparql_spark.spark.session import EngineError, check_java
 from csparql_spark.store import AnswerStore, Database, DataDirectory, LogWriter, Registry, Status
 
@@ -42,9 +44,12 @@ def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Told]]:
         writer.stop()
         queries = [query.id for query in Registry(database).queries()]
         answers = AnswerStore(database, directory.bell("answers"))
+        line = Lifeline(Path(path) / "line")
         with (Path(path) / "engine.log").open("wb") as noise, subprocess.Popen(
-                [sys.executable, "-m", "csparql_spark.spark.engine", "--data", path, "--to-the-end"],
-                stdin=subprocess.DEVNULL, stdout=noise, stderr=noise, start_new_session=True) as engine:
+                [sys.executable, "-m", "csparql_spark.spark.engine", "--data", path, "--to-the-end",
+                 "--lifeline", str(line.reading)], stdin=subprocess.DEVNULL, stdout=noise, stderr=noise,
+                start_new_session=True, pass_fds=(line.reading,)) as engine:
+            line.tie(engine.pid)
             try:
                 last = dict.fromkeys(queries, -(1 << 62))
                 running = True
@@ -58,7 +63,10 @@ def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Told]]:
                                 yield place, Told(query, answer.instant, answer.part, answer.rows, answer.payload)
                             last[query] = page[-1].instant
             finally:
+                line.cut()           # the JVM and its workers end with the engine
                 engine.kill()
+                engine.wait()
+                Scratch(directory).clear()
             if engine.wait():
                 said = Status(database).of("engine") or {}
                 raise EngineError(f"the engine has failed: {said.get('reason', 'it did not say why')}")

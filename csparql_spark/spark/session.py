@@ -15,18 +15,23 @@ import sys
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from csparql_spark.spark import files, sorting
+from csparql_spark.lifeline import Lifeline
+from csparql_spark.spark import callbacks, files, sorting
+from csparql_spark.spark.scratch import Scratch
 from csparql_spark.store import DataDirectory
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 SETTINGS = {
     # A trigger runs little code, and often: the quick compiler and the collector without threads leave the cores to the
     # work. What is old is little, too: a heap that begins small is collected before it has touched memory that it does
     # not need, and given back where it has become twice as large as what is in it: left alone, it is three times, and
     # gives back a tenth at a time. With less room than that it is collected whole three times a minute.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms192m -Xmn112m "
-                                     "-XX:MinHeapFreeRatio=40 -XX:MaxHeapFreeRatio=50 -XX:-ShrinkHeapInSteps",
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms192m -Xmn112m "
+                  "-XX:MinHeapFreeRatio=40 -XX:MaxHeapFreeRatio=50 -XX:-ShrinkHeapInSteps",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -85,20 +90,21 @@ def check_java() -> None:
                           "install a newer one, and put it first on PATH or point JAVA_HOME at it")
 
 
-def _worker_python(directory: DataDirectory) -> Path:
+def _worker_python(scratch: Scratch) -> Path:
     """The Python of workers on this machine: ours, without the search path that Spark puts in front.
 
     Spark points workers at a zip of pyspark's sources, which each of some ten processes would compile anew when it
     starts: more than half a second each, of a start-up that people wait for. The installed pyspark next to it is
     compiled already.
     """
-    path = directory.engine / "python"
     own = os.environ.get("PYTHONPATH")
-    path.write_text(f"#!/bin/sh\n{f'export PYTHONPATH={shlex.quote(own)}' if own else 'unset PYTHONPATH'}\n"
-                    + "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorting.unwanted().items())
-                    + f'exec {shlex.quote(sys.executable)} "$@"\n')
-    path.chmod(0o755)
-    return path
+    begin = [sys.executable, "-m", "csparql_spark.spark.worker", str(scratch.line)]
+    scratch.python.write_text(
+        f"#!/bin/sh\n{f'export PYTHONPATH={shlex.quote(own)}' if own else 'unset PYTHONPATH'}\n"
+        + "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorting.unwanted().items())
+        + f'exec {shlex.join(begin)} "$@"\n')
+    scratch.python.chmod(0o700)
+    return scratch.python
 
 
 def patient(master: str) -> str:
@@ -108,17 +114,32 @@ def patient(master: str) -> str:
     return f"local[{local[1] or 1},{TRIES}]" if local else master
 
 
+def secrecy(master: str) -> dict[str, str]:
+    """Settings with which nobody talks to Spark who does not belong to it. Alone, it makes a secret for itself, which is
+    in the memory of the JVM only. On a cluster, all of that must have been told the same one."""
+    return {"spark.authenticate": "true"} if master.startswith("local") and "cluster" not in master else {}
+
+
 def open_session(directory: DataDirectory, *, master: str = "local[2]") -> SparkSession:
+    """A session, with a JVM and workers that end when this process does."""
     check_java()
+    scratch = Scratch(directory).anew()
+    line = Lifeline(scratch.line)
     # Workers must be this Python with these packages, whatever PATH says.
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["PYSPARK_PYTHON"] = str(_worker_python(directory)) if master.startswith("local") else sys.executable
+    worker = str(_worker_python(scratch)) if master.startswith("local") else sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = os.environ["PYSPARK_PYTHON"] = worker
     conf = SparkConf(loadDefaults=False).setMaster(patient(master)).setAppName("csparql-spark").setAll({
         **SETTINGS,
-        "spark.local.dir": str(directory.engine / "scratch"),
+        **secrecy(master),
+        JAVA_OPTIONS: f"{SETTINGS[JAVA_OPTIONS]} {shlex.quote(f'-Djava.io.tmpdir={scratch.local}')}",
+        "spark.local.dir": str(scratch.local),
+        "spark.python.unix.domain.socket.dir": str(scratch.sockets),
         "spark.sql.warehouse.dir": str(directory.engine / "warehouse"),
     }.items())
-    SparkContext._ensure_initialized(conf=conf)        # starts the JVM, and no context yet
+    gateway = launch_gateway(conf, {"pass_fds": (line.reading,)})        # starts the JVM, and no context yet
+    line.tie(gateway.proc.pid)
+    callbacks.guard(gateway)
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
     files.install(SparkContext._jvm)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

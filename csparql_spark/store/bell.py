@@ -40,7 +40,7 @@ class Bell:
         if self._listening is None:
             if not self.path.exists():
                 try:
-                    os.mkfifo(self.path)
+                    os.mkfifo(self.path, 0o600)
                 except FileExistsError:
                     pass  # another listener was quicker
             # Opened for both directions, so that the pipe never reports end-of-file when a ringer closes it.

@@ -5,12 +5,15 @@
     data/*.bell          named pipes, hints only
     data/server.lock     held by the running server
 
+What is in it is for the eyes of the user who runs the server: directories are made 0700 and files 0600, and one that was
+made with wider modes is narrowed when a server starts.
+
 A directory belongs to one server at a time: `lock()` fails with a sentence when another one holds it. The lock is the
 kernel's (`flock`), so it is gone when its holder is, however it ended.
 
     directory = DataDirectory("data").create()
-    with directory.lock():
-        ...
+    with private(), directory.lock():
+        directory.narrow()
 """
 
 from __future__ import annotations
@@ -18,8 +21,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+
+
+PRIVATE = 0o077              # as a umask: what others may not do
+# All that a server makes there. `lost+found` is there where a file system begins.
+OURS = re.compile(r"store\.db(-wal|-shm|-journal)?|engine|.*\.bell|server\.lock|(settings|tokens|sessions)\.(json|new|lock)"
+                  r"|\.writable|lost\+found")
 
 
 class StoreError(Exception):
@@ -48,8 +59,8 @@ class DataDirectory:
 
     def create(self) -> DataDirectory:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self.engine.mkdir(exist_ok=True)
+            for made in (self.path, self.engine):
+                made.mkdir(0o700, parents=True, exist_ok=True)
             probe = self.path / ".writable"
             probe.write_bytes(b"")
             probe.unlink()
@@ -58,10 +69,23 @@ class DataDirectory:
                              "choose another one with --data") from error
         return self
 
+    def narrow(self) -> bool:
+        """Let nobody else read what is there, if it belongs to us; whether somebody could read a database. To be called
+        with the lock held. A directory in which others keep things, too, stays as it is, and what is ours in it is narrowed."""
+        names = os.listdir(self.path)
+        ours = [self.path / name for name in names if OURS.fullmatch(name)]
+        found = [path for top in ours for path in (top, *(top.rglob("*") if top.is_dir() else ()))]
+        if len(ours) == len(names):
+            found.append(self.path)
+        wide = [path for path in found if _is_wide(path)]
+        for path in wide:
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & ~PRIVATE)
+        return bool(wide) and self.database.exists()
+
     @contextlib.contextmanager
     def lock(self) -> Iterator[int]:
         """Hold the directory. Yields the lock's descriptor: processes that inherit it hold the directory too."""
-        descriptor = os.open(self.path / "server.lock", os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(self.path / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,3 +99,19 @@ class DataDirectory:
             yield descriptor
         finally:
             os.close(descriptor)
+
+
+@contextlib.contextmanager
+def private() -> Iterator[None]:
+    """What is made meanwhile, by this process and by those that it starts, is its owner's alone."""
+    before = os.umask(PRIVATE)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _is_wide(path: Path) -> bool:
+    """Whether others may do something with a file or directory of ours."""
+    found = path.lstat()
+    return not stat.S_ISLNK(found.st_mode) and found.st_uid == os.geteuid() and bool(found.st_mode & PRIVATE)

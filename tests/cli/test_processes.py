@@ -10,11 +10,13 @@ from types import FrameType, SimpleNamespace
 
 import pytest
 
+from csparql_spark import lifeline
 from csparql_spark.cli import processes
 from csparql_spark.cli.processes import Child, Supervisor
 
 SUPERVISE = """
 import sys
+from csparql_spark import lifeline
 from csparql_spark.cli import processes
 processes.GRACE_SECONDS = 1.0
 named = zip(sys.argv[1::2], sys.argv[2::2])
@@ -28,6 +30,8 @@ SAY = "os.write(1, (str(os.getpid()) + chr(10)).encode())"
 STEADY = f"{HOLD}; {SAY}; {LINGER}"
 STUBBORN = f"{HOLD}; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SAY}; {LINGER}"
 QUITTER = f"{HOLD}; {SAY}; sys.exit(1)"
+# The regular expression is C that never gives up the lock of the interpreter: no other thread comes to its turn.
+HANGING = f'{HOLD}; {SAY}; import re; re.match("(a+)+$", "a" * 80 + "b")'
 PARENT = f'{HOLD}; subprocess.Popen([sys.executable, "-c", "import time; {LINGER}"]); {SAY}; {LINGER}'
 
 
@@ -134,6 +138,30 @@ def test_when_it_is_killed_the_children_end_too(supervised: object) -> None:
     assert all(server.line().isdigit() for _ in range(3))
     server.process.kill()
     assert server.rest() == []
+
+
+@pytest.mark.skipif(lifeline.F_SETSIG is None, reason="only Linux's kernel ends what hangs")
+def test_when_it_is_killed_children_that_hang_end_too(supervised: object) -> None:
+    server = supervised(hanging=HANGING, stopped=STEADY, another=HANGING)
+    processes = [int(server.line()) for _ in range(3)]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP if process == processes[0] else signal.SIGCONT)
+    server.process.kill()
+    assert server.rest() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_in_the_background_of_a_script_it_is_ended_by_either_signal_too(supervised: object,
+                                                                        number: signal.Signals) -> None:
+    """A shell without job control has its jobs in the background ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        server = supervised(steady=STEADY)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert server.line().isdigit()
+    server.process.send_signal(number)
+    assert server.rest() == [] and server.process.wait() == 0
 
 
 # --- pauses, by a clock that is moved by hand

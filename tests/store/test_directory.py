@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import DataDirectory, StoreError
+from csparql_spark.store import Database, DataDirectory, StoreError
+from csparql_spark.store.bell import Bell
+from csparql_spark.store.directory import private
 
 HOLD = """
 import sys
@@ -93,3 +98,76 @@ def test_a_process_that_inherits_the_lock_holds_it_too(tmp_path: Path) -> None:
             pass
     with directory.lock():
         pass
+
+
+# --- whom it lets in
+
+def modes(path: Path) -> dict[str, str]:
+    return {str(found.relative_to(path)): stat.filemode(found.lstat().st_mode) for found in (path, *path.rglob("*"))}
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_what_is_made_is_its_owners_alone(tmp_path: Path) -> None:
+    directory = DataDirectory(tmp_path / "data").create()
+    with private(), directory.lock():
+        Database(directory.database).create().close()
+    bell = Bell(directory.bell("log"))
+    bell.wait(0.0)
+    bell.close()
+    assert modes(directory.path) == {".": "drwx------", "engine": "drwx------", "server.lock": "-rw-------",
+                                     "store.db": "-rw-------", "log.bell": "prw-------"}
+    (tmp_path / "after").write_text("")
+    assert modes(tmp_path)["after"] == "-rw-rw-rw-"
+
+
+@pytest.fixture
+def wide(tmp_path: Path, open_umask: None) -> DataDirectory:
+    """As it was made where nobody cared."""
+    directory = DataDirectory(tmp_path / "data")
+    (directory.checkpoint / "commits").mkdir(parents=True)
+    for path in ("store.db", "store.db-wal", "tokens.lock", "engine/checkpoint-1/commits/0"):
+        (directory.path / path).write_text("")
+    os.mkfifo(directory.bell("answers"), 0o666)
+    (directory.engine / "python").touch(0o755)
+    (directory.engine / "elsewhere").symlink_to(tmp_path)
+    return directory
+
+
+def test_one_that_is_wider_is_narrowed(wide: DataDirectory) -> None:
+    assert wide.create().narrow() is True
+    assert modes(wide.path) == {
+        ".": "drwx------", "store.db": "-rw-------", "store.db-wal": "-rw-------", "tokens.lock": "-rw-------",
+        "answers.bell": "prw-------", "engine": "drwx------", "engine/python": "-rwx------",
+        "engine/elsewhere": "lrwxrwxrwx", "engine/checkpoint-1": "drwx------",
+        "engine/checkpoint-1/commits": "drwx------", "engine/checkpoint-1/commits/0": "-rw-------"}
+    assert wide.narrow() is False
+
+
+def test_in_a_directory_of_others_only_what_is_ours_is_narrowed(wide: DataDirectory) -> None:
+    (wide.path / "letters").mkdir()
+    (wide.path / "letters" / "engine").write_text("")
+    assert wide.narrow() is True
+    found = modes(wide.path)
+    assert (found["."], found["letters"], found["letters/engine"]) == ("drwxrwxrwx", "drwxrwxrwx", "-rw-rw-rw-")
+    assert (found["store.db"], found["engine"]) == ("-rw-------", "drwx------")
+
+
+def test_what_belongs_to_somebody_else_is_left_alone(wide: DataDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = modes(wide.path)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert wide.narrow() is False and modes(wide.path) == before
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_a_directory_that_is_empty_is_narrowed_and_nobody_need_know(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    directory = DataDirectory(tmp_path / "data").create()
+    assert directory.narrow() is False
+    assert modes(directory.path) == {".": "drwx------", "engine": "drwx------"}

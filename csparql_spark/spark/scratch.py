@@ -1,0 +1,71 @@
+"""Scratch: what an engine has on disk while it runs, and nobody needs afterwards.
+
+    DATA/engine/scratch      Spark's blocks, the working copy of its state, and what the JVM unpacks
+    DATA/engine/sockets      where the JVM and its Python workers meet
+    DATA/engine/line         the lifeline of all that the engine starts
+    DATA/engine/python       how its Python workers are started
+
+All of it is its owner's alone. An engine that is killed leaves it there, and the next one begins with none of it, so
+that it never grows.
+
+    scratch = Scratch(directory).anew()
+    scratch.sockets          # DATA/engine/sockets, or what is short enough
+    scratch.clear()
+
+The path of a socket has room for 107 bytes. Where the data directory is too deep for that, `sockets` is a link to a
+directory of our own among the machine's temporary ones.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from csparql_spark.store import DataDirectory
+
+PREFIX = "csparql-spark-"
+# A path of 107 bytes, without the slash and a name such as `.0098467d-b4a5-416d-a9fc-606dc2b7cc48.sock`.
+LONGEST = 107 - 1 - 42
+
+
+class Scratch:
+    def __init__(self, directory: DataDirectory) -> None:
+        self.local = directory.engine / "scratch"
+        self.line = directory.engine / "line"
+        self.python = directory.engine / "python"
+        self._sockets = directory.engine / "sockets"
+
+    @property
+    def sockets(self) -> Path:
+        """Where they are. A link says where, also to whom comes later."""
+        return Path(os.readlink(self._sockets)) if self._sockets.is_symlink() else self._sockets
+
+    def anew(self) -> Scratch:
+        """Make it, empty."""
+        self.clear()
+        self.local.mkdir(0o700)
+        if len(os.fsencode(self._sockets)) <= LONGEST:
+            self._sockets.mkdir(0o700)
+        else:
+            self._sockets.symlink_to(tempfile.mkdtemp(prefix=PREFIX))
+        return self
+
+    def clear(self) -> None:
+        """Leave nothing of it, wherever it is."""
+        if self._sockets.is_symlink():
+            if _is_ours(self.sockets):
+                shutil.rmtree(self.sockets)
+            self._sockets.unlink()
+        for path in (self._sockets, self.local):
+            if path.exists():
+                shutil.rmtree(path)
+        for path in (self.line, self.python):
+            path.unlink(missing_ok=True)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it can be what we have made: a data directory that was copied has a link to whatever is there now."""
+    return (path.name.startswith(PREFIX) and path.is_dir() and not path.is_symlink()
+            and path.lstat().st_uid == os.geteuid())

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from csparql_spark.spark.scratch import LONGEST, Scratch
+from csparql_spark.store import DataDirectory
+
+NAME = ".0098467d-b4a5-416d-a9fc-606dc2b7cc48.sock"
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "t").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
+    return tmp_path / "t"
+
+
+def directory(path: Path) -> DataDirectory:
+    return DataDirectory(path).create()
+
+
+@pytest.fixture
+def deep(tmp_path: Path, temporary: Path) -> DataDirectory:
+    return directory(tmp_path / ("d" * LONGEST))
+
+
+def test_the_name_of_a_socket_has_room() -> None:
+    assert LONGEST + len("/" + NAME) == 107
+
+
+def test_sockets_are_in_the_data_directory_where_they_fit(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        scratch = Scratch(directory(Path(short) / "d")).anew()
+        assert scratch.sockets == Path(short) / "d" / "engine" / "sockets"
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (scratch.sockets, scratch.local)] == [0o700] * 2
+    assert list(temporary.iterdir()) == []
+
+
+def test_sockets_are_elsewhere_where_the_path_is_too_long(deep: DataDirectory, temporary: Path) -> None:
+    scratch = Scratch(deep).anew()
+    assert [scratch.sockets] == list(temporary.iterdir())
+    assert stat.S_IMODE(scratch.sockets.stat().st_mode) == 0o700
+    assert Scratch(deep).sockets == scratch.sockets
+
+
+def test_the_longest_path_that_fits() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        rest = LONGEST - len(os.fsencode(short)) - len("//engine/sockets")
+        for length, fits in ((rest, True), (rest + 1, False)):
+            scratch = Scratch(directory(Path(short) / ("d" * length))).anew()
+            assert scratch.sockets.is_relative_to(short) is fits
+            scratch.clear()
+
+
+def test_nothing_is_left_of_an_earlier_engine(deep: DataDirectory, temporary: Path) -> None:
+    earlier = Scratch(deep).anew()
+    (earlier.sockets / NAME).write_text("")
+    (earlier.local / "blocks").mkdir()
+    (earlier.local / "blocks" / "1").write_text("")
+    os.mkfifo(earlier.line)
+    earlier.python.write_text("")
+    gone = earlier.sockets
+    scratch = Scratch(deep).anew()
+    assert not gone.exists() and [scratch.sockets] == list(temporary.iterdir())
+    assert [list(scratch.sockets.iterdir()), list(scratch.local.iterdir())] == [[], []]
+    assert not scratch.line.exists() and not scratch.python.exists()
+    scratch.clear()
+    assert list(temporary.iterdir()) == list(deep.engine.iterdir()) == []
+    scratch.clear()
+
+
+@pytest.mark.parametrize("name", ["letters", "csparql-spark-other"])
+def test_a_link_to_what_is_not_ours_is_not_followed(deep: DataDirectory, temporary: Path, name: str,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    (temporary / name).mkdir()
+    (deep.engine / "sockets").symlink_to(temporary / name)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    Scratch(deep).clear()
+    assert (temporary / name).is_dir() and not (deep.engine / "sockets").is_symlink()
