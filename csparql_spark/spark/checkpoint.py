@@ -5,12 +5,18 @@ Nothing that was told hangs on the checkpoint: what it holds is derived from the
 can still reach, and each query goes on with the instant up to which it has answered (see `source`). Only a window that
 counts elements further back than the log reaches begins with what is there.
 
+    if lack := lacking(directory):               # before the job is started: parts are gone without which others mean
+        where = set_aside(directory)             # nothing. …/checkpoint-1.damaged; one that was there before is gone
     if is_unreadable(directory, error):          # the error with which the job ended
-        where = set_aside(directory)             # …/checkpoint-1.damaged; one that was there before is gone
+        where = set_aside(directory)
+
+What Spark does not notice by itself must be found beforehand: without its offsets, for one, it begins at the beginning of
+the log, and would come across states of later batches on its way.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -32,6 +38,23 @@ _OF_OTHERS = re.compile(r"worker exited unexpectedly|No space left|Permission de
                         r"Cannot allocate memory")
 
 
+def lacking(directory: DataDirectory) -> str | None:
+    """What is gone of a checkpoint while the rest of it is there, as a sentence; None if nothing is, or all of it.
+
+    Spark writes `metadata` first, then for each batch its offsets, its state, and that it is committed."""
+    checkpoint = directory.checkpoint
+    batches = [name for name in ("offsets", "commits", "state") if _has_files(checkpoint / name)]
+    if not batches:
+        return None if _is_whole(checkpoint / "metadata", absent=True) else "its metadata is damaged"
+    if not _is_whole(checkpoint / "metadata", absent=False):
+        return "its metadata is gone or damaged"
+    if "offsets" not in batches:
+        return "its offsets are gone"
+    if "commits" in batches and "state" not in batches:
+        return "its state is gone"
+    return None
+
+
 def is_unreadable(directory: DataDirectory, error: BaseException) -> bool:
     """Whether the job has ended because what the checkpoint holds cannot be read."""
     said = "\n".join(_said(error))
@@ -45,11 +68,26 @@ def is_unreadable(directory: DataDirectory, error: BaseException) -> bool:
 
 
 def set_aside(directory: DataDirectory) -> Path:
-    """Put the checkpoint where nobody reads it."""
+    """Put the checkpoint where nobody reads it. Of those that were set aside only this one stays."""
+    for earlier in directory.engine.glob("*.damaged"):
+        shutil.rmtree(earlier)
     aside = directory.checkpoint.with_name(f"{directory.checkpoint.name}.damaged")
-    shutil.rmtree(aside, ignore_errors=True)
     directory.checkpoint.rename(aside)
     return aside
+
+
+def _has_files(path: Path) -> bool:
+    """Whether there are any that were finished; Spark gives others a name that begins with a dot."""
+    return any(found.is_file() and not found.name.startswith(".") for found in path.rglob("*"))
+
+
+def _is_whole(metadata: Path, *, absent: bool) -> bool:
+    try:
+        return "id" in json.loads(metadata.read_bytes())
+    except FileNotFoundError:
+        return absent
+    except (ValueError, TypeError):
+        return False
 
 
 def _said(error: BaseException | None) -> Iterator[str]:

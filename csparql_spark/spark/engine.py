@@ -18,7 +18,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from csparql_spark import lifeline
 from csparql_spark.spark import job
-from csparql_spark.spark.checkpoint import is_unreadable, set_aside
+from csparql_spark.spark.checkpoint import is_unreadable, lacking, set_aside
 from csparql_spark.spark.exits import Closed, Exits
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
@@ -49,6 +49,8 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
 
     say("starting")
     try:
+        if lack := lacking(directory):
+            print(f"csparql-spark engine: {_set_aside(directory)} ({lack})", file=sys.stderr, flush=True)
         spark = open_session(directory, master=master)
         stages = Stages(status)
         query = job.start(spark, directory, to_the_end=to_the_end, stages=stages)
@@ -63,13 +65,17 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
     except Exception as error:       # of Spark's many: what matters is that the process ends, and says why in a line
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if is_unreadable(directory, error):
-            reason = (f"the checkpoint could not be read and is set aside as {set_aside(directory)}: the engine starts "
-                      f"again from the log, which has all that windows of time can reach ({reason})")
+            reason = f"{_set_aside(directory)} ({reason})"
     try:
         say("failed", reason=reason)
         print(f"csparql-spark engine: {reason}", file=sys.stderr, flush=True)
     finally:                         # on a full disk neither may be said
         os._exit(1)                  # whatever threads are still there must not keep a broken engine alive
+
+
+def _set_aside(directory: DataDirectory) -> str:
+    return (f"the checkpoint could not be read and is set aside as {set_aside(directory)}: the engine starts again from "
+            "the log, which has all that windows of time can reach")
 
 
 def _wait(query: StreamingQuery, stages: Stages, exits: Exits | None) -> None:

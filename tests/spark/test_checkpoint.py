@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from csparql_spark.spark.checkpoint import is_unreadable, set_aside
+from csparql_spark.spark.checkpoint import is_unreadable, lacking, set_aside
 from csparql_spark.store import DataDirectory
 
 DAMAGED = [
@@ -69,3 +70,70 @@ def test_it_is_set_aside_in_the_place_of_an_older_one(directory: DataDirectory) 
     directory.checkpoint.mkdir()
     assert set_aside(directory) == aside == directory.engine / f"{directory.checkpoint.name}.damaged"
     assert list(aside.iterdir()) == []
+
+
+def test_those_of_earlier_versions_do_not_stay_for_ever(directory: DataDirectory) -> None:
+    for name in ("checkpoint-0.damaged", "checkpoint-1.damaged"):
+        (directory.engine / name / "state").mkdir(parents=True)
+    aside = set_aside(directory)
+    assert [aside] == list(directory.engine.iterdir()) and (aside / "metadata").exists()
+
+
+# --- what is gone, seen before Spark is asked
+
+METADATA = '{"id":"5b1d6f1e-4dd1-4c84-9a6c-2a1d1f7d0b1e"}'
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> DataDirectory:
+    """After some batches, the last of which is not committed."""
+    directory = DataDirectory(tmp_path / "data").create()
+    files = {"metadata": METADATA, "offsets/7": "v1", "offsets/8": "v1", "commits/7": "v1", "offsets/.8.crc": "x",
+             "state/0/_metadata/v2/0": "x", "state/0/0/8.changelog": "x", "state/0/0/SSTs/1.sst": "x"}
+    for name, text in files.items():
+        path = directory.checkpoint / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return directory
+
+
+def remove(directory: DataDirectory, *names: str) -> None:
+    for name in names:
+        path = directory.checkpoint / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("gone", [
+    [], ["commits"], ["commits", "state"], ["offsets/.8.crc"], ["offsets", "commits", "state"],
+    ["metadata", "offsets", "commits", "state"]])
+def test_what_spark_can_begin_with(whole: DataDirectory, gone: list[str]) -> None:
+    """As it is after any kill, and without commits: then the last batch is run again. Before the first batch has ended
+    there is no state, and before it has begun there are no offsets."""
+    remove(whole, *gone)
+    assert lacking(whole) is None
+
+
+def test_a_checkpoint_that_was_never_made(tmp_path: Path) -> None:
+    assert lacking(DataDirectory(tmp_path / "data").create()) is None
+
+
+@pytest.mark.parametrize("gone, said", [
+    (["metadata"], "its metadata is gone or damaged"), (["metadata", "commits"], "its metadata is gone or damaged"),
+    (["metadata", "offsets", "commits"], "its metadata is gone or damaged"), (["offsets"], "its offsets are gone"),
+    (["offsets", "commits"], "its offsets are gone"), (["offsets", "state"], "its offsets are gone"),
+    (["offsets/7", "offsets/8"], "its offsets are gone"), (["state"], "its state is gone")])
+def test_what_it_cannot_begin_with(whole: DataDirectory, gone: list[str], said: str) -> None:
+    remove(whole, *gone)
+    assert lacking(whole) == said
+    set_aside(whole)
+    assert lacking(whole) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "null", '{"name": "x"}', "\0" * 45])
+def test_metadata_that_says_nothing(whole: DataDirectory, text: str) -> None:
+    (whole.checkpoint / "metadata").write_text(text)
+    assert lacking(whole) == "its metadata is gone or damaged"
+    remove(whole, "offsets", "commits", "state")
+    assert lacking(whole) == "its metadata is damaged"
+    (whole.checkpoint / "metadata").write_bytes(b"\xff\xfe")
+    assert lacking(whole) == "its metadata is damaged"
