@@ -9,7 +9,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.cli import main
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.backend import Backend
+from csparql_spark.store.bell import Bell
 from tests.server.playing import BASE, TEXT, Engine, registered
 
 STREAM = f"{BASE}/streams/s"
@@ -39,6 +41,16 @@ def lines(*numbers: int, graph: bool = False) -> str:
 
 def rows(*numbers: int) -> list[tuple[str, str, str]]:
     return [(f"<urn:{i}>", "<urn:p>", "<urn:o>") for i in numbers]
+
+
+def until(backend: Backend, there: Callable[[], bool]) -> None:
+    """Wait until something that comes with a push is there."""
+    bell = Bell(backend.directory.bell("log"))
+    deadline = time.monotonic() + 60
+    while not there():
+        assert time.monotonic() < deadline, "it does not come"
+        bell.wait(0.1)
+    bell.close()
 
 
 def test_files_are_pushed_in_batches(port: int, backend: Backend, tmp_path: Path) -> None:
@@ -79,8 +91,7 @@ def test_a_loop_goes_on_in_time(port: int, backend: Backend, tmp_path: Path) -> 
     (tmp_path / "a.nq").write_text(lines(1, 2, graph=True))
     backend.registry and command(port, "push", str(tmp_path / "a.nq"), "--stream", "s", "--create", "--clock", "event")
     with started(port, "push", str(tmp_path / "a.nq"), "--stream", "s", "--loop", "--rate", "500/s") as process:
-        while backend.log.totals(STREAM)[0] < 5 and process.poll() is None:
-            pass
+        until(backend, lambda: backend.log.totals(STREAM)[0] >= 5 or process.poll() is not None)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=30)
     assert (process.returncode, error) == (0, ""), error
@@ -94,8 +105,7 @@ def test_standard_input_is_pushed_as_it_comes(port: int, backend: Backend) -> No
     with started(port, "push", "-", "--stream", "s", "--batch", "2") as process:
         process.stdin.write(lines(1, 2, 3))
         process.stdin.flush()
-        while backend.log.totals(STREAM)[1] < 3 and process.poll() is None:
-            pass
+        until(backend, lambda: backend.log.totals(STREAM)[1] >= 3 or process.poll() is not None)
         out, _ = process.communicate(lines(4), timeout=30)
     assert (process.returncode, out) == (0, "4 triples in 3 pushes\n")
     assert [row for push in pushed(backend) for row in push] == rows(1, 2, 3, 4)
