@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import sys
 import traceback
@@ -18,15 +19,15 @@ FAULTS: dict[str, Callable[[], Row]] = {
     "kill-daemon": lambda: kills.killed("daemon", 2),
     "kill-worker": lambda: kills.killed("worker", 3),
     "kill-supervisor": lambda: kills.supervisor(2),
+    "kill-supervisor-hanging": lambda: kills.supervisor(1, hanging=True),
     "disk-full": full.full,
     "lock-10s": lambda: locked.locked(10),
     "lock-60s": lambda: locked.locked(60),
     "clock-ahead": lambda: clocks.jumped(3600),
     "clock-back": lambda: clocks.jumped(-3600),
-    "checkpoint-offsets": lambda: damage.damaged("offsets"),
-    "checkpoint-commits": lambda: damage.damaged("commits"),
-    "checkpoint-state": lambda: damage.damaged("state"),
-    "checkpoint-gone": lambda: damage.damaged("gone"),
+    **{f"checkpoint-{part}": functools.partial(damage.damaged, part) for part in damage.DAMAGES},
+    "checkpoint-deleted-at-work": lambda: damage.deleted("engine"),
+    "checkpoint-metadata-deleted-at-work": lambda: damage.deleted("engine/checkpoint-1/metadata"),
     "database-beginning": lambda: refusals.damaged("beginning"),
     "database-middle": lambda: refusals.damaged("middle"),
     "reader-none": lambda: readers.reader(0),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -42,8 +43,9 @@ def killed(name: str, times: int) -> Row:
                       f"{_pushes(scene)}", verdict, seconds=max(took), kills=len(took))
 
 
-def supervisor(times: int) -> Row:
-    """Kill the process that a user has started; all others end with it. Then start it again."""
+def supervisor(times: int, *, hanging: bool = False) -> Row:
+    """Kill the process that a user has started; all others end with it, also where they hang: where they are stopped, so
+    that they can do nothing for it. Then start it again."""
     dice, gone, took = random.Random(SEED), [], []
     broken = []
     with Scene() as scene:
@@ -51,6 +53,9 @@ def supervisor(times: int) -> Row:
         for _ in range(times):
             time.sleep(dice.uniform(0.1, 2.5))
             children = [pid for pid in scene.server.processes() if pid != scene.server.process.pid]
+            for pid in children if hanging else ():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP)
             begun = time.monotonic()
             scene.server.process.send_signal(signal.SIGKILL)
             scene.server.process.wait()
@@ -59,6 +64,8 @@ def supervisor(times: int) -> Row:
             gone.append(time.monotonic() - begun)
             if left:
                 broken.append(f"{len(left)} processes outlive their supervisor")
+                for pid in left:
+                    os.kill(pid, signal.SIGKILL)
             scene.again()
             begun = time.monotonic()
             scene.answered(3)
@@ -67,8 +74,9 @@ def supervisor(times: int) -> Row:
         scene.finish()
         verdict = scene.verdict()
         verdict.broken += broken
-        return Row.of("kill-supervisor", f"kill -9 of `csparql-spark serve` itself, {times} times; then it is started "
-                      "again", f"Its {len(children)} processes ended with it, after {max(gone):.1f} s at most; started "
+        stopped = "All others are stopped (SIGSTOP), so that they hang; then " if hanging else ""
+        return Row.of("kill-supervisor", f"{stopped}kill -9 of `csparql-spark serve` itself, {_times(times)}; then it "
+                      "is started again", f"Its {len(children)} processes ended with it, after {max(gone):.1f} s at most; started "
                       f"again, three answers later at most {max(took):.1f} s had passed. {_pushes(scene)}", verdict,
                       seconds=max(took), kills=times)
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType, SimpleNamespace
 
 import pytest
@@ -162,6 +163,16 @@ def test_in_the_background_of_a_script_it_is_ended_by_either_signal_too(supervis
     assert server.line().isdigit()
     server.process.send_signal(number)
     assert server.rest() == [] and server.process.wait() == 0
+
+
+def test_a_child_comes_back_though_its_log_was_deleted_with_its_directory(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    log = tmp_path / "engine" / "engine.log"
+    child = Child("child", [sys.executable, "-c", "print('here')"], log=log)
+    Supervisor([child])._start(child, reading)
+    assert child.process.wait() == 0 and log.read_text() == "here\n"
+    os.close(reading)
+    os.close(writing)
 
 
 # --- pauses, by a clock that is moved by hand

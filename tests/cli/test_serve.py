@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,18 @@ def test_the_demo_has_a_directory_of_its_own(children: dict[str, Child], tmp_pat
     assert str(tmp_path / "other") in children["demo"].command and "--browser" in children["demo"].command
     run("demo", CSPARQL_DATA="third")
     assert str(tmp_path / "third") in children["demo"].command
+
+
+def test_a_data_directory_that_others_could_read_is_narrowed_and_that_is_said_once(children: dict[str, Child],
+                                                                                   tmp_path: Path) -> None:
+    run("serve")
+    for path in (tmp_path / "data", tmp_path / "data" / "store.db"):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    said = [CliRunner().invoke(main, ["serve", "--port", "0"], catch_exceptions=False).stderr for _ in range(2)]
+    assert said == [f"csparql-spark: others could read what is in {tmp_path}/data: now only its owner can\n", ""]
+    assert [stat.filemode(path.stat().st_mode) for path in (tmp_path / "data", tmp_path / "data" / "store.db")] == [
+        "drwx------", "-rw-------"]
 
 
 @pytest.mark.parametrize("words, environment, said", [
