@@ -43,14 +43,17 @@ def lacking(directory: DataDirectory) -> str | None:
 
     Spark writes `metadata` first, then for each batch its offsets, its state, and that it is committed."""
     checkpoint = directory.checkpoint
-    batches = [name for name in ("offsets", "commits", "state") if _has_files(checkpoint / name)]
-    if not batches:
+    there = [name for name in ("offsets", "commits", "state") if _has_files(checkpoint / name)]
+    if not there:
         return None if _is_whole(checkpoint / "metadata", absent=True) else "its metadata is damaged"
     if not _is_whole(checkpoint / "metadata", absent=False):
         return "its metadata is gone or damaged"
-    if "offsets" not in batches:
+    begun, committed = _batches(checkpoint / "offsets"), _batches(checkpoint / "commits")
+    newest = max(begun, default=-1)
+    # Spark begins with the newest batch, at the end of the one before.
+    if not begun or newest < max(committed, default=-1) or newest > 0 and newest - 1 not in begun:
         return "its offsets are gone"
-    if "commits" in batches and "state" not in batches:
+    if committed and "state" not in there:
         return "its state is gone"
     return None
 
@@ -74,6 +77,10 @@ def set_aside(directory: DataDirectory) -> Path:
     aside = directory.checkpoint.with_name(f"{directory.checkpoint.name}.damaged")
     directory.checkpoint.rename(aside)
     return aside
+
+
+def _batches(path: Path) -> set[int]:
+    return {int(found.name) for found in path.glob("*") if found.name.isdigit()}
 
 
 def _has_files(path: Path) -> bool:

@@ -113,6 +113,20 @@ def test_what_spark_can_begin_with(whole: DataDirectory, gone: list[str]) -> Non
     assert lacking(whole) is None
 
 
+def test_a_batch_is_not_committed_before_it_has_begun(whole: DataDirectory) -> None:
+    for name in ("commits/8", "commits/.9.crc", "commits/.9.tmp"):
+        (whole.checkpoint / name).write_text("v1")
+    assert lacking(whole) is None
+    (whole.checkpoint / "commits" / "9").write_text("v1")
+    assert lacking(whole) == "its offsets are gone"
+
+
+def test_the_first_batch_has_none_before_it(whole: DataDirectory) -> None:
+    remove(whole, "offsets/7", "offsets/8", "commits", "state")
+    (whole.checkpoint / "offsets" / "0").write_text("v1")
+    assert lacking(whole) is None
+
+
 def test_a_checkpoint_that_was_never_made(tmp_path: Path) -> None:
     assert lacking(DataDirectory(tmp_path / "data").create()) is None
 
@@ -121,7 +135,7 @@ def test_a_checkpoint_that_was_never_made(tmp_path: Path) -> None:
     (["metadata"], "its metadata is gone or damaged"), (["metadata", "commits"], "its metadata is gone or damaged"),
     (["metadata", "offsets", "commits"], "its metadata is gone or damaged"), (["offsets"], "its offsets are gone"),
     (["offsets", "commits"], "its offsets are gone"), (["offsets", "state"], "its offsets are gone"),
-    (["offsets/7", "offsets/8"], "its offsets are gone"), (["state"], "its state is gone")])
+    (["offsets/7", "offsets/8"], "its offsets are gone"), (["offsets/7"], "its offsets are gone"), (["state"], "its state is gone")])
 def test_what_it_cannot_begin_with(whole: DataDirectory, gone: list[str], said: str) -> None:
     remove(whole, *gone)
     assert lacking(whole) == said
