@@ -40,7 +40,7 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
     if line is not None:
         lifeline.hold(line)
     os.umask(PRIVATE)
-    directory = DataDirectory(data).create()
+    directory = DataDirectory(data)
     status = Status(Database(directory.database).create())
     since = int(time.time() * 1000)
 

@@ -45,6 +45,7 @@ class Scratch:
     def anew(self) -> Scratch:
         """Make it, empty."""
         self.clear()
+        self.local.parent.mkdir(0o700, exist_ok=True)          # somebody may have deleted it
         self.local.mkdir(0o700)
         if len(os.fsencode(self._sockets)) <= LONGEST:
             self._sockets.mkdir(0o700)

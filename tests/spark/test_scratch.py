@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tempfile
 from pathlib import Path
@@ -71,6 +72,14 @@ def test_nothing_is_left_of_an_earlier_engine(deep: DataDirectory, temporary: Pa
     assert not scratch.line.exists() and not scratch.python.exists()
     scratch.clear()
     assert list(temporary.iterdir()) == list(deep.engine.iterdir()) == []
+    scratch.clear()
+
+
+def test_the_engines_directory_may_have_been_deleted(deep: DataDirectory, temporary: Path) -> None:
+    Scratch(deep).anew()
+    shutil.rmtree(deep.engine)
+    scratch = Scratch(deep).anew()
+    assert scratch.sockets.is_dir() and stat.S_IMODE(deep.engine.stat().st_mode) == 0o700
     scratch.clear()
 
 
