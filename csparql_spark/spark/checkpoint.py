@@ -43,7 +43,7 @@ def lacking(directory: DataDirectory) -> str | None:
 
     Spark writes `metadata` first, then for each batch its offsets, its state, and that it is committed."""
     checkpoint = directory.checkpoint
-    there = [name for name in ("offsets", "commits", "state") if _has_files(checkpoint / name)]
+    there = [name for name in ("offsets", "commits", "state") if any(_files(checkpoint / name))]
     if not there:
         return None if _is_whole(checkpoint / "metadata", absent=True) else "its metadata is damaged"
     if not _is_whole(checkpoint / "metadata", absent=False):
@@ -55,6 +55,8 @@ def lacking(directory: DataDirectory) -> str | None:
         return "its offsets are gone"
     if committed and "state" not in there:
         return "its state is gone"
+    if empty := next((path for name in there for path in _files(checkpoint / name) if not path.stat().st_size), None):
+        return f"{empty.relative_to(checkpoint)} is empty"
     return None
 
 
@@ -83,9 +85,11 @@ def _batches(path: Path) -> set[int]:
     return {int(found.name) for found in path.glob("*") if found.name.isdigit()}
 
 
-def _has_files(path: Path) -> bool:
-    """Whether there are any that were finished; Spark gives others a name that begins with a dot."""
-    return any(found.is_file() and not found.name.startswith(".") for found in path.rglob("*"))
+def _files(path: Path) -> Iterator[Path]:
+    """Those that were finished; Spark gives others a name that begins with a dot. Tables are copied under their names, and
+    what a kill leaves of one is in no version of the state."""
+    return (found for found in path.rglob("*")
+            if found.is_file() and not found.name.startswith(".") and found.suffix != ".sst")
 
 
 def _is_whole(metadata: Path, *, absent: bool) -> bool:

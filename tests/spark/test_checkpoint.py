@@ -113,6 +113,19 @@ def test_what_spark_can_begin_with(whole: DataDirectory, gone: list[str]) -> Non
     assert lacking(whole) is None
 
 
+@pytest.mark.parametrize("name", ["offsets/8", "commits/7", "state/0/_metadata/v2/0", "state/0/0/8.changelog"])
+def test_a_file_that_is_empty(whole: DataDirectory, name: str) -> None:
+    """Spark finishes a file before it gives it its name."""
+    (whole.checkpoint / name).write_bytes(b"")
+    assert lacking(whole) == f"{name} is empty"
+
+
+@pytest.mark.parametrize("name", ["offsets/.9.tmp", "state/0/0/.9.changelog.1.TID7.tmp", "state/0/0/SSTs/2.sst"])
+def test_a_file_that_a_kill_has_left_empty(whole: DataDirectory, name: str) -> None:
+    (whole.checkpoint / name).write_bytes(b"")
+    assert lacking(whole) is None
+
+
 def test_a_batch_is_not_committed_before_it_has_begun(whole: DataDirectory) -> None:
     for name in ("commits/8", "commits/.9.crc", "commits/.9.tmp"):
         (whole.checkpoint / name).write_text("v1")
