@@ -30,7 +30,7 @@ from csparql_spark.store import DataDirectory
 _SIGNS = ("Failed to read log file (?:file:)?{0}", "Checksum error: (?:file:)?{0}", "Checksum validation failed.*{0}",
           r"(?:File )?(?:file:)?{0}\S* does not exist", r"{0}\S* \(No such file or directory\)",
           "(?:[Ee]rror|[Ff]ailed) [a-z ]*reading .*{0}", "[Mm]alformed .*{0}", "Corruption: .*{0}",
-          r"\[CANNOT_LOAD_STATE_STORE")
+          r"\[STDS_FAILED_TO_READ_\w+\] .*{0}", r"\[CANNOT_LOAD_STATE_STORE")
 # A disk that is full or out of reach damages nothing: when it is there again, so is the checkpoint. Nor does a worker
 # that crashes while it reads.
 _OF_OTHERS = re.compile(r"worker exited unexpectedly|No space left|Permission denied|Too many open files|"

@@ -15,6 +15,8 @@ DAMAGED = [
     "terminated with exception: Checksum error: file:{0}/state/0/_metadata/v2/0 at 0 exp: -2032761852 got: -10599",
     "java.io.FileNotFoundException: File file:{0}/state/0/0/12.changelog does not exist",
     "csparql_spark.spark.source.AheadOfLog: the checkpoint is ahead of the log (it has read up to 9 …",
+    "terminated with exception: [STDS_FAILED_TO_READ_OPERATOR_METADATA] Failed to read the operator metadata for "
+    "checkpointLocation=file:{0}/state/0 and batchId=3.",
     "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred during loading state of {0}/state",
 ]
 OTHERS = [
