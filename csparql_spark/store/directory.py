@@ -113,5 +113,8 @@ def private() -> Iterator[None]:
 
 def _is_wide(path: Path) -> bool:
     """Whether others may do something with a file or directory of ours."""
-    found = path.lstat()
+    try:
+        found = path.lstat()
+    except FileNotFoundError:        # somebody has just put a file of tokens in the place of another one
+        return False
     return not stat.S_ISLNK(found.st_mode) and found.st_uid == os.geteuid() and bool(found.st_mode & PRIVATE)
