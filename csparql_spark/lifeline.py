@@ -45,12 +45,12 @@ class Lifeline:
 
 def hold(line: int | Path) -> None:
     """End this process and its process group as soon as nobody has the other end, which may be at once."""
-    if F_SETSIG is None:
-        threading.Thread(target=_watch, args=(line,), name="lifeline", daemon=True).start()
-        return
     # Opened anew also where it was inherited: whom the kernel tells is remembered with the open file, and the parent and
     # its other children share that one.
-    path = line if isinstance(line, Path) else f"/proc/self/fd/{line}"
+    path = line if isinstance(line, Path) else Path(f"/proc/self/fd/{line}")
+    if F_SETSIG is None or isinstance(line, int) and not path.exists():
+        threading.Thread(target=_watch, args=(line,), name="lifeline", daemon=True).start()
+        return
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)          # open for as long as this process lives
     _arm(descriptor, -os.getpgrp())
     if _is_cut(descriptor):                          # before the kernel was asked
