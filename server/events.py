@@ -39,10 +39,10 @@ def routes(backend: Backend) -> Blueprint:
                           accepted=[EVENTS])
         names = asked_names()
         start = asked_start()
-        if names is not None and not start.seen:
+        if names is not None and not start.seen and not start.restored:
             for name in names:
                 found(backend, name)
-        if names is not None and start.seen and backend.fanout.is_over(names, start.after):
+        if names is not None and start.seen and not start.restored and backend.fanout.is_over(names, start.after):
             return Response(status=204, headers={"Cache-Control": "no-store"})
         return subscribed(backend, names, start, progress=True)
 

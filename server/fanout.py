@@ -35,6 +35,7 @@ from csparql_spark.store.order import Order, Place
 from csparql_spark.windows.grid import Grid
 
 from csparql_spark.server import instants
+from csparql_spark.server.event_ids import event_id
 from csparql_spark.server.roster import Roster, RosterReader
 from csparql_spark.server.spelled import Spelled
 
@@ -186,8 +187,8 @@ class Fanout:
         parts = self._answers.at(place.query, place.instant)
         if not parts:
             return None
-        query = roster.known[place.query]
-        return instants.event(query.name, parts, instants.windows_of(query, place.instant))
+        query, id = roster.known[place.query], event_id(self.order.lineage, place.position)
+        return instants.event(id, query.name, parts, instants.windows_of(query, place.instant))
 
     def _run(self) -> None:
         while self.running:

@@ -2,7 +2,7 @@
 
     whole(parts)                                     # an Answer
     envelope("HotRooms", parts, windows)           # b'{"query":"HotRooms","at":1700000000000,"windows":…,"results":…}'
-    event("HotRooms", parts, windows)                # b'id: 48213\\nevent: answer\\ndata: {"query":…}\\n\\n'
+    event("48213", "HotRooms", parts, windows)       # b'id: 48213\\nevent: answer\\ndata: {"query":…}\\n\\n'
 
 In an event, `results` is a whole SPARQL JSON document (with `head`), and of a graph `triples` is N-Triples text.
 """
@@ -38,10 +38,10 @@ def whole(parts: Sequence[StoredAnswer]) -> Answer:
     return Answer.bindings(first.table.variables, columns, sum(map(len, tables)))
 
 
-def event(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str, object]] = ()) -> bytes:
+def event(id: str, name: str, parts: Sequence[StoredAnswer],
+          windows: Sequence[Mapping[str, object]] = ()) -> bytes:
     """The answer as a server-sent event."""
-    position = max(part.position for part in parts)
-    return b"id: %d\nevent: answer\ndata: %b\n\n" % (position, envelope(name, parts, windows))
+    return b"id: %b\nevent: answer\ndata: %b\n\n" % (id.encode(), envelope(name, parts, windows))
 
 
 def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str, object]] = ()) -> bytes:

@@ -24,6 +24,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -33,8 +34,9 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.lifeline import hold
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.settings import declared
-from csparql_spark.store import DataDirectory, StoredAnswer, StoreError
+from csparql_spark.store import Database, DataDirectory, StoredAnswer, StoreError
 from csparql_spark.store.directory import private
+from csparql_spark.store.incarnations import Incarnations
 from csparql_spark.store.tokens import refuse_open_doors
 
 from csparql_spark.server.app import create_app
@@ -68,6 +70,7 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
                 directory = DataDirectory(settings.data).create()
                 opened.enter_context(directory.lock())
                 directory.narrow()
+                Incarnations(Database(directory.database).create()).begin(at=int(time.time() * 1000))
             backend = opened.enter_context(Backend(settings))
             for address in (settings.host, listening.getsockname()[0]):
                 refuse_open_doors(address, backend.tokens)
@@ -126,7 +129,7 @@ def _warm_up() -> None:
     """Use once what loads more of itself when it is first used: else the first push and the first answer would wait."""
     chunk = parse_push(b"<urn:a> <urn:b> <urn:c> .", RdfFormat.TURTLE, base=None, blank_prefix="b.")
     answer = Answer.from_rows(("s",), [{"s": chunk.triples()[0][0]}])
-    event("", [StoredAnswer(0, 0, 0, 1, answer.to_bytes())])
+    event("", "", [StoredAnswer(0, 0, 0, 1, answer.to_bytes())])
 
 
 def _listening(settings: Settings, fd: int | None) -> socket.socket:

@@ -2,13 +2,14 @@
 
     retry: 1000                          first of all: how long a client waits before it comes back
 
-    id: 48213                            position of the answer's last part in the order of all answers
+    id: 48213-qkzwmtbrfd                 position of the answer's last part in the order of all answers; see `event_ids`
     event: answer
     data: {"query":"HotRooms","at":1700000000000,"windows":[…],"results":{"head":…,"results":…}}
 
 `event: gap`         {"query", "after", "next", "reason"}: the instants between the two are not told. They are kept no
                      longer ("forgotten"), or the reader is too slow ("slow": then `first` and `last` name them, and
-                     they can still be had). null: not known, or not told yet
+                     they can still be had). null: not known, or not told yet. "restored": a copy of the database was
+                     put back, and what the reader was told after `after` is not so any more; what is, follows
 `event: problem`     {"query", "at", "reason"}: the query has failed
 `event: end`         {"query", "reason"}: the query is deleted
 `event: registered`  {"query", "id"}: there is a query that was not there when the connection began
@@ -16,12 +17,13 @@
 `event: progress`    {"clock"}: in silence, on a connection that asked for it; everything up to its id was told
 `:`                  a comment, in silence
 
-An id says: everything up to this position was told, or a gap told that it was not. Answers come in the order of their
-positions, parts of an instant together, so one number is the place of a client in all of its queries, whichever they
-are. How queries stand is no part of that order: it is told when a connection begins, if a query does not run, and
+An id says: everything up to this position was told, or a gap told that it was not; and in which past of the log.
+Answers come in the order of their positions, parts of an instant together, so one number is the place of a client in
+all of its queries, whichever they are. How queries stand is no part of that order: it is told when a connection begins, if a query does not run, and
 whenever it changes, after the answers that were there by then.
 
-Invariant: a client that comes back with the last id it has seen misses nothing and sees nothing twice.
+Invariant: a client that comes back with the last id it has seen misses nothing and sees nothing twice. If it was told
+what the log has lost since, it is told so before anything else.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from typing import NamedTuple
 
 from csparql_spark.store.order import Order, Place
 
+from csparql_spark.server.event_ids import event_id, read_id
 from csparql_spark.server.fanout import PAGE_PLACES, Fanout, News
 from csparql_spark.server.instants import notice
 from csparql_spark.server.problems import Problem
@@ -42,7 +45,6 @@ RETRY = b"retry: 1000\n\n"
 HEARTBEAT = b":\n\n"
 BEGINNING = 0
 PAGE_BYTES = 256 << 10
-_POSITION = re.compile(r"[0-9]{1,18}")
 _QUERY_AND_INSTANT = re.compile(r"([0-9]{1,18})-(-?[0-9]{1,18})")
 
 
@@ -50,30 +52,30 @@ class Start(NamedTuple):
     """Where a subscriber begins: after a position, or (None) with the newest answers.
 
     `seen`: it has been here before, so what it missed is told, and what has ended meanwhile. `instants`: the last ones
-    that it knows, by query.
+    that it knows, by query. `restored`: besides, it was told what is not so any more.
     """
 
     after: int | None
     seen: bool = False
     instants: Mapping[int, int] = {}
+    restored: bool = False
 
 
 LATEST = Start(None)
 FIRST = Start(BEGINNING)
 
 
-def start_after(event_id: str, order: Order) -> Start:
+def start_after(text: str, order: Order) -> Start:
     """Behind the event with that id. Ids of the form query-instant, which were given once, are understood."""
-    match = _QUERY_AND_INSTANT.fullmatch(event_id)
+    match = _QUERY_AND_INSTANT.fullmatch(text)
     if match is not None:
         return after_instant(int(match[1]), int(match[2]), order, seen=True)
-    if not _POSITION.fullmatch(event_id):
-        raise Problem("bad-event-id", f"{event_id[:100]!r} is no id of an event of this server: ids look like 48213. "
+    seen = read_id(text, order.lineage, order.head())
+    if seen is None:
+        example = event_id(order.lineage, order.head())
+        raise Problem("bad-event-id", f"{text[:100]!r} is no id of an event of this server: ids look like {example}. "
                       "Leave it out to begin with the newest answer.")
-    position = int(event_id)
-    if position > order.head():
-        return FIRST            # of another store, that was here before this one
-    return Start(position, seen=True)
+    return Start(seen.position, seen=seen.position != BEGINNING or not seen.restored, restored=seen.restored)
 
 
 def after_instant(query: int, instant: int, order: Order, *, seen: bool = False) -> Start:
@@ -121,6 +123,7 @@ class Subscription:
             live = set(news.roster.standing)
             self._newest = self._order.newest(live if self._ids is None else live & self._ids, news.head)
         self._cursor = news.head if start.after is None else start.after
+        self._restored = start.restored         # it is to be told so
         if not start.seen:
             self._forgiven = {place.query: place.position for place in self._order.gaps(self._cursor, news.head)}
 
@@ -135,6 +138,9 @@ class Subscription:
         """What is to be sent next; nothing if there is nothing now. `slow`: what was sent before took him long."""
         news = self._fanout.news
         pieces = list(self._openings(news))
+        if self._restored:
+            self._restored = False
+            pieces += self._restorations(news)
         if self._newest is not None:
             return pieces + self._beginning(news)
         places = self._fanout.following(self._cursor, news, self._ids)
@@ -164,7 +170,7 @@ class Subscription:
         """A sign of life, for one who has been told everything there is."""
         if not self._progress:
             return HEARTBEAT
-        return b"id: %d\n%b" % (self._cursor, notice("progress", {"clock": time.time_ns() // 1_000_000}))
+        return self._id(self._cursor) + notice("progress", {"clock": time.time_ns() // 1_000_000})
 
     def __iter__(self) -> Iterator[bytes]:
         yield RETRY
@@ -226,18 +232,31 @@ class Subscription:
     def _wants(self, name: str) -> bool:
         return self._names is None or name in self._names
 
+    def _restorations(self, news: News) -> list[bytes]:
+        """To one who was told what is not so any more: a gap for each query, after what he knows and still is so. It has
+        an id, so that he is told only once."""
+        concerned = [id for id in news.roster.standing if self._hears(id, news.roster)]
+        for query in concerned:
+            if (instant := self._order.last_instant(query, self._cursor)) is not None:
+                self._last[query] = instant
+        gaps = [self._gap(query, self._cursor, news, "restored") for query in concerned]
+        return [*gaps[:-1], self._id(self._cursor) + (gaps[-1] if gaps else b"\n")]
+
+    def _id(self, position: int) -> bytes:
+        return b"id: %b\n" % event_id(self._order.lineage, position).encode()
+
     def _beginning(self, news: News) -> list[bytes]:
         """The newest answer of each query. If there is none, an id alone: to come back with."""
         newest, self._newest = self._newest, None
         pieces = [piece for place in newest if (piece := self._piece(place, news))]
-        return pieces or [b"id: %d\n\n" % self._cursor]
+        return pieces or [self._id(self._cursor) + b"\n"]
 
     def _piece(self, place: Place, news: News) -> bytes | None:
         """The event of a place, empty if there is none; None if it is forgotten."""
         if place.instant is None:
             if place.position <= self._forgiven.get(place.query, 0) or place.query not in news.roster.known:
                 return b""
-            return b"id: %d\n%b" % (place.position, self._gap(place.query, place.position, news, "forgotten"))
+            return self._id(place.position) + self._gap(place.query, place.position, news, "forgotten")
         if place.query not in news.roster.known:
             return b""              # its query is so long gone that not even its name is known
         piece = self._fanout.spelled(place, news)
@@ -265,4 +284,4 @@ class Subscription:
                  if place.query not in skipped and place.query in news.roster.known
                  and (self._ids is None or place.query in self._ids)]
         self._cursor = cut
-        return b"".join(gaps[:-1]) + b"id: %d\n" % cut + gaps[-1] if gaps else None
+        return b"".join(gaps[:-1]) + self._id(cut) + gaps[-1] if gaps else None

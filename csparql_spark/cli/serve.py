@@ -6,6 +6,7 @@ import dataclasses
 import os
 import socket
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -15,8 +16,9 @@ from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.processes import Child, Supervisor
 from csparql_spark.settings import Settings
-from csparql_spark.store import Database, DataDirectory
+from csparql_spark.store import Database, DataDirectory, StoreError
 from csparql_spark.store.directory import private
+from csparql_spark.store.incarnations import Incarnations
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
 
 POOLS = "MALLOC_ARENA_MAX"
@@ -54,7 +56,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
             tokens = Tokens(directory.path, settings.tokens)
             for address in (settings.host, listening.getsockname()[0]):
                 refuse_open_doors(address, tokens)
-            Database(directory.database).create().check()
+            begin(directory, Database(directory.database).create().check())
             settings = dataclasses.replace(settings, port=listening.getsockname()[1])
             told_demo = {}
             if settings.demo and tokens.all():
@@ -83,6 +85,20 @@ def start(settings: Settings, *, browser: bool = False) -> None:
             sys.stdout.flush()
             Supervisor(children).run()
             Scratch(directory).clear()
+
+
+def begin(directory: DataDirectory, database: Database) -> None:
+    """Begin an incarnation of the log, before anything comes into it: what the engine has made of another past is left."""
+    from csparql_spark.spark.checkpoint import leave_another
+
+    try:
+        sentence = leave_another(directory, database)
+    except OSError as error:
+        raise StoreError(f"{directory.checkpoint} is not of the database that is there, and cannot be set aside "
+                         f"({error.strerror}): delete it, then start again") from error
+    if sentence is not None:
+        click.echo(f"csparql-spark: {sentence}", err=True)
+    Incarnations(database).begin(at=int(time.time() * 1000))
 
 
 def pools() -> dict[str, str]:

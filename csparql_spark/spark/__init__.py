@@ -13,8 +13,9 @@
 - `processor`  a group of queries as a stateful processor
 - `telling`    answers into the store, exactly once, as soon as they are there
 - `sink`       what a batch has to say besides
+- `batches`    where in the log batches end
 - `job`        the query that ties them together
-- `checkpoint` what is done with one that cannot be read
+- `checkpoint` what is done with one that cannot be read, or is that of another log
 - `stages`     how long the parts of micro-batches take
 - `engine`     the process that runs it
 - `play`       scripts, played through all of it

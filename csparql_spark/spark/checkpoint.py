@@ -10,6 +10,10 @@ counts elements further back than the log reaches begins with what is there.
     if is_unreadable(directory, error):          # the error with which the job ended
         where = set_aside(directory)
 
+Before anything is appended, and again before the engine goes on, it is compared with the database that is there:
+
+    sentence = leave_another(directory, database)       # None: it is of this log, and of this incarnation's past
+
 What Spark does not notice by itself must be found beforehand: without its offsets, for one, it begins at the beginning of
 the log, and would come across states of later batches on its way.
 """
@@ -23,7 +27,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from csparql_spark.spark.source import AHEAD
-from csparql_spark.store import DataDirectory
+from csparql_spark.store import Database, DataDirectory
+from csparql_spark.store.witness import Witness
 
 # What Spark says of a file that is cut, changed or gone; each file has a checksum beside it. The path must stand in the
 # same sentence: a plan names the checkpoint in errors of any kind.
@@ -99,6 +104,15 @@ def _is_whole(metadata: Path, *, absent: bool) -> bool:
         return absent
     except (ValueError, TypeError):
         return False
+
+
+def leave_another(directory: DataDirectory, database: Database) -> str | None:
+    """Set the checkpoint aside if it is not of the past of the database that is there; what there is to say of it."""
+    contradiction = Witness(directory, database).contradiction()
+    if contradiction is None:
+        return None
+    return (f"{contradiction}; what the engine made of the other one is set aside as {set_aside(directory)}, and the "
+            "engine starts again from the log")
 
 
 def _said(error: BaseException | None) -> Iterator[str]:

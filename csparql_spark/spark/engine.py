@@ -18,12 +18,13 @@ from pyspark.sql.streaming import StreamingQuery
 
 from csparql_spark import lifeline
 from csparql_spark.spark import job
-from csparql_spark.spark.checkpoint import is_unreadable, lacking, set_aside
+from csparql_spark.spark.checkpoint import is_unreadable, lacking, leave_another, set_aside
 from csparql_spark.spark.exits import Closed, Exits
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Database, DataDirectory, Status
 from csparql_spark.store.directory import PRIVATE
+from csparql_spark.store.witness import Witness
 
 
 LOOK_SECONDS = 1.0           # between two looks at what Spark tells of its batches
@@ -41,7 +42,8 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
         lifeline.hold(line)
     os.umask(PRIVATE)
     directory = DataDirectory(data)
-    status = Status(Database(directory.database).create())
+    database = Database(directory.database).create()
+    status = Status(database)
     since = int(time.time() * 1000)
 
     def say(state: str, **more: object) -> None:
@@ -51,6 +53,9 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
     try:
         if lack := lacking(directory):
             print(f"csparql-spark engine: {_set_aside(directory)} ({lack})", file=sys.stderr, flush=True)
+        if sentence := leave_another(directory, database):
+            print(f"csparql-spark engine: {sentence}", file=sys.stderr, flush=True)
+        Witness(directory, database).write()
         spark = open_session(directory, master=master)
         stages = Stages(status)
         query = job.start(spark, directory, to_the_end=to_the_end, stages=stages)

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from csparql_spark.answers.limits import Limits
+from csparql_spark.spark.batches import Batches
 from csparql_spark.spark.processor import OUTPUT, GroupProcessor
 from csparql_spark.spark.sink import Sink
 from csparql_spark.spark.source import LogSource
@@ -19,6 +20,7 @@ from csparql_spark.spark.stages import Stages
 from csparql_spark.spark.telling import Teller
 from csparql_spark.store import AnswerStore, Database, DataDirectory
 from csparql_spark.store.measures import Measures
+from csparql_spark.store.witness import Witness
 
 
 def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = False,
@@ -34,7 +36,8 @@ def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = F
         statefulProcessor=GroupProcessor(str(directory.checkpoint), Teller(str(directory.path)), limits),
         outputStructType=OUTPUT, outputMode="Update", timeMode="None")
     database = Database(directory.database)
-    sink = Sink(AnswerStore(database, directory.bell("answers")), Measures(database), stages)
+    sink = Sink(AnswerStore(database, directory.bell("answers")), Measures(database), stages, Batches(directory, database),
+                Witness(directory, database))
     writer = told.writeStream.foreachBatch(sink).queryName("csparql").option(
         "checkpointLocation", str(directory.checkpoint))
     return (writer.trigger(availableNow=True) if to_the_end else writer).start()

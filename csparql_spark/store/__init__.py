@@ -10,6 +10,8 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `registry`   streams and queries, as a view of the log
 - `answers`    what became true, keyed so that nothing is told twice
 - `order`      the one line in which all answers stand, and what of it is forgotten
+- `incarnations`  which past the log has, since copies of it can be put back
+- `witness`    what the database last looked like, noted beside the engine's checkpoint
 - `retention`  what may be forgotten
 - `ends`       where batches end that were begun before their end was there
 - `status`     what a process says of itself

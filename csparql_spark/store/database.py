@@ -23,7 +23,7 @@ from pathlib import Path
 
 from csparql_spark.store.directory import StoreError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # Background graphs and rule sets, as they are now.
 SETTINGS = """
@@ -79,6 +79,18 @@ CREATE TABLE IF NOT EXISTS repeats (
 )
 """, "CREATE INDEX IF NOT EXISTS repeats_of_stream ON repeats (stream, id)")
 
+# Which log this is, and which incarnations it has had; see `incarnations`. The first one begins with the file.
+INCARNATIONS = ("CREATE TABLE IF NOT EXISTS identity (name TEXT NOT NULL)", """
+CREATE TABLE IF NOT EXISTS incarnations (
+    number    INTEGER PRIMARY KEY AUTOINCREMENT,
+    name      TEXT    NOT NULL UNIQUE,
+    position  INTEGER NOT NULL,   -- of the newest answer, when it began
+    seq       INTEGER NOT NULL,   -- of the newest entry
+    at        INTEGER NOT NULL
+)
+""", "INSERT INTO identity SELECT lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM identity)",
+                "INSERT INTO incarnations SELECT 1, '', 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM incarnations)")
+
 SCHEMA = """
 CREATE TABLE log (
     seq       INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -126,7 +138,7 @@ CREATE TABLE status (
 """
 
 # What has come since a version of the file was written.
-SINCE = {1: (SETTINGS,), 2: ("DROP VIEW IF EXISTS queries", QUERIES, MEASURES, *REPEATS)}
+SINCE = {1: (SETTINGS,), 2: ("DROP VIEW IF EXISTS queries", QUERIES, MEASURES, *REPEATS), 3: INCARNATIONS}
 
 CHECKED_BYTES = 64 << 20
 TURN_SECONDS = 30.0

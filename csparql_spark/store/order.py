@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
+from functools import cached_property
 from typing import NamedTuple
 
 from csparql_spark.store.database import Database
+from csparql_spark.store.incarnations import Incarnations, Lineage
 
 NEAR = 1000             # so many positions are read at once, whoever wants which of them
 _WHOLE = ("position = (SELECT max(part.position) FROM answers AS part "
@@ -46,6 +48,11 @@ def forgotten_at(query: int) -> str:
 class Order:
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    @cached_property
+    def lineage(self) -> Lineage:
+        """Of the log whose answers these are. Another incarnation begins with another process."""
+        return Incarnations(self._database).lineage()
 
     def head(self) -> int:
         row = self._database.connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'answers'").fetchone()
@@ -108,6 +115,11 @@ class Order:
         """The first instant of a query that is kept and stands after `position`."""
         return self._database.connection.execute(
             "SELECT min(instant) FROM answers WHERE query = ? AND +position > ?", (query, position)).fetchone()[0]
+
+    def last_instant(self, query: int, position: int) -> int | None:
+        """The newest instant of a query that is kept and stands up to `position`."""
+        return self._database.connection.execute(
+            "SELECT max(instant) FROM answers WHERE query = ? AND +position <= ?", (query, position)).fetchone()[0]
 
     def up_to(self, query: int, instant: int) -> int | None:
         """The position of the newest instant t <= `instant` of a query; None if none is kept."""

@@ -15,10 +15,13 @@ there may have been away for longer than `keep_answers` instants, and must not l
 
 from __future__ import annotations
 
+import sqlite3
+
 from csparql_spark.store import measures, order
 from csparql_spark.store.database import Database
 
 READER = "engine"
+BATCH_END = "batch end"      # up to here everything is answered, also where Spark has not said so yet
 RELAY = "relay"              # it puts the answers of query 17 into the log, and has come to the instant at "relay 17"
 STEP_ENTRIES = 5000
 ALWAYS = (1 << 63) - 1       # later than any stamp
@@ -65,6 +68,12 @@ def relayed(query: int) -> str:
     return f"{RELAY} {query}"
 
 
+def advance(connection: sqlite3.Connection, reader: str, seq: int) -> None:
+    """Note how far a reader has come, unless it was further already."""
+    connection.execute("INSERT INTO positions (reader, seq) VALUES (?, ?) "
+                       "ON CONFLICT (reader) DO UPDATE SET seq = max(seq, excluded.seq)", (reader, seq))
+
+
 class Retention:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -74,11 +83,17 @@ class Retention:
         row = self._database.connection.execute("SELECT seq FROM positions WHERE reader = ?", (READER,)).fetchone()
         return row[0] if row else 0
 
+    def batch_end(self) -> int:
+        """Up to where everything is answered. Spark says that a batch has ended when it begins the next one: whoever wants
+        to know how things stand looks here. Such a batch may be taken again."""
+        row = self._database.connection.execute("SELECT max(seq) FROM positions WHERE reader IN (?, ?)",
+                                                (READER, BATCH_END)).fetchone()
+        return row[0] or 0
+
     def advance(self, seq: int) -> None:
         """Note how far the engine has read. It can be derived again, so nobody waits for the disk."""
         with self._database.transaction(durable=False) as connection:
-            connection.execute("INSERT INTO positions (reader, seq) VALUES (?, ?) "
-                               "ON CONFLICT (reader) DO UPDATE SET seq = max(seq, excluded.seq)", (READER, seq))
+            advance(connection, READER, seq)
 
     def forget(self, *, keep_log: int, reach: int, keep_answers: int) -> int:
         """Delete what may go, in small transactions; return how many entries and answers went."""

@@ -189,7 +189,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
         for one in made:
             record = QueryRecord(one.query, ids[one.query], 0, asked(int(ids[one.query][1:])).text, BASE)
             part = StoredAnswer(one.query, one.instant, one.part, one.rows, one.payload, position=9)
-            said = event(record.name, [part], windows_of(record, one.instant))
+            said = event(str(part.position), record.name, [part], windows_of(record, one.instant))
             file.writelines(follower[record.name].take(said, 0.0))
     assert len(made) >= 4 and sum(one.rows for one in made) > 20
     database.close()

@@ -42,7 +42,6 @@ def test_the_response(client, port: int, engine: Engine) -> None:
     ("?lastEventId=2-1000", {"Last_Event_ID": "2-3000"}, [4000]),
     ("?from=beginning&lastEventId=1", {"Last_Event_ID": "2"}, [3000, 4000]),
     ("", {"Last_Event_ID": "1-3000"}, [1000, 2000, 3000, 4000]),
-    ("", {"Last_Event_ID": "99"}, [1000, 2000, 3000, 4000]),
 ])
 def test_where_it_begins(client, port: int, engine: Engine, path: str, headers: dict[str, str],
                          expected: list[int]) -> None:
@@ -54,6 +53,15 @@ def test_where_it_begins(client, port: int, engine: Engine, path: str, headers: 
     engine.count(query, 4000)
     assert instants([*before, listener.next()]) == expected
     listener.close()
+
+
+def test_the_id_of_another_server_is_told_so(client, port: int, engine: Engine) -> None:
+    engine.count(registered(client), 1000, 2000)
+    for foreign in ("99", "99-bcdfghjkmn", "1-bcdfghjkmn"):
+        listener = Listener(port, Last_Event_ID=foreign)
+        assert listener.next() == Event("gap", {"query": "q", "after": None, "next": 1000, "reason": "restored"}, "0")
+        assert instants(listener.take(2)) == [1000, 2000]
+        listener.close()
 
 
 @pytest.mark.parametrize("accept", ["text/event-stream", "text/event-stream, */*;q=0.1",

@@ -53,7 +53,8 @@ def test_a_file_of_a_version_before_is_brought_up_to_date(store: Opened, version
     before, settings, queries = store.entries(), store.registry.settings("background"), store.registry.queries()
     made = shape(store.database)
     with store.database.transaction() as connection:
-        for statement in ("DROP VIEW queries", QUERIES_OF_2, "DROP TABLE measures"):
+        of_2 = ("DROP VIEW queries", QUERIES_OF_2, "DROP TABLE measures") if version < 3 else ()
+        for statement in (*of_2, "DROP TABLE identity", "DROP TABLE incarnations"):
             connection.execute(statement)
         if version == 1:
             connection.execute("DROP VIEW settings")
