@@ -1,0 +1,187 @@
+"""The witness: a checkpoint that was made of another past is told apart, however that past and this one look.
+
+    w   what the engine has read last        c   a copy is taken        p   it is put back, and the server started
+
+    ●●●●c●●w p○            shorter
+    ●●●●c●●w p○○○○○        it has grown past the checkpoint before anybody looks
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.store import incarnations
+from csparql_spark.store.witness import NAME
+
+from .restoring import World
+
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None        # where nothing waits for a disk
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_a_restart_is_no_contradiction(world: World) -> None:
+    assert world.witness.contradiction() is None, "there is no checkpoint"
+    world.push(3)
+    world.batch()
+    for _ in range(3):
+        world.push(1)
+        world.stop()
+        assert world.start() is None
+        assert world.witness.contradiction() is None
+
+
+def test_a_shorter_log(world: World) -> None:
+    world.push(2)
+    world.copy()
+    world.push(3)
+    world.batch()
+    world.stop()
+    world.put_back(0)
+    world.open()
+    assert world.witness.contradiction() == (
+        f"the engine has seen {world.directory.database} with 5 entries in its log, and it went on after 2: it is a copy "
+        "that was put back")
+
+
+def test_a_log_that_has_grown_again_before_anybody_looks(world: World) -> None:
+    """It was started without a look at the checkpoint, and accepted pushes."""
+    world.push(2)
+    world.copy()
+    world.push(3)
+    world.batch()
+    world.stop()
+    world.put_back(0)
+    world.open()
+    world.begin()
+    world.push(10)
+    assert "it went on after 2" in world.witness.contradiction()
+
+
+def test_a_log_that_has_grown_again_in_the_same_incarnation(world: World) -> None:
+    """As if the file had been put back under a server that runs."""
+    world.push(2)
+    world.copy()
+    world.push(3)
+    world.batch()
+    world.stop()
+    world.put_back(0)
+    world.open()
+    world.push(10)
+    assert "has another entry 5 in its log than the engine has seen" in world.witness.contradiction()
+
+
+def test_fewer_answers(world: World) -> None:
+    world.push(2)
+    world.copy()
+    world.answer(3)
+    world.batch()
+    world.stop()
+    world.put_back(0)
+    world.open()
+    assert "with 3 answers, and it went on after 0" in world.witness.contradiction()
+
+
+def test_a_copy_of_before_the_last_start(world: World) -> None:
+    world.push(2)
+    world.copy()
+    world.stop()
+    world.start()
+    world.batch()
+    world.stop()
+    world.put_back(0)
+    world.open()
+    assert "knows nothing of the server that the engine worked for last" in world.witness.contradiction()
+
+
+def test_a_checkpoint_from_elsewhere(world: World, tmp_path: Path) -> None:
+    other = World(tmp_path / "other")
+    for one in (world, other):
+        one.push(2)
+        one.batch()
+    shutil.rmtree(world.directory.engine)
+    shutil.copytree(other.directory.engine, world.directory.engine)
+    assert "is that of another database than" in world.witness.contradiction()
+
+
+def test_a_whole_directory_that_is_put_back_fits_together(world: World) -> None:
+    world.push(2)
+    world.batch()
+    world.copy()
+    world.push(3)
+    world.batch()
+    world.stop()
+    world.put_back(0, whole=True)
+    assert world.start() is None
+
+
+def test_what_is_forgotten_since_is_no_contradiction(world: World) -> None:
+    world.push(5)
+    world.answer(5)
+    world.batch()
+    world.push(3)
+    world.forget()
+    world.stop()
+    assert world.start() is None
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"seq": 5}', b"[]", b"\xff\xfe"])
+def test_a_witness_that_was_cut_by_the_loss_of_power_says_nothing(world: World, content: bytes) -> None:
+    world.push(1)
+    world.batch()
+    (world.directory.checkpoint / NAME).write_bytes(content)
+    assert world.witness.contradiction() is None
+
+
+def test_it_is_written_where_there_is_a_checkpoint_and_only_when_something_is_new(world: World) -> None:
+    world.push(1)
+    world.witness.write()
+    assert not world.directory.checkpoint.exists()
+    world.batch()
+    path = world.directory.checkpoint / NAME
+    assert json.loads(path.read_text())["seq"] == 1
+    path.unlink()
+    world.witness.write()
+    assert not path.exists(), "nothing is new"
+    world.answer(1)
+    world.witness.write()
+    assert json.loads(path.read_text())["position"] == 1
+    assert [file.name for file in world.directory.checkpoint.iterdir()] == [NAME]
+
+
+STEPS = st.lists(st.one_of(
+    st.tuples(st.sampled_from(["push", "answer"]), st.integers(1, 3)),
+    st.tuples(st.sampled_from(["batch", "copy", "forget", "restart"])),
+    st.tuples(st.just("put back"), st.integers(0, 9), st.booleans()),
+), max_size=25)
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=STEPS)
+def test_a_checkpoint_is_gone_on_from_if_and_only_if_it_is_of_this_past(steps: list[tuple]) -> None:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as path, mock.patch.object(incarnations, "RECENT", 1000):
+        world = World(Path(path))
+        for what, *given_ in [*steps, ("restart",)]:
+            if what in ("push", "answer", "batch", "copy", "forget"):
+                getattr(world, what)(*given_)
+                continue
+            world.stop()
+            if what == "put back" and world.copies:
+                world.put_back(given_[0] % len(world.copies), whole=given_[1])
+            before = world.checkpoint
+            sentence = world.start()
+            fits = before is None or world.past.begins_with(before)
+            assert (sentence is None) == fits, sentence
+        world.stop()
