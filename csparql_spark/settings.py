@@ -305,7 +305,7 @@ class Settings:
                             Length(0))
     keep_answers: int = setting(1000, "Instants kept of each query.", Count(1))
     forget_seconds: float = setting(30.0, "Between two rounds of forgetting.", Seconds(1))
-    lag_limit: int = setting(30_000, "An engine that is further behind is called degraded.", Length(1))
+    lag_limit: int = setting(5_000, "An engine for which something has waited longer is called behind.", Length(1))
     tokens: tuple[str, ...] = setting(
         (), "Tokens besides those of `csparql-spark token`, as `token add --as-setting` prints them.", Several(),
         secret=True)

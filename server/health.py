@@ -2,20 +2,34 @@
 
     GET /health     {"status": "ok", "engine": {"state": "running", "position": 812, "behind": 0, "lag_ms": 0, …}, …}
 
-`starting`: the engine is not there yet; what is pushed is kept for it. `degraded`: it has failed or is gone, or is far
-behind. The web process itself serves in all three, so the response is 200; it is 503 when the store cannot be read.
+`starting`: the engine is not there yet; what is pushed is kept for it. `behind`: it runs, and something has waited for it
+for longer than `lag-limit`. `degraded`: it has failed or is gone. The web process itself serves in all of them, so the
+response is 200; it is 503 when the store cannot be read.
+
+What waits is an entry of the log that no batch has gone through, or an instant that has passed and that nobody has
+written down yet: answers are told before their batch ends, so a server that is `ok` has told all that is due, but for the
+last `lag-limit`. Nothing waits on an idle server.
 """
 
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from flask import Blueprint
 
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.security import may
 
-UNREAD = 20         # entries that are looked at for one that is stamped by the arrival clock
+HEALTH = ("starting", "ok", "behind", "degraded")
+
+
+class Backlog(NamedTuple):
+    """Up to where the log is answered, how many entries it has after that, and for how long the oldest thing waits."""
+
+    position: int
+    entries: int
+    lag_ms: int
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -23,20 +37,25 @@ def routes(backend: Backend) -> Blueprint:
 
     @blueprint.get("/health")
     def health() -> dict[str, object]:
-        tail, position = backend.log.tail(), backend.retention.position()
+        tail, waiting = backend.log.tail(), backlog(backend)
         engine = engine_of(backend.status.of("engine") or {})
-        # A tick of a stream's own clock is stamped with that clock, and tells nothing of ours.
-        unread = [entry for entry in backend.log.outline(position, UNREAD) if entry.kind != "tick" or not entry.subject]
-        lag = max(0, backend.writer.clock.now() - unread[0].at) if unread else 0
-        engine |= {"position": position, "behind": max(0, tail - position), "lag_ms": lag}
+        engine |= {"position": waiting.position, "behind": waiting.entries, "lag_ms": waiting.lag_ms}
+        status = status_of(engine, backend.settings.lag_limit)
         if not may("read"):         # whether it lives is no secret; what it does is
-            return {"status": status_of(engine, backend.settings.lag_limit)}
-        return {"status": status_of(engine, backend.settings.lag_limit), "engine": engine, "log": {"tail": tail},
+            return {"status": status}
+        return {"status": status, "engine": engine, "log": {"tail": tail},
                 "queries": len(backend.registry.queries()), "streams": len(backend.registry.streams()),
                 "subscribers": backend.fanout.subscribers,
                 **({"mqtt": backend.mqtt.described()} if backend.mqtt else {})}
 
     return blueprint
+
+
+def backlog(backend: Backend) -> Backlog:
+    position, now = backend.retention.batch_end(), backend.writer.clock.now()
+    tail, since = backend.log.tail(), backend.log.waiting_since(position)
+    unread = 0 if since is None else now - since
+    return Backlog(position, max(0, tail - position), max(0, unread, backend.ticker.overdue(now)))
 
 
 def engine_of(told: dict[str, object]) -> dict[str, object]:
@@ -48,9 +67,9 @@ def engine_of(told: dict[str, object]) -> dict[str, object]:
 
 
 def status_of(engine: dict[str, object], lag_limit: int) -> str:
-    if engine["state"] == "starting":
-        return "starting"
-    return "ok" if engine["state"] == "running" and engine["lag_ms"] <= lag_limit else "degraded"
+    if engine["state"] != "running":
+        return "starting" if engine["state"] == "starting" else "degraded"
+    return "ok" if engine["lag_ms"] <= lag_limit else "behind"
 
 
 def alive(pid: int) -> bool:

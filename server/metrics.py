@@ -25,7 +25,7 @@ from csparql_spark.store.measures import BUCKETS, Measures, Point
 
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.describing import status_of
-from csparql_spark.server.health import engine_of
+from csparql_spark.server.health import HEALTH, backlog, engine_of, status_of as health_of
 from csparql_spark.server.readers import asked_of, streams_of
 
 METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"})
@@ -85,9 +85,16 @@ class Collected:
     def _server(self, statuses: dict[int, str]) -> Iterator[Metric]:
         backend = self._backend
         engine = engine_of(backend.status.of("engine") or {})
+        waiting = backlog(backend)
+        health = GaugeMetricFamily("csparql_health", "What GET /health says, as 1.", labels=["status"])
+        says = health_of({**engine, "lag_ms": waiting.lag_ms}, backend.settings.lag_limit)
+        for status in HEALTH:
+            health.add_metric([status], float(status == says))
+        yield health
         yield GaugeMetricFamily("csparql_engine_up", "Whether the engine runs.", float(engine["state"] == "running"))
-        yield GaugeMetricFamily("csparql_log_position", "How far the engine has read in the log.",
-                                backend.retention.position())
+        yield GaugeMetricFamily("csparql_engine_lag_seconds", "For how long the oldest of what waits for the engine has "
+                                "waited.", waiting.lag_ms / 1000)
+        yield GaugeMetricFamily("csparql_log_position", "Up to where the log is answered.", waiting.position)
         yield GaugeMetricFamily("csparql_log_tail", "The place of the newest entry of the log.", backend.log.tail())
         yield GaugeMetricFamily("csparql_subscribers", "Connections that are sent answers as they come.",
                                 backend.fanout.subscribers)

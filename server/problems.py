@@ -40,7 +40,7 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "bad-setting": (400, "Bad setting", "A member of the body or an argument of the URL is not allowed."),
     "bad-name": (400, "Bad name", "Names are 1 to 200 letters, digits and _ . ~ - or a percent-encoded absolute IRI."),
     "bad-instant": (400, "Bad instant", "Instants are epoch milliseconds or an xsd:dateTime."),
-    "bad-event-id": (400, "Bad event id", "Event ids are those that this server sent: whole numbers."),
+    "bad-event-id": (400, "Bad event id", "Event ids are those that this server sent, as they are."),
     "bad-rdf": (400, "RDF that does not parse", "The body is not RDF of the format its Content-Type names."),
     "bad-query": (400, "Query that does not parse", "The text is not a C-SPARQL or RSP-QL query."),
     "bad-rules": (400, "Bad rules", "The text is no rule file in Jena's syntax, or its rules cannot be followed."),

@@ -72,9 +72,8 @@ def start_after(text: str, order: Order) -> Start:
         return after_instant(int(match[1]), int(match[2]), order, seen=True)
     seen = read_id(text, order.lineage, order.head())
     if seen is None:
-        example = event_id(order.lineage, order.head())
-        raise Problem("bad-event-id", f"{text[:100]!r} is no id of an event of this server: ids look like {example}. "
-                      "Leave it out to begin with the newest answer.")
+        raise Problem("bad-event-id", f"{text[:100]!r} is no id of an event of this server: ids look like "
+                      "48213-qkzwmtbrfd. Leave it out to begin with the newest answer.")
     return Start(seen.position, seen=seen.position != BEGINNING or not seen.restored, restored=seen.restored)
 
 

@@ -3,7 +3,8 @@
     POST https://hooks.example.org/hot
     X-CSPARQL-Query: HotRooms
     X-CSPARQL-Instant: 1700000000000
-    X-CSPARQL-Delivery: 5f0c…-1700000000000          the same when it is told again
+    X-CSPARQL-Delivery: 5f0c…-1700000000000-qkzw…    the same when it is told again; another where a copy of the database
+                                                     was put back, and the query says it anew (see `event_ids`)
     X-CSPARQL-Signature: sha256=…                    HMAC of the body, when the observer has a secret
     X-CSPARQL-Gap: 1699999000000                     answers after this instant are kept no longer
 
@@ -32,7 +33,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 
 from csparql_spark import __version__
-from csparql_spark.store import AnswerStore, Log, QueryRecord, Registry, StoreError
+from csparql_spark.store import AnswerStore, Log, QueryRecord, Registry, StoredAnswer, StoreError
 from csparql_spark.store.observers import Observer, ObserverStore
 from csparql_spark.store.order import Order
 
@@ -189,13 +190,17 @@ class Webhooks:
         body = envelope(record.name, parts, windows_of(record, instant))
         headers = {"Content-Type": "application/json", "User-Agent": f"csparql-spark/{__version__}",
                    "X-CSPARQL-Query": record.name.encode("ascii", "backslashreplace").decode(),
-                   "X-CSPARQL-Instant": str(instant), "X-CSPARQL-Delivery": f"{observer.id}-{instant}"}
+                   "X-CSPARQL-Instant": str(instant), "X-CSPARQL-Delivery": self._delivery(observer, parts)}
         if gap:
             headers["X-CSPARQL-Gap"] = str(observer.position)
         if observer.secret is not None:
             headers["X-CSPARQL-Signature"] = signature(observer.secret, body)
         send(observer.url, body, headers, public=self.allowed.needs_public(observer.url))
         return True
+
+    def _delivery(self, observer: Observer, parts: list[StoredAnswer]) -> str:
+        incarnation = self._order.lineage.of(max(part.position for part in parts))
+        return "-".join(filter(None, (observer.id, str(parts[0].instant), incarnation)))
 
     def _missed(self, observer: Observer, error: Exception) -> float | None:
         now, failures = self._now(), observer.failures + 1

@@ -111,5 +111,5 @@ def console(health: dict[str, object]) -> str:
     engine = health.get("engine")
     if not isinstance(engine, dict):
         return "server does not answer"
-    far = ", far behind" if health["status"] == "degraded" and engine["state"] == "running" else ""
-    return f"engine {engine['state']}{far} · lag {engine['lag_ms'] / 1000:.1f} s · {engine['behind']} entries behind"
+    behind = ", behind" if health["status"] == "behind" else ""
+    return f"engine {engine['state']}{behind} · lag {engine['lag_ms'] / 1000:.1f} s · {engine['behind']} entries behind"

@@ -207,6 +207,11 @@ def health(url: str) -> Finding:
     if told.get("status") == "degraded":
         return Finding("server", "problem", f"{url} says degraded{more}",
                        "engine/engine.log in the data directory says why")
+    if told.get("status") == "behind":
+        seconds = f" by {engine['lag_ms'] / 1000:.0f} s" if "lag_ms" in engine else ""
+        return Finding("server", "warning", f"{url} says behind{seconds}{more}",
+                       "ask again in a while; if it is not less then, GET /queries/NAME/measures tells which query takes "
+                       "long")
     state = "ok" if told.get("status") == "ok" else "warning"
     return Finding("server", state, f"{url} says {told.get('status')}{more}")
 

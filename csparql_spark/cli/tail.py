@@ -49,7 +49,10 @@ def tail(client: Client, queries: tuple[str, ...], start: str, form: str, count:
 def _notice(event: Event) -> None:
     query = event.data.get("query")
     data = event.data
-    told = {"gap": f"answers of {query} between {data.get('after')} and {data.get('next')} are kept no longer",
+    restored = (f"the server's database was put back to an earlier state: what {query} said after {data.get('after')} "
+                "is not so any more")
+    gone = f"answers of {query} between {data.get('after')} and {data.get('next')} are kept no longer"
+    told = {"gap": restored if data.get("reason") == "restored" else gone,
             "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
             "end": f"the query {query} has ended: {data.get('reason')}"}
     click.echo(f"csparql-spark: {told.get(event.kind, f'{event.kind}: {query}')}", err=True)

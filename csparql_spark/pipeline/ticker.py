@@ -40,12 +40,21 @@ class Ticker:
         self._change = threading.Condition()
         self._changed = False
         self._asked: dict[int, Asked] = {}       # by the place of the registration
+        self._due: tuple[Grid, int] | None = None       # the instants, and one after which the next is due
         self._running = True
         self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
 
     def start(self) -> Ticker:
         self._thread.start()
         return self
+
+    def overdue(self, now: int) -> int:
+        """How long ago, in ms, an instant has passed whose tick is not in the log; 0 if there is none."""
+        due = self._due
+        if due is None:
+            return 0
+        grid, ticked = due
+        return max(0, now - 1 - grid.after(ticked))
 
     def changed(self) -> None:
         with self._change:
@@ -61,7 +70,9 @@ class Ticker:
     def _run(self) -> None:
         grid = self._grid()
         # Instants that passed while nobody was there are made up for at once.
-        ticked = self._writer.clock.now() - 1 if grid is None else 0
+        begun = self._writer.clock.now() - 1
+        ticked = begun if grid is None else 0
+        self._due = None if grid is None else (grid, begun)
         while True:
             with self._change:
                 if self._running and not self._changed:
@@ -73,8 +84,12 @@ class Ticker:
                 if changed:
                     grid = self._grid()
                 passed = self._writer.clock.now() - 1
+                if changed:
+                    before = passed if self._due is None else self._due[1]
+                    self._due = None if grid is None else (grid, before)
                 if grid is not None and grid.after(ticked) <= passed:
                     ticked = self._writer.append(Draft("tick", at=passed)).at
+                    self._due = grid, ticked
             except (StoreError, sqlite3.Error) as error:
                 print(f"csparql-spark: no tick was written: {error}", file=sys.stderr, flush=True)
                 self._changed = True        # look again at everything, after a moment

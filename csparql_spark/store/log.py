@@ -71,6 +71,18 @@ class Log:
         """The place of the newest entry; 0 for an empty log."""
         return self._database.connection.execute("SELECT max(seq) FROM log").fetchone()[0] or 0
 
+    def waiting_since(self, after: int) -> int | None:
+        """The arrival stamp of the first entry after a place; None if there is none. A tick of a stream's own clock is
+        stamped with that clock: it waits since what came before it, which made somebody write it."""
+        connection = self._database.connection
+        (first,) = connection.execute("SELECT min(seq) FROM log WHERE seq > ?", (after,)).fetchone()
+        if first is None:
+            return None
+        stamped = "SELECT at FROM log WHERE (kind != 'tick' OR subject IS NULL) AND seq"
+        row = (connection.execute(f"{stamped} <= ? ORDER BY seq DESC LIMIT 1", (first,)).fetchone()
+               or connection.execute(f"{stamped} > ? ORDER BY seq LIMIT 1", (first,)).fetchone())
+        return row[0] if row else None
+
     def read(self, after: int, upto: int) -> Iterator[Entry]:
         rows = self._database.connection.execute(
             f"SELECT {_COLUMNS}, payload FROM log WHERE seq > ? AND seq <= ? ORDER BY seq", (after, upto))

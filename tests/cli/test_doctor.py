@@ -162,6 +162,7 @@ class Health(http.server.BaseHTTPRequestHandler):
 
 @pytest.mark.parametrize("says, state", [
     ({"status": "ok"}, "ok"), ({"status": "starting"}, "warning"),
+    ({"status": "behind"}, "warning"), ({"status": "behind", "engine": {"lag_ms": 29_400}}, "warning"),
     ({"status": "degraded", "engine": {"reason": "the disk is full"}}, "problem")])
 def test_the_health_of_a_server_that_runs(settings: Settings, says: dict[str, object], state: str,
                                           monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,8 +176,10 @@ def test_the_health_of_a_server_that_runs(settings: Settings, says: dict[str, ob
         (finding,) = module.server(settings)
         answering.join()
     assert finding.state == state
+    engine = says.get("engine", {})
     assert finding.text == (f"http://127.0.0.1:{port}/health says {says['status']}"
-                            f"{': the disk is full' if 'engine' in says else ''}")
+                            f"{' by 29 s' if 'lag_ms' in engine else ''}"
+                            f"{': the disk is full' if 'reason' in engine else ''}")
     assert Health.asked[-1] == "Bearer csp_x"
 
 

@@ -123,6 +123,29 @@ def test_it_reads_the_registry_again_when_that_has_changed(registry: Registry, s
     assert writer.next() == 11 * HOUR + 11 * 60_000 - 1
 
 
+def test_an_instant_is_overdue_while_no_tick_can_be_written(registry: Registry, started: Callable,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csparql_spark.pipeline.ticker.RETRY_SECONDS", 0.001)
+    writer = Writer(10 * HOUR + 5)
+    ticker = started(registry, writer)
+    assert ticker.overdue(20 * HOUR) == 0, "nobody waits for anything"
+    writer.trouble = [StoreError("the disk is full")] * 10**6
+    registry.query("q", 1, unit="h")
+    ticker.changed()
+    while ticker.overdue(11 * HOUR + 1001) != 1000:     # it has looked at what there is
+        writer.read.acquire(timeout=60)
+    assert ticker.overdue(11 * HOUR) == 0, "the instant has not passed"
+    writer.at = 11 * HOUR + 3001
+    ticker.changed()
+    for _ in range(6):
+        writer.read.acquire(timeout=60)                 # it has tried, and failed, and tries again
+    assert ticker.overdue(writer.at) == 3000
+    writer.trouble = []
+    assert writer.next() == 11 * HOUR + 3000
+    while ticker.overdue(writer.at):
+        writer.read.acquire(timeout=60)
+
+
 def test_an_instant_has_passed_when_the_clock_reads_one_more(registry: Registry, started: Callable) -> None:
     registry.query("q", 1, unit="h")
     writer = Writer(10 * HOUR - 1000)

@@ -12,6 +12,7 @@ import pytest
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.health import alive, engine_of, status_of
 from csparql_spark.store import Draft, Status
+from csparql_spark.store.retention import BATCH_END, advance
 from tests.server.playing import registered
 
 
@@ -31,23 +32,111 @@ def test_a_server_at_work(client, backend: Backend) -> None:
         "log": {"tail": 2}, "queries": 1, "streams": 1, "subscribers": 0}
 
 
-def test_lag_is_the_age_of_what_is_not_read(client, backend: Backend, monkeypatch) -> None:
-    registered(client)
-    Status(backend.database).say("engine", {"state": "running", "pid": os.getpid()})
-    backend.retention.advance(1)
-    at = backend.log.outline(1, 1)[0].at
-    monkeypatch.setattr(backend.writer.clock, "now", lambda: at + 30_000)
+def running(backend: Backend) -> None:
+    backend.status.say("engine", {"state": "running", "pid": os.getpid()})
+
+
+def batch_ends(backend: Backend, seq: int) -> None:
+    """As the engine's sink says it, before Spark does."""
+    with backend.database.transaction(durable=False) as connection:
+        advance(connection, BATCH_END, seq)
+
+
+class Hand:
+    """The hand of the arrival clock."""
+
+    def __init__(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.at = backend.writer.clock.now()
+        monkeypatch.setattr(backend.writer.clock, "now", lambda: self.at)
+
+
+@pytest.fixture
+def hand(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Hand:
+    return Hand(backend, monkeypatch)
+
+
+def said(client) -> tuple[str, int, int]:
     told = client.get("/health").json
-    assert (told["status"], told["engine"]["behind"], told["engine"]["lag_ms"]) == ("ok", 1, 30_000)
-    monkeypatch.setattr(backend.writer.clock, "now", lambda: at + 30_001)
-    assert client.get("/health").json["status"] == "degraded"
-    monkeypatch.setattr(backend.writer.clock, "now", lambda: at - 5)
-    assert client.get("/health").json["engine"]["lag_ms"] == 0
+    return told["status"], told["engine"]["behind"], told["engine"]["lag_ms"]
+
+
+def test_lag_is_the_age_of_what_is_not_answered(client, backend: Backend, hand: Hand) -> None:
+    registered(client)
+    running(backend)
+    batch_ends(backend, 1)
+    at = backend.log.outline(1, 1)[0].at
+    hand.at = at + 5_000
+    assert said(client) == ("ok", 1, 5_000)
+    hand.at = at + 5_001
+    assert said(client) == ("behind", 1, 5_001)
+    hand.at = at - 5
+    assert said(client)[2] == 0
+
+
+def test_the_first_batch_after_a_start_takes_long(client, backend: Backend, hand: Hand) -> None:
+    """It works for 29 s, and 300 entries have come since: nothing of them is answered."""
+    registered(client)
+    backend.status.say("engine", {"state": "starting"})
+    tail = backend.log.tail()
+    for _ in range(300):
+        backend.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
+    hand.at += 10_000
+    assert said(client) == ("starting", tail + 300, 10_000)
+    running(backend)
+    hand.at += 19_000
+    assert said(client) == ("behind", tail + 300, 29_000)
+    batch_ends(backend, backend.log.tail())
+    assert said(client) == ("ok", 0, 0), "also where Spark does not say that it has ended before there is another one"
+    hand.at += 3_600_000
+    assert said(client) == ("ok", 0, 0), "an idle server"
+
+
+def test_a_batch_in_which_the_engine_is_stuck(client, backend: Backend, hand: Hand) -> None:
+    registered(client)
+    running(backend)
+    batch_ends(backend, backend.log.tail())
+    backend.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
+    hand.at += 6_000
+    backend.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
+    assert said(client) == ("behind", 2, 6_000)
+
+
+def test_what_nobody_waits_for_is_read_and_then_waits_no_more(client, backend: Backend, hand: Hand) -> None:
+    client.put("/streams/s")
+    running(backend)
+    batch_ends(backend, backend.log.tail())
+    hand.at += 60_000
+    assert said(client) == ("ok", 0, 0)
+
+
+@pytest.mark.parametrize("ticks", [1, 50])
+def test_ticks_of_another_clock_wait_since_what_made_them(client, backend: Backend, hand: Hand, ticks: int) -> None:
+    """A derived stream's ticks are stamped as its producer counts time, in 1970 say."""
+    registered(client)
+    running(backend)
+    batch_ends(backend, backend.log.tail())
+    for _ in range(ticks):
+        backend.writer.append(Draft("tick", subject="http://csparql.test/streams/s", at=1000))
+    assert said(client) == ("ok", ticks, 0)
+    hand.at += 5_001
+    assert said(client) == ("behind", ticks, 5_001)
+    backend.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
+    hand.at += 1
+    assert said(client) == ("behind", ticks + 1, 5_002), "what comes after them makes them no younger"
+    batch_ends(backend, backend.log.tail())
+    assert said(client) == ("ok", 0, 0)
+
+
+def test_an_instant_that_has_passed_and_is_not_in_the_log(client, backend: Backend, monkeypatch) -> None:
+    """Nobody can write: no tick comes, and nothing unread is there that would be old."""
+    running(backend)
+    monkeypatch.setattr(backend.ticker, "overdue", lambda now: 7_000)
+    assert said(client) == ("behind", 0, 7_000)
 
 
 @pytest.mark.parametrize("told, lag, expected", [
     ({}, 0, "starting"), ({"state": "starting"}, 90_000, "starting"), ({"state": "running"}, 0, "ok"),
-    ({"state": "running"}, 31_000, "degraded"),
+    ({"state": "running"}, 31_000, "behind"),
     ({"state": "failed", "reason": "no memory"}, 0, "degraded"), ({"state": "ended"}, 0, "degraded"),
 ])
 def test_states(told: dict[str, object], lag: int, expected: str) -> None:
@@ -71,13 +160,3 @@ def test_a_store_that_cannot_be_read(client, backend: Backend, monkeypatch) -> N
     monkeypatch.setattr(backend.log, "tail", fail)
     response = client.get("/health")
     assert (response.status_code, response.json["code"]) == (503, "store-unavailable")
-
-
-def test_a_tick_of_another_clock_is_no_lag(client, backend: Backend) -> None:
-    """A derived stream's ticks are stamped as its producer counts time, in 1970 say."""
-    registered(client)
-    tail = backend.log.tail()
-    backend.retention.advance(tail)
-    backend.writer.append(Draft("tick", subject="http://csparql.test/streams/s", at=1000))
-    told = client.get("/health").json
-    assert (told["engine"]["behind"], told["engine"]["lag_ms"]) == (1, 0)

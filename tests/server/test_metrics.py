@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from csparql_spark.server.backend import Backend
@@ -33,6 +35,19 @@ def test_nothing_was_measured_yet(client) -> None:
         assert named(samples, name) == {(): value}, name
     assert named(samples, "csparql_queries") == {("running",): 1, ("paused",): 0, ("failed",): 0}
     assert named(samples, "csparql_query_instants_total") == {}
+
+
+def test_what_health_says(client, backend: Backend, monkeypatch) -> None:
+    registered(client)
+    health = ("starting", "ok", "behind", "degraded")
+    assert named(looked(client), "csparql_health") == {(name,): name == "starting" for name in health}
+    backend.status.say("engine", {"state": "running", "pid": os.getpid()})
+    at = backend.log.outline(0, 1)[0].at
+    monkeypatch.setattr(backend.writer.clock, "now", lambda: at + 29_000)
+    samples = looked(client)
+    assert named(samples, "csparql_health") == {(name,): name == "behind" for name in health}
+    assert named(samples, "csparql_engine_lag_seconds") == {(): 29}
+    assert client.get("/health").json["status"] == "behind"
 
 
 def test_what_a_query_has_cost(client, backend: Backend) -> None:

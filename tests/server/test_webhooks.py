@@ -20,7 +20,8 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.calling import Allowed
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.webhooks import LONGEST_FAILING, LONGEST_PAUSE, MOST_FAILURES, pause_after, signature
-from tests.server.playing import BASE, Engine, registered
+from csparql_spark.store.incarnations import Incarnations
+from tests.server.playing import BASE, TEXT, Engine, registered
 
 PATIENCE = 20
 
@@ -277,3 +278,23 @@ def test_the_signature() -> None:
     """RFC 4231, test case 2."""
     assert signature("Jefe", b"what do ya want for nothing?") == (
         "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+
+
+def test_an_answer_of_another_incarnation_is_another_delivery(settings: Settings, receiver: Receiver) -> None:
+    """A copy of the database was put back, and the query says another thing at an instant that the receiver knows."""
+    told = []
+    for _ in range(2):
+        with Backend(replace(settings, webhooks=("*", "127.0.0.1"))) as backend:
+            Incarnations(backend.database).begin(at=0)
+        with Backend(replace(settings, webhooks=("*", "127.0.0.1"))) as backend:
+            client, engine = create_app(backend).test_client(), Engine(backend)
+            query = client.put("/queries/q", data=TEXT).json["id"] if told else registered(client)
+            client.post("/queries/q", json={"url": receiver.url, "from": "beginning"})
+            engine.count(query, 1000)
+            told.append(receiver.take(1)[0].headers["X-CSPARQL-Delivery"])
+            with backend.database.transaction() as connection:
+                connection.execute("DELETE FROM answers")
+                connection.execute("DELETE FROM observers")
+    first, second = (one.split("-") for one in told)
+    assert first[:2] == second[:2] and first[1] == "1000"
+    assert first[2] != second[2] and len(first[2]) == 10

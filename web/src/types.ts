@@ -74,7 +74,7 @@ export interface RulesInfo {
 }
 
 export interface Health {
-  status: "ok" | "starting" | "degraded";
+  status: "ok" | "starting" | "behind" | "degraded";
   engine: { state: string; position: number; behind: number; lag_ms: number };
   log: { tail: number };
   queries: number;

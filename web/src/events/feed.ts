@@ -14,8 +14,9 @@ export const MOST_ANSWERS = 600;
 const DRAWING = 100;
 
 export interface Mark {
-  /** `lost`: these answers are kept no longer. `filled`: the connection was gone, and nothing is missing. */
-  kind: "lost" | "filled";
+  /** `lost`: these answers are kept no longer. `filled`: the connection was gone, and nothing is missing. `restored`: a
+   * copy of the database was put back, and what was told after it was taken is not so any more. */
+  kind: "lost" | "filled" | "restored";
   after: number;
   next: number;
 }
@@ -73,7 +74,7 @@ function take(kept: Kept, told: Told): void {
     kept.cut = false;
     change(kept, {
       answers: [...answers, answerOf(told)].slice(-MOST_ANSWERS),
-      marks: [...kept.next.marks, ...cut].slice(-20),
+      marks: [...kept.next.marks.map((mark) => (mark.kind === "restored" && !mark.next ? { ...mark, next: told.at } : mark)), ...cut].slice(-20),
       waiting: null,
     });
     return;
@@ -83,13 +84,21 @@ function take(kept: Kept, told: Told): void {
   change(kept, { answers: [...answers.slice(0, place), answerOf(told), ...answers.slice(place)].slice(-MOST_ANSWERS) });
 }
 
+function gap(kept: Kept, after: number, next: number, restored: boolean): void {
+  const { answers, marks } = kept.next;
+  change(kept, {
+    marks: [...marks, { kind: restored ? "restored" : "lost", after, next }],
+    ...(restored && { answers: answers.filter(({ at }) => at <= after) }),
+  });
+}
+
 /** What an event of the server says, for whoever in this tab looks at its query. */
 export function heard(kind: string, data: unknown): void {
   const told = data as Told & { reason?: string; after?: number; next?: number };
   const kept = told.query === undefined ? undefined : feeds.get(told.query);
   if (!kept) return;
   if (kind === "answer") take(kept, told);
-  else if (kind === "gap") change(kept, { marks: [...kept.next.marks, { kind: "lost", after: told.after ?? 0, next: told.next ?? 0 }] });
+  else if (kind === "gap") gap(kept, told.after ?? 0, told.next ?? 0, told.reason === "restored");
   else if (kind === "problem") change(kept, { failure: { at: told.at, reason: told.reason ?? "" } });
   else if (kind === "end") {
     change(kept, { ended: told.reason ?? "the query is deleted" });

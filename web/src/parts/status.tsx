@@ -7,6 +7,8 @@ import { usePolled, useStore } from "../store";
 import { about, count, many, zone } from "../time";
 import type { Health } from "../types";
 
+const HEALTH: Record<Health["status"], string> = { ok: "good", starting: "wait", behind: "wait", degraded: "bad" };
+
 const HEARD: Record<Connected, [dot: string, text: string]> = {
   idle: ["off", "no live view open"],
   connecting: ["wait", "connecting"],
@@ -23,8 +25,8 @@ export function StatusBar(): JSX.Element {
   return (
     <footer class="status" aria-label="Status">
       <span data-testid="engine">
-        <i class={`dot ${!there ? "bad" : health?.status === "ok" ? "good" : health?.status === "starting" ? "wait" : "bad"}`} />
-        {!there ? "server does not answer" : engine ? `engine ${engine.state}${health.status === "degraded" && engine.state === "running" ? ", far behind" : ""}` : "asking…"}
+        <i class={`dot ${!there || !health ? "bad" : HEALTH[health.status]}`} />
+        {!there ? "server does not answer" : engine ? `engine ${engine.state}${health.status === "behind" ? ", behind" : ""}` : "asking…"}
       </span>
       {there && engine && (
         <span title={`${count(engine.behind)} entries of the log are not read yet`}>
