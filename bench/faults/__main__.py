@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from bench.faults import clocks, damage, full, kills, locked, malformed, readers, refusals, table
+from bench.faults import clocks, damage, full, kills, locked, malformed, readers, refusals, restores, table
 from bench.faults.row import Row
 
 FAULTS: dict[str, Callable[[], Row]] = {
@@ -28,6 +28,8 @@ FAULTS: dict[str, Callable[[], Row]] = {
     **{f"checkpoint-{part}": functools.partial(damage.damaged, part) for part in damage.DAMAGES},
     "checkpoint-deleted-at-work": lambda: damage.deleted("engine"),
     "checkpoint-metadata-deleted-at-work": lambda: damage.deleted("engine/checkpoint-1/metadata"),
+    "restore-database": lambda: restores.restored(whole=False),
+    "restore-directory": lambda: restores.restored(whole=True),
     "database-beginning": lambda: refusals.damaged("beginning"),
     "database-middle": lambda: refusals.damaged("middle"),
     "reader-none": lambda: readers.reader(0),

@@ -91,13 +91,16 @@ class Subscriber(threading.Thread):
 
     def run(self) -> None:
         try:
-            for answer in self._client.subscribe(self._query, start="beginning", notice=self.notices.append):
+            for answer in self._client.subscribe(self._query, start="beginning", notice=self.notice):
                 numbers = frozenset(int(str(row["n"])) for row in answer.rows)
                 with self.grown:
                     self.told.append((answer.at, numbers))
                     self.grown.notify_all()
         except (ProblemError, Unreachable) as error:
             self.failure = error
+
+    def notice(self, event: Event) -> None:
+        self.notices.append(event)
 
     def reached(self, instant: int, patience: float = PATIENCE_SECONDS) -> bool:
         with self.grown:

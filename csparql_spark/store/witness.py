@@ -91,12 +91,14 @@ class Witness:
     def _look(self) -> Sight:
         before = self._written
         with self._database.snapshot() as connection:
+            identity, incarnation = connection.execute(
+                "SELECT identity.name, newest.name FROM identity, incarnations AS newest ORDER BY number DESC LIMIT 1"
+            ).fetchone()
             seq, position = _tail(connection), self._order.head()
-            if before is not None and before.seq == seq:
-                return before._replace(position=position)
-            entry = _entry(connection, seq)
-        lineage = self._order.lineage
-        return Sight(lineage.identity, lineage.newest.name, seq, digest(entry) if entry else "", position)
+            same = before is not None and before[:3] == (identity, incarnation, seq)
+            entry = None if same else _entry(connection, seq)
+        made = before.digest if same else digest(entry) if entry else ""
+        return Sight(identity, incarnation, seq, made, position)
 
     def _read(self) -> Sight | None:
         try:

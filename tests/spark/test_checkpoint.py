@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.spark.checkpoint import is_unreadable, lacking, set_aside
+from csparql_spark.spark.checkpoint import is_unreadable, lacking, leave_another, set_aside
 from csparql_spark.store import DataDirectory
+
+from ..store.restoring import World
 
 DAMAGED = [
     "terminated with exception: Failed to read log file file:{0}/offsets/1. Incomplete log file SQLSTATE: XXKST",
@@ -166,3 +168,22 @@ def test_metadata_that_says_nothing(whole: DataDirectory, text: str) -> None:
     assert lacking(whole) == "its metadata is damaged"
     (whole.checkpoint / "metadata").write_bytes(b"\xff\xfe")
     assert lacking(whole) == "its metadata is damaged"
+
+
+def test_a_checkpoint_of_another_past_is_left(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.push(2)
+    world.copy()
+    world.push(3)
+    world.batch()
+    assert leave_another(world.directory, world.database) is None and world.directory.checkpoint.exists()
+    world.stop()
+    world.put_back(0)
+    world.open()
+    aside = world.directory.engine / "checkpoint-1.damaged"
+    assert leave_another(world.directory, world.database) == (
+        f"the engine has seen {world.directory.database} with 5 entries in its log, and it went on after 2: it is a copy "
+        f"that was put back; what the engine made of the other one is set aside as {aside}, and the engine starts again "
+        "from the log")
+    assert aside.exists() and not world.directory.checkpoint.exists()
+    assert leave_another(world.directory, world.database) is None, "there is none any more"

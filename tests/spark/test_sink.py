@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ from csparql_spark.pipeline.group import FAILURE, MEASURES
 from csparql_spark.spark.sink import Sink, costs_in
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store.measures import Cost, Measures
+from csparql_spark.store.witness import NAME, Witness
 
 from ..store.opened import Opened
 
@@ -92,3 +94,30 @@ def test_a_batch_that_could_not_be_written_is_not_counted(store: Opened, monkeyp
     assert (store.answers.failure(8), measures.newest(7)) == (None, None)
     sink(batch, 3)
     assert store.answers.failure(8) and measures.newest(7).totals.instants == 1
+
+
+def test_the_end_of_a_batch_is_noted_also_where_it_says_nothing(store: Opened) -> None:
+    ends = {3: 7, 4: 9, 5: None}
+    sink = Sink(store.answers, batches=mock.Mock(end=ends.get))
+    for batch, end in ((3, 7), (4, 9), (5, 9)):
+        sink(Batch(), batch)
+        assert store.retention.batch_end() == end
+    sink(Batch((8, 1000, FAILURE, 0, b"too many")), 3)
+    assert store.retention.batch_end() == 9, "a batch is run again"
+    store.retention.advance(12)
+    assert (store.retention.position(), store.retention.batch_end()) == (12, 12)
+
+
+def test_a_batch_that_cannot_be_witnessed_does_not_end(store: Opened) -> None:
+    """So that Spark does not note that it has, and the checkpoint knows no more than its witness."""
+    witness, stages = Witness(store.directory, store.database), Stages(store.status)
+    sink = Sink(store.answers, stages=stages, witness=witness)
+    store.put("chunk", 1000)
+    store.directory.checkpoint.mkdir()
+    sink(Batch(), 3)
+    assert json.loads((store.directory.checkpoint / NAME).read_text())["seq"] == 1
+    store.put("chunk", 1001)
+    with mock.patch.object(witness, "write", side_effect=OSError("no space left")):
+        with pytest.raises(OSError, match="no space left"):
+            sink(Batch(), 4)
+    assert stages._sunk == 3
