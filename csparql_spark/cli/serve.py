@@ -16,7 +16,7 @@ from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.processes import Child, Supervisor
 from csparql_spark.settings import Settings
-from csparql_spark.store import Database, DataDirectory, StoreError
+from csparql_spark.store import Database, DataDirectory, Status, StoreError
 from csparql_spark.store.directory import private
 from csparql_spark.store.incarnations import Incarnations
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
@@ -99,6 +99,8 @@ def begin(directory: DataDirectory, database: Database) -> None:
     if sentence is not None:
         click.echo(f"csparql-spark: {sentence}", err=True)
     Incarnations(database).begin(at=int(time.time() * 1000))
+    # What the engine of another start has said of itself is over; its process number may be somebody else's by now.
+    Status(database).say("engine", {"state": "starting"})
 
 
 def pools() -> dict[str, str]:

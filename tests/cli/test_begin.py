@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from csparql_spark.cli.serve import begin
 from csparql_spark.spark import checkpoint
-from csparql_spark.store import StoreError
+from csparql_spark.store import Status, StoreError
 from csparql_spark.store.incarnations import Incarnations
 
 from ..store.restoring import World
@@ -38,6 +39,14 @@ def test_each_start_begins_an_incarnation(tmp_path: Path, capsys: pytest.Capture
         names.append(Incarnations(world.database).lineage().newest.name)
     assert len(set(names)) == 3 and world.directory.checkpoint.exists()
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_engine_of_another_start_says_nothing_any_more(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    status = Status(world.database)
+    status.say("engine", {"state": "running", "pid": os.getpid()})      # as numbers of processes come again
+    begin(world.directory, world.database)
+    assert status.of("engine") == {"state": "starting"}
 
 
 def test_a_copy_that_was_put_back_is_told_in_one_sentence(put_back: World, capsys: pytest.CaptureFixture) -> None:
