@@ -147,6 +147,25 @@ def test_timelines(tmp_path: Path, script: str, heard: str) -> None:
     house.stop()
 
 
+def test_ids_from_before_there_were_incarnations(tmp_path: Path) -> None:
+    """A directory is opened by a version that knows of them: what was told until then is of the first one."""
+    house = House(tmp_path)
+    house.answer(4)
+    with house.database.transaction() as connection:
+        for statement in ("DROP TABLE identity", "DROP TABLE incarnations", "PRAGMA user_version = 3"):
+            connection.execute(statement)
+    house.stop()
+    assert house.start() is None
+    house.answer(2)
+    assert [short(event) for event in house.subscribe("2")] == ["3", "4", "5", "6"]
+    assert [short(event) for event in house.subscribe("4")] == ["5", "6"]
+    assert [short(event) for event in house.subscribe("5")] == ["restored(None,1)", "1", "2", "3", "4", "5", "6"]
+    ids = [event.id for event in house.subscribe("2")]
+    assert ids[:2] == ["3", "4"] and [id.partition("-")[0] for id in ids[2:]] == ["5", "6"]
+    assert len(ids[2]) == len("5-") + incarnations.NAME_LENGTH
+    house.stop()
+
+
 def test_without_names_for_incarnations_it_would_be_silence(tmp_path: Path) -> None:
     """What the law below is about: with positions alone the answers 3 and 4 of this log are never told."""
     house = House(tmp_path)
