@@ -75,7 +75,6 @@ def restored(whole: bool) -> Row:
             so = {number: seq for number, seq in pusher.acknowledged.items() if seq <= kept}
             gone += len(pusher.acknowledged) - len(so)
             pusher.acknowledged = so
-        old = scene.pushers
         begun = time.time()
         scene.again()
         _push(scene, 4, AGAIN_PAUSE)
@@ -84,7 +83,6 @@ def restored(whole: bool) -> Row:
         back = time.time() - begun
         scene.answered(4)
         scene.finish()
-        scene.pushers += old
         verdict = scene.verdict()
         sentences = [line.removeprefix("csparql-spark: ").replace(str(data), "DATA")
                      for line in scene.said().splitlines() if "set aside" in line]
