@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from bench.faults.laws import RANGE, judged
+from bench.faults.restores import Folding
 from bench.faults.row import Row
 from bench.faults.scene import QUERIES
 from bench.faults.table import BEGIN, END, write
+from csparql_spark.client import Event
 from csparql_spark.pipeline.replay import answer
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import (AnswerStore, Database, DataDirectory, Draft, Log, LogWriter, QueryRecord, Registry,
@@ -135,3 +137,15 @@ def test_the_table_keeps_other_rows(tmp_path: Path) -> None:
         f"# Before\n\n{BEGIN}\n| fault | injected | observed | laws |\n| --- | --- | --- | --- |\n"
         "| `first` | x | z | hold |\n| `second` | p | q | hold |\n| `third` | a \\| b | seen so | hold |\n"
         f"{END}\n\nAfter.\n")
+
+
+@pytest.mark.parametrize("after, left", [(None, []), (1000, [1000]), (3000, [1000, 2000, 3000])])
+def test_a_subscriber_takes_back_what_is_not_so_any_more(after: int | None, left: list[int]) -> None:
+    subscriber = Folding("http://127.0.0.1:1")
+    subscriber.told += [(at, frozenset({at})) for at in (1000, 2000, 3000)]
+    forgotten = Event("gap", {"query": "Numbers", "after": 1000, "next": 2000, "reason": "forgotten"})
+    subscriber.notice(forgotten)
+    assert len(subscriber.told) == 3 and subscriber.notices == [forgotten], "that would break a law"
+    subscriber.notice(Event("gap", {"query": "Numbers", "after": after, "next": None, "reason": "restored"}))
+    assert [at for at, _ in subscriber.told] == left and subscriber.notices == [forgotten]
+    assert (len(subscriber.restored), subscriber.taken_back) == (1, 3 - len(left))
