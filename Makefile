@@ -1,4 +1,5 @@
 # make serve    install what is needed into .venv, build the console, and start the server with its demo on 127.0.0.1:8000
+#               (make serve PORT=8001 takes another port)
 # make test     install, build the console, and run all tests
 # make bench    install, measure everything (hours: TIMES runs of what is short), and write docs/performance.md from it
 # make bench-quick  the same at small sizes, in five minutes, into build/bench; peers are installed besides
@@ -46,7 +47,7 @@ $(CONSOLE): $(shell find $(WEB)/src -type f) $(WEB)/index.html $(WEB)/build.mjs 
 	@touch $@
 
 serve: java install console
-	@$(BIN)/csparql-spark demo --data $(DATA)
+	@$(BIN)/csparql-spark demo --data $(DATA) $(if $(PORT),--port $(PORT))
 
 test: java install console
 	@cd $(ROOT) && $(BIN)/python -m pytest

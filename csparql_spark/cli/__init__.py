@@ -12,7 +12,7 @@ asked for: what `run` needs would cost `serve` a second of its start.
 - `tail`       answers as they become true; `reaching` finds the server, for both
 - `run`        a query over recorded streams; `reasons` says why a triple holds, `given` reads NAME=FILE
 - `read`       `check` and `explain`: what a text says
-- `failure`    how a command fails
+- `failure`    how a command fails; `suggestions` what somebody may have meant
 
     csparql-spark serve --data data
     csparql-spark run hot.csparql --stream http://ex.org/temp=temp.nq.gz --format table
@@ -25,13 +25,14 @@ import importlib
 import click
 
 from csparql_spark import __version__
+from csparql_spark.cli.suggestions import Group
 
 # command: the module that has it
 MODULES = {"serve": "serve", "demo": "demo", "token": "tokens", "config": "config", "doctor": "doctor", "push": "push",
            "tail": "tail", "run": "run", "check": "read", "explain": "read"}
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Its own commands, and those of `MODULES`."""
 
     def list_commands(self, context: click.Context | None) -> list[str]:
@@ -44,6 +45,8 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", message="csparql-spark %(version)s",
+                      help="Print the version and exit.")
 def main() -> None:
     """Continuous queries over RDF streams.
 

@@ -17,7 +17,7 @@ DATA = Path("demo-data")
 
 
 @click.command()
-@flags(without=("demo",))
+@flags(without=("demo",), defaults={"data": DATA})
 @click.option("--browser", is_flag=True, help="Open the console in a browser.")
 def demo(config: Path | None, browser: bool, **given: object) -> None:
     """Start the server with a city that lives in it.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import click
 
@@ -31,13 +32,15 @@ class Value(click.ParamType):
             self.fail(str(problem), param, context)
 
 
-def flags(without: tuple[str, ...] = (), only: tuple[str, ...] | None = None) -> Callable[[Callable], Callable]:
-    """The flags of all settings (or `only` of some), as options of a command."""
+def flags(without: tuple[str, ...] = (), only: tuple[str, ...] | None = None,
+          defaults: Mapping[str, object] = MappingProxyType({})) -> Callable[[Callable], Callable]:
+    """The flags of all settings (or `only` of some), as options of a command; `defaults` are those that the command has
+    of its own, by key."""
     def add(command: Callable) -> Callable:
         keys = [key for key in declared() if key not in without and (only is None or key in only)]
         for key in reversed(keys):
             if not declared()[key].secret:
-                command = _option(declared()[key])(command)
+                command = _option(declared()[key], defaults.get(key, declared()[key].default))(command)
         return click.option("--config", type=click.Path(path_type=Path, dir_okay=False),
                             help="File of settings (TOML).  [default: csparql-spark.toml, if it is there]")(command)
     return add
@@ -53,8 +56,8 @@ def resolved(given: Mapping[str, object], config: Path | None) -> Given:
     return found
 
 
-def _option(one: Setting) -> Callable[[Callable], Callable]:
-    shown = "" if one.key == "web" else one.kind.show(one.default)
+def _option(one: Setting, default: object) -> Callable[[Callable], Callable]:
+    shown = "" if one.key == "web" else one.kind.show(default)
     text = f"{one.meaning}{f'  [default: {shown}]' if shown else ''}"
     if isinstance(one.kind, Switch):
         return click.option(f"{one.flag}/--no-{one.key}", one.attribute, default=None, help=text)

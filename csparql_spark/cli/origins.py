@@ -2,7 +2,8 @@
 
 The file is TOML, with the keys of `csparql_spark.settings`: what `--config` or CSPARQL_CONFIG names, else
 `csparql-spark.toml` in the working directory, if it is there. Paths in it start from its own directory. What is in it
-and is no setting is an error, with its line; a variable CSPARQL_… that is none is only told, for others may read it.
+and is no setting is an error, with its line; a variable CSPARQL_… that is none is only told: others may read it, and
+some are nobody's doing (Kubernetes makes CSPARQL_SPARK_PORT of a service of that name).
 
     given = resolve({"port": 9000}, os.environ, Path.cwd())
     given.settings.port, given.origins["port"]          # 9000, "flag --port"
@@ -11,7 +12,6 @@ and is no setting is an error, with its line; a variable CSPARQL_… that is non
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -19,12 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from csparql_spark.cli.failure import Failure
+from csparql_spark.cli.suggestions import nearest
 from csparql_spark.settings import BadValue, Setting, Settings, declared
 
 FILE = "csparql-spark.toml"
+LISTED = "`csparql-spark config` lists them all"
 PREFIX = "CSPARQL_"
 # Of the other commands: where the server is, and who asks.
 OTHERS = ("CSPARQL_CONFIG", "CSPARQL_URL", "CSPARQL_TOKEN")
+# Of what a server hands to its processes (`csparql_spark.answers.limits`).
+HANDED = "CSPARQL_SPARK_MOST_"
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def from_file(path: Path | None) -> Iterator[tuple[str, object, str]]:
         if one is None:
             meant = _near(key)
             raise Failure(f"{place}: there is no setting {key!r}{f': did you mean {meant!r}?' if meant else ''} "
-                          "(`csparql-spark config` lists them all)")
+                          f"({LISTED})")
         value = _read(one, value, f"{place}: {key}")
         yield key, path.parent / value if isinstance(value, Path) else value, f"{path}:{_line(text, key)}"
 
@@ -75,10 +79,10 @@ def from_environment(environment: Mapping[str, str], warnings: list[str]) -> Ite
     for name, text in environment.items():
         if name in known:
             yield known[name].key, _read(known[name], text, f"the environment's {name}"), name
-        elif name.startswith(PREFIX) and name not in OTHERS:
-            meant = _near(name.removeprefix(PREFIX))
-            warnings.append(f"the environment's {name} is no setting"
-                            f"{f': did you mean {declared()[meant].variable}?' if meant else ', and is left out'}")
+        elif name.startswith(PREFIX) and name not in OTHERS and not name.startswith(HANDED):
+            meant = _near(name.removeprefix(PREFIX).removeprefix("SPARK_"))
+            more = f": did you mean {declared()[meant].variable}?" if meant else f" ({LISTED})"
+            warnings.append(f"the environment's {name} is no setting, and is left out{more}")
 
 
 def _file(environment: Mapping[str, str], directory: Path, config: Path | None) -> Path | None:
@@ -98,9 +102,10 @@ def _read(one: Setting, value: object, where: str) -> object:
 
 
 def _near(name: str) -> str | None:
-    """The key that somebody may have meant."""
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), declared(), 1, cutoff=0.75)
-    return near[0] if near else None
+    """The key that somebody may have meant: one that is spelled nearly so, or that ends so."""
+    written = name.lower().replace("_", "-")
+    ending = [key for key in declared() if written.endswith(f"-{key}") or key.endswith(f"-{written}")]
+    return nearest(written, declared(), 0.75) or (ending[0] if len(ending) == 1 else None)
 
 
 def _line(text: str, key: str) -> int:

@@ -18,9 +18,35 @@ from csparql_spark.store import DataDirectory
 QUERY = "REGISTER QUERY Q AS SELECT ?s FROM STREAM <urn:s> [RANGE 2s STEP 1s] WHERE { ?s <urn:p> ?o }"
 
 
-def test_version() -> None:
-    result = CliRunner().invoke(main, ["version"])
+@pytest.mark.parametrize("argument", ["version", "--version", "-V"])
+def test_version(argument: str) -> None:
+    result = CliRunner().invoke(main, [argument])
     assert (result.exit_code, result.stdout) == (0, f"csparql-spark {__version__}\n")
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["serv"], "There is no command 'serv': did you mean `serve`? (`csparql-spark --help` lists them all)"),
+    (["explian"], "There is no command 'explian': did you mean `explain`? (`csparql-spark --help` lists them all)"),
+    (["xyzzy"], "There is no command 'xyzzy' (`csparql-spark --help` lists them all)"),
+    (["token", "lst"],
+     "There is no command 'lst': did you mean `list`? (`csparql-spark token --help` lists them all)"),
+    (["run", "--strem", "x"], "There is no option '--strem': did you mean `--stream`? (`csparql-spark run --help` lists "
+                              "them all)"),
+    (["--versoin"], "There is no option '--versoin': did you mean `--version`? (`csparql-spark --help` lists them all)"),
+    (["serve", "--prot", "1"], "There is no option '--prot': did you mean `--port`? (`csparql-spark serve --help` lists "
+                               "them all)"),
+    (["check", "--xyzzy"], "There is no option '--xyzzy' (`csparql-spark check --help` lists them all)"),
+])
+def test_what_is_mistyped_is_told_with_what_may_be_meant(arguments: list[str], said: str) -> None:
+    result = CliRunner().invoke(main, arguments, prog_name="csparql-spark")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"csparql-spark: {said}\n")
+
+
+def test_the_demo_names_its_own_directory() -> None:
+    shown = " ".join(CliRunner().invoke(main, ["demo", "--help"]).stdout.split())
+    assert "[default: demo-data]" in shown and "[default: data]" not in shown
+    shown = " ".join(CliRunner().invoke(main, ["serve", "--help"]).stdout.split())
+    assert "[default: data]" in shown
 
 
 @pytest.mark.parametrize("command", [
@@ -96,7 +122,7 @@ def test_serve_refuses_a_taken_port(tmp_path: Path) -> None:
         port = other.getsockname()[1]
         assert serve("--data", str(tmp_path), "--port", str(port)) == (2, "", (
             f"csparql-spark: cannot listen on 127.0.0.1:{port} (Address already in use): stop what uses the port, "
-            "or choose another one with --port\n"))
+            "or choose another one with --port, as in `csparql-spark serve --port 8001`, or `make serve PORT=8001`\n"))
 
 
 def test_serve_refuses_a_directory_in_use(tmp_path: Path) -> None:

@@ -64,6 +64,8 @@ def test_another_file(house: Path, environment: dict[str, str], config: Path | N
 @pytest.mark.parametrize("text, said", [
     ("port = 1\n\nkeep_log = 5", "{file}, line 3: there is no setting 'keep_log': did you mean 'keep-log'? "
                                  "(`csparql-spark config` lists them all)"),
+    ("listen-port = 1", "{file}, line 1: there is no setting 'listen-port': did you mean 'port'? "
+                        "(`csparql-spark config` lists them all)"),
     ("[colour]\nx = 1", "{file}, line 1: there is no setting 'colour' (`csparql-spark config` lists them all)"),
     ("\nport = 70000", "{file}, line 2: port: 70000 is too much: the most is 65535"),
     ("port = ", "the settings {file} are not TOML: Invalid value (at end of document)"),
@@ -88,9 +90,16 @@ def test_mistakes_in_the_environment(tmp_path: Path) -> None:
     with pytest.raises(Failure) as failure:
         resolve({}, {"CSPARQL_PORT": "http"}, tmp_path)
     assert failure.value.message == "the environment's CSPARQL_PORT: 'http' is not a whole number"
-    told = resolve({}, {"CSPARQL_KEEPLOG": "5m", "CSPARQL_QQQ": "1"}, tmp_path)
-    assert told.warnings == ["the environment's CSPARQL_KEEPLOG is no setting: did you mean CSPARQL_KEEP_LOG?",
-                             "the environment's CSPARQL_QQQ is no setting, and is left out"]
+    told = resolve({}, {"CSPARQL_KEEPLOG": "5m", "CSPARQL_QQQ": "1", "CSPARQL_SPARK_PORT": "9000",
+                        "CSPARQL_SPARK_KEEPLOG": "5m", "CSPARQL_LISTEN_PORT": "1", "CSPARQL_SPARK_MOST_ROWS": "9"},
+                   tmp_path)
+    assert told.warnings == [
+        "the environment's CSPARQL_KEEPLOG is no setting, and is left out: did you mean CSPARQL_KEEP_LOG?",
+        "the environment's CSPARQL_QQQ is no setting, and is left out (`csparql-spark config` lists them all)",
+        "the environment's CSPARQL_SPARK_PORT is no setting, and is left out: did you mean CSPARQL_PORT?",
+        "the environment's CSPARQL_SPARK_KEEPLOG is no setting, and is left out: did you mean CSPARQL_KEEP_LOG?",
+        "the environment's CSPARQL_LISTEN_PORT is no setting, and is left out: did you mean CSPARQL_PORT?"]
+    assert told.settings.port == 8000
 
 
 def test_config_prints_each_with_its_origin(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
