@@ -15,6 +15,7 @@ Whatever else goes wrong becomes a problem too: `install` sees to it that no cli
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import sys
 import traceback
@@ -31,6 +32,7 @@ from csparql_spark.rdf.errors import RdfError
 from csparql_spark.store import StoreError
 
 MEDIA_TYPE = "application/problem+json"
+_WORD = re.compile(r"[a-z]+(?:'[a-z]*)?[,;:.!?]?(?:\s|$)")       # owl-horst, f:timestamp and keep_log are names
 
 # code: (status, title, what it means)
 CATALOGUE: dict[str, tuple[int, str, str]] = {
@@ -116,8 +118,10 @@ class Problem(Exception):
 
 
 def sentence(text: str) -> str:
-    """The text with a capital at its start and a full stop at its end."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+    """The text with a capital at its start and a full stop at its end. What stands at its start and is no word, but a
+    URL, an IRI, a name, a command or an option, stays as it is."""
+    begun = text[:1].upper() + text[1:] if _WORD.match(text) else text
+    return begun + ("" if text.endswith((".", "?", "!")) else ".")
 
 
 def of_rdf(error: RdfError, kept: str = "Nothing of this push was kept.") -> Problem:

@@ -39,6 +39,7 @@ OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
 LITTLE_DISK, LITTLE_MEMORY = 2 << 30, 2 << 30
 DRIFT_SECONDS = 2.0
+ANOTHER_PORT = "--port 8001, or `make serve PORT=8001`"
 _PIN = re.compile(r"([A-Za-z0-9_.-]+)==([^;,\s]+)\s*(;.*extra.*)?")
 
 
@@ -227,7 +228,7 @@ def port(settings: Settings) -> Iterator[Finding]:
         taken = error.errno == errno.EADDRINUSE
         reason = "is taken by another program" if taken else f"cannot be used ({error.strerror})"
         yield Finding("port", "problem", f"{settings.port} of {settings.host} {reason}",
-                      "stop what uses it, or choose another one with --port" if taken else
+                      f"stop what uses it, or choose another one: {ANOTHER_PORT}" if taken else
                       "choose others with --host and --port")
     else:
         yield Finding("port", "ok", f"{settings.port} of {settings.host} is free")

@@ -131,7 +131,7 @@ def test_a_port_that_is_taken(settings: Settings) -> None:
         port = other.getsockname()[1]
         (finding,) = module.port(Settings(port=port))
     assert finding == Finding("port", "problem", f"{port} of 127.0.0.1 is taken by another program",
-                              "stop what uses it, or choose another one with --port")
+                              "stop what uses it, or choose another one: --port 8001, or `make serve PORT=8001`")
 
 
 def test_open_doors_and_damaged_tokens(settings: Settings) -> None:

@@ -257,3 +257,19 @@ def test_the_type_of_a_problem_is_a_url_that_explains_it(client) -> None:
 @pytest.mark.parametrize("text, expected", [("the disk", "The disk."), ("Why?", "Why?"), ("Done.", "Done."), ("", ".")])
 def test_sentence(text: str, expected: str) -> None:
     assert problems.sentence(text) == expected
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("there is no stream", "There is no stream."), ("the store's disk is full.", "The store's disk is full."),
+    ("a, b and c", "A, b and c."), ("what now?", "What now?"), ("", "."),
+    ("line 1, column 5: no", "Line 1, column 5: no."),
+    ("https://a.example/ is none of the places", "https://a.example/ is none of the places."),
+    ("urn:x:y is no stream", "urn:x:y is no stream."), ("<urn:s> is relative", "<urn:s> is relative."),
+    ("ex:a has no prefix", "ex:a has no prefix."), ("f:timestamp asks", "f:timestamp asks."),
+    ("csparql-spark check says more", "csparql-spark check says more."), ("--base is no IRI", "--base is no IRI."),
+    ("owl-horst is a rule set", "owl-horst is a rule set."), ("prov:generatedAtTime tells", "prov:generatedAtTime tells."),
+    ("keep_log is no setting", "keep_log is no setting."), ("hooks.example.org is not public",
+                                                            "hooks.example.org is not public."),
+    ("iPhone is a name", "iPhone is a name."), ("from= is no instant", "from= is no instant.")])
+def test_a_sentence_begins_with_a_capital_unless_with_a_name(text: str, told: str) -> None:
+    assert problems.sentence(text) == told
