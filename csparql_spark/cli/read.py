@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from csparql_spark.cli import given
 from csparql_spark.cli.failure import Failure
 from csparql_spark.cli.failure import told as failing
 from csparql_spark.cli.given import Named, RuleSet
@@ -25,7 +26,8 @@ FILES = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=FILES)
-def check(files: tuple[Path, ...]) -> None:
+@given.base
+def check(files: tuple[Path, ...], base: str) -> None:
     """Check queries and rule files (*.rules): do they parse, and can they be answered, or run?
 
     Prints one line for each FILE that is fine, and for each that is not the place of the first mistake, with what was
@@ -39,7 +41,7 @@ def check(files: tuple[Path, ...]) -> None:
                 count = len(check_rules(file.stem, text, {}).rules)
                 click.echo(f"{file}: {count} rule{' is' if count == 1 else 's are'} fine")
                 continue
-            query = _answerable(read(text, None))
+            query = _answerable(read(text, base), base)
         except LanguageError as error:
             wrong += 1
             click.echo(f"{file}: {error}\n{error.picture(text)}", err=True)
@@ -61,8 +63,9 @@ def check(files: tuple[Path, ...]) -> None:
 @click.option("--background", type=Named(), multiple=True,
               help="A background graph, for the rules that are run over it.")
 @click.option("--rules", type=RuleSet(), multiple=True, help="A rule set for USING ENTAILMENT.")
+@given.base
 def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, str], ...],
-            rules: tuple[tuple[str, str], ...]) -> None:
+            rules: tuple[tuple[str, str], ...], base: str) -> None:
     """Show how a query is read and answered: its windows and instants in words, its SPARQL body, the evaluator and why
     it is that one, and the rules that are run for it."""
     if maintenance is not None:
@@ -71,11 +74,11 @@ def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, st
         return
     text = _text(file)
     try:
-        query = read(text, None)
+        query = read(text, base)
     except LanguageError as error:
         raise Failure(f"{file}: {error}\n{error.picture(text)}") from error
     try:
-        told = explained(_answerable(query), background=_graphs(background), rules=_texts(rules))
+        told = explained(_answerable(query, base), background=_graphs(background, base), rules=_texts(rules))
     except Refusal as error:
         click.echo(f"{show(query).rstrip()}\n\n{describe(query).rstrip()}\n\nSPARQL body:\n{query.body.rstrip()}\n\n"
                    f"evaluation: refused: {error}")
@@ -83,17 +86,17 @@ def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, st
     click.echo(written(told))
 
 
-def _graphs(given: tuple[tuple[str, str], ...]) -> dict[str, Chunk]:
+def _graphs(files: tuple[tuple[str, str], ...], base: str) -> dict[str, Chunk]:
     graphs = {}
-    for number, (iri, path) in enumerate(given):
+    for number, (iri, path) in enumerate(given.absolute(files, base)):
         with failing(path):
             graphs[iri] = load(Path(path), base=None, number=number)
     return graphs
 
 
-def _texts(given: tuple[tuple[str, str], ...]) -> dict[str, str]:
+def _texts(files: tuple[tuple[str, str], ...]) -> dict[str, str]:
     texts = {}
-    for name, path in given:
+    for name, path in files:
         texts[name] = _text(Path(path))
         with failing(path):
             check_rules(name, texts[name], texts)
@@ -113,9 +116,9 @@ def _rules(file: Path) -> tuple[Rule, ...]:
         raise Failure(f"{file}: {error}") from error
 
 
-def _answerable(query: ContinuousQuery) -> ContinuousQuery:
+def _answerable(query: ContinuousQuery, base: str) -> ContinuousQuery:
     """The query, if it can be registered where everything exists that it reads; raises `Refusal`."""
-    return admit(query.text, base=None, streams={window.stream for window in query.windows},
+    return admit(query.text, base=base, streams={window.stream for window in query.windows},
                  graphs={*query.graphs, *query.named_graphs}, rules=query.entailment)
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import write
+from csparql_spark.cli import given
 from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.given import Instant, Named, RuleSet
 from csparql_spark.cli.reasons import Reasons
+from csparql_spark.language.describe import several
 from csparql_spark.pipeline.admission import check_rules
 from csparql_spark.pipeline.group import FAILURE
 from csparql_spark.pipeline.replay import Script
@@ -35,14 +37,16 @@ Printer = Callable[[str, int, Answer], None]
               help="A rule set for USING ENTAILMENT: a file of Jena's rules.")
 @click.option("--entailment", multiple=True, help="A regime besides those that the query names: rdfs, owl-horst, …")
 @click.option("--format", "form", type=click.Choice(["json", "csv", "table"]), default="table", show_default=True)
-@click.option("--engine", type=click.Choice(ENGINES[::-1]), default="spark", show_default=True,
-              help="`local` runs the same processor in this process, without Spark.")
+@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True,
+              help="`local` runs the processor in this process, `spark` the same one within Spark, which takes some "
+              "time to start; the answers are the same.")
+@given.base
 @click.option("--until", type=Instant(), help="Last instant: epoch milliseconds or an xsd:dateTime.  "
               "[default: when all windows have closed]")
 @click.option("--why", metavar="'S P O'", help="Instead of answers, print at each instant why this triple holds.")
 def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tuple[str, str], ...],
-        rules: tuple[tuple[str, str], ...], entailment: tuple[str, ...], form: str, engine: str, until: int | None,
-        why: str | None) -> None:
+        rules: tuple[tuple[str, str], ...], entailment: tuple[str, ...], form: str, engine: str, base: str,
+        until: int | None, why: str | None) -> None:
     """Run QUERY over recorded streams, and print its answers at each instant.
 
     The streams are on the event clock: their timestamps say when things happened, and the replay is as fast as it can
@@ -50,6 +54,7 @@ def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tup
     """
     with click.open_file(str(query), encoding="utf-8") as file:
         text = file.read()
+    streams, background = given.absolute(streams, base), given.absolute(background, base)
     chunks = {}
     for number, (iri, path) in enumerate((*streams, *background)):
         with told(path):
@@ -62,7 +67,7 @@ def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tup
     with told(str(query)):
         script = Script.of(text, streams={iri: chunks[iri] for iri, _ in streams},
                            background={iri: chunks[iri] for iri, _ in background}, rules=texts, entailment=entailment,
-                           until=until)
+                           base=base, until=until)
     for warning in script.query.warnings:
         click.echo(f"csparql-spark: {query}: warning: {warning}", err=True)
     if why is not None:
@@ -74,8 +79,6 @@ def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tup
 
 
 def _print_all(script: Script, engine: str, printer: Printer) -> None:
-    from csparql_spark.spark.session import EngineError
-
     progress = _Progress(script)
     try:
         for said in play(script, engine):
@@ -84,11 +87,20 @@ def _print_all(script: Script, engine: str, printer: Printer) -> None:
             progress.clear()
             printer(script.query.name or "query", said.instant, Answer.from_bytes(said.payload))
             progress.show(said.instant)
-    except EngineError as error:
+    except _troubles(engine) as error:
         raise Failure(str(error)) from error
     except BrokenPipeError:          # the reader (head, say) has seen enough
         sys.stderr.close()
     progress.clear()
+
+
+def _troubles(engine: str) -> tuple[type[Exception], ...]:
+    """What an engine may have against starting; Spark is slow to import, and not always wanted."""
+    if engine != "spark":
+        return ()
+    from csparql_spark.spark.session import EngineError
+
+    return (EngineError,)
 
 
 class _Progress:
@@ -127,12 +139,22 @@ class _CsvPrinter:
         self._writer: object | None = None
 
     def __call__(self, name: str, at: int, answer: Answer) -> None:
+        names, rows = _cells(answer)
         if self._writer is None:
             self._writer = csv.writer(sys.stdout, lineterminator="\n")
-            self._writer.writerow(["at", *answer.table.variables])
-        for row in answer.table.rows():
-            self._writer.writerow([at, *(_value(row.get(name)) for name in answer.table.variables)])
+            self._writer.writerow(["at", *names])
+        self._writer.writerows([at, *row] for row in rows)
         sys.stdout.flush()
+
+
+def _cells(answer: Answer) -> tuple[Sequence[str], list[list[str]]]:
+    """The names of the columns, and the rows; what is no table has one column."""
+    if answer.table is not None:
+        names = answer.table.variables
+        return names, [[_value(row.get(name)) for name in names] for row in answer.table.rows()]
+    if answer.ntriples is not None:
+        return ["triple"], [[line] for line in answer.ntriples.decode().splitlines()]
+    return ["answer"], [[str(answer.truth).lower()]]
 
 
 def _value(term: str | None) -> str:
@@ -143,9 +165,16 @@ def _value(term: str | None) -> str:
 
 
 def _print_table(name: str, at: int, answer: Answer) -> None:
+    if answer.table is None:
+        _, cells = _cells(answer)
+        graph = answer.ntriples is not None
+        click.echo(f"── {name} at {at}: {several(len(cells), 'triple') if graph else cells[0][0]}")
+        for line in cells if graph else ():
+            click.echo(f"   {line[0]}")
+        return
     table = answer.table
     rows = [[row.get(variable, "") for variable in table.variables] for row in table.rows()]
-    click.echo(f"── {name} at {at}: {len(rows)} row{'' if len(rows) == 1 else 's'}")
+    click.echo(f"── {name} at {at}: {several(len(rows), 'row')}")
     if rows:
         lines = [[f"?{variable}" for variable in table.variables], *rows]
         widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]

@@ -30,7 +30,7 @@ def describe_window(window: Window) -> str:
             return f"{seen}: {in_words(window.step - window.range)} of every {in_words(window.step)} are never seen"
         return seen
     size, step, thing = _counted(window)
-    seen = f"the last {_several(size, thing)} of {stream}{place}, seen anew after every {_several(step, thing)}"
+    seen = f"the last {several(size, thing)} of {stream}{place}, seen anew after every {several(step, thing)}"
     return f"{seen}: each {thing} once" if size == step else seen
 
 
@@ -54,7 +54,7 @@ def describe_instants(query: ContinuousQuery) -> str:
         parts.append(f"every {every}: at the multiples of {multiples} {_EPOCH}")
     for window in counted:
         _, step, thing = _counted(window)
-        parts.append(f"whenever {_several(step, f'more {thing}')} of <{window.stream}> have arrived")
+        parts.append(f"whenever {several(step, f'more {thing}')} of <{window.stream}> have arrived")
     return "; ".join(parts)
 
 
@@ -90,5 +90,6 @@ def _counted(window: Window) -> tuple[int, int, str]:
     raise ValueError(f"{window} counts nothing")
 
 
-def _several(number: int, thing: str) -> str:
+def several(number: int, thing: str) -> str:
+    """A number of things: 1 row, 2 rows."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,32 @@ def test_until_ends_earlier(files: Path) -> None:
     assert run(files, "--format", "csv", "--until", "2000")[1].count("\n") == 3
 
 
+@pytest.mark.parametrize(("body", "form", "shown"), [
+    ("ASK { <urn:a> <urn:p> ?o }", "table", "── Q at 2000: true\n── Q at 4000: false\n"),
+    ("ASK { <urn:a> <urn:p> ?o }", "csv", "at,answer\n2000,true\n4000,false\n"),
+    ("CONSTRUCT { ?s <urn:q> 1 } { ?s <urn:p> ?o FILTER(ISIRI(?s)) }", "table",
+     '── Q at 2000: 1 triple\n   <urn:a> <urn:q> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+     "── Q at 4000: 0 triples\n"),
+    ("CONSTRUCT { ?s <urn:q> <urn:o> } { ?s <urn:p> ?o FILTER(ISIRI(?s)) }", "csv",
+     "at,triple\n2000,<urn:a> <urn:q> <urn:o> .\n"),
+])
+def test_what_is_no_table_is_printed_too(files: Path, body: str, form: str, shown: str) -> None:
+    form_of, _, rest = body.partition(" ")
+    where = rest.rpartition("} {")[2] if form_of == "CONSTRUCT" else rest[1:]
+    head = f"CONSTRUCT {rest.rpartition('} {')[0]}}}" if form_of == "CONSTRUCT" else "ASK"
+    (files / "q.csparql").write_text(
+        f"REGISTER QUERY Q AS {head} FROM STREAM <urn:s> [RANGE 2s STEP 2s] WHERE {{ {where.removesuffix('}')} }}")
+    assert run(files, "--format", form) == (0, shown, "")
+
+
+def test_it_needs_no_spark_unless_it_is_asked_for(files: Path) -> None:
+    program = ("import sys; from csparql_spark.cli import main; "
+               "main(sys.argv[1:], standalone_mode=False); assert not {'pyspark', 'py4j'} & set(sys.modules)")
+    arguments = ["run", str(files / "q.csparql"), "--stream", f"urn:s={files / 's.nq'}", "--format", "csv"]
+    told = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout, told.stderr) == (0, 'at,s,o\n2000,urn:a,"x, ""y"""\n2000,_:b0x0,01\n', "")
+
+
 @pytest.mark.parametrize(("name", "text", "sentence"), [
     ("q.csparql", QUERY.replace("AS SELECT", "SELECT"), "csparql-spark: DIR/q.csparql: line 1, column 18: "),
     ("q.csparql", QUERY.replace("<urn:s>", "<urn:other>"),
@@ -84,7 +112,7 @@ def test_a_missing_recording_is_named(files: Path) -> None:
     assert error.startswith("csparql-spark: DIR/gone.nq: ") and error.count("\n") == 1
 
 
-@pytest.mark.parametrize("stream", ["nothing", "urn:s=", "=file.nq", "no iri=file.nq"])
+@pytest.mark.parametrize("stream", ["nothing", "urn:s=", "=file.nq", "no iri=file.nq", "a b:c=file.nq"])
 def test_a_stream_is_an_iri_and_a_file(files: Path, stream: str) -> None:
     result = CliRunner().invoke(main, ["run", str(files / "q.csparql"), "--stream", stream])
     assert result.exit_code == 2
