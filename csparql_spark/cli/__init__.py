@@ -8,7 +8,7 @@ asked for: what `run` needs would cost `serve` a second of its start.
 - `tokens`     `token`: making, listing and removing tokens
 - `config`     which settings hold, and why; `origins` where they come from, `flags` those of commands
 - `doctor`     whether all is there that a server needs
-- `push`       files or standard input into a stream; `pieces` cuts them
+- `push`       files or standard input into a stream; `pieces` cuts them, `creation` makes the stream
 - `tail`       answers as they become true; `reaching` finds the server, for both
 - `run`        a query over recorded streams; `reasons` says why a triple holds, `given` reads NAME=FILE
 - `read`       `check` and `explain`: what a text says

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import click
 
+from csparql_spark.cli.creation import Creation
 from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.pieces import Recording, as_arrow, later
 from csparql_spark.cli.reaching import reaching
-from csparql_spark.client import Client
+from csparql_spark.client import Client, ProblemError
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import RdfFormat, contents_of
 from csparql_spark.rdf.pushes import AnyFormat, PushFormat, push_format_of_path, read_push
@@ -27,6 +28,10 @@ FORMATS: dict[str, AnyFormat] = {
 LINES = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS, PushFormat.NDJSON)
 PATIENCE_SECONDS = 0.2          # that lines on standard input wait for others
 PIECE = 1 << 16
+# What people take for RDF, and what to do with it.
+NO_RDF = {".csv": "make triples of its rows first, or ", ".tsv": "make triples of its rows first, or ",
+          ".json": "JSON-LD is `--format jsonld`, a triple on each line is `--format ndjson`; "}
+STDIN = "file:///dev/stdin"
 
 
 class Rate(click.ParamType):
@@ -67,9 +72,8 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
         raise Failure("--rate and --speed both say how fast it goes: leave one out")
     if loop and "-" in files:
         raise Failure("--loop cannot begin standard input again: name files")
-    if create:
-        client.create_stream(stream, clock, delay)
-    sender = _Sender(client, stream, rate)
+    creation = Creation(client, stream, clock, delay) if create else None
+    sender = _Sender(client, stream, rate, creation)
     try:
         turn = 0
         while True:
@@ -78,6 +82,9 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
                 format = _format(name, form)
                 if name == "-" and format in LINES:
                     for lines in _lines(sys.stdin.buffer.fileno(), batch):
+                        if creation is not None and creation.pending:
+                            with told("standard input"):
+                                read_push(lines, format, base=STDIN, blank_prefix="f.")
                         sender.send(lines, format.media_type, None)
                     continue
                 with told("standard input" if name == "-" else name):
@@ -86,6 +93,8 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
                     shift = turn * (recording.span + 1000)
                 sender.replay(recording, speed, shift)
             turn += 1
+            if creation is not None:
+                creation.make()         # also where there is nothing to push
             if not loop:
                 break
     except KeyboardInterrupt:
@@ -96,8 +105,8 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
 
 
 class _Sender:
-    def __init__(self, client: Client, stream: str, rate: float | None) -> None:
-        self._client, self._stream, self._rate = client, stream, rate
+    def __init__(self, client: Client, stream: str, rate: float | None, creation: Creation | None) -> None:
+        self._client, self._stream, self._rate, self._creation = client, stream, rate, creation
         self._began = self._shown = time.monotonic()
         self._said: set[str] = set()
         self.triples = self.pushes = 0
@@ -115,7 +124,7 @@ class _Sender:
     def send(self, body: bytes, media_type: str, triples: int | None) -> None:
         if self._rate:
             self._wait(self._began + self.triples / self._rate)
-        told = self._client.push(self._stream, body, media_type)
+        told = self._pushed(body, media_type)
         self.triples += told["accepted"] if triples is None else triples
         self.pushes += 1
         for warning in told.get("warnings", ()):
@@ -124,6 +133,16 @@ class _Sender:
                 self.clear()
                 click.echo(f"csparql-spark: {warning['message']}", err=True)
         self._show(told)
+
+    def _pushed(self, body: bytes, media_type: str) -> dict[str, object]:
+        if self._creation is None or self.pushes:
+            return self._client.push(self._stream, body, media_type)
+        self._creation.make()
+        try:
+            return self._client.push(self._stream, body, media_type)
+        except ProblemError:
+            self._creation.undo()
+            raise
 
     def _show(self, told: dict[str, object]) -> None:
         now = time.monotonic()
@@ -148,13 +167,16 @@ def _format(name: str, form: str | None) -> AnyFormat:
         return FORMATS[form]
     format = RdfFormat.N_QUADS if name == "-" else push_format_of_path(name)
     if format is None:
-        raise Failure(f"{name}: the extension is not that of a format: say it with --format")
+        extension = Path(name.removesuffix(".gz")).suffix.lower()
+        what = f"the extension {extension} is not that of a format of RDF" if extension else "no extension tells its format"
+        raise Failure(f"{name}: {what}: {NO_RDF.get(extension, '')}say which it is with --format "
+                      f"({', '.join(FORMATS)})")
     return format
 
 
 def _read(name: str, format: AnyFormat) -> Chunk:
     body = sys.stdin.buffer.read() if name == "-" else contents_of(name)
-    base = "file:///dev/stdin" if name == "-" else Path(name).absolute().as_uri()
+    base = STDIN if name == "-" else Path(name).absolute().as_uri()
     return read_push(body, format, base=base, blank_prefix="f.")
 
 

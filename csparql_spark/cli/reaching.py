@@ -13,6 +13,7 @@ from csparql_spark.cli.failure import Failure, told
 from csparql_spark.client import Client, ProblemError, Unreachable
 
 URL = "http://127.0.0.1:8000"
+PATIENCE_SECONDS = 60.0
 
 
 def reaching(command: Callable) -> Callable:
@@ -21,17 +22,18 @@ def reaching(command: Callable) -> Callable:
     @click.option("--token-file", type=click.Path(path_type=Path), help="File that holds the token for the server.  "
                   "[default: the environment's CSPARQL_TOKEN]")
     @click.option("--token", envvar="CSPARQL_TOKEN", hidden=True, expose_value=True, default=None, callback=_only_told)
+    @click.option("-q", "--quiet", is_flag=True, help="Do not say what is waited for.")
     @functools.wraps(command)
-    def reached(url: str, token_file: Path | None, token: str | None, **given: object) -> None:
+    def reached(url: str, token_file: Path | None, token: str | None, quiet: bool, **given: object) -> None:
         if token_file is not None:
             try:
                 token = token_file.read_text(encoding="utf-8").strip()
             except (OSError, UnicodeDecodeError) as error:
                 raise Failure(f"the token file {token_file} cannot be read: {error}") from error
         try:
-            client = Client(url, token)
+            client = Client(url, token, patience=PATIENCE_SECONDS, waiting=None if quiet else _waiting)
         except ValueError as error:
-            raise Failure(str(error)) from error
+            raise Failure(f"--url: {error}") from error
         with client, refused():
             command(client, **given)
     return reached
@@ -43,8 +45,15 @@ def refused() -> Iterator[None]:
     with told():
         try:
             yield
-        except (ProblemError, Unreachable) as error:
+        except ProblemError as error:
             raise Failure(str(error)) from error
+        except Unreachable as error:
+            raise Failure(f"{str(error).rstrip('.')}. Start a server there with `csparql-spark serve`, or name another one "
+                          "with --url") from error
+
+
+def _waiting(text: str) -> None:
+    click.echo(f"csparql-spark: {text}", err=True)
 
 
 def _only_told(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

@@ -13,7 +13,8 @@
 Requests that can be sent twice are sent again when the connection breaks or the server is not there for a moment, with
 growing pauses, for `patience` seconds; a push can, for it carries an idempotency key. A subscription comes back by
 itself with the last event it has seen, so that no answer is missed and none is told twice. What the server refuses is a
-`ProblemError`, with the server's code and sentence, and line and column where there are any.
+`ProblemError`, with the server's code and sentence, and line and column where there are any. Times are milliseconds
+since 1970, ISO text, or a datetime with a time zone.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from csparql_spark.client.asking import ProblemError, Unreachable, Wire, segment
 from csparql_spark.client.following import Event, follow
 from csparql_spark.client.terms import IRI, BlankNode, Literal, Term, Triple, quad, term
+from csparql_spark.client.times import Time, place
 
 __all__ = ["IRI", "Answer", "BlankNode", "Client", "Event", "Literal", "ProblemError", "Term", "Triple", "Unreachable"]
 
@@ -56,23 +59,37 @@ class Client:
     """May be used by several threads: each has its own connection."""
 
     def __init__(self, url: str = "http://127.0.0.1:8000", token: str | None = None, *, timeout: float = 30.0,
-                 patience: float = 60.0) -> None:
-        self._wire = Wire(url, token, timeout=timeout, patience=patience)
+                 patience: float = 60.0, waiting: Callable[[str], None] | None = None) -> None:
+        """`waiting` is told, once for each outage that lasts for more than a second, what is waited for, and until
+        when; from a thread of its own."""
+        self._wire = Wire(url, token, timeout=timeout, patience=patience, waiting=waiting)
         self.url = self._wire.url
 
     # Streams
 
-    def create_stream(self, name: str, clock: str = "arrival", delay: str | int = 0, **settings: Any) -> dict[str, Any]:
-        """Make a stream, or do nothing if it is there and the same; its description."""
-        asked = {"clock": clock, **({"delay": delay} if delay else {}), **settings}
-        return self._json("PUT", f"/streams/{segment(name)}", json.dumps(asked), "application/json")
+    def create_stream(self, name: str, clock: str = "arrival", delay: str | int | timedelta = 0,
+                      **settings: Any) -> dict[str, Any]:
+        """Make a stream, or do nothing if it is there and the same; its description. A delay is in ms, or as 2s."""
+        return self.make_stream(name, clock, delay, **settings)[0]
+
+    def make_stream(self, name: str, clock: str = "arrival", delay: str | int | timedelta = 0,
+                    **settings: Any) -> tuple[dict[str, Any], bool]:
+        """As `create_stream`, and whether it is new."""
+        length = delay // timedelta(milliseconds=1) if isinstance(delay, timedelta) else delay
+        asked = {"clock": clock, **({"delay": length} if length else {}), **settings}
+        status, _, told = self._wire.ask("PUT", f"/streams/{segment(name)}", json.dumps(asked), "application/json")
+        return json.loads(told), status == 201
+
+    def stream(self, name: str) -> dict[str, Any]:
+        """The description of a stream, with what is kept of it, and the queries that read it."""
+        return self._json("GET", f"/streams/{segment(name)}")
 
     def push(self, stream: str, data: str | bytes | Iterable[Triple], format: str = "turtle", *,
              key: str | None = None, encoding: str | None = None) -> dict[str, Any]:
         """Push into a stream (its name or its IRI); what the server says of it, once it is durable.
 
         `data` is a document in the format (a name in `FORMATS`, or a media type), or triples (subject, predicate,
-        object) or (…, timestamp in ms) of `IRI`, `BlankNode`, `Literal` and Python values; the text of a subject or
+        object) or (…, timestamp) of `IRI`, `BlankNode`, `Literal` and Python values; the text of a subject or
         predicate is an IRI, that of an object a literal.
         """
         if not isinstance(data, (str, bytes)):
@@ -101,9 +118,9 @@ class Client:
         """Delete a query."""
         self._json("DELETE", f"/queries/{segment(name)}")
 
-    def answers(self, name: str, at: int | str | None = None) -> Answer | None:
+    def answers(self, name: str, at: Time | None = None) -> Answer | None:
         """The answer at the newest instant, or at another one; None before the first."""
-        path = f"/queries/{segment(name)}/answers{'' if at is None else f'?at={quote(str(at))}'}"
+        path = f"/queries/{segment(name)}/answers{'' if at is None else f'?at={place(at)}'}"
         accept = f"{RESULTS}, application/n-triples;q=0.5"
         status, headers, body = self._wire.ask("GET", path, headers={"Accept": accept})
         if status == 204:
@@ -141,7 +158,7 @@ class Client:
 
     # Events
 
-    def subscribe(self, *names: str, start: str | int = "latest", last: str | None = None,
+    def subscribe(self, *names: str, start: Time = "latest", last: str | None = None,
                   notice: Callable[[Event], None] | None = None) -> Iterator[Answer]:
         """The answers of the queries as they become true, from `start` (latest, beginning, an instant) or behind the
         event `last`, for ever: it comes back when the connection breaks, and ends when all queries are deleted.
@@ -158,7 +175,7 @@ class Client:
                 detail = f"The query {event.data.get('query')} has failed: {event.data.get('reason')}"
                 raise ProblemError(409, {"code": "query-failed", "detail": detail, **event.data})
 
-    def events(self, *names: str, start: str | int = "latest", last: str | None = None) -> Iterator[Event]:
+    def events(self, *names: str, start: Time = "latest", last: str | None = None) -> Iterator[Event]:
         """All events of the queries, or of all queries if none is named; comes back when the connection breaks."""
         return follow(self._wire, names, start=start, last=last)
 

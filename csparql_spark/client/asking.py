@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from csparql_spark.client.waiting import Outage, Say, reason
+
 TEMPORARY = (429, 502, 503, 504)
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
@@ -46,11 +48,17 @@ class Unreachable(OSError):
 class Wire:
     """May be used by several threads: each has its own connection."""
 
-    def __init__(self, url: str, token: str | None, *, timeout: float, patience: float) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+    def __init__(self, url: str, token: str | None, *, timeout: float, patience: float,
+                 waiting: Say | None = None) -> None:
+        try:
+            parts = urlsplit(url)
+            usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:          # of the port, or of brackets
+            usable = False
+        if not usable:
             raise ValueError(f"{url!r} is not the URL of a server: write it as http://127.0.0.1:8000")
         self.url, self.patience = url.rstrip("/"), patience
+        self._waiting = waiting
         self._token, self._timeout, self._parts = token, timeout, parts
         self._local = threading.local()
 
@@ -63,6 +71,12 @@ class Wire:
         content = body.encode() if isinstance(body, str) else body
         sent = {"Accept": "application/json", **self.authorized(), **({"Content-Type": kind} if kind else {}),
                 **(headers or {})}
+        with self.outage() as outage:
+            outage.begin(self.patience)
+            return self._asked(method, path, content, sent, outage)
+
+    def _asked(self, method: str, path: str, content: bytes | None, sent: dict[str, str], outage: Outage
+               ) -> tuple[int, http.client.HTTPMessage, bytes]:
         deadline, growing = time.monotonic() + self.patience, pauses()
         for attempt in itertools.count():
             wait = None
@@ -76,8 +90,9 @@ class Wire:
                     raise failure
                 wait = told.get("Retry-After")
             except (OSError, http.client.HTTPException) as error:
-                failure = Unreachable(f"{self.url} cannot be reached: {error}")
+                failure = self.unreachable(error)
                 failure.__cause__ = error
+            outage.failed(failure.__cause__ or failure)
             pause = min(float(wait), LONGEST_PAUSE) if wait and wait.isdigit() else next(growing)
             if time.monotonic() + pause > deadline:
                 raise failure
@@ -94,6 +109,13 @@ class Wire:
         except BaseException:
             connection.close()
             raise
+
+    def outage(self) -> Outage:
+        """What is told while the server does not answer."""
+        return Outage(self.url, self._waiting)
+
+    def unreachable(self, error: Exception) -> Unreachable:
+        return Unreachable(f"{self.url} cannot be reached: {reason(error)}")
 
     def close(self) -> None:
         """Close the connection of this thread."""

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from csparql_spark.client.asking import TEMPORARY, ProblemError, Unreachable, Wire, pauses, problem_of, segment
+from csparql_spark.client.asking import TEMPORARY, ProblemError, Wire, pauses, problem_of, segment
+from csparql_spark.client.times import Time, place
+from csparql_spark.client.waiting import Outage
 
 EVENTS = "text/event-stream"
 SILENCE_SECONDS = 60.0          # the server says something at least every 15 seconds
@@ -37,18 +39,24 @@ class Gone(Exception):
     """The server says that no event will come any more."""
 
 
-def follow(wire: Wire, names: tuple[str, ...], *, start: str | int = "latest",
-           last: str | None = None) -> Iterator[Event]:
+def follow(wire: Wire, names: tuple[str, ...], *, start: Time = "latest", last: str | None = None) -> Iterator[Event]:
+    with wire.outage() as outage:
+        yield from _followed(wire, names, place(start, "latest", "beginning"), last, outage)
+
+
+def _followed(wire: Wire, names: tuple[str, ...], start: str, last: str | None, outage: Outage) -> Iterator[Event]:
     if len(names) == 1:
-        path = f"/queries/{segment(names[0])}/answers?from={quote(str(start))}"
+        path = f"/queries/{segment(names[0])}/answers?from={quote(start)}"
     else:
-        path = "/events?" + urlencode([*(("query", name) for name in names), ("from", str(start))])
+        path = "/events?" + urlencode([*(("query", name) for name in names), ("from", start)])
     left, growing, silent = set(names), pauses(), None
     retry = 1.0
     while left or not names:
         began = time.monotonic()
+        outage.begin(None if last else wire.patience)
         try:
             for event in connected(wire, path, last):
+                outage.over()
                 growing, silent = pauses(), None
                 if isinstance(event, float):
                     retry = event
@@ -69,11 +77,13 @@ def follow(wire: Wire, names: tuple[str, ...], *, start: str | int = "latest",
                 return
             if problem.status not in TEMPORARY:
                 raise
+            outage.failed(problem)
             pause = next(growing)
         except (OSError, http.client.HTTPException) as error:
             silent = silent or began
             if last is None and time.monotonic() - silent > wire.patience:
-                raise Unreachable(f"{wire.url} cannot be reached: {error}") from error
+                raise wire.unreachable(error) from error
+            outage.failed(error)
             pause = next(growing)
         time.sleep(pause)
 

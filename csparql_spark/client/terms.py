@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from csparql_spark.client.times import milliseconds
+
 XSD = "http://www.w3.org/2001/XMLSchema#"
 LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
@@ -68,11 +70,11 @@ def term(value: dict[str, str]) -> Term:
 
 
 def quad(triple: Triple) -> str:
-    """The triple, in the graph that is its timestamp if it has one."""
+    """The triple, in the graph that is its timestamp if it has one. Raises `ValueError`."""
     if len(triple) not in (3, 4):
         raise ValueError(f"{triple!r} is not (subject, predicate, object) or (subject, predicate, object, timestamp)")
     s, p, o, *stamp = triple
-    graph = f" <urn:t:{int(stamp[0])}>" if stamp and stamp[0] is not None else ""
+    graph = f" <urn:t:{milliseconds(stamp[0])}>" if stamp and stamp[0] is not None else ""
     return f"{_node(s)} {_node(p)} {_written(o)}{graph} .\n"
 
 

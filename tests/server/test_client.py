@@ -65,6 +65,52 @@ def test_a_problem_tells_where(client: Client) -> None:
     assert str(problem) == problem.detail == problem.problem["detail"]
 
 
+UTC = datetime.timezone.utc
+NOON = datetime.datetime(2026, 1, 1, 12, 0, 0, 1999, tzinfo=UTC)           # to the microsecond
+LISBON = datetime.timezone(datetime.timedelta(hours=1))
+
+
+@pytest.mark.parametrize(("when", "expected"), [
+    (1767268800001, 1767268800001), ("1767268800001", 1767268800001), (1767268800001.7, 1767268800001),
+    (NOON, 1767268800001), (NOON.astimezone(LISBON), 1767268800001), ("2026-01-01T12:00:00.001Z", 1767268800001),
+    ("2026-01-01T13:00:00.001+01:00", 1767268800001), ("2026-01-01T12:00:00.001", 1767268800001),
+    (datetime.datetime(1969, 12, 31, 23, 59, 59, 999_500, tzinfo=UTC), -1)])
+def test_times_are_what_python_has_for_them(client: Client, engine: Engine, when: object, expected: int) -> None:
+    query = made(client)
+    told = client.push("s", [("urn:a", IRI("urn:n"), 1, when)])
+    assert (told["first"], told["last"]) == (expected, expected)
+    engine.count(query, expected, expected + 1)
+    assert client.answers("q", at=when).at == expected
+    for answers in (client.subscribe("q", start=when), client.events("q", start=when)):
+        first = next(answers)
+        assert (first.at if isinstance(first, Answer) else first.data["at"]) == expected + 1
+        answers.close()
+
+
+@pytest.mark.parametrize(("when", "said"), [
+    (datetime.datetime(2026, 1, 1, 12), "datetime.datetime(2026, 1, 1, 12, 0) has no time zone: give it one, as in "
+                                        "value.replace(tzinfo=datetime.timezone.utc)"),
+    (datetime.date(2026, 1, 1), "datetime.date(2026, 1, 1) is no instant: use a datetime with a time zone, an ISO time "
+                                "like 2026-01-01T12:00:00Z, or milliseconds since 1970"),
+    ("soon", "'soon' is no instant: use a datetime with a time zone, an ISO time like 2026-01-01T12:00:00Z, or "
+             "milliseconds since 1970"),
+    (True, "True is no instant: use a datetime with a time zone, an ISO time like 2026-01-01T12:00:00Z, or "
+           "milliseconds since 1970"),
+    (float("nan"), "nan is no instant: use a datetime with a time zone, an ISO time like 2026-01-01T12:00:00Z, or "
+                   "milliseconds since 1970")])
+def test_what_is_no_time_is_not_sent(client: Client, when: object, said: str) -> None:
+    made(client)
+    for call in (lambda: client.push("s", [("urn:a", "urn:p", 1, when)]), lambda: client.answers("q", at=when),
+                 lambda: next(client.subscribe("q", start=when)), lambda: next(client.events("q", start=when))):
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert str(caught.value) == said
+
+
+def test_a_delay_is_a_timedelta_too(client: Client) -> None:
+    assert client.create_stream("late", clock="event", delay=datetime.timedelta(seconds=2.5))["delay"] == 2500
+
+
 @pytest.mark.parametrize("triple", [(1, 2), ("a b", "urn:p", 1), ("urn:a", "urn:p", object())])
 def test_what_is_no_triple_is_not_sent(client: Client, triple: tuple[object, ...]) -> None:
     with pytest.raises(ValueError):

@@ -118,7 +118,11 @@ def backend_client(backend: Backend):
 
 @pytest.mark.parametrize("arguments, sentence", [
     (["{tmp}/none.nt", "--stream", "s"], "There is no file {tmp}/none.nt"),
-    (["{tmp}/a", "--stream", "s"], "{tmp}/a: the extension is not that of a format: say it with --format"),
+    (["{tmp}/a", "--stream", "s"], "{tmp}/a: no extension tells its format: say which it is with --format (nt, nq, "),
+    (["{tmp}/a.csv", "--stream", "s"], "{tmp}/a.csv: the extension .csv is not that of a format of RDF: make triples of "
+                                       "its rows first, or say which it is with --format (nt, nq, "),
+    (["{tmp}/a.json", "--stream", "s"], "{tmp}/a.json: the extension .json is not that of a format of RDF: JSON-LD is "
+                                        "`--format jsonld`, a triple on each line is `--format ndjson`; say which"),
     (["{tmp}/bad.nt", "--stream", "s"], "{tmp}/bad.nt: Line 2, column 1:"),
     (["{tmp}/a.nt", "--stream", "nix"], f"There is no stream <{BASE}/streams/nix>: create it with PUT"),
     (["{tmp}/a.nt", "--stream", "s", "--rate", "5", "--speed", "1x"], "--rate and --speed both say how fast it goes"),
