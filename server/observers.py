@@ -1,23 +1,26 @@
 """Observers: whom the server calls when a query has said something.
 
     POST   /queries/HotRooms                        https://hooks.example.org/hot        201; 200 if it is there
-    POST   /queries/HotRooms                        {"url": "https://…", "secret": "…", "from": "beginning"}
+    POST   /queries/HotRooms                        {"callback": "https://…", "secret": "…", "from": "beginning",
+                                                     "when": "always"}
     GET    /queries/HotRooms/observers              GET /queries/HotRooms/observers/{id}
     DELETE /queries/HotRooms/observers/{id}         204
     POST   /queries/HotRooms                        action=pause, or action=restart      200
 
-A new observer hears what is said after it was added, or from where `from` says. One that has failed goes on where it
-stopped when it is added again. How answers are delivered: see `webhooks`. Where they may be sent is a setting.
+A new observer hears what is said after it was added, or from where `from` says: each answer that says something, or
+`always` each. One that has failed goes on where it stopped when it is added again. What is sent is what is shown, under
+the same names; only the secret is not shown. `url` is an older name of `callback`. How answers are delivered: see `webhooks`. Where they may be sent is a setting.
 """
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from flask import Blueprint, request
 
 from csparql_spark.store import QueryRecord
-from csparql_spark.store.observers import Observer, TooMany
+from csparql_spark.store.observers import ALWAYS, NONEMPTY, Observer, TooMany
 
 from csparql_spark.server import bodies, pausing
 from csparql_spark.server.answers import instant_of
@@ -31,14 +34,17 @@ from csparql_spark.server.webhooks import BEGINNING
 
 LONGEST_BODY = 16 << 10
 LONGEST_SECRET = 1000
-EXAMPLE = '{"url": "https://hooks.example.org/", "secret": "…"}'
-MEMBERS = ("url", "secret", "from")
+EXAMPLE = '{"callback": "https://hooks.example.org/", "secret": "…", "when": "nonempty"}'
+MEMBERS = ("callback", "secret", "from", "when")
+OLDER = "url"                   # of `callback`
+WANTED = {NONEMPTY: "an answer that says something", ALWAYS: "each answer"}
 
 
 class Asked(NamedTuple):
     url: str
-    secret: str | None
-    begin: str | int
+    secret: str | None = None
+    begin: str | int = "latest"         # or beginning, or an instant
+    when: str | None = None             # None: as it was, or usual
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -51,7 +57,7 @@ def routes(backend: Backend) -> Blueprint:
     def told(query: QueryRecord, observer: Observer) -> dict[str, object]:
         failing = observer.failures > 0
         return {"id": observer.id, "query": query.name, "url": url_of(query, observer.id), "callback": observer.url,
-                "signed": observer.secret is not None, "status": observer.state, "created": observer.created,
+                "when": observer.when, "from": shown(observer.begin), "signed": observer.secret is not None, "status": observer.state, "created": observer.created,
                 "position": None if observer.position == BEGINNING else observer.position,
                 "delivered": observer.delivered, "failures": observer.failures,
                 "failing_since": observer.failing if failing else None, "error": observer.error if failing else None}
@@ -84,9 +90,11 @@ def routes(backend: Backend) -> Blueprint:
         if refusal is not None:
             raise Problem("url-not-allowed", sentence(refusal), allowed=list(webhooks.allowed.entries))
         bounds = backend.answers.bounds(query.id)
-        position = asked.begin if isinstance(asked.begin, int) else bounds[1] if bounds else BEGINNING
+        latest = bounds[1] if bounds and asked.begin != "beginning" else BEGINNING
+        position = asked.begin if isinstance(asked.begin, int) else latest
         try:
             observer, new = observers.add(query.id, asked.url, secret=asked.secret, position=position,
+                                          when=asked.when, begin=str(asked.begin),
                                           at=backend.writer.clock.now(), most=backend.settings.most_observers)
         except TooMany:
             raise Problem("limit-reached", f"This server keeps at most {backend.settings.most_observers} observers: "
@@ -120,10 +128,10 @@ def asked() -> Asked | str:
         told = json_of(text, "The body", EXAMPLE)
         if isinstance(told, dict) and "action" in told:
             return action(told["action"])
-        return observer_of({"url": told} if isinstance(told, str) else told)
+        return observer_of({"callback": told} if isinstance(told, str) else told)
     if text.startswith("action="):
         return action(text.removeprefix("action="))
-    return Asked(text, None, "latest")
+    return Asked(text)
 
 
 def action(told: object) -> str:
@@ -133,16 +141,29 @@ def action(told: object) -> str:
 
 
 def observer_of(told: object) -> Asked:
-    if not isinstance(told, dict) or not isinstance(told.get("url"), str):
+    if isinstance(told, dict) and OLDER in told:
+        if told.get("callback", told[OLDER]) != told[OLDER]:
+            raise Problem("bad-setting", "callback and url (its older name) name two places: leave url out.")
+        told = {"callback": told[OLDER], **{name: value for name, value in told.items() if name != OLDER}}
+    if not isinstance(told, dict) or not isinstance(told.get("callback"), str):
         raise Problem("bad-body", f"The body names no callback: send its URL as text, or {EXAMPLE}.")
     strange = sorted(told.keys() - set(MEMBERS))
     if strange:
-        raise Problem("bad-setting", f"An observer has no setting {strange[0][:100]!r}: it has {', '.join(MEMBERS)}.")
+        near = get_close_matches(strange[0][:100], MEMBERS, 1)
+        meant = f", did you mean {near[0]!r}? It" if near else ": it"
+        raise Problem("bad-setting", f"An observer has no setting {strange[0][:100]!r}{meant} has {', '.join(MEMBERS)}.")
     secret, begin = told.get("secret"), told.get("from", "latest")
     if secret is not None and (not isinstance(secret, str) or not 0 < len(secret) <= LONGEST_SECRET):
         raise Problem("bad-setting", f"A secret is a text of 1 to {LONGEST_SECRET} characters.")
-    if begin == "beginning":
-        begin = BEGINNING
-    elif begin != "latest":
+    if begin not in ("beginning", "latest"):
         begin = instant_of("from", str(begin), "beginning, latest, ")
-    return Asked(told["url"], secret, begin)
+    when = told.get("when", NONEMPTY)
+    if not isinstance(when, str) or when not in WANTED:
+        choices = " or ".join(f"{name} ({meaning})" for name, meaning in WANTED.items())
+        raise Problem("bad-setting", f"when is {repr(when)[:100]}, and can be {choices}.")
+    return Asked(told["callback"], secret, begin, when if "when" in told else None)
+
+
+def shown(begin: str | None) -> str | int | None:
+    """Where an observer began, as it was asked for; None: by an earlier version, which did not note it."""
+    return begin if begin in (None, "latest", "beginning") else int(begin)

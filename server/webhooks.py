@@ -10,7 +10,8 @@
 
     {"query":"HotRooms","at":1700000000000,"windows":…,"results":…}
 
-An answer is taken when the response is 2xx. Else it is told again, ever later: after a second, two, four, …, five
+Who asks to hear `when` it is `nonempty` is not told what says nothing: a table without rows (for ISTREAM and DSTREAM:
+no change), a graph without triples. An ASK always says something. An answer is taken when the response is 2xx. Else it is told again, ever later: after a second, two, four, …, five
 minutes. An observer that has missed too often or for too long (or says 410) is failed; it keeps its position.
 
 Invariants: an observer has at most one call at a time, and answers in the order of their instants, without a gap that
@@ -34,7 +35,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from csparql_spark import __version__
 from csparql_spark.store import AnswerStore, Log, QueryRecord, Registry, StoredAnswer, StoreError
-from csparql_spark.store.observers import Observer, ObserverStore
+from csparql_spark.store.observers import NONEMPTY, Observer, ObserverStore
 from csparql_spark.store.order import Order
 
 from csparql_spark.server.calling import Allowed, BadUrl, Undelivered, send
@@ -162,41 +163,50 @@ class Webhooks:
             self._observers.forget()
             return None
         instants = self._answers.instants(query, observer.position + 1, END, PAGE_INSTANTS)
-        gap = self._gap(query, observer.position)
+        gap = observer.gap
+        if gap is None and self._gap(query, observer.position):
+            gap = observer.position
+        passed: int | None = None       # the last instant that it does not want, of those since it was told something
         for instant in instants:
             if not self._running:
                 return None
+            parts = self._answers.at(record.id, instant)
+            if not parts:               # forgotten in this moment
+                gap = observer.position if gap is None else gap
+                continue
+            if observer.when == NONEMPTY and not any(part.rows for part in parts):
+                passed = instant
+                continue
             try:
-                if not self._tell(observer, record, instant, gap):
-                    gap = True          # forgotten in this moment
-                    continue
+                self._tell(observer, record, parts, gap)
             except (Undelivered, BadUrl, ValueError) as error:
+                if passed is not None:
+                    self._observers.passed(id, passed, gap=gap)
                 return self._missed(observer, error)
             self._observers.took(id, instant)
             observer = self._observers.one(query, id)
             if observer is None:
                 return None         # deleted while it was being told
-            gap = False
+            gap = passed = None
+        if passed is not None:
+            self._observers.passed(id, passed, gap=gap)
         return 0.0 if len(instants) == PAGE_INSTANTS else None
 
-    def _tell(self, observer: Observer, record: QueryRecord, instant: int, gap: bool) -> bool:
-        """Whether there was an answer to tell. Raises `Undelivered`."""
+    def _tell(self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], gap: int | None) -> None:
+        """Raises `Undelivered`."""
         refusal = self.allowed.refusal(observer.url)        # the setting may be another one since it was added
         if refusal is not None:
             raise Undelivered(refusal, gone=True)
-        parts = self._answers.at(record.id, instant)
-        if not parts:
-            return False
+        instant = parts[0].instant
         body = envelope(record.name, parts, windows_of(record, instant))
         headers = {"Content-Type": "application/json", "User-Agent": f"csparql-spark/{__version__}",
                    "X-CSPARQL-Query": record.name.encode("ascii", "backslashreplace").decode(),
                    "X-CSPARQL-Instant": str(instant), "X-CSPARQL-Delivery": self._delivery(observer, parts)}
-        if gap:
-            headers["X-CSPARQL-Gap"] = str(observer.position)
+        if gap is not None:
+            headers["X-CSPARQL-Gap"] = str(gap)
         if observer.secret is not None:
             headers["X-CSPARQL-Signature"] = signature(observer.secret, body)
         send(observer.url, body, headers, public=self.allowed.needs_public(observer.url))
-        return True
 
     def _delivery(self, observer: Observer, parts: list[StoredAnswer]) -> str:
         incarnation = self._order.lineage.of(max(part.position for part in parts))

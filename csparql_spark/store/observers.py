@@ -2,10 +2,12 @@
 
 An observer is a query and a URL. `position` is the instant of the last answer that it has taken; it moves only after
 the answer was taken, so that whoever goes on after a crash tells the last one twice rather than one never. `active`
-observers are called; a `failed` one keeps its position, and goes on from there when it is added again.
+observers are called; a `failed` one keeps its position, and goes on from there when it is added again. `when` says which
+answers it wants; the position moves past the others, too.
 
-    observers.add(query=17, url="https://hooks.example.org/hot", secret=None, position=1700000000000, at=now)
+    observers.add(query=17, url="https://hooks.example.org/hot", secret=None, position=1700000000000, at=now, most=1000)
     observers.took(id, instant=1700000001000)
+    observers.passed(id, instant=1700000002000)              # it does not want that one
     observers.missed(id, "HTTP 503", at=now, fail=False)
 
 The id is made of the query and the URL: the same two are the same observer. Observers go with their query.
@@ -35,7 +37,12 @@ CREATE TABLE IF NOT EXISTS observers (
     error     TEXT
 )
 """
-_COLUMNS = "id, query, url, secret, created, position, state, delivered, failures, failing, error"
+# Columns that directories of earlier versions do not have, with what holds for the observers there.
+LATER = {"tells": "TEXT NOT NULL DEFAULT 'always'",   # which answers: `nonempty`, or `always`
+         "begin": "TEXT",                             # where it began: `latest`, `beginning`, an instant; NULL: not known
+         "gap": "INTEGER"}                            # answers after this instant were forgotten, and it is not told yet
+ALWAYS, NONEMPTY = "always", "nonempty"
+_COLUMNS = "id, query, url, secret, created, position, state, delivered, failures, failing, error, tells, begin, gap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,9 @@ class Observer:
     failures: int = 0
     failing: int | None = None
     error: str | None = None
+    when: str = ALWAYS
+    begin: str | None = None
+    gap: int | None = None
 
 
 class TooMany(Exception):
@@ -64,23 +74,28 @@ class ObserverStore:
     def create(self) -> ObserverStore:
         with self._database.transaction() as connection:
             connection.execute(TABLE)
+            there = {name for _, name, *_ in connection.execute("PRAGMA table_info(observers)")}
+            for name in LATER.keys() - there:
+                connection.execute(f"ALTER TABLE observers ADD COLUMN {name} {LATER[name]}")
         return self
 
-    def add(self, query: int, url: str, *, secret: str | None, position: int, at: int,
-            most: int) -> tuple[Observer, bool]:
+    def add(self, query: int, url: str, *, secret: str | None, position: int, at: int, most: int,
+            when: str | None = None, begin: str = "latest") -> tuple[Observer, bool]:
         """The observer, durably, and whether it is new. One that is there keeps its position, is active again, and has
-        the secret that is given now. Raises `TooMany`."""
+        the secret and the `when` that are given now, if they are. Raises `TooMany`."""
         id = name_of(query, url)
         with self._database.transaction() as connection:
             known = self._one(connection, id)
             if known is None:
                 if connection.execute("SELECT count(*) FROM observers").fetchone()[0] >= most:
                     raise TooMany
-                connection.execute("INSERT INTO observers (id, query, url, secret, created, position) "
-                                   "VALUES (?, ?, ?, ?, ?, ?)", (id, query, url, secret, at, position))
+                connection.execute("INSERT INTO observers (id, query, url, secret, created, position, tells, begin) "
+                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                                   (id, query, url, secret, at, position, when or NONEMPTY, begin))
             else:
-                connection.execute("UPDATE observers SET secret = coalesce(?, secret), state = 'active', failures = 0, "
-                                   "failing = NULL, error = NULL WHERE id = ?", (secret, id))
+                connection.execute("UPDATE observers SET secret = coalesce(?, secret), tells = coalesce(?, tells), "
+                                   "state = 'active', failures = 0, failing = NULL, error = NULL WHERE id = ?",
+                                   (secret, when, id))
             made = self._one(connection, id)
         assert made is not None
         return made, known is None
@@ -102,7 +117,14 @@ class ObserverStore:
         """It has taken the answer of an instant. That it has may be lost with the power: then it is told twice."""
         with self._database.transaction(durable=False) as connection:
             connection.execute("UPDATE observers SET position = max(position, ?), delivered = delivered + 1, "
-                               "failures = 0, failing = NULL, error = NULL WHERE id = ?", (instant, id))
+                               "failures = 0, failing = NULL, error = NULL, gap = NULL WHERE id = ?", (instant, id))
+
+    def passed(self, id: str, instant: int, *, gap: int | None = None) -> None:
+        """It does not want the answers up to an instant; `gap`: after that one, some of them were forgotten, which it is
+        still to be told."""
+        with self._database.transaction(durable=False) as connection:
+            connection.execute("UPDATE observers SET position = max(position, ?), gap = coalesce(gap, ?) WHERE id = ?",
+                               (instant, gap, id))
 
     def missed(self, id: str, error: str, *, at: int, fail: bool) -> None:
         """It has not taken an answer; `fail`: and nobody tries any more."""

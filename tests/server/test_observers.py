@@ -26,20 +26,60 @@ def test_an_observer_is_added_read_and_deleted(client) -> None:
     made = client.post("/queries/q", data=f" {HOOK}\n", **TEXT)
     id = made.json["id"]
     url = f"{BASE}/queries/q/observers/{id}"
-    told = {"id": id, "query": "q", "url": url, "callback": HOOK, "signed": False, "status": "active",
+    told = {"id": id, "query": "q", "url": url, "callback": HOOK, "when": "nonempty", "from": "latest",
+            "signed": False, "status": "active",
             "created": made.json["created"], "position": None, "delivered": 0, "failures": 0, "failing_since": None,
             "error": None}
     assert (made.status_code, made.headers["Location"], made.json) == (201, url, told)
     again = client.post("/queries/q", data=HOOK)        # as curl -d sends it
     assert (again.status_code, again.json) == (200, told)
     assert client.post("/queries/q", json=HOOK).json["id"] == id
-    signed = client.post("/queries/q", json={"url": HOOK, "secret": "s"})
+    signed = client.post("/queries/q", json={"callback": HOOK, "secret": "s"})
     assert (signed.status_code, signed.json) == (200, told | {"signed": True})
     assert client.get("/queries/q/observers").json == {"query": "q", "observers": [told | {"signed": True}]}
     assert client.get(f"/queries/q/observers/{id}").json == told | {"signed": True}
     assert client.delete(f"/queries/q/observers/{id}").status_code == 204
     assert client.get(f"/queries/q/observers/{id}").json["code"] == "unknown-observer"
     assert client.delete(f"/queries/q/observers/{id}").status_code == 404
+
+
+@pytest.mark.parametrize("sent, shown", [
+    ({"when": "always", "from": "beginning"}, {"when": "always", "from": "beginning"}),
+    ({"when": "nonempty", "from": 1000}, {"when": "nonempty", "from": 1000, "position": 1000}),
+    ({"from": "1970-01-01T00:00:02Z"}, {"when": "nonempty", "from": 2000, "position": 2000}),
+    ({}, {"when": "nonempty", "from": "latest"})])
+def test_what_is_sent_is_what_is_shown(client, sent: dict[str, object], shown: dict[str, object]) -> None:
+    registered(client)
+    made = client.post("/queries/q", json={"callback": HOOK, **sent}).json
+    assert {name: made[name] for name in shown} == shown
+    assert client.get(f"/queries/q/observers/{made['id']}").json == made
+
+
+def test_the_old_name_of_a_callback_is_read_still(client) -> None:
+    registered(client)
+    made = client.post("/queries/q", json={"url": HOOK}).json
+    assert made["callback"] == HOOK
+    assert client.post("/queries/q", json={"url": HOOK, "callback": HOOK, "when": "always"}).json == (
+        made | {"when": "always"})
+
+
+@pytest.mark.parametrize("sent, said", [
+    ({"callback": HOOK, "when": "changed"}, "when is 'changed', and can be nonempty (an answer that says something) or "
+                                            "always (each answer)."),
+    ({"callback": HOOK, "when": 5}, "when is 5, and can be nonempty (an answer that says something) or always (each "
+                                    "answer)."),
+    ({"callback": HOOK, "when": None}, "when is None, and can be nonempty (an answer that says something) or always "
+                                       "(each answer)."),
+    ({"callback": HOOK, "wen": "always"}, "An observer has no setting 'wen', did you mean 'when'? It has callback, "
+                                          "secret, from, when."),
+    ({"callback": HOOK, "colour": 1}, "An observer has no setting 'colour': it has callback, secret, from, when."),
+    ({"callback": HOOK, "url": HOOK + "2"}, "callback and url (its older name) name two places: leave url out."),
+    ({"secret": "s"}, 'The body names no callback: send its URL as text, or {"callback": "https://hooks.example.org/", '
+                      '"secret": "…", "when": "nonempty"}.')])
+def test_what_is_wrong_is_said(client, sent: dict[str, object], said: str) -> None:
+    registered(client)
+    told = client.post("/queries/q", json=sent)
+    assert (told.status_code, told.json["detail"]) == (400, said)
 
 
 @pytest.mark.parametrize("sent, status, code", [

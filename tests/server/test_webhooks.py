@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from csparql_spark.answers.bindings import Answer as Told
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.calling import Allowed
@@ -145,6 +146,67 @@ def test_where_an_observer_begins(client, engine: Engine, receiver: Receiver, be
     observe(client, receiver.url, **({} if begin is None else {"from": begin}))
     engine.count(query, 3000)
     assert [call.at for call in receiver.take(len(expected))] == expected
+
+
+EMPTY = Told.from_rows(("n",), [])
+
+
+@pytest.mark.parametrize("when, expected", [("always", [1000, 2000, 3000, 4000]), ("nonempty", [2000, 4000]),
+                                            (None, [2000, 4000])])
+def test_what_says_nothing_is_told_to_those_who_want_it(client, engine: Engine, receiver: Receiver, when: str | None,
+                                                        expected: list[int]) -> None:
+    query = registered(client)
+    id = observe(client, receiver.url, **({} if when is None else {"when": when})).json["id"]
+    engine.answer(query, 1000, EMPTY)
+    engine.count(query, 2000)
+    engine.answer(query, 3000, EMPTY, EMPTY)
+    engine.answer(query, 4000, EMPTY, Told.from_rows(("n",), [{"n": '"4"'}]))
+    assert [call.at for call in receiver.take(len(expected))] == expected
+    until(lambda: client.get(f"/queries/q/observers/{id}").json["delivered"] == len(expected))
+    assert receiver.calls.empty()
+
+
+@pytest.mark.parametrize("answer, empty", [
+    (EMPTY, True), (Told.from_rows((), []), True), (Told.from_rows((), [{}]), False),
+    (Told.from_rows(("n",), [{}]), False),
+    (Told.boolean(True), False), (Told.boolean(False), False),
+    (Told.graph(""), True), (Told.graph("<urn:a> <urn:p> <urn:b> .\n"), False)])
+def test_what_is_empty(client, engine: Engine, receiver: Receiver, answer: Told, empty: bool) -> None:
+    """A table without rows, a graph without triples; an ASK always says something, also that it is not so."""
+    query = registered(client)
+    observe(client, receiver.url)
+    engine.answer(query, 1000, answer)
+    engine.count(query, 2000)
+    assert [call.at for call in receiver.take(1 if empty else 2)] == ([2000] if empty else [1000, 2000])
+
+
+def test_positions_move_on_over_what_is_not_told(client, backend: Backend, engine: Engine, receiver: Receiver) -> None:
+    query = registered(client)
+    id = observe(client, receiver.url).json["id"]
+    for instant in range(1000, 60_000, 1000):
+        engine.answer(query, instant, EMPTY)
+    until(lambda: client.get(f"/queries/q/observers/{id}").json["position"] == 59_000)
+    told = client.get(f"/queries/q/observers/{id}").json
+    assert (told["delivered"], told["failures"]) == (0, 0)
+    engine.count(query, 60_000)
+    assert [call.at for call in receiver.take(1)] == [60_000]
+
+
+def test_a_gap_is_told_with_the_next_answer_that_is(settings: Settings, receiver: Receiver) -> None:
+    """Also when what came after it said nothing, and the server was started again in between."""
+    with Backend(settings) as backend:
+        client, engine = create_app(backend).test_client(), Engine(backend)
+        query = registered(client)
+        engine.count(query, 1000, 2000, 3000)
+        engine.answer(query, 4000, EMPTY)
+        engine.answer(query, 5000, EMPTY)
+        backend.retention.forget(keep_log=0, reach=0, keep_answers=2)
+        id = observe(client, receiver.url, **{"from": 1500}).json["id"]
+        until(lambda: client.get(f"/queries/q/observers/{id}").json["position"] == 5000)
+    with Backend(settings) as backend:
+        Engine(backend).count(query, 6000, 7000)
+        calls = receiver.take(2)
+    assert [(call.at, call.headers.get("X-CSPARQL-Gap")) for call in calls] == [(6000, "1500"), (7000, None)]
 
 
 def test_what_is_not_taken_is_told_again(client, engine: Engine, receiver: Receiver) -> None:

@@ -23,13 +23,13 @@ def store(database: Database) -> ObserverStore:
 
 
 def add(store: ObserverStore, query: int = 1, url: str = URL, secret: str | None = None, position: int = 5,
-        at: int = 100, most: int = 10) -> tuple[Observer, bool]:
-    return store.add(query, url, secret=secret, position=position, at=at, most=most)
+        at: int = 100, most: int = 10, **more: object) -> tuple[Observer, bool]:
+    return store.add(query, url, secret=secret, position=position, at=at, most=most, **more)
 
 
 def test_an_observer_is_added_once(store: ObserverStore) -> None:
     made, new = add(store, secret="s")
-    assert new and made == Observer(name_of(1, URL), 1, URL, "s", 100, 5)
+    assert new and made == Observer(name_of(1, URL), 1, URL, "s", 100, 5, when="nonempty", begin="latest")
     assert store.of(1) == store.active() == [made] and store.one(1, made.id) == made
     assert add(store, position=9, at=200) == (made, False)
     assert add(store, secret="t")[0].secret == "t"
@@ -46,6 +46,40 @@ def test_it_moves_forward_and_never_back(store: ObserverStore) -> None:
     store.took(id, 7)
     told = store.one(1, id)
     assert (told.position, told.delivered, told.failures, told.failing, told.error) == (10, 2, 0, None, None)
+
+
+def test_what_it_wants_changes_only_when_it_is_said(store: ObserverStore) -> None:
+    made, _ = add(store, when="always", begin="1000")
+    assert (made.when, made.begin) == ("always", "1000")
+    assert add(store) == (made, False)
+    assert add(store, when="nonempty")[0].when == "nonempty"
+
+
+def test_it_moves_past_what_it_is_not_told(store: ObserverStore) -> None:
+    id = add(store)[0].id
+    store.missed(id, "HTTP 503", at=200, fail=False)
+    store.passed(id, 10)
+    told = store.one(1, id)
+    assert (told.position, told.delivered, told.failures, told.gap) == (10, 0, 1, None)
+    store.passed(id, 7, gap=5)
+    store.passed(id, 20, gap=15)
+    assert (store.one(1, id).position, store.one(1, id).gap) == (20, 5)      # the first gap that was not told
+    store.took(id, 30)
+    assert (store.one(1, id).position, store.one(1, id).gap) == (30, None)
+
+
+def test_those_of_older_directories_are_told_everything(database: Database) -> None:
+    with database.transaction() as connection:
+        connection.execute("CREATE TABLE observers (id TEXT PRIMARY KEY, query INTEGER NOT NULL, url TEXT NOT NULL, "
+                           "secret TEXT, created INTEGER NOT NULL, position INTEGER NOT NULL, "
+                           "state TEXT NOT NULL DEFAULT 'active', delivered INTEGER NOT NULL DEFAULT 0, "
+                           "failures INTEGER NOT NULL DEFAULT 0, failing INTEGER, error TEXT)")
+        connection.execute("INSERT INTO observers VALUES (?, 1, ?, NULL, 100, 5, 'active', 3, 0, NULL, NULL)",
+                           (name_of(1, URL), URL))
+    store = ObserverStore(database).create().create()
+    kept = Observer(name_of(1, URL), 1, URL, None, 100, 5, delivered=3, when="always", begin=None)
+    assert store.of(1) == [kept] and add(store) == (kept, False)
+    assert add(store, url=URL + "2")[0].when == "nonempty"
 
 
 def test_a_failed_one_goes_on_where_it_stopped(store: ObserverStore) -> None:
