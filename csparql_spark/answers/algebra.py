@@ -13,7 +13,7 @@ Variables are written with their `?`; those that a user cannot name have other n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from csparql_spark.answers.computing import Expression
 from csparql_spark.answers.matches import parted
@@ -54,6 +54,7 @@ class Reach:
     end: Name
     zero: bool
     far: bool
+    written: str = field(default="", compare=False)      # the path, as the user has it
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,6 +132,7 @@ class Aggregate:
     expression: Expression | None
     distinct: bool
     separator: str = " "
+    written: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

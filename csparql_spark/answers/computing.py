@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -57,12 +57,13 @@ class Comparison:
 @dataclass(frozen=True)
 class Expression:
     """A text over ids, and the variables in it. `comparison`, where it is nothing else but that; `base`: the IRI that
-    others are relative to."""
+    others are relative to; `written`: as the user has it, for those who read the plan."""
 
     pieces: tuple[Piece, ...]
     names: tuple[str, ...]
     comparison: Comparison | None = None
     base: str | None = None
+    written: str = field(default="", compare=False)
 
 
 class Lasting(Functions):

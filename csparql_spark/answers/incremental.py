@@ -83,7 +83,7 @@ class Incremental:
         self.plan = plan
         self.limits = Limits() if limits is None else limits
         self.version = 0                      # grows when what is seen may have changed
-        self._operator = translated(plan, body)
+        self._body, self._operator = body, translated(plan, body)
         self._shared = shared
         self._evaluation = Evaluation(shared.kept, shared.computing, self._operator)
         self._ranks = Ranks(shared.content.dictionary)
@@ -105,7 +105,7 @@ class Incremental:
 
     def nodes(self) -> dict[str, object]:
         """The plan as a tree (see `nodes`), with what its parts took for the last answer."""
-        return tree(self._evaluation, self._operator)
+        return tree(self._evaluation, self._operator, self._body)
 
     @property
     def state_bytes(self) -> int:

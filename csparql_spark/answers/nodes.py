@@ -1,7 +1,7 @@
 """Nodes: the plan of a maintained answer as a tree, with what each of its parts gave and took the last time.
 
-    told = tree(evaluation, operator)
-    # {"node": "filter", "does": "on ?n", "rows": 12, "micros": 310, "parts": [{"node": "scan", …}]}
+    told = tree(evaluation, operator, "SELECT …")
+    # {"node": "filter", "does": "where ?n > 18", "rows": 12, "micros": 310, "parts": [{"node": "scan", …}]}
 
 `micros` are with those of its parts. A scan, whose matches are kept, tells how many it keeps in how many bytes, and its
 `join_order`: for a change in each of its patterns, that one and the others in the order in which they are joined to it.
@@ -11,25 +11,35 @@ Without an answer yet there are no rows and micros; where an answer was cut out 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
+from csparql_spark.answers.computing import Expression
 from csparql_spark.answers.operators import Evaluation
+from csparql_spark.language.describe import several
 
 DENIED = "where there is none"
+NAMES = {"leftjoin": "left join", "scan": "match"}
+_VARIABLE = re.compile(r"[?$](\w+)")
+_MADE = re.compile(r"\?(?:after|before|key|node|set|step|verb)_[0-9]+")       # see `translation` and `steps`
 
 
-def tree(evaluation: Evaluation, operator: Operator) -> dict[str, object]:
-    told: dict[str, object] = {"node": type(operator).__name__.lower(), "does": _does(operator)}
+def tree(evaluation: Evaluation, operator: Operator, body: str) -> dict[str, object]:
+    return _tree(evaluation, operator, Shown(body))
+
+
+def _tree(evaluation: Evaluation, operator: Operator, shown: Shown) -> dict[str, object]:
+    told: dict[str, object] = {"node": type(operator).__name__.lower(), "does": _does(operator, shown)}
     took = evaluation.took.get(id(operator))
     if took is not None:
         told |= {"rows": took[0], "micros": took[1] // 1000}
     if isinstance(operator, algebra.Scan):
         table = evaluation.kept_for(operator)
         told |= {"kept": table.rows, "bytes": table.nbytes,
-                 "join_order": [[_text(operator.patterns[place]) for place in order] for order in table.orders()]}
-    parts = [tree(evaluation, part) for part in algebra.parts_of(operator)]
+                 "join_order": [[_text(operator.patterns[place], shown) for place in order] for order in table.orders()]}
+    parts = [_tree(evaluation, part, shown) for part in algebra.parts_of(operator)]
     return told | ({"parts": parts} if parts else {})
 
 
@@ -43,44 +53,66 @@ def join_orders(told: dict[str, object]) -> Iterator[list[list[str]]]:
 
 def lines(told: dict[str, object], depth: int = 0) -> Iterator[str]:
     """A tree as text."""
-    numbers = f"   {told['rows']} rows, {told['micros']} µs" if "rows" in told else ""
-    yield f"{'  ' * depth}{told['node']} {told['does']}".rstrip() + numbers
+    numbers = f"   {several(told['rows'], 'row')}, {told['micros']} µs" if "rows" in told else ""
+    yield f"{'  ' * depth}{NAMES.get(told['node'], told['node'])} {told['does']}".rstrip() + numbers
     for part in told.get("parts", ()):
         yield from lines(part, depth + 1)
 
 
-def _does(operator: Operator) -> str:
+def _does(operator: Operator, shown: Shown) -> str:
     match operator:
         case algebra.Scan():
-            tests = f" where it is so of {_names(operator.tests)}" if operator.tests else ""
-            return " . ".join(map(_text, operator.patterns)) + tests
+            tests = f" where {_all(operator.tests, shown)}" if operator.tests else ""
+            return " . ".join(_text(pattern, shown) for pattern in operator.patterns) + tests
         case algebra.Reach():
-            return f"from {operator.start} to {operator.end}" + (", any number of steps" if operator.far else "")
+            least = "no step, one, or more" if operator.far else "no step, or one"
+            return (f"from {shown(operator.start)} to {shown(operator.end)} along {operator.written}: "
+                    f"{least if operator.zero else 'one step, or more'}")
         case algebra.Data():
-            return f"{len(operator.rows)} rows of {' '.join(operator.names)}"
+            return f"{several(len(operator.rows), 'row')} of {' '.join(operator.names)}".removesuffix(" of ")
         case algebra.Filter():
-            return f"on {_names(operator.tests)}"
+            return f"where {_all(operator.tests, shown)}"
         case algebra.LeftJoin() if operator.tests:
-            return f"where it is so of {_names(operator.tests)}"
+            return f"where {_all(operator.tests, shown)}"
         case algebra.Exists():
-            return DENIED if operator.denied else "where there is one"
+            tests = f" with {_all(operator.tests, shown)}" if operator.tests else ""
+            return (DENIED if operator.denied else "where there is one") + tests
         case algebra.Extend():
-            return f"{operator.name} of {' '.join(operator.expression.names)}".removesuffix(" of ")
+            return f"({shown.expression(operator.expression)} AS {shown(operator.name)})"
         case algebra.Project():
-            return ("distinct " if operator.distinct else "") + " ".join(operator.names)
+            return ("distinct " if operator.distinct else "") + " ".join(map(shown, operator.names))
         case algebra.Group():
-            made = ", ".join(f"{one.function} as {one.name}" for one in operator.aggregates)
-            return f"by {' '.join(operator.keys)}: {made}" if operator.keys else made
+            made = ", ".join(one.written for one in operator.aggregates)
+            keys = f"by {' '.join(map(shown, operator.keys))}" if operator.keys else "all"
+            return f"{keys}: {made}" if made else keys
         case algebra.Order():
-            return f"by {len(operator.conditions)} keys"
+            conditions = (f"DESC({shown.expression(one)})" if descending else shown.expression(one)
+                          for one, descending in operator.conditions)
+            return f"by {', '.join(conditions)}".removesuffix("by ")
         case algebra.Slice():
-            return f"from {operator.offset}" + ("" if operator.limit is None else f", {operator.limit} at most")
+            most = "all" if operator.limit is None else f"{several(operator.limit, 'row')} at most"
+            return most + (f", after the first {operator.offset}" if operator.offset else "")
     return ""
 
 
-def _names(tests: tuple) -> str:
-    return " ".join(dict.fromkeys(name for test in tests for name in test.names))
+class Shown:
+    """How the variables of a plan are shown to who wrote the body: his own as they are, those that were made for it
+    like blank nodes, which have no name in it either."""
+
+    def __init__(self, body: str) -> None:
+        self._own = {f"?{name}" for name in _VARIABLE.findall(body)}
+
+    def __call__(self, name: str) -> str:
+        return f"_:{name[1:]}" if _MADE.fullmatch(name) and name not in self._own else name
+
+    def expression(self, expression: Expression) -> str:
+        return expression.written or self(" ".join(expression.names))
 
 
-def _text(pattern: tuple[str, str, str]) -> str:
-    return " ".join(pattern)
+def _all(tests: tuple[Expression, ...], shown: Shown) -> str:
+    written = list(dict.fromkeys(_MADE.sub(lambda found: shown(found[0]), test.written) for test in tests))
+    return " && ".join(f"({one})" if "||" in one and len(written) > 1 else one for one in written)
+
+
+def _text(pattern: tuple[str, str, str], shown: Shown) -> str:
+    return " ".join(map(shown, pattern))

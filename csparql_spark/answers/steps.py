@@ -39,9 +39,10 @@ class Block:
 class Steps:
     """The paths of one body."""
 
-    def __init__(self, iri_of: Callable[[Tree], str], fresh: Callable[[str], str]) -> None:
-        """`fresh` makes a variable of its argument that there is not yet."""
-        self._iri, self._fresh = iri_of, fresh
+    def __init__(self, iri_of: Callable[[Tree], str], fresh: Callable[[str], str],
+                 source: Callable[[Tree], str]) -> None:
+        """`fresh` makes a variable of its argument that there is not yet; `source` tells how something is written."""
+        self._iri, self._fresh, self._source = iri_of, fresh, source
 
     def add(self, subject: Node, path: Tree, object: Node, block: Block) -> None:
         """Add what a path says to a block."""
@@ -91,7 +92,7 @@ class Steps:
             node, verb, other = (self._fresh("node") for _ in range(3))
             nodes = Project(Union((Scan(((node, verb, other),), (node,)), Scan(((other, verb, node),), (node,)))),
                             (node,), distinct=True)
-        return Reach(steps, nodes, start, end, zero=sign != "+", far=sign != "?")
+        return Reach(steps, nodes, start, end, zero=sign != "+", far=sign != "?", written=f"{self._source(step)}{sign}")
 
     def _negated(self, subject: Node, negated: Tree, object: Node, block: Block) -> None:
         """The links that have other predicates, and, where some are excluded that lead back, others that lead back."""
@@ -112,5 +113,6 @@ class Steps:
     def _other_than(self, links: list[Node], subject: Node, object: Node) -> Operator:
         verb = self._fresh("verb")
         made = scans([(subject, verb, object)], {subject, object})
-        tests = [Expression(("(", f"!sameTerm(COALESCE({verb}),", Constant(link), ")", ")"), (verb,)) for link in links]
+        tests = [Expression(("(", f"!sameTerm(COALESCE({verb}),", Constant(link), ")", ")"), (verb,),
+                            written=f"{verb} != {link}") for link in links]
         return filtered(made, tests)

@@ -54,9 +54,9 @@ class _Grouping(Expressions):
     """Expressions over the solutions of a group, for which aggregates are variables."""
 
     def __init__(self, reading: Reading, refuse: Callable[[Tree], list[Piece]],
-                 fresh: Callable[[str], str], base: str | None) -> None:
+                 fresh: Callable[[str], str], base: str | None, source: Callable[[Tree], str]) -> None:
         super().__init__(reading, refuse)
-        self._fresh, self.base = fresh, base
+        self._fresh, self.base, self._source = fresh, base, source
         self.aggregates: dict[tuple[object, ...], Aggregate] = {}
 
     def as_id(self, expression: Tree) -> list[Piece]:
@@ -73,17 +73,19 @@ class _Grouping(Expressions):
         if distinct and expression is None:
             raise Elsewhere("COUNT(DISTINCT *) compares whole solutions")
         inner = None if expression is None else Expression(tuple(super().as_id(expression)), names_in(expression),
-                                                           base=self.base)
+                                                           base=self.base, written=self._source(expression))
         separator = node.token("STRING")
         between = " " if separator is None else parse(separator.text).value
         key = function, inner, distinct, between
         if key not in self.aggregates:
-            self.aggregates[key] = Aggregate(self._fresh("set"), function, inner, distinct, between)
+            self.aggregates[key] = Aggregate(self._fresh("set"), function, inner, distinct, between,
+                                              written=self._source(node))
         return self.aggregates[key].name
 
 
 class _Translator:
     def __init__(self, text: str) -> None:
+        self._text = text
         self._tree = read_tree(tokenize(text))
         self._iri = iris_of(self._tree)
         self._base = next((node.token("IRIREF").text[1:-1] for node in self._tree.walk("Base")), None)
@@ -92,7 +94,7 @@ class _Translator:
         self._uses = Counter(token.text for token in self._tree.all_tokens("VAR"))
         self._star = any(node.token("*") is not None for node in self._tree.walk("Projection"))
         self._made = 0
-        self._steps = Steps(self._iri, self._fresh)
+        self._steps = Steps(self._iri, self._fresh, self._source)
 
     def translated(self, plan: Plan) -> Operator:
         form = self._tree.node("Query").nodes()[0]
@@ -206,7 +208,7 @@ class _Translator:
         modifiers = select.node("Modifiers") or select.node("SubModifiers")
         projection = select.node("Projection")
         grouped = projection is not None and is_grouped(select)
-        grouping = _Grouping(self._reading, _no_exists, self._fresh, self._base)
+        grouping = _Grouping(self._reading, _no_exists, self._fresh, self._base, self._source)
         expressions = grouping if grouped else self._expressions
         keys: list[str] = []
         for condition in (key for node in self._nodes(modifiers, "GroupBy") for key in node.nodes("GroupCondition")):
@@ -283,12 +285,16 @@ class _Translator:
             with expressions.row(()):
                 pieces = ("(", *self._written(lambda: expressions.value(core)), ")")
             tests.append(Expression(pieces, self._names(core, expressions), self._comparison(core),
-                                    self._base))
+                                    self._base, self._source(core)))
 
     def _term(self, tree: Tree, expressions: Expressions) -> Expression:
         with expressions.row(()):
             return Expression(tuple(self._written(lambda: expressions.as_id(tree))), self._names(tree, expressions),
-                              base=self._base)
+                              base=self._base, written=self._source(core_of(tree)))
+
+    def _source(self, tree: Tree) -> str:
+        """As it stands in the text, on one line."""
+        return " ".join(self._text[tree.start : tree.end].split())
 
     @staticmethod
     def _written(write: Callable[[], list[Piece]]) -> list[Piece]:

@@ -30,7 +30,8 @@ def describe_window(window: Window) -> str:
             return f"{seen}: {in_words(window.step - window.range)} of every {in_words(window.step)} are never seen"
         return seen
     size, step, thing = _counted(window)
-    seen = f"the last {several(size, thing)} of {stream}{place}, seen anew after every {several(step, thing)}"
+    last, every = (thing if number == 1 else several(number, thing) for number in (size, step))
+    seen = f"the last {last} of {stream}{place}, seen anew after every {every}"
     return f"{seen}: each {thing} once" if size == step else seen
 
 
@@ -54,7 +55,7 @@ def describe_instants(query: ContinuousQuery) -> str:
         parts.append(f"every {every}: at the multiples of {multiples} {_EPOCH}")
     for window in counted:
         _, step, thing = _counted(window)
-        parts.append(f"whenever {several(step, f'more {thing}')} of <{window.stream}> have arrived")
+        parts.append(f"whenever {several(step, f'more {thing}')} of <{window.stream}> {'has' if step == 1 else 'have'} arrived")
     return "; ".join(parts)
 
 

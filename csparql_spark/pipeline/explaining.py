@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -20,16 +21,23 @@ from csparql_spark.entailment.preparing import closed, prepare
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.language import ContinuousQuery, describe, show
 from csparql_spark.language.describe import describe_instants, describe_output, describe_window
+from csparql_spark.language.prologue import WELL_KNOWN
 from csparql_spark.pipeline.choosing import asked_for, moves_together, why_snapshot
 from csparql_spark.pipeline.routing import group_key
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.rdf.terms import RDF
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import ALWAYS
 from csparql_spark.windows.content import Content
 
 MOST_BACKGROUND = 200_000       # triples that are closed to show which rules are run; a larger one is not looked at
 SNAPSHOT = "snapshot (an Oxigraph store kept in step with the window)"
+TYPE = f"<{RDF}type>"
+_PREFIX = re.compile(r"(?i:PREFIX)\s+([^\s:]*):\s*<([^>]*)>")
+_IRI = re.compile(r"<([^<>\s\"]*[#/:])([^<>\s\"#/:]*)>")
+_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_NUMBER = re.compile(r'"([+-]?[0-9]+)"\^\^xsd:integer|"([+-]?[0-9]*\.[0-9]+)"\^\^xsd:decimal')
 # What makes that one cannot tell by the triples that are there how long a row holds.
 OPEN_ENDED = {"leftjoin": "OPTIONAL", "minus": "MINUS", "group": "aggregates", "slice": "LIMIT or OFFSET"}
 
@@ -100,22 +108,47 @@ def _evaluation(told: Mapping[str, object]) -> str:
     return f"maintained (matches move with the window; {until})"
 
 
+class Shortened:
+    """IRIs as a body's prefixes write them, and numbers as SPARQL has them."""
+
+    def __init__(self, body: str) -> None:
+        declared = {iri: prefix for prefix, iri in _PREFIX.findall(body)}
+        self._prefixes = {iri: prefix for prefix, iri in WELL_KNOWN.items()} | declared
+
+    def pattern(self, text: str) -> str:
+        """A triple; its predicate may be `a`."""
+        subject, predicate, object = text.split(" ", 2)
+        return self.line(f"{subject} {'a' if predicate == TYPE else predicate} {object}")
+
+    def line(self, text: str) -> str:
+        return _NUMBER.sub(lambda found: found[1] or found[2], _IRI.sub(self._name, text.replace(f" {TYPE} ", " a ")))
+
+    def _name(self, found: re.Match[str]) -> str:
+        start, local = found[1], found[2]
+        prefix = self._prefixes.get(start)
+        return found[0] if prefix is None or not _LOCAL.fullmatch(local) else f"{prefix}:{local}"
+
+
 def written(told: Mapping[str, object]) -> str:
-    """The explanation as text."""
+    """The explanation as text, with IRIs as the query's prefixes shorten them."""
+    short = Shortened(told["sparql"])
     lines = [told["text"], "", told["summary"], "", "SPARQL body:", told["sparql"], "",
              f"evaluation: {_evaluation(told)}",
-             f"group:      {told['group']['key']}, one shard"]
+             f"group:      {told['group']['key']}, which all queries that read the same streams, graphs and rules share"]
     for patterns in told["reads"] or ():
-        lines.append(f"reads:      {' . '.join(patterns)}")
+        lines.append(f"reads:      {' . '.join(map(short.pattern, patterns))}")
     if told["reads"] is None:
         lines.append("reads:      all triples")
-    for number, order in enumerate((one for orders in told["join_order"] or () for one in orders), 1):
-        lines.append(f"{'join order:' if number == 1 else '':12}{'  then  '.join(order)}")
+    orders = [order for scan in told["join_order"] or () for order in scan]
+    if orders:
+        lines += ["join order: what is new for the first of a line is looked up in the others, one after the other",
+                  *(f"  {'  then  '.join(map(short.pattern, order))}" for order in orders)]
     if told["plan"] is not None:
-        lines += ["plan:", *(f"  {line}" for line in written_plan(told["plan"]))]
+        lines += ["plan:", *(f"  {short.line(line)}" for line in written_plan(told["plan"]))]
     if (rules := told.get("rules")) is not None:
         run = rules["run"]
         lines.append(f"rules:      {rules['written']} written, " + (
-            f"not worked out: {rules['because']}" if run is None else f"{len(run)} run for this query and background:"))
-        lines += [f"  {rule}" for rule in run or ()]
+            f"not worked out: {rules['because']}" if run is None else
+            f"{len(run)} run for this query and background{':' if run else ''}"))
+        lines += [f"  {short.line(rule)}" for rule in run or ()]
     return "\n".join(lines)

@@ -27,7 +27,7 @@ S = "http://ex.org/s"
         ),
         (
             Window(S, elements=50, elements_step=1, name="http://ex.org/w", named=True),
-            "the last 50 graphs of <http://ex.org/s> (the graph <http://ex.org/w>), seen anew after every 1 graph",
+            "the last 50 graphs of <http://ex.org/s> (the graph <http://ex.org/w>), seen anew after every graph",
         ),
     ],
 )
@@ -53,7 +53,7 @@ EPOCH = "since 1970-01-01T00:00:00Z"
         ("FROM STREAM <s:a> [RANGE TRIPLES 9]", "whenever 9 more triples of <s:a> have arrived"),
         (
             "FROM STREAM <s:a> [RANGE 5s] FROM STREAM <s:b> [RANGE TRIPLES 9 STEP 1]",
-            f"every 5 s: at the multiples of 5 s {EPOCH}; whenever 1 more triple of <s:b> have arrived",
+            f"every 5 s: at the multiples of 5 s {EPOCH}; whenever 1 more triple of <s:b> has arrived",
         ),
         ("", "once, when it is asked"),
     ],

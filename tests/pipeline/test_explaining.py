@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from csparql_spark.language import parse
 from csparql_spark.pipeline import explaining
-from csparql_spark.pipeline.explaining import explained, written
+from csparql_spark.pipeline.explaining import Shortened, explained, written
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
 from csparql_spark.testing import replay
@@ -64,3 +67,64 @@ def test_a_large_background_is_not_worked_out(monkeypatch: pytest.MonkeyPatch) -
     told = explained(parse(HEAD + "USING ENTAILMENT rho-df WHERE { ?x a <urn:Vehicle> }"), background=KB, rules={})
     assert told["rules"]["run"] is None
     assert "not worked out: the background has more than 1 triples" in written(told)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXTS = [*sorted(ROOT.glob("queries/*/query.csparql")), *sorted(ROOT.glob("csparql_spark/cli/city_files/*.csparql"))]
+WHOLE = """\
+PREFIX t: <urn:t#>
+REGISTER QUERY q AS
+SELECT ?road (COUNT(*) AS ?n) (AVG(?kmh) * 2 AS ?twice)
+FROM STREAM <urn:s> [RANGE 4s STEP 2s]
+WHERE { ?car t:on/t:part ?road ; a t:Car ; t:kmh ?kmh . OPTIONAL { ?road t:in+ ?place FILTER(?place != t:here || ?kmh > 5) }
+        ?car !t:off ?x . FILTER(?kmh > 10 && ?kmh < 90 || ?kmh = 99) FILTER(?kmh != 50) VALUES ?road { t:a } }
+GROUP BY ?road (FLOOR(?kmh) AS ?floor) (?kmh / 2) HAVING (COUNT(*) > 1 && MAX(?kmh) < 99) ORDER BY DESC(COUNT(*)) ?road
+LIMIT 1 OFFSET 3"""
+PLAN = """\
+  slice 1 row at most, after the first 3
+    project ?road ?n ?twice
+      order by DESC(COUNT(*)), ?road
+        extend (AVG(?kmh) * 2 AS ?twice)
+          extend (COUNT(*) AS ?n)
+            filter where COUNT(*) > 1 && MAX(?kmh) < 99"""
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_an_explanation_shows_what_the_user_wrote(path: Path) -> None:
+    """No names that he has not given, but those of nodes on a path; no IRI that his prefixes shorten; no wrong plurals."""
+    query = parse(path.read_text(), base="http://demo.test/")
+    shown = written(explained(query, background={}, rules={}))
+    explanation = shown.partition("evaluation: ")[2]
+    own = {*re.findall(r"\?\w+", query.body), "?s", "?o"}           # the ends of a path in what is read
+    assert set(re.findall(r"\?\w+", explanation.partition("rules: ")[0])) <= own
+    assert not re.search(r"<[^>\s]*[#/]\w+>", explanation)
+    assert not re.search(r"\b1 (?:keys|rows|triples|graphs|rules|more \w+ of \S+ have)\b", shown)
+    assert "it is so" not in shown
+
+
+def test_a_whole_plan() -> None:
+    shown = written(explained(parse(WHOLE), background={}, rules={})).partition("plan:\n")[2]
+    assert shown.startswith(PLAN), shown
+    assert "_:step_" in shown and "!=" in shown
+    assert "along t:in+: one step, or more" in shown
+    assert "left join where ?place != t:here || ?kmh > 5" in shown
+    assert "where ?kmh > 10 && ?kmh < 90 || ?kmh = 99" in shown or "(?kmh > 10 && ?kmh < 90 || ?kmh = 99)" in shown
+    assert "1 row of ?road" in shown and "extend (FLOOR(?kmh) AS ?floor)" in shown
+
+
+def test_a_users_variable_keeps_its_name_whatever_it_is() -> None:
+    text = HEAD.replace("?x", "?set_1 (COUNT(*) AS ?n)") + "WHERE { ?set_1 <urn:p> ?step_1 FILTER(?step_1 > 1) } GROUP BY ?set_1"
+    shown = written(explained(parse(text), background={}, rules={})).partition("plan:\n")[2]
+    assert shown.splitlines() == ["  project ?set_1 ?n", "    extend (COUNT(*) AS ?n)", "      group by ?set_1: COUNT(*)",
+                                  "        match ?set_1 <urn:p> ?step_1 where ?step_1 > 1"]
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("<urn:s> <http://e.org/x#p> ?o", "<urn:s> e:p ?o"), ("?s <http://e.org/x#a/b> ?o", "?s <http://e.org/x#a/b> ?o"),
+    (f"?s {TYPE} <http://e.org/x#C>", "?s a e:C"), ("?s <http://e.org/x#p> <http://e.org/x#.>",
+                                                    "?s e:p <http://e.org/x#.>"),
+    ('?s <urn:p> "7"^^<http://www.w3.org/2001/XMLSchema#integer>', "?s <urn:p> 7"),
+    ('?s <urn:p> "7.50"^^<http://www.w3.org/2001/XMLSchema#decimal>', "?s <urn:p> 7.50"),
+    ('?s <urn:p> "a <b> c"@en', '?s <urn:p> "a <b> c"@en')])
+def test_iris_are_shortened_as_the_text_has_them(text: str, shown: str) -> None:
+    assert Shortened("PREFIX e: <http://e.org/x#>\nSELECT ?s { }").pattern(text) == shown
