@@ -21,7 +21,7 @@ from csparql_spark.answers.operators import Evaluation
 from csparql_spark.language.describe import several
 
 DENIED = "where there is none"
-NAMES = {"leftjoin": "left join", "scan": "match"}
+NAMES = {"leftjoin": "left join"}
 _VARIABLE = re.compile(r"[?$](\w+)")
 _MADE = re.compile(r"\?(?:after|before|key|node|set|step|verb)_[0-9]+")       # see `translation` and `steps`
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from urllib.parse import urljoin
 
 import click
 
+from csparql_spark.cli.failure import Failure
 from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.rdf.terms import valid_iri
 
@@ -79,3 +81,14 @@ class Instant(click.ParamType):
             return parse_stamp(str(value))
         except ValueError as error:
             self.fail(f"{value!r} is no instant: {error}", param, context)
+
+
+def text_of(file: Path) -> str:
+    """What is in a text file; `-` is standard input. Raises `Failure`."""
+    try:
+        with click.open_file(str(file), encoding="utf-8") as opened:
+            return opened.read()
+    except OSError as error:
+        raise Failure(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file} is not UTF-8 text (byte {error.start})") from error

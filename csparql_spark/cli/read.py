@@ -9,11 +9,11 @@ import click
 from csparql_spark.cli import given
 from csparql_spark.cli.failure import Failure
 from csparql_spark.cli.failure import told as failing
-from csparql_spark.cli.given import Named, RuleSet
+from csparql_spark.cli.given import Named, RuleSet, text_of
 from csparql_spark.entailment.maintenance import imars_program, volz_program
 from csparql_spark.entailment.sets import NAMES, RuleSetError, resolved, rule_set
 from csparql_spark.language import ContinuousQuery, LanguageError, parse_rules
-from csparql_spark.language.describe import describe
+from csparql_spark.language.describe import describe, several
 from csparql_spark.language.printing import show
 from csparql_spark.language.rules import Rule
 from csparql_spark.pipeline.admission import Refusal, admit, check_rules, read
@@ -35,7 +35,7 @@ def check(files: tuple[Path, ...], base: str) -> None:
     """
     wrong = 0
     for file in files:
-        text = _text(file)
+        text = text_of(file)
         try:
             if file.suffix == ".rules":
                 count = len(check_rules(file.stem, text, {}).rules)
@@ -53,7 +53,7 @@ def check(files: tuple[Path, ...], base: str) -> None:
             for warning in query.warnings:
                 click.echo(f"{file}: warning: {warning}")
     if wrong:
-        raise Failure(f"{wrong} of {len(files)} files cannot be registered")
+        raise Failure(f"{wrong} of {several(len(files), 'file')} cannot be registered")
 
 
 @click.command()
@@ -72,7 +72,7 @@ def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, st
         made = {"volz": volz_program, "imars": imars_program}[maintenance](_rules(file))
         click.echo(made.text())
         return
-    text = _text(file)
+    text = text_of(file)
     try:
         query = read(text, base)
     except LanguageError as error:
@@ -97,7 +97,7 @@ def _graphs(files: tuple[tuple[str, str], ...], base: str) -> dict[str, Chunk]:
 def _texts(files: tuple[tuple[str, str], ...]) -> dict[str, str]:
     texts = {}
     for name, path in files:
-        texts[name] = _text(Path(path))
+        texts[name] = text_of(Path(path))
         with failing(path):
             check_rules(name, texts[name], texts)
     return texts
@@ -107,7 +107,7 @@ def _rules(file: Path) -> tuple[Rule, ...]:
     """The rules of a file, or of a set of the house."""
     if str(file) in NAMES and not file.exists():
         return rule_set(str(file))
-    text = _text(file)
+    text = text_of(file)
     try:
         return resolved(parse_rules(text))
     except LanguageError as error:
@@ -120,13 +120,3 @@ def _answerable(query: ContinuousQuery, base: str) -> ContinuousQuery:
     """The query, if it can be registered where everything exists that it reads; raises `Refusal`."""
     return admit(query.text, base=base, streams={window.stream for window in query.windows},
                  graphs={*query.graphs, *query.named_graphs}, rules=query.entailment)
-
-
-def _text(file: Path) -> str:
-    try:
-        with click.open_file(str(file), encoding="utf-8") as opened:
-            return opened.read()
-    except OSError as error:
-        raise Failure(f"{file} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise Failure(f"{file} is not UTF-8 text (byte {error.start})") from error

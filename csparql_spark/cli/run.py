@@ -14,10 +14,11 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import write
 from csparql_spark.cli import given
 from csparql_spark.cli.failure import Failure, told
-from csparql_spark.cli.given import Instant, Named, RuleSet
+from csparql_spark.cli.given import Instant, Named, RuleSet, text_of
 from csparql_spark.cli.reasons import Reasons
+from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.describe import several
-from csparql_spark.pipeline.admission import check_rules
+from csparql_spark.pipeline.admission import Refusal, check_rules, read
 from csparql_spark.pipeline.group import FAILURE
 from csparql_spark.pipeline.replay import Script
 from csparql_spark.pipeline.why import triple_of
@@ -29,7 +30,7 @@ Printer = Callable[[str, int, Answer], None]
 
 @click.command()
 @click.argument("query", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
-@click.option("--stream", "streams", type=Named(), multiple=True, required=True,
+@click.option("--stream", "streams", type=Named(), multiple=True,
               help="A recorded stream: N-Quads or TriG whose graph names are timestamps (urn:t:…); may end in .gz.")
 @click.option("--background", type=Named(), multiple=True,
               help="A background graph: any RDF format, by its extension; may end in .gz.")
@@ -52,17 +53,18 @@ def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tup
     The streams are on the event clock: their timestamps say when things happened, and the replay is as fast as it can
     be. Nothing is left behind.
     """
-    with click.open_file(str(query), encoding="utf-8") as file:
-        text = file.read()
+    text = text_of(query)
     streams, background = given.absolute(streams, base), given.absolute(background, base)
+    with told(str(query)):
+        _given(read(text, base), [iri for iri, _ in streams], [iri for iri, _ in background])
     chunks = {}
     for number, (iri, path) in enumerate((*streams, *background)):
         with told(path):
             chunks[iri] = load(Path(path), base=None, number=number)
     texts = {}
     for name, path in rules:
+        texts[name] = text_of(Path(path))
         with told(path):
-            texts[name] = Path(path).read_text(encoding="utf-8")
             check_rules(name, texts[name], texts)
     with told(str(query)):
         script = Script.of(text, streams={iri: chunks[iri] for iri, _ in streams},
@@ -76,6 +78,19 @@ def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tup
         return
     printer = {"json": _print_json, "csv": _CsvPrinter(), "table": _print_table}[form]
     _print_all(script, engine, printer)
+
+
+def _given(query: ContinuousQuery, streams: Sequence[str], background: Sequence[str]) -> None:
+    """Raises `Refusal` where something that a query reads is not given."""
+    there = f" (there are {', '.join(f'<{iri}>' for iri in streams)})" if streams else ""
+    for window in query.windows:
+        if window.stream not in streams:
+            raise Refusal("unknown-stream", f"there is no stream <{window.stream}>: give its recording with "
+                          f"--stream {window.stream}=FILE{there}")
+    for graph in (*query.graphs, *query.named_graphs):
+        if graph not in background:
+            raise Refusal("unknown-graph", f"there is no background graph <{graph}>: give it with "
+                          f"--background {graph}=FILE")
 
 
 def _print_all(script: Script, engine: str, printer: Printer) -> None:

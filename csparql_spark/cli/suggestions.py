@@ -1,7 +1,7 @@
 """Suggestions: what somebody may have meant who mistyped a command, an option or a setting.
 
     nearest("serv", ["serve", "demo"])                  # "serve"; None if nothing is near
-    @click.group(cls=Group)                             # its commands and their options are suggested so
+    @click.group(cls=Group)                             # what is wrong with a use of its commands is one sentence
 """
 
 from __future__ import annotations
@@ -23,25 +23,33 @@ def nearest(name: str, names: Iterable[str], cutoff: float = NEAR) -> str | None
 
 
 @contextlib.contextmanager
-def _mistyped() -> Iterator[None]:
-    """Commands and options that are none become a `Failure` that names the nearest one."""
+def _mistyped(context: click.Context) -> Iterator[None]:
+    """What click has against a use becomes a `Failure`, one sentence: of an option that is none, with the nearest one."""
     try:
         yield
     except click.NoSuchOption as error:
         known = [name for parameter in error.ctx.command.get_params(error.ctx) for name in
                  (*parameter.opts, *parameter.secondary_opts) if name.startswith("--") and not _hidden(parameter)]
         raise _unknown("option", error.option_name, known, error.ctx) from error
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.MissingParameter as error:
+        raise Failure(_lacking(error)) from error
+    except click.UsageError as error:
+        path = (error.ctx.command_path if error.ctx is not None else
+                " ".join(filter(None, (context.command_path, context.invoked_subcommand))))
+        raise Failure(f"{error.format_message()} (see `{path} --help`)") from error
 
 
 class Group(click.Group):
     """Commands; one that is mistyped, or an option of one, is told with what may be meant."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        with _mistyped():
+        with _mistyped(context):
             return super().parse_args(context, args)
 
     def invoke(self, context: click.Context) -> object:
-        with _mistyped():
+        with _mistyped(context):
             return super().invoke(context)
 
     def resolve_command(self, context: click.Context, args: list[str]
@@ -55,6 +63,13 @@ def _unknown(what: str, name: str, known: list[str], context: click.Context) -> 
     near = nearest(name, known)
     meant = f": did you mean `{near}`?" if near else ""
     return Failure(f"There is no {what} {name!r}{meant} (`{context.command_path} --help` lists them all)")
+
+
+def _lacking(error: click.MissingParameter) -> str:
+    path = error.ctx.command_path
+    meaning = (getattr(error.param, "help", None) or "").partition("  ")[0].rstrip(".")
+    what = f"{error.param.opts[0]} ({meaning[:1].lower()}{meaning[1:]})" if meaning else error.param.make_metavar(error.ctx)
+    return f"{path.partition(' ')[2]} lacks {what.strip('[]')}: see `{path} --help`"
 
 
 def _hidden(parameter: click.Parameter) -> bool:

@@ -19,7 +19,12 @@ class Start(Instant):
     name = "latest|beginning|instant"
 
     def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> str:
-        return str(value) if value in ("latest", "beginning") else str(super().convert(value, param, context))
+        if value in ("latest", "beginning"):
+            return str(value)
+        try:
+            return str(super().convert(value, param, context))
+        except click.BadParameter as error:
+            self.fail(f"{error.message}; latest and beginning are other places to begin", param, context)
 
 
 @click.command()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from csparql_spark.cli.failure import told
+from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.suggestions import Group
 from csparql_spark.settings import Settings
@@ -74,6 +74,8 @@ def show(config: Path | None, **given: object) -> None:
 def remove(name: str, config: Path | None, **given: object) -> None:
     """Remove the token NAME: it, and the logins that were made with it, are worth nothing from now on."""
     settings = _settings(given, config)
+    if not settings.data.is_dir():
+        raise Failure(f"there is no data directory {settings.data}: name that of the server with --data")
     with told():
         Tokens(settings.data, settings.tokens).remove(name)
     click.echo(f"removed {name}")

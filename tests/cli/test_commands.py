@@ -42,6 +42,32 @@ def test_what_is_mistyped_is_told_with_what_may_be_meant(arguments: list[str], s
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"csparql-spark: {said}\n")
 
 
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["push"], "push lacks FILE…: see `csparql-spark push --help`"),
+    (["push", "a.nt"], "push lacks --stream (the stream: its name or its IRI): see `csparql-spark push --help`"),
+    (["tail"], "tail lacks QUERY…: see `csparql-spark tail --help`"),
+    (["run"], "run lacks QUERY: see `csparql-spark run --help`"),
+    (["token", "add", "x"], "token add lacks --scope (what it is good for; may be given several times. register includes "
+                            "read, admin all others): see `csparql-spark token add --help`"),
+    (["serve", "--port", "70000"], "Invalid value for '--port': 70000 is too much: the most is 65535 (see `csparql-spark "
+                                   "serve --help`)"),
+    (["tail", "Q", "--format", "xml"], "Invalid value for '--format': 'xml' is not one of 'json', 'csv', 'table'. (see "
+                                       "`csparql-spark tail --help`)"),
+    (["tail", "Q", "--from", "yesterday"],
+     "Invalid value for '--from': 'yesterday' is no instant: it is neither an integer nor an xsd:dateTime such as "
+     "2023-11-14T22:13:20.5Z; latest and beginning are other places to begin (see `csparql-spark tail --help`)"),
+    (["tail", "Q", "--count"], "Option '--count' requires an argument. (see `csparql-spark tail --help`)"),
+    (["version", "now"], "Got unexpected extra argument (now) (see `csparql-spark version --help`)"),
+    (["tail", "Q", "--url", "localhost:8000"],
+     "--url: 'localhost:8000' is not the URL of a server: write it as http://127.0.0.1:8000"),
+    (["tail", "Q", "--url", "http://localhost:99999"],
+     "--url: 'http://localhost:99999' is not the URL of a server: write it as http://127.0.0.1:8000"),
+])
+def test_what_is_used_wrongly_is_one_line(arguments: list[str], said: str) -> None:
+    result = CliRunner().invoke(main, arguments, prog_name="csparql-spark")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"csparql-spark: {said}\n")
+
+
 def test_the_demo_names_its_own_directory() -> None:
     shown = " ".join(CliRunner().invoke(main, ["demo", "--help"]).stdout.split())
     assert "[default: demo-data]" in shown and "[default: data]" not in shown
@@ -72,6 +98,8 @@ def test_check_says_which_files_are_fine(tmp_path: Path) -> None:
     assert "^" in rest[1]
     assert rest[2].startswith("later: SERVICE is not supported")
     assert rest[3] == "csparql-spark: 2 of 3 files cannot be registered"
+    result = CliRunner().invoke(main, ["check", str(tmp_path / "bad")])
+    assert result.stderr.splitlines()[-1] == "csparql-spark: 1 of 1 file cannot be registered"
 
 
 def test_check_reads_rule_files_too(tmp_path: Path) -> None:

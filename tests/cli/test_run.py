@@ -92,18 +92,45 @@ def test_it_needs_no_spark_unless_it_is_asked_for(files: Path) -> None:
 @pytest.mark.parametrize(("name", "text", "sentence"), [
     ("q.csparql", QUERY.replace("AS SELECT", "SELECT"), "csparql-spark: DIR/q.csparql: line 1, column 18: "),
     ("q.csparql", QUERY.replace("<urn:s>", "<urn:other>"),
-     "csparql-spark: DIR/q.csparql: there is no stream <urn:other>: "),
+     "csparql-spark: DIR/q.csparql: there is no stream <urn:other>: give its recording with --stream urn:other=FILE "
+     "(there are <urn:s>)\n"),
+    ("q.csparql", QUERY.replace("FROM STREAM", "FROM <urn:g> FROM NAMED <urn:h> FROM STREAM"),
+     "csparql-spark: DIR/q.csparql: there is no background graph <urn:g>: give it with --background urn:g=FILE\n"),
+    ("q.csparql", "SELCT", "csparql-spark: DIR/q.csparql: line 1, column 1: "),
+    ("q.csparql", b"\xff\xfe", "csparql-spark: DIR/q.csparql is not UTF-8 text (byte 0)\n"),
     ("q.csparql", "SELECT ?s WHERE { ?s ?p ?o }", "csparql-spark: DIR/q.csparql: the query reads no stream: "),
     ("s.nq", "<urn:a> <urn:p> <urn:b> .\n",
      "csparql-spark: DIR/q.csparql: 1 of the 1 triples recorded for <urn:s> have no timestamp: "),
     ("s.nq", "<urn:a> <urn:p> <urn:b> <urn:t:1> .\n<urn:a> <urn:p> <urn", "csparql-spark: DIR/s.nq: "),
 ])
-def test_what_is_wrong_is_one_line(files: Path, name: str, text: str, sentence: str) -> None:
-    (files / name).write_text(text)
+def test_what_is_wrong_is_one_line(files: Path, name: str, text: str | bytes, sentence: str) -> None:
+    (files / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     code, out, error = run(files)
     assert (code, out) == (2, "")
     assert error.startswith(sentence), error
     assert error.count("\n") == 1
+
+
+def test_no_recording_at_all_is_told_with_the_option(files: Path) -> None:
+    result = CliRunner().invoke(main, ["run", str(files / "q.csparql")])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (f"csparql-spark: {files}/q.csparql: there is no stream <urn:s>: give its recording with "
+                             "--stream urn:s=FILE\n")
+
+
+def test_the_query_is_looked_at_before_its_recordings(files: Path) -> None:
+    (files / "q.csparql").write_text("SELCT")
+    assert run(files, stream="gone.nq")[2].startswith("csparql-spark: DIR/q.csparql: line 1, column 1: ")
+
+
+@pytest.mark.parametrize("content", [None, b"\xff"])
+def test_rules_that_cannot_be_read_are_one_line(files: Path, content: bytes | None) -> None:
+    if content is not None:
+        (files / "r").write_bytes(content)
+    code, out, error = run(files, "--rules", f"r={files / 'r'}")
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert error.startswith("csparql-spark: DIR/r cannot be read: " if content is None else
+                            "csparql-spark: DIR/r is not UTF-8 text")
 
 
 def test_a_missing_recording_is_named(files: Path) -> None:

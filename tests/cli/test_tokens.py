@@ -39,10 +39,17 @@ def test_a_token_for_the_settings_is_kept_nowhere(tmp_path: Path) -> None:
     assert (code, listed.split()) == (0, ["ci", "push", "in", "the", "settings"])
 
 
+def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    assert token("remove", "lab", "--data", str(gone)) == (
+        2, "", f"csparql-spark: there is no data directory {gone}: name that of the server with --data\n")
+    assert not gone.exists()
+
+
 @pytest.mark.parametrize("words, said", [
     (["add", "a b", "--scope", "read"], "csparql-spark: the name of a token is 1 to 64 letters, digits and _ . -"),
     (["add", "a", "--scope", "root"], "'root' is not one of 'read', 'push', 'register', 'admin'"),
-    (["add", "a"], "Missing option '--scope'"),
+    (["add", "a"], "token add lacks --scope"),
     (["remove", "nix"], "csparql-spark: there is no token 'nix' in {data}/tokens.json (there are none)"),
 ])
 def test_what_cannot_be(tmp_path: Path, words: list[str], said: str) -> None:

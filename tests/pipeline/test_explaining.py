@@ -116,7 +116,7 @@ def test_a_users_variable_keeps_its_name_whatever_it_is() -> None:
     text = HEAD.replace("?x", "?set_1 (COUNT(*) AS ?n)") + "WHERE { ?set_1 <urn:p> ?step_1 FILTER(?step_1 > 1) } GROUP BY ?set_1"
     shown = written(explained(parse(text), background={}, rules={})).partition("plan:\n")[2]
     assert shown.splitlines() == ["  project ?set_1 ?n", "    extend (COUNT(*) AS ?n)", "      group by ?set_1: COUNT(*)",
-                                  "        match ?set_1 <urn:p> ?step_1 where ?step_1 > 1"]
+                                  "        scan ?set_1 <urn:p> ?step_1 where ?step_1 > 1"]
 
 
 @pytest.mark.parametrize(("text", "shown"), [
