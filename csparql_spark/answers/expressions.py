@@ -9,6 +9,13 @@ An expression is written in one of two ways:
 What only chooses among terms (a variable, a constant, IF, COALESCE, most aggregates) never becomes a value on its way
 to an id, so it keeps the form in which the term was sent.
 
+Equality is Oxigraph's but for one thing: a date with a time zone and one without, closer than zones are apart, are
+neither equal nor different (see `zones`), where Oxigraph says that they are different. Where both sides may be points in
+time, and nowhere else, `=` and its kin are written with a function of ours:
+
+    ?d != ?e                  ( <f:term>(?d) != <f:term>(?e) && <f:comparable>( COALESCE(?d) , COALESCE(?e) ) )
+    ?d IN (?e, ?d + ?n)       <f:among>( … )               what is computed is not computed twice
+
 Chance (RAND, UUID, BNODE …) is a function of the instant, the place in the text, and the row: `row` says which
 variables make a row what it is.
 """
@@ -18,12 +25,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from csparql_spark.answers.functions import AGGREGATE, FUNCTION
+from csparql_spark.answers.functions import AGGREGATE, FUNCTION, NONE
 from csparql_spark.answers.patterns import Constant, Piece, Reading
+from csparql_spark.answers.zones import DATATYPES as TIMES
 from csparql_spark.language.syntax import Node as Tree
 from csparql_spark.language.timestamps import FUNCTION as TIMESTAMP
 from csparql_spark.language.tokens import Token
-from csparql_spark.rdf.terms import XSD
+from csparql_spark.rdf.terms import XSD, parse
 
 CASTS = frozenset(XSD + name for name in (
     "boolean", "double", "float", "decimal", "integer", "dateTime", "string", "date", "time", "duration",
@@ -88,6 +96,8 @@ class Expressions:
         match node.rule:
             case "BuiltIn":
                 return self._built_in(node)
+            case "Relation" if node.token("=", "!=", "IN") is not None and self._compares_times(node):
+                return self._equality(node)
             case "Set":
                 counts = node.tokens()[0].key == "COUNT"
                 return self._aggregate(node) if counts else [f"{FUNCTION}term>(", *self._aggregate(node), ")"]
@@ -97,10 +107,58 @@ class Expressions:
                 return [self._reading.constant(node)]
             case "Primary" if (variable := node.token("VAR")) is not None:
                 return [f"{FUNCTION}term>({variable.text})"]
+        return self._plain(node)
+
+    def _plain(self, node: Tree) -> list[Piece]:
+        """A node as it stands there, its parts written over ids."""
         pieces: list[Piece] = []
         for child in node.children:
             pieces += [child.text] if isinstance(child, Token) else self.value(child)
         return pieces
+
+    # --- equality of points in time
+
+    def _compares_times(self, relation: Tree) -> bool:
+        first, *others = _operands(relation)
+        return self._may_be_time(first) and any(map(self._may_be_time, others))
+
+    def _may_be_time(self, expression: Tree) -> bool:
+        """Whether an expression may say a point in time, as far as its text tells."""
+        core = _core(expression)
+        if variable_of(core) is not None:
+            return True
+        if core.rule == "Literal" or core.rule == "IriOrFunction" and core.node("Arguments") is None:
+            return parse(self._reading.constant(core)).datatype in TIMES
+        if core.rule in ("FunctionCall", "IriOrFunction"):
+            return self._reading.constant(core.node("Iri"))[1:-1] in TIMES
+        if core.rule == "Set":
+            return core.tokens()[0].key in ("MIN", "MAX", "SAMPLE")
+        if core.rule == "BuiltIn":
+            key = next(core.all_tokens()).key
+            if key == "IF":
+                return any(map(self._may_be_time, core.nodes("Expression")[1:]))
+            if key == "COALESCE":
+                return any(map(self._may_be_time, core.node("ExpressionList").nodes("Expression")))
+            return key in ("NOW", "STRDT")
+        return core.rule == "Sum" and any(map(self._may_be_time, core.nodes()))
+
+    def _is_term(self, expression: Tree) -> bool:
+        """Whether an expression is a variable or a constant: it costs nothing to look at it twice."""
+        return variable_of(expression) is not None or _core(expression).rule in _CONSTANTS
+
+    def _equality(self, relation: Tree) -> list[Piece]:
+        first, *others = _operands(relation)
+        denied = relation.token("!=", "NOT") is not None
+        times = [other for other in others if self._may_be_time(other)]
+        if all(map(self._is_term, (first, *times))):
+            guard = [f"{FUNCTION}comparable>(", *_listed(map(self.as_id, (first, *times))), ")"]
+            return ["(", *self._plain(relation), *(["&&"] if denied else ["||", "!"]), *guard, ")"]
+        # One of several that is in error does not keep the others from being equal.
+        given = [self.as_id(other) if len(others) == 1 else ["COALESCE(", *self.as_id(other), ",", f"<{NONE}>", ")"]
+                 for other in others]
+        return [*(["!"] if denied else []), f"{FUNCTION}among>(", *_listed([self.as_id(first), *given]), ")"]
+
+    # --- functions
 
     def _built_in(self, node: Tree) -> list[Piece]:
         first = node.children[0]
@@ -180,6 +238,12 @@ def _core(expression: Tree) -> Tree:
             not node.tokens() or node.rule in ("Bracketed", "GroupCondition", "OrderCondition")):
         node = inner[0]
     return node
+
+
+def _operands(relation: Tree) -> list[Tree]:
+    """What `=`, `!=`, IN or NOT IN compares, and with what."""
+    first, second = relation.nodes()
+    return [first, *(second.nodes("Expression") if second.rule == "ExpressionList" else [second])]
 
 
 def _listed(parts: Iterable[list[Piece]]) -> list[Piece]:

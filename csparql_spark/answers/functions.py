@@ -3,6 +3,8 @@
     term(?v)            the term of an id                 str(?v), datatype(?v)   its lexical form and datatype, as sent
     id(expression)      the id of a term                  key(?v)                 the term as text
     order(?v)           the place of a term in the order of all terms, as text (see `order`)
+    comparable(?v ?w …) true; or an error, where a zone is missing between the first and another (see `zones`)
+    among(?v ?w …)      whether the first has the value of one of the others, which is IN, with its errors
     row(?v ...)         the ids of several terms, as one text
     timestamp(?s ?p ?o) when the triple came, in ms       now()                   the instant, as xsd:dateTime
     rand, uuid, struuid, bnode(place ?v ...)              chosen by the instant, the place in the text and the row
@@ -27,6 +29,7 @@ import pyoxigraph as ox
 
 from csparql_spark.answers.aggregates import AGGREGATES
 from csparql_spark.answers.order import order_text
+from csparql_spark.answers.zones import Point, are_comparable, point
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import RDF_DIR_LANG_STRING, XSD, TermError, parse, to_oxigraph
 
@@ -36,6 +39,10 @@ NONE = "i:none"          # stands where there is no id
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INTEGER, _DATETIME, _DOUBLE = (ox.NamedNode(XSD + name) for name in ("integer", "dateTime", "double"))
+_TRUE, _FALSE = ox.Literal(True), ox.Literal(False)
+_NOTHING = ox.Store()
+_FIRST, _SECOND = ox.Variable("first"), ox.Variable("second")
+_EQUAL = "SELECT ?first ?second ?equal { BIND(?first = ?second AS ?equal) }"
 
 Term = ox.NamedNode | ox.BlankNode | ox.Literal
 Stamps = Callable[[int, int, int], int | None]
@@ -44,7 +51,8 @@ Stamps = Callable[[int, int, int], int | None]
 class Functions:
     def __init__(self, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
-        self._known: dict[str, Term] = {}                 # what ids of the dictionary mean
+        self._known: dict[str, Term] = {}                 # what ids mean
+        self._points: dict[str, Point | None] = {}        # and at which point in time they are
         self._computed: list[str] = []
         self._places: dict[str, int] = {}                 # where each term is among them
         self._instant = 0
@@ -52,7 +60,7 @@ class Functions:
         self.custom = {ox.NamedNode(f"f:{name}"): function for name, function in (
             ("term", self._term), ("id", self._id), ("str", self._str), ("datatype", self._datatype),
             ("key", self._key), ("order", self._order), ("row", self._row), ("timestamp", self._timestamp),
-            ("now", self._now), ("rand", self._rand), ("uuid", self._uuid), ("struuid", self._struuid),
+            ("comparable", self._comparable), ("among", self._among), ("now", self._now), ("rand", self._rand), ("uuid", self._uuid), ("struuid", self._struuid),
             ("bnode", self._bnode))}
 
     def begin(self, *, instant: int, stamps: Stamps | None = None) -> None:
@@ -60,6 +68,7 @@ class Functions:
         self._instant, self._stamps = instant, stamps
         for place in range(len(self._computed)):
             self._known.pop(f"i:{COMPUTED + place}", None)
+            self._points.pop(f"i:{COMPUTED + place}", None)
         self._computed.clear()
         self._places.clear()
 
@@ -134,6 +143,36 @@ class Functions:
 
     def _order(self, node: ox.NamedNode) -> ox.Literal:
         return ox.Literal(order_text(self.text(node)))
+
+    # --- what has the same value
+
+    def _point(self, node: ox.NamedNode) -> Point | None:
+        name = node.value
+        if name not in self._points:
+            self._points[name] = point(self.text(node))
+        return self._points[name]
+
+    def _comparable(self, node: ox.NamedNode, *others: ox.NamedNode) -> ox.Literal | None:
+        one = self._point(node)
+        return _TRUE if all(are_comparable(one, self._point(other)) for other in others) else None
+
+    def _among(self, node: ox.NamedNode, *others: ox.NamedNode) -> ox.Literal | None:
+        found = _FALSE
+        for other in others:
+            equal = None if other.value == NONE else self._equal(node, other)
+            if equal is None:
+                found = None
+            elif equal:
+                return _TRUE
+        return found
+
+    def _equal(self, node: ox.NamedNode, other: ox.NamedNode) -> bool | None:
+        """Whether the terms of two ids have the same value; None if that cannot be said."""
+        first, second = self._term(node), self._term(other)
+        if first is None or second is None or not are_comparable(self._point(node), self._point(other)):
+            return None
+        (row,) = _NOTHING.query(_EQUAL, substitutions={_FIRST: first, _SECOND: second})
+        return None if row["equal"] is None else row["equal"] == _TRUE
 
     # --- time and chance
 
