@@ -45,8 +45,9 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
     problems = Problems(text)
     names = _names(base)
     clauses = Clauses(text, names, problems)
-    rewriting = Rewriting(text, tokens)
     tree, end = _tree(text, tokens, problems)
+    check_words(text, tokens)            # there may be more by now: keywords that touch have been parted
+    rewriting = Rewriting(text, tokens)
     check_parts(text, tree)
     for prologue in tree.nodes("Prologue"):
         clauses.declare(prologue)

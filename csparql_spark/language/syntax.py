@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from csparql_spark.language.grammar import RULES, Part
-from csparql_spark.language.tokens import Token
+from csparql_spark.language.tokens import Token, parted
 
 
 @dataclass(slots=True, eq=False)
@@ -89,13 +89,14 @@ _CLOSE = object()
 
 
 def read_tree(tokens: list[Token], root: str = "Unit") -> Node:
-    """The tree of a token list; raises `Unexpected` at the first token that fits nowhere."""
+    """The tree of a token list; raises `Unexpected` at the first token that fits nowhere. A word that fits nowhere, and is
+    made of keywords the first of which does fit, is parted, in the list, too."""
     index = 0
-    token = tokens[0]
     tried: list[frozenset[str]] = []
     top = Node("")
     open_nodes = [top]
-    stack: list[Part | object] = [Part("rule", root)]
+    stack: list[Part | object] = [Part("rule", root, first=RULES[root].first, nullable=RULES[root].nullable)]
+    token = _next(tokens, index, stack)
     while stack:
         part = stack.pop()
         if part is _CLOSE:
@@ -109,7 +110,7 @@ def read_tree(tokens: list[Token], root: str = "Unit") -> Node:
             open_nodes[-1].children.append(token)
             if token.key != "END":
                 index += 1
-                token = tokens[index]
+                token = _next(tokens, index, stack)
                 tried.clear()
         elif kind == "rule":
             if part.name[0] != "_":
@@ -139,6 +140,25 @@ def read_tree(tokens: list[Token], root: str = "Unit") -> Node:
             else:
                 tried.append(first)
     return top.nodes()[0]
+
+
+def _next(tokens: list[Token], index: int, stack: list[Part | object]) -> Token:
+    """The token that the walk comes to, with these parts of the grammar still to be read."""
+    token = tokens[index]
+    if token.key == "WORD" and (parts := parted(token)) and not _fits("WORD", stack) and _fits(parts[0].key, stack):
+        tokens[index:index + 1] = parts
+    return tokens[index]
+
+
+def _fits(key: str, stack: list[Part | object]) -> bool:
+    """Whether a token with this key can come next."""
+    for part in reversed(stack):
+        if part is not _CLOSE:
+            if key in part.first:
+                return True
+            if not part.nullable:
+                return False
+    return False
 
 
 def _unexpected(index: int, tried: list[frozenset[str]], open_nodes: list[Node]) -> Unexpected:

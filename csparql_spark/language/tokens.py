@@ -9,10 +9,14 @@ the first thing that is wrong and not the first thing that looks strange.
 A token's `kind` is its lexical class. Its `key` is what the grammar asks for: for keywords the word in upper case
 (`a` stays `a`: SPARQL's only keyword with a case), for punctuation the sign itself, for all others the kind.
 Between a string and an IRI that touch each other stands an empty token `MISSING_CARETS`: the papers' typo.
+
+SPARQL knows no words but its keywords, so these may touch: `FILTERsameTerm(?a, ?b)`, `LIMIT10`. Here there are names, and
+`REGISTER QUERY LimitOrder` has one; so touching keywords are one word until the grammar has no place for it (`parted`).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlparse.lexer import Lexer
@@ -60,6 +64,7 @@ _RULES = (
     ("SIGN", r"\^\^|&&|\|\||!=|<=|>=|[{}()\[\],;.*/|^?+\-!=<>]"),
 )
 
+_PARTS = re.compile(rf"(?:{'|'.join(sorted(KEYWORDS, key=len, reverse=True))}|[0-9]+)", re.ASCII | re.IGNORECASE)
 _TERMINALS = TokenTypes.Sparql
 _CASED = {"a"}
 _IRI_KINDS = {"IRIREF", "PNAME_LN", "PNAME_NS"}
@@ -110,6 +115,20 @@ def tokenize(text: str, most: int | None = None) -> list[Token]:
     stop = tokens[-1].end if tokens else 0
     tokens.append(Token("END", "END", "", stop, stop))
     return tokens
+
+
+def parted(word: Token) -> list[Token]:
+    """The keywords and numbers that a word consists of, each as long as it can be; empty if it does not."""
+    parts: list[Token] = []
+    end = 0
+    while end < len(word.text):
+        match = _PARTS.match(word.text, end)
+        if match is None:
+            return []
+        kind = "INTEGER" if match[0].isdigit() else "WORD"
+        parts.append(_token(kind, match[0], word.start + end, word.start + match.end()))
+        end = match.end()
+    return parts
 
 
 def _ends_name(token: Token, before: list[Token]) -> bool:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from csparql_spark.language import LanguageError, parse
+from csparql_spark.language.bounds import MOST_WORDS
 from csparql_spark.language.grammar import KEYWORDS, RULES, compile_rules
 from csparql_spark.language.syntax import Node, Unexpected, read_tree
-from csparql_spark.language.tokens import tokenize
+from csparql_spark.language.tokens import Token, parted, tokenize
 from tests.language.texts import RARE, TWELVE, W3C
 
 
@@ -54,6 +57,65 @@ def test_the_walk_stops_at_the_first_token_that_fits_nowhere(text: str, stopped:
         read_tree(tokens)
     assert tokens[caught.value.index].text == stopped
     assert some_of <= caught.value.expected
+
+
+TOUCHING = {
+    "SELECT*{?x?p?y FILTERsameTerm(?x,?y)}": "SELECT * { ?x ?p ?y FILTER sameTerm(?x, ?y) }",
+    "SELECTDISTINCT?x{?x?p?y FILTERNOTEXISTS{?x a?y}}ORDERBYDESC(?x)LIMIT10OFFSET5":
+        "SELECT DISTINCT ?x { ?x ?p ?y FILTER NOT EXISTS { ?x a ?y } } ORDER BY DESC(?x) LIMIT 10 OFFSET 5",
+    "SELECT?x{?x?p?y.FILTERregex(?y,'a')BIND(1AS?z)VALUES?w{1UNDEF}{}UNION{?x?q?y}OPTIONAL{?x?q?v}}":
+        "SELECT ?x { ?x ?p ?y . FILTER regex(?y, 'a') BIND(1 AS ?z) VALUES ?w { 1 UNDEF } {} UNION { ?x ?q ?y } "
+        "OPTIONAL { ?x ?q ?v } }",
+    "SELECT(COUNT(DISTINCT?x)AS?n){GRAPH?g{?x?p?y}}GROUPBY?y HAVING(COUNT(?x)>1)ORDERBYASC(?n)":
+        "SELECT (COUNT(DISTINCT ?x) AS ?n) { GRAPH ?g { ?x ?p ?y } } GROUP BY ?y HAVING (COUNT(?x) > 1) ORDER BY ASC(?n)",
+    "ASKWHERE{?x?p true.FILTER(?p NOTIN(1,2)&&isIRI(?x))}":
+        "ASK WHERE { ?x ?p true . FILTER(?p NOT IN (1, 2) && isIRI(?x)) }",
+}
+
+
+@pytest.mark.parametrize("text", TOUCHING)
+def test_keywords_may_touch(text: str) -> None:
+    read, wanted = parse(text), parse(TOUCHING[text])
+    assert " ".join(keys(read.body)) == " ".join(keys(wanted.body))
+    assert (read.form, read.variables) == (wanted.form, wanted.variables)
+
+
+@pytest.mark.parametrize("text", [*TWELVE.values(), *RARE])
+def test_keywords_touch_wherever_two_stand_side_by_side(text: str) -> None:
+    tokens = tokenize(text)
+    pieces = [text[:tokens[0].start]]
+    for token, following in zip(tokens, tokens[1:]):
+        pieces.append(token.text)
+        word = Token("WORD", "WORD", token.text + following.text, 0, len(token.text + following.text))
+        touching = token.key in KEYWORDS and following.key in KEYWORDS and len(parted(word)) == 2
+        pieces.append("" if touching else text[token.end:following.start])
+    glued = "".join(pieces)
+    assert [token.key for token in read_tree(tokenize(glued)).all_tokens()] == [token.key for token in tokens]
+
+
+def test_a_name_may_look_like_keywords() -> None:
+    query = parse("REGISTER QUERY LimitOrder AS SELECT ?x FROM STREAM <urn:s> [RANGE 10s] { ?x ?p ?y }")
+    assert query.name == "LimitOrder"
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("ASK { ?s ?p ?o FILTER INSTR(?o) }", "There is no function INSTR."),
+    ("ASK { ?s ?p ?o FILTERR(?o) }", "Did you mean FILTER?"),
+    ("SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP5s] { ?s ?p ?o }", "Did you mean STEP?"),
+    ("SELECTWHERE { ?s ?p ?o }", 'line 1, column 7: Found "WHERE"'),
+])
+def test_what_does_not_fit_is_not_parted(text: str, message: str) -> None:
+    with pytest.raises(LanguageError, match=re.escape(message)):
+        parse(text)
+
+
+def test_parting_does_not_make_a_text_larger_than_it_may_be() -> None:
+    with pytest.raises(LanguageError, match="goes on after"):
+        parse("ASK { " + "FILTERNOTEXISTS{}" * (MOST_WORDS // 3) + "}")
+
+
+def keys(text: str) -> list[str]:
+    return [token.key for token in tokenize(text)]
 
 
 # What the W3C calls negative, and our reading of each: these are refused, all others of the two suites are read.
