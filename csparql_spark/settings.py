@@ -291,7 +291,8 @@ class Settings:
     query_limit: int = setting(256 << 10, "Largest text of a query or a rule file.", Size(1))
     graph_limit: int = setting(200_000_000, "Largest background graph, as it is kept.", Size(1))
     row_limit: int = setting(1_000_000, "Rows of an answer at one instant; a query that has more fails.", Count(1))
-    time_limit: int = setting(10_000, "Time for an answer at one instant; a query that needs more fails.", Length(1))
+    time_limit: int = setting(10_000, "Processor time for an answer at one instant; a query that needs more fails, "
+                              "and so it does after ten times that on the clock.", Length(1))
     state_limit: int = setting(1 << 30, "What is held for a query; one that needs more fails.", Size(1))
     subscribers: int = setting(1000, "Connections for events at a time; more are told to come back later.",
                                Count(1, 20_000))

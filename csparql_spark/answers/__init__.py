@@ -33,6 +33,8 @@ Maintained, matches that move with the windows:
 For both:
 
 - `limits`       what one query may have of rows, time and memory
+- `processor`    the processor time that a thread has used
+- `zones`        which points in time can be compared
 - `values`       what literals are worth
 - `aggregates`   one term out of a bag of terms
 - `order`        the order of terms

@@ -1,12 +1,12 @@
 """Apart: work that is done in a process of its own, because nothing else can be ended.
 
 Oxigraph lets other threads run while it evaluates, and gives no way to stop it. A child that is forked has the whole
-store without copying it, costs 1 to 5 ms (at 50 MB to 1 GB of memory), and can be killed: by us when its time is over,
-and by its own alarm should we be gone by then. It says what it found through a pipe, and ends without tidying up, so
+store without copying it, costs 1 to 5 ms (at 50 MB to 1 GB of memory), and can be killed: by the timer of its processor
+time, by us when ten times that has passed on the clock, and by its own alarm should we be gone by then. It says what it found through a pipe, and ends without tidying up, so
 that nothing that it has inherited is touched. More memory than it may have, it does not get.
 
     apart(lambda: store.query(text).serialize(…), seconds=10.0, room=1 << 30)      # the bytes
-    apart(lambda: time.sleep(9), seconds=0.5, room=1 << 30)                        # raises TooSlow
+    apart(lambda: hashed(10**12), seconds=0.5, room=1 << 30)                       # raises TooSlow
 
 What the work changes in memory is changed in the child alone. Other threads are not in the child: the work must not
 wait for a lock that one of them may have held. Should it do so all the same, it is too slow.
@@ -24,13 +24,21 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from csparql_spark.answers import processor
+from csparql_spark.answers.limits import PATIENCE
+
 _HEAD = struct.Struct("<cQ")         # how it ended, and how many bytes follow
 _DONE, _FAILED, _FULL = b"+", b"-", b"!"
 _AT_ONCE = 1 << 20
+_SHORTEST = 0.001                    # seconds of a timer: none would mean that there is none
 
 
 class TooSlow(Exception):
-    """The work was not done when its time was over."""
+    """The work was not done when its processor time was over, or, `on_the_clock`, ten times that."""
+
+    def __init__(self, *, on_the_clock: bool) -> None:
+        super().__init__(on_the_clock)
+        self.on_the_clock = on_the_clock
 
 
 class TooLarge(Exception):
@@ -42,21 +50,28 @@ class Failed(Exception):
 
 
 def apart(work: Callable[[], bytes], *, seconds: float, room: int) -> bytes:
-    """What `work` returns, found by a child that has so many seconds, and so many bytes more than there are now."""
-    end = time.monotonic() + seconds
+    """What `work` returns, found by a child that has so many seconds of processor time, which are counted as those of
+    this thread, and so many bytes more than there are now."""
+    end = time.monotonic() + PATIENCE * seconds
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         _work(work, writing, seconds, room)
     os.close(writing)
+    over = True                                   # until it has closed its end
     try:
         head = _read(reading, _HEAD.size, end)
         how, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (_FULL, 0)
         said = _read(reading, length, end)
+        over = len(head) == _HEAD.size and len(said) == length
     finally:
         os.close(reading)
-        os.kill(child, signal.SIGKILL)            # it is not reaped yet: there is no other of this number
-        os.waitpid(child, 0)
+        if over:
+            os.kill(child, signal.SIGKILL)        # it is not reaped yet: there is no other of this number
+        _, status, used = os.wait4(child, 0)      # otherwise it is about to end, and says why
+        processor.add(used.ru_utime + used.ru_stime)
+    if not over and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+        raise TooSlow(on_the_clock=False)
     if how == _FULL or len(said) < length:        # Rust ends the process when it gets no memory
         raise TooLarge
     if how == _FAILED:
@@ -71,7 +86,7 @@ def _read(descriptor: int, length: int, end: float) -> bytes:
     ready.register(descriptor, select.POLLIN)
     while length:
         if not ready.poll(1000 * max(0.0, end - time.monotonic())):
-            raise TooSlow
+            raise TooSlow(on_the_clock=True)
         part = os.read(descriptor, min(length, _AT_ONCE))
         if not part:
             break
@@ -83,8 +98,11 @@ def _read(descriptor: int, length: int, end: float) -> bytes:
 def _work(work: Callable[[], bytes], writing: int, seconds: float, room: int) -> None:
     """The whole life of a child."""
     try:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, seconds + 1)
+        for number in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF, signal.SIGALRM))
+        signal.setitimer(signal.ITIMER_PROF, max(seconds, _SHORTEST))
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE * seconds + 1)
         gc.disable()                              # it would write to all that is shared
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 2)

@@ -7,14 +7,19 @@
 Limits are handed down: the processor of a group is given them, and its queries fail with `TooMuch`, whose text says
 which limit it was and what to do. `Deadline` is the time that is left of an answer that has been begun. `Debt` is what
 answers took that were each in time, and together keep the others waiting for ever.
+
+Time is that of the processor: what else the machine does is no reason to end a query. The clock counts for a tenth of it,
+so that an answer that waits for something, or gets next to nothing of a processor, comes to an end, too.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from csparql_spark.answers import processor
+
+PATIENCE = 10                # seconds on the clock for each second of the processor
 PREFIX = "CSPARQL_SPARK_MOST_"
 
 
@@ -28,7 +33,7 @@ class TooManyRows(TooMuch):
 
 @dataclass(frozen=True)
 class Limits:
-    """`rows`: of an answer at one instant; `milliseconds`: for making it; `bytes`: of what is held for it."""
+    """`rows`: of an answer at one instant; `milliseconds`: of the processor, for making it; `bytes`: of what is held for it."""
 
     rows: int = 1_000_000
     milliseconds: int = 10_000
@@ -58,27 +63,42 @@ class Limits:
                           "or ask for less")
 
     @property
+    def seconds(self) -> float:
+        """Of the processor, for an answer."""
+        return self.milliseconds / 1000
+
+    @property
     def too_long(self) -> TooMuch:
-        return TooMuch(f"its answer takes longer than {self.milliseconds / 1000:g} s, which is the limit, since the "
+        return TooMuch(f"its answer takes longer than {self.seconds:g} s of processor time, which is the limit, since the "
                        "others wait for it: connect all parts of its pattern by variables, choose a narrower RANGE, or "
                        "ask for less")
 
+    @property
+    def too_long_on_the_clock(self) -> TooMuch:
+        return TooMuch(f"its answer takes longer than {PATIENCE * self.seconds:g} s on the clock, {PATIENCE} times the "
+                       "processor time that it may have, and the others wait for it: the machine has too little time "
+                       "for it; ask for less, or give the server more processors")
+
 
 class Deadline:
-    """The time that an answer may still take."""
+    """The time that an answer may still take, in the thread that makes it."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._end = time.monotonic() + limits.milliseconds / 1000
+        self._begun = processor.now()
 
     @property
-    def left(self) -> float:
-        """Seconds; not less than none."""
-        return max(0.0, self._end - time.monotonic())
+    def took(self) -> float:
+        """Seconds of the processor so far, or a tenth of those on the clock, if that is more."""
+        now = processor.now()
+        return max(now.processor - self._begun.processor, (now.clock - self._begun.clock) / PATIENCE)
 
     def check(self) -> None:
-        if time.monotonic() >= self._end:
+        now = processor.now()
+        if now.processor - self._begun.processor >= self.limits.seconds:
             raise self.limits.too_long
+        if now.clock - self._begun.clock >= PATIENCE * self.limits.seconds:
+            raise self.limits.too_long_on_the_clock
 
 
 class Debt:
@@ -99,14 +119,14 @@ class Debt:
         self._instant: int | None = None
 
     def note(self, instant: int, seconds: float, limits: Limits) -> None:
-        """The answer of an instant took so long. `TooMuch` if that is too often so."""
+        """The answer of an instant took so long (see `Deadline.took`). `TooMuch` if that is too often so."""
         before, self._instant = self._instant, instant
         if before is not None:
             took = 1000 * seconds if seconds > self.SOON else 0.0
             self.milliseconds = max(0.0, self.milliseconds + took - (instant - before))
         if self.milliseconds > limits.milliseconds:
             raise TooMuch(f"its answers take longer than the time between them, and keep the others waiting for "
-                          f"{self.milliseconds / 1000:,.0f} s by now, where {limits.milliseconds / 1000:g} s is the "
+                          f"{self.milliseconds / 1000:,.0f} s by now, where {limits.seconds:g} s is the "
                           "limit: choose a larger STEP or a narrower RANGE, or ask for less")
 
 

@@ -32,7 +32,7 @@ from csparql_spark.answers.apart import Failed, TooLarge, TooSlow, apart
 from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.construct import described, instantiated
 from csparql_spark.answers.functions import Functions, Stamps
-from csparql_spark.answers.limits import Deadline, Limits, TooMuch, size
+from csparql_spark.answers.limits import Limits, TooMuch, size
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.products import largest_product, most_solutions
 from csparql_spark.answers.relevant import Columns, relevant
@@ -214,11 +214,11 @@ class Snapshot:
             found = self._evaluated(text)
             return b"%d\n%b%b" % (len(found), found, "\n".join(self._functions.computed).encode())
 
-        limits, deadline = self.limits, Deadline(self.limits)
+        limits = self.limits
         try:
-            length, _, said = apart(work, seconds=deadline.left, room=limits.bytes).partition(b"\n")
+            length, _, said = apart(work, seconds=limits.seconds, room=limits.bytes).partition(b"\n")
         except TooSlow as error:
-            raise limits.too_long from error
+            raise (limits.too_long_on_the_clock if error.on_the_clock else limits.too_long) from error
         except TooLarge as error:
             raise TooMuch(f"its answer needs more memory than the {size(limits.bytes)} that a query may have: connect "
                           "all parts of its pattern by variables, or choose a narrower RANGE") from error

@@ -13,7 +13,6 @@ sees no change since its last answer says the same again without asking.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -194,12 +193,12 @@ class Views:
         return said
 
     def _timed(self, view: View, instant: int, version: int, ask: Callable[[], Answer]) -> Said:
-        deadline, begun = Deadline(self.limits), time.monotonic()
+        deadline = Deadline(self.limits)
         answer = ask()
         said = Said(version, len(answer), answer.to_bytes())
         deadline.check()                     # whatever it was that took so long: the others wait for it
         if self.given is not None:           # in a recording nobody waits
-            self._debts.setdefault(view, Debt()).note(instant, time.monotonic() - begun, self.limits)
+            self._debts.setdefault(view, Debt()).note(instant, deadline.took, self.limits)
         return said
 
     def held(self) -> Collection[View]:

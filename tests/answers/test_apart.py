@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from csparql_spark.answers import processor
 from csparql_spark.answers.apart import Failed, TooLarge, TooSlow, apart
 
 ROOM = 1 << 28
@@ -31,15 +34,40 @@ def children() -> set[int]:
 
 
 def test_it_is_ended_when_its_time_is_over_and_no_child_is_left() -> None:
-    def work() -> bytes:
-        while True:
-            pass
-
     before = children()                # other tests may have theirs
     for seconds in (0.0, 0.05):
-        with pytest.raises(TooSlow):
-            apart(work, seconds=seconds, room=ROOM)
+        with pytest.raises(TooSlow) as caught:
+            apart(work_for_ever, seconds=seconds, room=ROOM)
+        assert caught.value.on_the_clock == (seconds == 0)
     assert children() == before
+
+
+def test_its_time_is_that_of_the_processor_and_the_clock_has_patience() -> None:
+    def wait(seconds: float) -> bytes:
+        select.select([], [], [], seconds)
+        return b"done"
+
+    assert apart(lambda: wait(0.3), seconds=0.2, room=ROOM) == b"done"
+    with pytest.raises(TooSlow) as caught:
+        apart(lambda: wait(60), seconds=0.02, room=ROOM)
+    assert caught.value.on_the_clock
+
+
+def test_what_it_takes_is_time_of_the_thread_that_asks() -> None:
+    begun = processor.now()
+    with pytest.raises(TooSlow):
+        apart(work_for_ever, seconds=0.2, room=ROOM)
+    assert processor.now().processor - begun.processor >= 0.19
+    elsewhere: list[processor.Time] = []
+    other = threading.Thread(target=lambda: elsewhere.append(processor.now()))
+    other.start()
+    other.join()
+    assert elsewhere[0].processor < 0.19
+
+
+def work_for_ever() -> bytes:
+    while True:
+        pass
 
 
 def test_its_alarm_ends_it_if_nobody_else_does() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from csparql_spark.answers import processor
 from csparql_spark.answers.limits import Deadline, Debt, Limits, TooManyRows, TooMuch, size
 
 
@@ -26,10 +27,28 @@ def test_what_is_within_them_passes() -> None:
         limits.check_rows(3, "triples")
     with pytest.raises(TooMuch, match="^they need 3 KiB, and a query may have 2 KiB: choose a narrower RANGE, or ask"):
         limits.check_bytes(3072, "they")
-    late = Deadline(Limits(milliseconds=0))
-    assert late.left == 0
-    with pytest.raises(TooMuch, match="^its answer takes longer than 0 s, which is the limit, since the others wait"):
-        late.check()
+    with pytest.raises(TooMuch, match="^its answer takes longer than 0 s of processor time, which is the limit, since "):
+        Deadline(Limits(milliseconds=0)).check()
+
+
+@pytest.mark.parametrize(("worked", "passed", "took", "sentence"), [
+    (0.9, 9.9, 0.99, None),                             # a busy machine is no reason
+    (0.999, 0.5, 0.999, None),
+    (1.0, 1.0, 1.0, "its answer takes longer than 1 s of processor time, which is the limit, since the others wait "),
+    (1.0, 50.0, 5.0, "its answer takes longer than 1 s of processor time, which is the limit, since the others wait "),
+    (0.2, 10.0, 1.0, "its answer takes longer than 10 s on the clock, 10 times the processor time that it may have"),
+])
+def test_the_processor_decides_and_the_clock_has_patience(
+        monkeypatch: pytest.MonkeyPatch, worked: float, passed: float, took: float, sentence: str | None) -> None:
+    times = iter([processor.Time(0.0, 0.0), processor.Time(worked, passed), processor.Time(worked, passed)])
+    monkeypatch.setattr(processor, "now", times.__next__)
+    deadline = Deadline(Limits(milliseconds=1_000))
+    assert deadline.took == took
+    if sentence is None:
+        deadline.check()
+    else:
+        with pytest.raises(TooMuch, match=f"^{sentence}"):
+            deadline.check()
 
 
 def test_debts_are_what_is_beyond_the_time_between_instants() -> None:
