@@ -8,6 +8,11 @@
 
 It goes through the same parser, windows and evaluators as the server, without HTTP and, with `engine="local"`, without
 Spark; a small replay takes a few milliseconds. What the server refuses is refused here, with the same exceptions.
+
+    replay(text, streams=…, evaluator="snapshot")       # match the body anew at each instant
+    replay(text, streams=…, evaluator="incremental")    # maintain its matches, or be refused with the reason
+
+Both say the same rows; only what is maintained says until when they hold.
 """
 
 from __future__ import annotations
@@ -18,7 +23,9 @@ from dataclasses import dataclass, field
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import TooMuch
-from csparql_spark.pipeline.admission import read
+from csparql_spark.answers.plan import plan
+from csparql_spark.pipeline.admission import Refusal, read
+from csparql_spark.pipeline.choosing import AUTO, EVALUATORS, INCREMENTAL, why_snapshot
 from csparql_spark.pipeline.group import FAILURE, Told
 from csparql_spark.pipeline.once import ask
 from csparql_spark.pipeline.replay import Script, answer
@@ -26,7 +33,6 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import read_recording
 from csparql_spark.windows.content import ALWAYS
 
-EVALUATORS = ("auto", "snapshot")
 ENGINES = ("local", "spark")
 
 Source = str | os.PathLike[str]
@@ -71,19 +77,29 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     `streams` and `background` map IRIs to paths, or to RDF text (streams: N-Quads or TriG with timestamps). A plain
     SPARQL text that reads no stream is answered once, at 0, over the background: over `default_graphs` and
     `named_graphs` if they are given, otherwise over those that its FROM and FROM NAMED name, otherwise over all of
-    them. `entailment` are regimes besides those that the text names, `rules` the texts of rule sets by name. Raises
-    `LanguageError`, `Refusal`, `RdfError`, and `QueryFailed`.
+    them. `entailment` are regimes besides those that the text names, `rules` the texts of rule sets by name.
+
+    `evaluator`: "auto" is the server's choice, and maintains the matches of a query where that can be done. "snapshot"
+    matches its body anew at each instant. "incremental" maintains, and raises `Refusal` where it cannot, with the reason
+    that `explain` gives. The engine "spark" makes its own choice: it takes "auto" only.
+
+    Raises `LanguageError`, `Refusal`, `RdfError`, and `QueryFailed`.
     """
     if evaluator not in EVALUATORS:
         raise ValueError(f"there is no evaluator {evaluator!r}: choose one of {', '.join(EVALUATORS)}")
     if engine not in ENGINES:
         raise ValueError(f"there is no engine {engine!r}: choose one of {', '.join(ENGINES)}")
+    if engine != "local" and evaluator != AUTO:
+        raise ValueError(f"the engine {engine!r} chooses the evaluator itself: write engine='local', or leave out "
+                         f"evaluator={evaluator!r}")
     regimes = (entailment,) if isinstance(entailment, str) else tuple(entailment or ())
     recorded = {iri: load(source, base=base, number=number)
                 for number, (iri, source) in enumerate((streams or {}).items())}
     known = {iri: load(source, base=base, number=number)
              for number, (iri, source) in enumerate((background or {}).items(), 1000)}
     if not read(text, base).windows:
+        if evaluator == INCREMENTAL:
+            raise _not_maintainable("it reads no stream, and is asked once")
         try:
             said = ask(text, known, base=base, default_graphs=default_graphs, named_graphs=named_graphs,
                        entailment=regimes, rules=rules)
@@ -93,16 +109,23 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
         return
     script = Script.of(text, streams=recorded, background=known, rules=rules, entailment=regimes, base=base,
                        until=until)
-    for told in play(script, engine):
+    because = why_snapshot(script.query, plan(script.query))
+    if evaluator == INCREMENTAL and because is not None:
+        raise _not_maintainable(because)
+    for told in play(script, engine, evaluator):
         if told.part == FAILURE:
             raise QueryFailed(told.payload.decode())
         yield Instant.of(told.instant, Answer.from_bytes(told.payload))
 
 
-def play(script: Script, engine: str) -> Iterator[Told]:
+def _not_maintainable(because: str) -> Refusal:
+    return Refusal("not-supported", f"the query cannot be answered incrementally: {because}")
+
+
+def play(script: Script, engine: str, evaluator: str = AUTO) -> Iterator[Told]:
     """The answers of a script, by either engine."""
     if engine == "local":
-        return answer(script.entries())
+        return answer(script.entries(), evaluator)
     from csparql_spark.spark.play import play as play_on_spark    # Spark is slow to import, and not always wanted
 
     return play_on_spark(script)

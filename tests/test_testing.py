@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from csparql_spark.answers import tables
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import Limits
 from csparql_spark.language import LanguageError
@@ -53,8 +54,42 @@ def test_until(until: int, expected: list[Instant]) -> None:
     assert list(replay(QUERY, streams={"urn:s": STREAM}, until=until)) == expected
 
 
-def test_either_evaluator_says_the_same() -> None:
-    assert list(replay(QUERY, streams={"urn:s": STREAM}, evaluator="snapshot")) == ALL
+@pytest.mark.parametrize(("evaluator", "others"), [
+    ("snapshot", "Incremental"), ("incremental", "Snapshot"), ("auto", "Snapshot")])
+def test_evaluators_say_the_same_in_ways_of_their_own(
+        monkeypatch: pytest.MonkeyPatch, evaluator: str, others: str) -> None:
+    def unwanted(*_: object) -> None:
+        raise AssertionError(f"{evaluator} asks {others}")
+
+    monkeypatch.setattr(views, others, unwanted)
+    said = list(replay(QUERY, streams={"urn:s": STREAM}, evaluator=evaluator))
+    assert said == ALL
+    # Only matches that are maintained know when they end: "01" is stamped 1500, "b" 2600, and RANGE is 2 s.
+    until = [None] * 4 if evaluator == "snapshot" else [[3500], [3500, 4600], [4600], []]
+    assert [instant.until for instant in said] == until
+
+
+@pytest.mark.parametrize(("text", "because"), [
+    (QUERY.replace("?s ?o FROM", "(NOW() AS ?n) FROM"), "NOW, RAND, UUID, STRUUID and BNODE say something else at each "
+     "instant"),
+    (QUERY.replace("RANGE 2s STEP 1s", "RANGE TRIPLES 2"), "when an element leaves a window that counts is not known "
+     "before"),
+    ("SELECT ?s { ?s ?p ?o }", "it reads no stream, and is asked once"),
+])
+def test_what_cannot_be_maintained_is_refused_by_name(text: str, because: str) -> None:
+    streams = {"urn:s": STREAM} if "STREAM" in text else {}
+    with pytest.raises(Refusal) as caught:
+        list(replay(text, streams=streams, evaluator="incremental"))
+    assert str(caught.value) == f"the query cannot be answered incrementally: {because}"
+    assert [instant.kind for instant in replay(text, streams=streams, evaluator="snapshot")]
+
+
+def test_what_cannot_be_maintained_any_more_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MOST_ROWS", 1)
+    text = QUERY.replace("?s ?o FROM", "DISTINCT ?s ?o FROM").replace("?s <urn:p> ?o", "{ ?s <urn:p> ?o } { ?x ?p ?y }")
+    assert list(replay(text, streams={"urn:s": STREAM})) == ALL            # it is matched anew
+    with pytest.raises(QueryFailed, match="^its matches cannot be maintained any more: a table on the way to the answer "):
+        list(replay(text, streams={"urn:s": STREAM}, evaluator="incremental"))
 
 
 def test_background_has_blank_nodes_of_its_own() -> None:
@@ -118,8 +153,10 @@ def test_plain_sparql_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("options, error, sentence", [
-    (dict(evaluator="magic"), ValueError, "there is no evaluator 'magic': choose one of auto, snapshot"),
+    (dict(evaluator="magic"), ValueError, "there is no evaluator 'magic': choose one of auto, snapshot, incremental"),
     (dict(engine="flink"), ValueError, "there is no engine 'flink': choose one of local, spark"),
+    (dict(engine="spark", evaluator="snapshot"), ValueError, "the engine 'spark' chooses the evaluator itself: write "
+                                                             "engine='local', or leave out evaluator='snapshot'"),
     (dict(entailment="yours"), Refusal, "there is no rule set 'yours': there are owl-horst, rdfs, rdfs-full, rho-df; "
                                         "PUT /rules/{name} brings others"),
     (dict(streams={}), Refusal, "there is no stream <urn:s>: create it first with PUT /streams/{name or encoded IRI}"),

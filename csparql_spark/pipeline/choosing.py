@@ -4,6 +4,8 @@
     snapshot     the body is matched anew in a store that is kept in step
 
     why_snapshot(query, plan(query))       # None, or the reason in words
+
+Who compares the two (see `testing`) may decide it himself: `SNAPSHOT` and `INCREMENTAL` in the place of `AUTO`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from csparql_spark.answers.incremental import why_not
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.rules import Atom
+
+AUTO, SNAPSHOT, INCREMENTAL = EVALUATORS = ("auto", "snapshot", "incremental")
 
 
 def moves_together(query: ContinuousQuery) -> bool:

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.answers.limits import Limits
+from csparql_spark.pipeline.choosing import AUTO, INCREMENTAL, SNAPSHOT
 from csparql_spark.pipeline.costs import Costs
 from csparql_spark.pipeline.member import Member, TooManyInstants
 from csparql_spark.pipeline.routing import Row
@@ -63,8 +64,9 @@ def unreadable(error: Exception) -> str:
 
 
 class Group:
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, evaluator: str = AUTO) -> None:
         self.key = key
+        self._evaluator = evaluator
         self.seq = 0
         self.members: dict[int, Member] = {}
         self.streams: dict[str, int] = {}                 # IRI of a stream or graph → its number in `content`
@@ -77,7 +79,7 @@ class Group:
         self.arrival = Arrival()
         self._untimed: list[Member] | None = []           # members that look at more than this clock; None: not known
         self._soonest: int | None = None                  # no other member has an instant before; None: not known
-        self._views = Views(self.content, self.number, self.members)
+        self._views = Views(self.content, self.number, self.members, maintained_only=evaluator == INCREMENTAL)
         self._costs = Costs()
         self._came: int | None = None                     # when the entry arrived that is being answered
 
@@ -127,6 +129,7 @@ class Group:
         except Exception as error:
             yield Told(row.seq, row.at, FAILURE, 0, unreadable(error).encode())
             return
+        member.snapshot |= self._evaluator == SNAPSHOT
         self.members[member.id] = member
         self.members_changed()
         self.fresh.append(Piece())

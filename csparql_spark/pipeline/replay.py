@@ -25,6 +25,7 @@ import numpy as np
 
 from csparql_spark.language import ContinuousQuery, Window, show
 from csparql_spark.pipeline.admission import Refusal, admit, check_rules, read
+from csparql_spark.pipeline.choosing import AUTO
 from csparql_spark.pipeline.group import Group, Told
 from csparql_spark.pipeline.instants import grid_of
 from csparql_spark.pipeline.member import Member
@@ -135,8 +136,8 @@ class Script:
             start = end_of_piece
 
 
-def answer(entries: Iterable[Entry]) -> Iterator[Told]:
-    """Run a log through the processor in this process, without Spark."""
+def answer(entries: Iterable[Entry], evaluator: str = AUTO) -> Iterator[Told]:
+    """Run a log through the processor in this process, without Spark, with one of `choosing.EVALUATORS`."""
     held: dict[str, Entry] = {}
     router = Router(held.get)
     groups: dict[str, Group] = {}
@@ -144,5 +145,5 @@ def answer(entries: Iterable[Entry]) -> Iterator[Told]:
         if entry.kind == "background":
             held[entry.subject] = entry
         for row in router.route(entry):
-            yield from groups.setdefault(row.group, Group(row.group)).feed([row])
+            yield from groups.setdefault(row.group, Group(row.group, evaluator)).feed([row])
 

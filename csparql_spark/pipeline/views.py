@@ -23,7 +23,7 @@ import numpy as np
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.functions import Stamps
 from csparql_spark.answers.incremental import Incremental, TooManyMatches
-from csparql_spark.answers.limits import Deadline, Debt, Limits
+from csparql_spark.answers.limits import Deadline, Debt, Limits, TooMuch
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
@@ -74,8 +74,11 @@ class Said(NamedTuple):
 
 
 class Views:
-    def __init__(self, content: Content, number: Callable[[str], int], members: Mapping[int, Member]) -> None:
-        """`number` gives the number that a stream or graph has in `content`; `members` are those of the group."""
+    def __init__(self, content: Content, number: Callable[[str], int], members: Mapping[int, Member], *,
+                 maintained_only: bool = False) -> None:
+        """`number` gives the number that a stream or graph has in `content`; `members` are those of the group. With
+        `maintained_only` no answer that cannot be maintained any more is matched anew."""
+        self._maintained_only = maintained_only
         self.given: Limits | None = None                  # what each query may have, if somebody has said it
         self._content, self._number = content, number
         self.closures = Closures(content, number, members)
@@ -110,7 +113,9 @@ class Views:
         if not member.snapshot and view not in self._overflown:
             try:
                 said = self._maintained(member, view, since, instant, seq)
-            except TooManyMatches:
+            except TooManyMatches as error:
+                if self._maintained_only:
+                    raise TooMuch(f"its matches cannot be maintained any more: {error}") from error
                 # It needs more room than there is: the store looks no further than an answer may be large.
                 self._overflown.add(view)
                 del self._incrementals[view]
