@@ -1,8 +1,8 @@
 """Why a triple holds: GET /queries/{name}/why?triple=<s> <p> <o>, at the query's latest instant or at `at`.
 
-The answer is a derivation: the rule, its premises, theirs, each with the instant until which it holds. It is made from
-the log, beside the engine: from the elements that the query's windows saw, its background and its rules as they are
-now.
+The answer is a derivation for each graph of the query that holds it (its default graph, its named windows and graphs):
+the rule, its premises, theirs, each with the instant until which it holds. It is made from the log, beside the engine:
+from the elements that the query's windows saw, its background and its rules as they are now.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from flask import Blueprint, request
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.pipeline.admission import Refusal, read
 from csparql_spark.pipeline.current import Current
-from csparql_spark.pipeline.why import as_tree, facts_of, triple_of, why
+from csparql_spark.pipeline.why import as_json, reasons, triple_of
 
 from csparql_spark.server.answers import asked_instant
 from csparql_spark.server.backend import Backend
@@ -38,11 +38,9 @@ def routes(backend: Backend) -> Blueprint:
         instant = asked_instant(
             backend, record, ", so there is nothing to explain: try again after its first instant.")
         query = read(record.text, record.base)
-        elements = {stream: [chunk] for stream, chunk in current.seen(query.windows, instant, after=record.id).items()}
-        facts = facts_of(query, instant, elements, {graph: current.graph(graph) for graph in query.graphs})
-        derivation = why(rules_of(query.entailment, current.rules()), facts, triple)
-        return {"query": name, "at": instant, "triple": list(triple), "holds": derivation is not None,
-                "why": None if derivation is None else as_tree(derivation),
-                "text": None if derivation is None else str(derivation)}
+        found_in = reasons(query, rules_of(query.entailment, current.rules()), instant, triple,
+                           lambda window: current.pieces(window, instant, after=record.id),
+                           {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
+        return {"query": name, "at": instant, "triple": list(triple), **as_json(found_in)}
 
     return blueprint

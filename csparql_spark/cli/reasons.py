@@ -13,7 +13,7 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.entailment.naive import Triple
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.pipeline.replay import Script
-from csparql_spark.pipeline.why import as_tree, facts_of, why
+from csparql_spark.pipeline.why import as_json, reasons
 
 
 class Reasons:
@@ -22,15 +22,14 @@ class Reasons:
     def __init__(self, script: Script, triple: Triple, form: str) -> None:
         self._script, self._triple, self._form = script, triple, form
         self._rules = rules_of(script.query.entailment, script.rules)
+        self._streams = {iri: chunk.take(chunk.t.argsort(kind="stable")) for iri, chunk in script.streams.items()}
 
     def __call__(self, name: str, at: int, answer: Answer) -> None:
-        streams = {iri: [chunk.take(chunk.t.argsort(kind="stable"))] for iri, chunk in self._script.streams.items()}
-        facts = facts_of(self._script.query, at, streams, self._script.background)
-        derivation = why(self._rules, facts, self._triple)
+        found = reasons(self._script.query, self._rules, at, self._triple, lambda window: [self._streams[window.stream]],
+                        self._script.background)
         if self._form == "json":
-            told = None if derivation is None else as_tree(derivation)
-            click.echo(json.dumps({"query": name, "at": at, "why": told}, ensure_ascii=False))
-        elif derivation is None:
+            click.echo(json.dumps({"query": name, "at": at, **as_json(found)}, ensure_ascii=False))
+        elif not found:
             click.echo(f"── at {at}: does not hold")
-        else:
-            click.echo(f"── at {at}:\n{derivation}")
+        for graph, derivation in found if self._form != "json" else ():
+            click.echo(f"── at {at}{'' if graph is None else f', in <{graph}>'}:\n{derivation}")

@@ -6,6 +6,7 @@
 - `ticker`     writes ticks into the log when an instant of some query has passed
 - `due`        when a batch is worth a trigger, and how much of the log it takes
 - `instants`   which instants a query has, and what a window sees at one
+- `dataset`    which windows and background make each graph of a query
 - `routing`    which groups an entry goes to
 - `group`      the stateful processor: windows and queries of one group, walked instant by instant
 - `member`     one registered query in its group

@@ -3,13 +3,14 @@
     current = Current(log, registry)
     current.elements("http://…/temp", low=7_000, high=17_000)      # stamped, in the order of the log
     current.seen(query.windows, 17_000, after=41)                   # all that its windows see then, by stream
+    current.pieces(window, 17_000, after=41)                        # the same for one, piece by piece
     current.graph("http://…/building")
     current.newest("http://…/temp")                                 # the newest stamp, None if there is none
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from csparql_spark.language import Window
 from csparql_spark.pipeline.instants import bounds_of
@@ -25,10 +26,18 @@ class Current:
 
     def elements(self, stream: str, *, low: int, high: int, after: int = 0) -> Chunk:
         """The elements stamped low < t <= high that were logged after the place `after`."""
-        chunks = [Chunk.from_ipc(entry.payload).stamped(entry.at)
-                  for entry in self._log.chunks(stream, low=low, high=high, after=after)]
-        chunk = Chunk.concat(chunks)
-        return chunk.take((chunk.t > low) & (chunk.t <= high))
+        return Chunk.concat(list(self._pieces(stream, low, high, after)))
+
+    def pieces(self, window: Window, instant: int, *, after: int) -> Iterator[Chunk]:
+        """The elements among which one window finds at an instant what it sees, read one entry of the log after the
+        other."""
+        opens, _ = bounds_of(window, instant)
+        return self._pieces(window.stream, EVER_SINCE if opens is None else opens, instant, after)
+
+    def _pieces(self, stream: str, low: int, high: int, after: int) -> Iterator[Chunk]:
+        for entry in self._log.chunks(stream, low=low, high=high, after=after):
+            chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
+            yield chunk.take((chunk.t > low) & (chunk.t <= high))
 
     def seen(self, windows: Collection[Window], instant: int, *, after: int) -> dict[str, Chunk]:
         """For each stream, the elements among which windows find at an instant what they see."""

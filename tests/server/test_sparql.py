@@ -87,6 +87,24 @@ def test_why_a_triple_holds(furnished) -> None:
     assert (gone["holds"], gone["why"]) == (False, None)
 
 
+def test_why_says_which_window_holds_a_triple(furnished) -> None:
+    query = ("REGISTER QUERY v AS SELECT ?x FROM <urn:kb> FROM STREAM <streams/late> [RANGE 9s STEP 1s] "
+             "FROM NAMED WINDOW <urn:w> ON <streams/late> [RANGE 2s STEP 1s] USING ENTAILMENT rdfs "
+             "WHERE { WINDOW <urn:w> { ?x a <urn:Vehicle> } }")
+    furnished.put("/streams/late?clock=event")
+    assert furnished.put("/queries/v", data=query).status_code == 201
+    furnished.post("/streams/late", headers={"Content-Type": "application/n-quads"},
+                   data=f"<urn:c7> {TYPE} <urn:Car> <urn:t:7000> .")
+
+    def told(at: str) -> dict:
+        return furnished.get("/queries/v/why", query_string={"triple": "<urn:c7> a <urn:Vehicle>", "at": at}).json
+
+    both, wide = told("8000"), told("10000")
+    assert [(one["graph"], one["why"]["until"]) for one in both["graphs"]] == [(None, 16000), ("urn:w", 9000)]
+    assert (both["graph"], both["why"], both["text"]) == (None, both["graphs"][0]["why"], both["graphs"][0]["text"])
+    assert [one["graph"] for one in wide["graphs"]] == [None]
+
+
 def test_how_a_query_is_answered(furnished) -> None:
     window = ("FROM <urn:kb> FROM STREAM <streams/e> [RANGE {}s STEP 1s] USING ENTAILMENT rho-df "
               "WHERE {{ ?x a <urn:Vehicle> }}")
