@@ -80,8 +80,8 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     them. `entailment` are regimes besides those that the text names, `rules` the texts of rule sets by name.
 
     `evaluator`: "auto" is the server's choice, and maintains the matches of a query where that can be done. "snapshot"
-    matches its body anew at each instant. "incremental" maintains, and raises `Refusal` where it cannot, with the reason
-    that `explain` gives. The engine "spark" makes its own choice: it takes "auto" only.
+    matches its body anew at each instant. "incremental" maintains, and raises `Refusal` where it cannot, with the
+    reason that `explain` gives. The engine "spark" makes its own choice: it takes "auto" only.
 
     Raises `LanguageError`, `Refusal`, `RdfError`, and `QueryFailed`.
     """

@@ -2,8 +2,9 @@
 
 Oxigraph lets other threads run while it evaluates, and gives no way to stop it. A child that is forked has the whole
 store without copying it, costs 1 to 5 ms (at 50 MB to 1 GB of memory), and can be killed: by the timer of its processor
-time, by us when ten times that has passed on the clock, and by its own alarm should we be gone by then. It says what it found through a pipe, and ends without tidying up, so
-that nothing that it has inherited is touched. More memory than it may have, it does not get.
+time, by us when ten times that has passed on the clock, and by its own alarm should we be gone by then. It says what it
+found through a pipe, and ends without tidying up, so that nothing that it has inherited is touched. More memory than it
+may have, it does not get.
 
     apart(lambda: store.query(text).serialize(…), seconds=10.0, room=1 << 30)      # the bytes
     apart(lambda: hashed(10**12), seconds=0.5, room=1 << 30)                       # raises TooSlow

@@ -10,10 +10,10 @@ What only chooses among terms (a variable, a constant, IF, COALESCE, most aggreg
 to an id, so it keeps the form in which the term was sent.
 
 Equality is Oxigraph's but for one thing: a date with a time zone and one without, closer than zones are apart, are
-neither equal nor different (see `zones`), where Oxigraph says that they are different. Where both sides may be points in
-time, and nowhere else, `=` and its kin are written with a function of ours:
+neither equal nor different (see `zones`), where Oxigraph says that they are different. Where both sides may be points
+in time, and nowhere else, `=` and its kin are written with a function of ours:
 
-    ?d != ?e                  ( <f:term>(?d) != <f:term>(?e) && <f:comparable>( COALESCE(?d) , COALESCE(?e) ) )
+    ?d != ?e                  ( <f:term>(?d) != <f:term>(?e) && isIRI( <f:comparable>( COALESCE(?d) , COALESCE(?e) ) ) )
     ?d IN (?e, ?d + ?n)       <f:among>( … )               what is computed is not computed twice
 
 Chance (RAND, UUID, BNODE …) is a function of the instant, the place in the text, and the row: `row` says which
@@ -151,7 +151,7 @@ class Expressions:
         denied = relation.token("!=", "NOT") is not None
         times = [other for other in others if self._may_be_time(other)]
         if all(map(self._is_term, (first, *times))):
-            guard = [f"{FUNCTION}comparable>(", *_listed(map(self.as_id, (first, *times))), ")"]
+            guard = ["isIRI(", f"{FUNCTION}comparable>(", *_listed(map(self.as_id, (first, *times))), ")", ")"]
             return ["(", *self._plain(relation), *(["&&"] if denied else ["||", "!"]), *guard, ")"]
         # One of several that is in error does not keep the others from being equal.
         given = [self.as_id(other) if len(others) == 1 else ["COALESCE(", *self.as_id(other), ",", f"<{NONE}>", ")"]

@@ -3,7 +3,7 @@
     term(?v)            the term of an id                 str(?v), datatype(?v)   its lexical form and datatype, as sent
     id(expression)      the id of a term                  key(?v)                 the term as text
     order(?v)           the place of a term in the order of all terms, as text (see `order`)
-    comparable(?v ?w …) true; or an error, where a zone is missing between the first and another (see `zones`)
+    comparable(?v ?w …) the first; or an error, where a zone is missing between it and another (see `zones`)
     among(?v ?w …)      whether the first has the value of one of the others, which is IN, with its errors
     row(?v ...)         the ids of several terms, as one text
     timestamp(?s ?p ?o) when the triple came, in ms       now()                   the instant, as xsd:dateTime
@@ -60,8 +60,8 @@ class Functions:
         self.custom = {ox.NamedNode(f"f:{name}"): function for name, function in (
             ("term", self._term), ("id", self._id), ("str", self._str), ("datatype", self._datatype),
             ("key", self._key), ("order", self._order), ("row", self._row), ("timestamp", self._timestamp),
-            ("comparable", self._comparable), ("among", self._among), ("now", self._now), ("rand", self._rand), ("uuid", self._uuid), ("struuid", self._struuid),
-            ("bnode", self._bnode))}
+            ("comparable", self._comparable), ("among", self._among), ("now", self._now), ("rand", self._rand),
+            ("uuid", self._uuid), ("struuid", self._struuid), ("bnode", self._bnode))}
 
     def begin(self, *, instant: int, stamps: Stamps | None = None) -> None:
         """Prepare for the next evaluation: at this instant, and with this way to find when a triple came."""
@@ -148,13 +148,19 @@ class Functions:
 
     def _point(self, node: ox.NamedNode) -> Point | None:
         name = node.value
-        if name not in self._points:
-            self._points[name] = point(self.text(node))
-        return self._points[name]
+        try:
+            return self._points[name]
+        except KeyError:
+            found = self._points[name] = point(self.text(node))
+            return found
 
-    def _comparable(self, node: ox.NamedNode, *others: ox.NamedNode) -> ox.Literal | None:
+    def _comparable(self, node: ox.NamedNode, *others: ox.NamedNode) -> ox.NamedNode | None:
         one = self._point(node)
-        return _TRUE if all(are_comparable(one, self._point(other)) for other in others) else None
+        if one is not None:                      # with what is no point in time, zones have nothing to do
+            for other in others:
+                if not are_comparable(one, self._point(other)):
+                    return None
+        return node                              # a truth value would take Oxigraph a microsecond to read
 
     def _among(self, node: ox.NamedNode, *others: ox.NamedNode) -> ox.Literal | None:
         found = _FALSE

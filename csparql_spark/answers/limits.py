@@ -8,8 +8,8 @@ Limits are handed down: the processor of a group is given them, and its queries 
 which limit it was and what to do. `Deadline` is the time that is left of an answer that has been begun. `Debt` is what
 answers took that were each in time, and together keep the others waiting for ever.
 
-Time is that of the processor: what else the machine does is no reason to end a query. The clock counts for a tenth of it,
-so that an answer that waits for something, or gets next to nothing of a processor, comes to an end, too.
+Time is that of the processor: what else the machine does is no reason to end a query. The clock counts for a tenth of
+it, so that an answer that waits for something, or gets next to nothing of a processor, comes to an end, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class TooManyRows(TooMuch):
 
 @dataclass(frozen=True)
 class Limits:
-    """`rows`: of an answer at one instant; `milliseconds`: of the processor, for making it; `bytes`: of what is held for it."""
+    """`rows`: of an answer at one instant; `milliseconds`: of the processor, for making it; `bytes`: of what is held
+    for it."""
 
     rows: int = 1_000_000
     milliseconds: int = 10_000
@@ -69,9 +70,9 @@ class Limits:
 
     @property
     def too_long(self) -> TooMuch:
-        return TooMuch(f"its answer takes longer than {self.seconds:g} s of processor time, which is the limit, since the "
-                       "others wait for it: connect all parts of its pattern by variables, choose a narrower RANGE, or "
-                       "ask for less")
+        return TooMuch(f"its answer takes longer than {self.seconds:g} s of processor time, which is the limit, since "
+                       "the others wait for it: connect all parts of its pattern by variables, choose a narrower "
+                       "RANGE, or ask for less")
 
     @property
     def too_long_on_the_clock(self) -> TooMuch:

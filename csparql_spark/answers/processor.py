@@ -1,7 +1,7 @@
 """Processor time: what the work of this thread has cost, with what it had done by children of its own.
 
-On a busy machine a second of work takes several on the clock, and whose work it is has no part in that. So what work may
-take is counted in seconds of the processor, and the clock is only asked whether work has come to a halt.
+On a busy machine a second of work takes several on the clock, and whose work it is has no part in that. So what work
+may take is counted in seconds of the processor, and the clock is only asked whether work has come to a halt.
 
     begun = now()
     ...

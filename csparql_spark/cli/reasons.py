@@ -25,8 +25,8 @@ class Reasons:
         self._streams = {iri: chunk.take(chunk.t.argsort(kind="stable")) for iri, chunk in script.streams.items()}
 
     def __call__(self, name: str, at: int, answer: Answer) -> None:
-        found = reasons(self._script.query, self._rules, at, self._triple, lambda window: [self._streams[window.stream]],
-                        self._script.background)
+        found = reasons(self._script.query, self._rules, at, self._triple,
+                        lambda window: [self._streams[window.stream]], self._script.background)
         if self._form == "json":
             click.echo(json.dumps({"query": name, "at": at, **as_json(found)}, ensure_ascii=False))
         elif not found:

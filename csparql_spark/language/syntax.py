@@ -89,8 +89,8 @@ _CLOSE = object()
 
 
 def read_tree(tokens: list[Token], root: str = "Unit") -> Node:
-    """The tree of a token list; raises `Unexpected` at the first token that fits nowhere. A word that fits nowhere, and is
-    made of keywords the first of which does fit, is parted, in the list, too."""
+    """The tree of a token list; raises `Unexpected` at the first token that fits nowhere. A word that fits nowhere, and
+    is made of keywords the first of which does fit, is parted, in the list, too."""
     index = 0
     tried: list[frozenset[str]] = []
     top = Node("")

@@ -10,8 +10,9 @@ A token's `kind` is its lexical class. Its `key` is what the grammar asks for: f
 (`a` stays `a`: SPARQL's only keyword with a case), for punctuation the sign itself, for all others the kind.
 Between a string and an IRI that touch each other stands an empty token `MISSING_CARETS`: the papers' typo.
 
-SPARQL knows no words but its keywords, so these may touch: `FILTERsameTerm(?a, ?b)`, `LIMIT10`. Here there are names, and
-`REGISTER QUERY LimitOrder` has one; so touching keywords are one word until the grammar has no place for it (`parted`).
+SPARQL knows no words but its keywords, so these may touch: `FILTERsameTerm(?a, ?b)`, `LIMIT10`. Here there are names,
+and `REGISTER QUERY LimitOrder` has one; so touching keywords are one word until the grammar has no place for it
+(`parted`).
 """
 
 from __future__ import annotations

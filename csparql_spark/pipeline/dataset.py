@@ -1,8 +1,8 @@
 """The dataset of a query: which windows and background graphs make each of its graphs, and what its windows see.
 
     the default graph        the windows without a name and the graphs of FROM, and what follows from all of that
-    a named window           what it sees, and what follows from that with the help of the graphs of FROM: without these,
-                             and without what follows from these alone
+    a named window           what it sees, and what follows from that with the help of the graphs of FROM: without
+                             these, and without what follows from these alone
     a graph of FROM NAMED    as it is
 
     for graph in graphs_of(query):

@@ -8,9 +8,9 @@ instant: they are said to hold until the next one (instant + 1).
     found[0].graph                    # None: the default graph; or the IRI of a named window or graph
     str(found[0].derivation)          # one line for each step, premises below what they prove
 
-The graphs are those that the query sees (see `dataset`). It is the naive twin that answers here, over the facts that can
-have a part in it: it is asked seldom, and believed. What can have no part is not held while streams are read, and reading
-ends as soon as there is more than is looked at.
+The graphs are those that the query sees (see `dataset`). It is the naive twin that answers here, over the facts that
+can have a part in it: it is asked seldom, and believed. What can have no part is not held while streams are read, and
+reading ends as soon as there is more than is looked at.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ def triple_of(text: str) -> Triple:
 
 def reasons(query: ContinuousQuery, rules: Sequence[Rule], instant: int, triple: Triple, elements: Elements,
             background: Mapping[str, Chunk]) -> list[Reason]:
-    """Why the graphs of a query hold a triple at an instant, for each that does, in the order of `graphs_of`. `elements`
-    gives the chunks of a window's stream, in the order of the log. Raises `Refusal` if there is too much to look at."""
+    """Why the graphs of a query hold a triple at an instant, for each that does, in the order of `graphs_of`.
+    `elements` gives the chunks of a window's stream, in the order of the log. Raises `Refusal` if there is too much
+    to look at."""
     needed = prune(rules, [Atom(*triple)])
     found = []
     for graph in graphs_of(query):
@@ -106,8 +107,8 @@ class Facts:
         """Add elements of a window."""
         self._read += len(chunk)
         if self._read > MOST_ELEMENTS:
-            raise Refusal("not-supported", f"the windows of {self._where} see more than {MOST_ELEMENTS:,} elements, and at "
-                          "most so many are read to explain one: ask about a query with a narrower window")
+            raise Refusal("not-supported", f"the windows of {self._where} see more than {MOST_ELEMENTS:,} elements, "
+                          "and at most so many are read to explain one: ask about a query with a narrower window")
         self.add(chunk, tags)
 
     def add(self, chunk: Chunk, tags: np.ndarray | int) -> None:
@@ -121,8 +122,8 @@ class Facts:
                 self.tags[fact] = max(tag, self.tags.get(fact, tag))
             if len(self.tags) > MOST_FACTS:
                 raise Refusal("not-supported", f"more than {MOST_FACTS:,} triples of {self._where} can have a part in "
-                              "this, and at most so many are looked at to explain one: ask about a query with a narrower "
-                              "window")
+                              "this, and at most so many are looked at to explain one: ask about a query with a "
+                              "narrower window")
 
     def _fitting(self, chunk: Chunk) -> np.ndarray:
         """Which triples of a chunk fit one of the wanted patterns."""

@@ -57,12 +57,12 @@ def test_what_it_takes_is_time_of_the_thread_that_asks() -> None:
     begun = processor.now()
     with pytest.raises(TooSlow):
         apart(work_for_ever, seconds=0.2, room=ROOM)
-    assert processor.now().processor - begun.processor >= 0.19
+    assert processor.now().processor - begun.processor >= 0.1            # a timer counts in ticks
     elsewhere: list[processor.Time] = []
     other = threading.Thread(target=lambda: elsewhere.append(processor.now()))
     other.start()
     other.join()
-    assert elsewhere[0].processor < 0.19
+    assert elsewhere[0].processor < 0.1
 
 
 def work_for_ever() -> bytes:

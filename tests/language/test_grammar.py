@@ -67,7 +67,8 @@ TOUCHING = {
         "SELECT ?x { ?x ?p ?y . FILTER regex(?y, 'a') BIND(1 AS ?z) VALUES ?w { 1 UNDEF } {} UNION { ?x ?q ?y } "
         "OPTIONAL { ?x ?q ?v } }",
     "SELECT(COUNT(DISTINCT?x)AS?n){GRAPH?g{?x?p?y}}GROUPBY?y HAVING(COUNT(?x)>1)ORDERBYASC(?n)":
-        "SELECT (COUNT(DISTINCT ?x) AS ?n) { GRAPH ?g { ?x ?p ?y } } GROUP BY ?y HAVING (COUNT(?x) > 1) ORDER BY ASC(?n)",
+        "SELECT (COUNT(DISTINCT ?x) AS ?n) { GRAPH ?g { ?x ?p ?y } } GROUP BY ?y HAVING (COUNT(?x) > 1) "
+        "ORDER BY ASC(?n)",
     "ASKWHERE{?x?p true.FILTER(?p NOTIN(1,2)&&isIRI(?x))}":
         "ASK WHERE { ?x ?p true . FILTER(?p NOT IN (1, 2) && isIRI(?x)) }",
 }

@@ -105,7 +105,8 @@ def test_a_tick_that_jumps_is_told_in_the_same_words(monkeypatch: pytest.MonkeyP
     (Limits(bytes=79), b"the 2 elements in its windows need 80 bytes, and a query may have 79 bytes: choose a"),
     (Limits(bytes=85), b"the 2 elements in its windows and what follows from them need "),
     (Limits(rows=1), b"the answer has more than 1 rows, which is the limit for one instant"),
-    (Limits(milliseconds=0), b"its answer takes longer than 0 s of processor time, which is the limit, since the others wait for it")])
+    (Limits(milliseconds=0), b"its answer takes longer than 0 s of processor time, which is the limit, since the "
+                             b"others wait for it")])
 def test_what_a_query_may_have(limits: Limits, reason: bytes) -> None:
     log = by_hand((0, "register", "q", Asked.over("urn:a", 1000, 1000, ("s",), (("?s", "<urn:p>", "?o"),))),
                   (500, "chunk", "urn:a", [((f"<urn:{i}>", "<urn:p>", '"1"'), None) for i in range(2)]),
@@ -115,7 +116,7 @@ def test_what_a_query_may_have(limits: Limits, reason: bytes) -> None:
 
 
 HEALTHY = Asked.over("urn:a", 1000, 1000, ("s",), (("?s", "<urn:p>", '"7"'),))
-SLOW = b"its answer takes longer than 0.3 s of processor time, which is the limit, since the others wait for it: connect"
+SLOW = b"its answer takes longer than 0.3 s of processor time, which is the limit, since the others wait for it: conn"
 SURE = b"parts of its pattern have nothing in common, and together 215,892,017,999 solutions"
 
 
