@@ -31,8 +31,21 @@ class Current:
     def pieces(self, window: Window, instant: int, *, after: int) -> Iterator[Chunk]:
         """The elements among which one window finds at an instant what it sees, read one entry of the log after the
         other."""
+        if window.triples is not None:
+            return self._last(window.stream, window.triples, instant, after)
         opens, _ = bounds_of(window, instant)
         return self._pieces(window.stream, EVER_SINCE if opens is None else opens, instant, after)
+
+    def _last(self, stream: str, count: int, instant: int, after: int) -> Iterator[Chunk]:
+        """The last entries that hold so many elements up to the instant: what was logged before is not read."""
+        held: list[Chunk] = []
+        for entry in self._log.recent(stream):
+            if count <= 0 or entry.seq <= after:
+                break
+            chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
+            held.append(chunk.take(chunk.t <= instant))
+            count -= len(held[-1])
+        return reversed(held)
 
     def _pieces(self, stream: str, low: int, high: int, after: int) -> Iterator[Chunk]:
         for entry in self._log.chunks(stream, low=low, high=high, after=after):
