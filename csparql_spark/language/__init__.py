@@ -4,7 +4,7 @@
     from csparql_spark.language import parse, show
 
     query = parse("REGISTER QUERY Hot AS SELECT ?s FROM STREAM <http://ex.org/t> [RANGE 30s STEP 5s] { ?s ?p 1 }")
-    query.windows, query.body, query.algebra
+    query.windows, query.body, query.variables
     parse(show(query)) == query
 
     file = parse_rules("[r: (?a <urn:isIn> ?b) (?b <urn:isIn> ?c) -> (?a <urn:isIn> ?c)]")

@@ -40,7 +40,7 @@ def rewrite_aggregates(form: Node, rewriting: Rewriting, problems: Problems) -> 
         known[item.tokens("VAR")[0].text[1:]] = None
         added.append(_sub_select(item, group, number, rewriting))
         for constraint in item.nodes("Constraint"):
-            condition = rewriting.write(constraint.start, constraint.end).text
+            condition = rewriting.write(constraint.start, constraint.end)
             added.append(f"FILTER {condition}")
     for clause in clauses:
         rewriting.drop(clause.start, clause.end, "\n")
@@ -53,7 +53,7 @@ def _sub_select(item: Node, group: Node, number: int, rewriting: Rewriting) -> s
     renamed = {
         token.start: _fresh(token.text, number, labels) for token in group.all_tokens("BLANK")
     }
-    pattern = rewriting.write(group.start, group.end, renamed).text
+    pattern = rewriting.write(group.start, group.end, renamed)
     keys = " ".join(f"?{token.text[1:]}" for token in item.node("AggregateGroup").tokens("VAR"))
     function = item.node("AggregateFunction")
     argument = function.token("*", "VAR")

@@ -1,7 +1,7 @@
 """From a text to a `ContinuousQuery`.
 
 The steps, in order: tokens; the tree of the whole text; names, numbers and strings; clauses and scopes; the body,
-rewritten into SPARQL 1.1; its algebra. Everything that is wrong is gathered, and the leftmost of it is raised.
+rewritten into SPARQL 1.1. Everything that is wrong is gathered, and the leftmost of it is raised.
 
     parse("ASK FROM STREAM <http://ex.org/s> [RANGE 5s] { ?s ?p ?o }").windows[0].range      ->  5000
 
@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rdflib.plugins.sparql.sparql import Query as Algebra
-
 from csparql_spark.language.aggregate import rewrite_aggregates
-from csparql_spark.language.body import BodyProblem, algebra_of, check_evaluable
+from csparql_spark.language.body import BodyProblem, check_evaluable
 from csparql_spark.language.bounds import MOST_WORDS, check_nesting, check_parts, check_size, check_words
 from csparql_spark.language.clauses import Clauses
 from csparql_spark.language.durations import in_words
@@ -79,8 +77,7 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
     form_groups_below(form, rewriting)
     problems.raise_first()
 
-    body, algebra = _body(text, tokens, form, names, rewriting)
-    result = ContinuousQuery(
+    return ContinuousQuery(
         text=text,
         name=registration.name,
         kind=registration.kind,
@@ -91,12 +88,10 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
         graphs=tuple(dict.fromkeys(dataset.graphs)),
         named_graphs=tuple(dict.fromkeys(dataset.named_graphs)),
         entailment=tuple(dict.fromkeys(registration.entailment + dataset.entailment)),
-        body=body,
+        body=_body(text, tokens, form, names, rewriting),
         variables=_variables(tree, form),
         warnings=problems.warnings,
     )
-    result.__dict__["algebra"] = algebra
-    return result
 
 
 @dataclass
@@ -211,19 +206,15 @@ def _words(tree: Node, tokens: list[Token], end: int | None) -> list[Token]:
     ]
 
 
-def _body(
-    text: str, tokens: list[Token], form: Node, names: Names, rewriting: Rewriting
-) -> tuple[str, Algebra]:
+def _body(text: str, tokens: list[Token], form: Node, names: Names, rewriting: Rewriting) -> str:
     head = names.text(with_base=any(form.all_tokens("IRI", "URI")))
     start, stop = form.start, tokens[-1].start
-    written = rewriting.write(start, stop)
     try:
-        check_evaluable(head + rewriting.write(start, stop, _without_answers(form, rewriting)).text)
-        return head + written.text, algebra_of(head + written.text)
+        check_evaluable(head + rewriting.write(start, stop, _without_answers(form, rewriting)))
     except BodyProblem as problem:
-        place = start if problem.offset is None else written.source(problem.offset - len(head))
-        token = next((item for item in tokens if item.end > place), tokens[-1])
-        raise error_at(text, token.start, token.end, problem.code, problem.message) from problem
+        first = form.tokens()[0]
+        raise error_at(text, first.start, first.end, "not-sparql", str(problem)) from problem
+    return head + rewriting.write(start, stop)
 
 
 def _without_answers(form: Node, rewriting: Rewriting) -> dict[int, str]:
@@ -240,7 +231,7 @@ def _without_answers(form: Node, rewriting: Rewriting) -> dict[int, str]:
     changes[brackets[0].start] = "{ VALUES () {} {"
     changes[brackets[-1].start] = "} }"
     if where.rule == "ShortWhere":
-        template = rewriting.write(where.start, where.end).text
+        template = rewriting.write(where.start, where.end)
         changes[form.tokens()[0].start] = f"CONSTRUCT {template}"
     return changes
 

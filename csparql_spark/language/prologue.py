@@ -116,7 +116,7 @@ class Names:
             raise NameProblem("bad-iri", f"{name} stands for <{iri}>, which is not an IRI.") from reason
 
     def shown_as(self, prefix: str) -> str:
-        """The prefix that a body uses: of several with one IRI the first, since rdflib forgets all but one of them."""
+        """The prefix that a body uses: of several with one IRI the first, so that one meaning is written one way."""
         iri = self.prefixes[prefix]
         return next(name for name, other in self.prefixes.items() if other == iri)
 

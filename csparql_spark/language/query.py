@@ -18,12 +18,6 @@ text's WINDOW. The body holds no relative IRI, no undeclared prefix, no comment.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
-
-from rdflib.plugins.sparql.sparql import Query as Algebra
-
-from csparql_spark.language.body import algebra_of
 
 
 @dataclass(frozen=True)
@@ -62,12 +56,3 @@ class ContinuousQuery:
     body: str
     variables: tuple[str, ...]
     warnings: tuple[str, ...] = field(compare=False)
-
-    @cached_property
-    def algebra(self) -> Algebra:
-        """The body in rdflib's SPARQL algebra; terms keep the lexical forms of the text."""
-        return algebra_of(self.body)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The algebra is remade from the body where it is needed: it is many times larger than the text.
-        return {key: value for key, value in self.__dict__.items() if key != "algebra"}

@@ -1,4 +1,4 @@
-"""From the tokens of a text to another text, knowing where each character came from.
+"""From the tokens of a text to another text.
 
 A rewriting takes the tokens of a span, some of them replaced, dropped, or followed by something new, and writes them
 with tidy white space: comments go, a gap with a line end becomes one line end and its indentation, any other gap one
@@ -6,14 +6,12 @@ blank. Writing a text that was written this way gives the same text.
 
     rewriting = Rewriting(text, tokenize(text))
     rewriting.replace(token, "GRAPH")
-    written = rewriting.write(0, len(text))
-    written.text, written.source(7)          the new text, and where its eighth character stands in the old one
+    rewriting.write(0, len(text))            the new text
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 
 from csparql_spark.language.grammar import RULES
 from csparql_spark.language.syntax import Node
@@ -27,24 +25,6 @@ _WORDLIKE = frozenset(
     ("WORD", "VAR", "IRIREF", "PNAME_LN", "PNAME_NS", "BLANK", "STRING", "LANGTAG")
     + ("INTEGER", "DECIMAL", "DOUBLE", "SIGNED")
 )
-
-
-@dataclass(frozen=True)
-class Written:
-    """A rewritten text and the origin of its pieces: parallel lists of offsets, ascending in the new text."""
-
-    text: str
-    starts: tuple[int, ...]
-    sources: tuple[int, ...]
-    copied: tuple[bool, ...]
-
-    def source(self, offset: int) -> int:
-        """The offset in the old text of an offset in the new one."""
-        if not self.starts:
-            return 0
-        index = max(0, bisect_right(self.starts, offset) - 1)
-        moved = offset - self.starts[index] if self.copied[index] else 0
-        return self.sources[index] + max(0, moved)
 
 
 class Rewriting:
@@ -90,28 +70,14 @@ class Rewriting:
         if first.end < node.end:
             self.drop(first.end, node.end)
 
-    def write(self, start: int, end: int, changes: dict[int, str] | None = None) -> Written:
+    def write(self, start: int, end: int, changes: dict[int, str] | None = None) -> str:
         """The tokens between two offsets as text; `changes` replaces tokens, by their start, in this copy only."""
         dropped = sorted(self._dropped, key=lambda span: span[:2])
         dropped_starts = [span[0] for span in dropped]
         pieces: list[str] = []
-        starts: list[int] = []
-        sources: list[int] = []
-        copied: list[bool] = []
-        length = 0
         previous: int | None = None
         gap: str | None = None
         last: Token | None = None
-
-        def put(piece: str, source: int, whole: bool) -> None:
-            nonlocal length
-            if piece:
-                pieces.append(piece)
-                starts.append(length)
-                sources.append(source)
-                copied.append(whole)
-                length += len(piece)
-
         for token in self.tokens[bisect_left(self._starts, start) : bisect_left(self._starts, end)]:
             index = bisect_right(dropped_starts, token.start) - 1
             if index >= 0 and token.end <= dropped[index][1]:
@@ -125,15 +91,13 @@ class Rewriting:
                     space = ""
                 elif last is not None and gap is None:
                     space = _fitting(space, last, token, bool(self._before.get(token.start)))
-                put(space, previous, False)
-            put(self._before.get(token.start, ""), token.start, False)
+                pieces.append(space)
             text = self._replaced.get(token.start, token.text)
             if changes is not None:
                 text = changes.get(token.start, text)
-            put(text, token.start, text == token.text)
-            put(self._after.get(token.end, ""), token.end, False)
+            pieces += (self._before.get(token.start, ""), text, self._after.get(token.end, ""))
             previous, gap, last = token.end, None, token
-        return Written("".join(pieces), tuple(starts), tuple(sources), tuple(copied))
+        return "".join(pieces)
 
 
 def _fitting(space: str, last: Token, token: Token, parted: bool) -> str:

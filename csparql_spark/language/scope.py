@@ -293,6 +293,15 @@ def _check_data(block: Node, problems: Problems) -> None:
 
 def _check_template(form: Node, problems: Problems) -> None:
     template, where = form.node("Template"), form.node("Where")
+    short = form.node("ShortWhere")
+    if short is not None and not short.nodes():
+        problems.add(
+            short.start,
+            short.end,
+            "nothing-to-construct",
+            "There are no triples between the brackets that could be constructed.",
+            hint="Write them, or give CONSTRUCT a template of its own.",
+        )
     if template is None:
         return
     bound = visible(where)

@@ -50,7 +50,7 @@ def _rewrite_in(node: Node, groups: list[Node], dataset: Dataset, clauses: Claus
 def _rewrite(call: Node, groups: list[Node], dataset: Dataset, clauses: Clauses, rewriting: Rewriting) -> None:
     terms = call.nodes("VarOrTerm")
     if len(terms) == 3:
-        written = [rewriting.write(term.start, term.end).text for term in terms]
+        written = [rewriting.write(term.start, term.end) for term in terms]
         rewriting.replace_node(call, _call(written))
         return
     variable = terms[0].token("VAR")
@@ -143,14 +143,14 @@ def _verb(node: Node, rewriting: Rewriting) -> str | None:
     if [token.key for token in tokens] == ["a"]:
         return "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
     if len(tokens) == 1:
-        return rewriting.write(node.start, node.end).text
+        return rewriting.write(node.start, node.end)
     return None
 
 
 def _term(node: Node | None, rewriting: Rewriting) -> str | None:
     if node is None or any(token.key in ("BLANK", "ANON", "NIL") for token in node.all_tokens()):
         return None
-    return rewriting.write(node.start, node.end).text
+    return rewriting.write(node.start, node.end)
 
 
 def _call(terms: list[str]) -> str:
