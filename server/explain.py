@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from flask import Blueprint
 
 from csparql_spark.language import ContinuousQuery, LanguageError
-from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.choosing import moves_together
 from csparql_spark.pipeline.current import Current
 from csparql_spark.pipeline.explaining import explained
@@ -33,13 +33,13 @@ def routes(backend: Backend) -> Blueprint:
     @blueprint.get("/queries/<name:name>/explain")
     def explain(name: str) -> dict[str, object]:
         record = found(backend, name)
-        query = read(record.text, record.base)
+        query = read(record.text, record.base, record.compiled)
         told = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
                          rules=current.rules())
         others = [other for other in backend.registry.queries() if other.id != record.id
                   and key_of(other) == told["group"]["key"]]
         told["group"]["shared_with"] = [other.name for other in others]
-        told["group"]["widest"] = widest(query, [read(other.text, other.base) for other in others])
+        told["group"]["widest"] = widest(query, [read(other.text, other.base, other.compiled) for other in others])
         parts = backend.answers.latest(record.id)
         instant = parts[0].instant if parts else None
         elements = [None if instant is None or window.range is None else len(current.elements(
@@ -80,6 +80,6 @@ def cost_of(measures: Measures, query: int) -> dict[str, object]:
 def key_of(record: QueryRecord | None) -> str | None:
     """The key of a query's group, if it is there and can be read."""
     try:
-        return None if record is None else group_key(read(record.text, record.base))
+        return None if record is None else group_key(read(record.text, record.base, record.compiled))
     except LanguageError:
         return None

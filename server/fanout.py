@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from csparql_spark.language import LanguageError
-from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.instants import grid_of, is_known_before
 from csparql_spark.store import AnswerStore, Database, QueryRecord, Registry
 from csparql_spark.store.bell import Bell
@@ -203,7 +203,7 @@ class Fanout:
 def instants_of(query: QueryRecord) -> Grid | None:
     """The instants of a query, if they are known before they come."""
     try:
-        asked = read(query.text, query.base)
+        asked = read(query.text, query.base, query.compiled)
     except LanguageError:
         return None
     return grid_of(asked) if is_known_before(asked) else None

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable
 
 from csparql_spark.language import ContinuousQuery, LanguageError
-from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.readings import read
 from csparql_spark.store import QueryRecord, Refused
 from csparql_spark.store.registry import queries_in
 from csparql_spark.store.writer import Guard
@@ -45,7 +45,7 @@ def asked_of(query: QueryRecord) -> ContinuousQuery | None:
     """What a registered query asks for; None if its text cannot be read any more. Such a query reads nothing: the
     engine has failed it."""
     try:
-        return read(query.text, query.base)
+        return read(query.text, query.base, query.compiled)
     except LanguageError:
         return None
 

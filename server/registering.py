@@ -10,7 +10,8 @@ graphs, rule sets, the name) may have changed meanwhile, and then it is checked 
 from __future__ import annotations
 
 from csparql_spark.language import ContinuousQuery, LanguageError
-from csparql_spark.pipeline.admission import Refusal, admit, read
+from csparql_spark.pipeline.admission import Refusal, admit
+from csparql_spark.pipeline.readings import compiled_of, read
 from csparql_spark.store import Draft, QueryRecord, Refused
 from csparql_spark.store.registry import absent, every, is_set, same
 from csparql_spark.store.writer import Guard
@@ -35,10 +36,11 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
                 raise Problem("query-exists", f"The query {name} is registered and asks for something else: delete it "
                               "first, or use another name.", query=name, url=backend.names.query_url(name))
             asked, guards = admitted(backend, name, text, base)
+            compiled = compiled_of(asked)
             try:
                 guards += own(backend, name, asked)
                 entry = backend.writer.append(
-                    QueryRecord.draft(name, text=text, base=base, paused=paused),
+                    QueryRecord.draft(name, text=text, base=base, paused=paused, compiled=compiled),
                     every(absent("queries", name, Refused()), *guards, room(backend, "queries")))
             except Full as error:
                 raise full(backend, str(error)) from None
@@ -46,7 +48,7 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
                 continue        # what it was checked against has just changed: check again
             backend.ticker.changed()
             backend.fanout.changed()
-            return QueryRecord(entry.seq, name, entry.at, text, base, paused), True
+            return QueryRecord(entry.seq, name, entry.at, text, base, paused, compiled), True
     except (Problem, LanguageError, Refusal):
         derived.drop_orphans(backend, name)
         raise

@@ -82,8 +82,8 @@ class RosterReader:
 
 
 def _record(id: int, name: str, at: int, payload: bytes) -> QueryRecord:
-    text, base, _ = read_payload(payload)
-    return QueryRecord(id, name, at, text, base)
+    text, base, _, compiled = read_payload(payload)
+    return QueryRecord(id, name, at, text, base, compiled=compiled)
 
 
 def registered(query: QueryRecord) -> bytes:

@@ -24,7 +24,7 @@ from werkzeug.datastructures import MultiDict
 
 from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.language import ContinuousQuery
-from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.current import Current
 from csparql_spark.pipeline.once import Watched, ask
 from csparql_spark.rdf.chunk import Chunk
@@ -115,7 +115,7 @@ def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Resp
         if bounds is None:
             raise Problem("no-answer", f"The query {name} has no answer yet, so there is no instant at which it has "
                           "seen something: ask again after its first instant.", query=name)
-        query = read(record.text, record.base)
+        query = read(record.text, record.base, record.compiled)
         return Watched(query, bounds[1], current.seen(query.windows, bounds[1], after=record.id),
                        {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
 

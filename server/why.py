@@ -10,8 +10,9 @@ from __future__ import annotations
 from flask import Blueprint, request
 
 from csparql_spark.entailment.regimes import rules_of
-from csparql_spark.pipeline.admission import Refusal, read
+from csparql_spark.pipeline.admission import Refusal
 from csparql_spark.pipeline.current import Current
+from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.why import as_json, reasons, triple_of
 
 from csparql_spark.server.answers import asked_instant
@@ -37,7 +38,7 @@ def routes(backend: Backend) -> Blueprint:
             raise Problem("bad-triple", sentence(str(refusal))) from refusal
         instant = asked_instant(
             backend, record, ", so there is nothing to explain: try again after its first instant.")
-        query = read(record.text, record.base)
+        query = read(record.text, record.base, record.compiled)
         found_in = reasons(query, rules_of(query.entailment, current.rules()), instant, triple,
                            lambda window: current.pieces(window, instant, after=record.id),
                            {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})

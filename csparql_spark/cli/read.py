@@ -16,7 +16,8 @@ from csparql_spark.language import ContinuousQuery, LanguageError, parse_rules
 from csparql_spark.language.describe import describe, several
 from csparql_spark.language.printing import show
 from csparql_spark.language.rules import Rule
-from csparql_spark.pipeline.admission import Refusal, admit, check_rules, read
+from csparql_spark.pipeline.admission import Refusal, admit, check_rules
+from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.explaining import explained, written
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.testing import load

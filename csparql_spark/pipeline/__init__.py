@@ -2,6 +2,7 @@
 
     log entry ─▶ routing ─▶ rows for groups ─▶ group (window, evaluation) ─▶ answers
 
+- `readings`   the queries of texts, each parsed once
 - `admission`  which queries are let in, and the sentences for those that are not
 - `ticker`     writes ticks into the log when an instant of some query has passed
 - `due`        when a batch is worth a trigger, and how much of the log it takes

@@ -1,57 +1,21 @@
 """Admission: which continuous queries are let in.
 
-A query is admitted when it parses, reads streams and graphs that exist, and can be answered. The same check runs at
-registration and wherever a query's text is read back from the log, so a query that was admitted once stays readable.
+A query is admitted when it parses, reads streams and graphs that exist, and can be answered.
 
     admit("REGISTER QUERY q AS SELECT …", base="http://127.0.0.1:8000/", streams={"http://…/temp"})
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 
 from csparql_spark.answers.plan import Unsupported, plan
 from csparql_spark.entailment.program import Program, UnsafeRules
 from csparql_spark.entailment.regimes import known, rules_of
 from csparql_spark.entailment.sets import RuleSetError
-from csparql_spark.language import ContinuousQuery, RuleFile, parse, parse_rules
+from csparql_spark.language import ContinuousQuery, RuleFile, parse_rules
+from csparql_spark.pipeline.readings import read
 from csparql_spark.rdf.dictionary import TermDictionary
-
-
-class Readings:
-    """The queries of texts, each parsed once as long as somebody asks for it. What nobody has asked for in a while is
-    dropped: queries come and go, and their texts are never the same again."""
-
-    def __init__(self, seconds: float, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds, self._most, self._clock = seconds, most, clock
-        self._held: OrderedDict[tuple[str, str | None], tuple[ContinuousQuery, float]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def of(self, text: str, base: str | None) -> ContinuousQuery:
-        held = self._held.get((text, base))
-        query = held[0] if held is not None else parse(text, base=base)
-        now = self._clock()
-        with self._lock:
-            query = self._held.setdefault((text, base), (query, now))[0]
-            self._held[text, base] = query, now
-            self._held.move_to_end((text, base))
-            while len(self._held) > self._most or now - next(iter(self._held.values()))[1] > self._seconds:
-                self._held.popitem(last=False)
-        return query
-
-
-_readings = Readings(seconds=300, most=4096)       # a server looks at all of its queries more often than that
-
-
-def read(text: str, base: str | None) -> ContinuousQuery:
-    """The query of a text."""
-    return _readings.of(text, base)
 
 
 class Refusal(Exception):

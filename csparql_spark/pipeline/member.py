@@ -31,9 +31,9 @@ import numpy as np
 from csparql_spark.answers.before import Before
 from csparql_spark.answers.plan import plan
 from csparql_spark.language import ContinuousQuery, Window
-from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.choosing import asked_for, why_snapshot
 from csparql_spark.pipeline.instants import grid_of
+from csparql_spark.pipeline.readings import read
 from csparql_spark.windows.counting import Count, arrive
 from csparql_spark.windows.progress import Arrival, Clock, Progress
 
@@ -65,7 +65,7 @@ class Member:
         with others."""
         self.told = told
         self.id: int = told["id"]
-        self.query: ContinuousQuery = read(told["text"], told["base"])
+        self.query: ContinuousQuery = read(told["text"], told["base"], told.get("compiled"))
         self.plan = plan(self.query)
         self.snapshot = why_snapshot(self.query, self.plan) is not None     # which evaluator answers it
         self.asked = asked_for(self.plan)

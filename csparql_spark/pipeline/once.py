@@ -29,7 +29,8 @@ from csparql_spark.entailment.program import UnsafeRules
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.entailment.sets import RuleSetError
 from csparql_spark.language import ContinuousQuery, Window
-from csparql_spark.pipeline.admission import Refusal, read
+from csparql_spark.pipeline.admission import Refusal
+from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.instants import seen_by
 from csparql_spark.pipeline.views import LIMITS
 from csparql_spark.rdf.chunk import Chunk

@@ -24,11 +24,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from csparql_spark.language import ContinuousQuery, Window, show
-from csparql_spark.pipeline.admission import Refusal, admit, check_rules, read
+from csparql_spark.pipeline.admission import Refusal, admit, check_rules
 from csparql_spark.pipeline.choosing import AUTO
+from csparql_spark.pipeline.admission import Refusal, admit, check_rules
 from csparql_spark.pipeline.group import Group, Told
 from csparql_spark.pipeline.instants import grid_of
 from csparql_spark.pipeline.member import Member
+from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.routing import Router
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store.log import Draft, Entry

@@ -8,18 +8,21 @@ The router is a fold over the entries that make the registry. It is given the lo
 may be left out), and answers for the place in the log where it stands: the rows of an entry are a function of the log.
 
     router.route(entry)      # [Row(group="1f0c…", shard=0, seq=7, kind="chunk", …)]
+
+Who reads what is counted as queries come and go: what an entry costs does not grow with the number of queries.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from csparql_spark.language import ContinuousQuery, LanguageError
-from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.instants import grid_of, is_known_before
+from csparql_spark.pipeline.readings import read
 from csparql_spark.store.log import Entry
 from csparql_spark.windows.grid import Grid
 
@@ -49,6 +52,8 @@ class Routed(NamedTuple):
     paused: bool = False
 
 
+Thing = tuple[str, str]        # a stream, graph or rule set: ("stream", "http://…/temp")
+
 UNREADABLE = "unreadable"      # the group of queries whose text cannot be read (any more): it tells why
 
 
@@ -60,6 +65,7 @@ class Router:
         self._background = background
         self._clocks: dict[str, dict[str, object]] = {}
         self._queries: dict[str, Routed] = {}
+        self._readers: defaultdict[Thing, dict[str, int]] = defaultdict(dict)       # and how many queries of each group
         self._graphs: dict[str, int] = {}
         self._rules: dict[str, Entry] = {}         # users' rule sets; they are small
 
@@ -71,8 +77,10 @@ class Router:
         """The clock of a stream: {"kind", "delay"}."""
         return self._clocks.get(stream, {"kind": "arrival", "delay": 0})
 
-    def route(self, entry: Entry) -> list[Row]:
-        """Take the next entry; return its rows."""
+    def route(self, entry: Entry, sent: set[tuple[str, int]] | None = None) -> list[Row]:
+        """Take the next entry; return its rows. `sent`: which background and rules have gone to which group with the
+        same batch; they are not sent again."""
+        sent = set() if sent is None else sent
         self.seq = entry.seq
         self.version += entry.kind not in ("chunk", "tick")
         match entry.kind:
@@ -84,9 +92,9 @@ class Router:
                 self._clocks.pop(entry.subject, None)
                 return []
             case "register":
-                return self._register(entry)
+                return self._register(entry, sent)
             case "unregister":
-                routed = self._queries.pop(entry.subject, None)
+                routed = self._forget(entry.subject)
                 return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())] if routed else []
             case "pause" | "resume":
                 routed = self._queries.get(entry.subject)
@@ -95,48 +103,79 @@ class Router:
                 self._queries[entry.subject] = routed._replace(paused=entry.kind == "pause")
                 return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())]
             case "rules":
-                return self._set_rules(entry)
+                return self._set_rules(entry, sent)
             case "background":
                 self._graphs[entry.subject] = entry.seq
-                return self._to(entry, lambda routed: entry.subject in routed.graphs)
+                return _unsent(self._to(entry, [("graph", entry.subject)]), sent)
             case "chunk":
-                return self._to(entry, lambda routed: entry.subject in routed.streams)
+                return self._to(entry, [("stream", entry.subject)])
             case "tick" if entry.subject is None:
-                return self._to(entry, lambda routed: any(self.clock(s)["kind"] == "arrival" for s in routed.streams))
+                return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
+                                        and self.clock(thing[1])["kind"] == "arrival"])
             case "tick":
-                return self._to(entry, lambda routed: entry.subject in routed.streams)
+                return self._to(entry, [("stream", entry.subject)])
         raise ValueError(f"the log holds an entry of the unknown kind {entry.kind!r}")
 
-    def _register(self, entry: Entry) -> list[Row]:
+    def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
         made = json.loads(entry.payload)
         try:
-            query = read(made["text"], made["base"])
+            query = read(made["text"], made["base"], made.get("compiled"))
             routed = Routed(entry.seq, group_key(query), tuple(dict.fromkeys(w.stream for w in query.windows)),
                             tuple(dict.fromkeys((*query.graphs, *query.named_graphs))), grid_of(query),
                             not is_known_before(query), query.entailment, made.get("paused", False))
         except (LanguageError, ValueError):
             routed = Routed(entry.seq, UNREADABLE, (), (), None)
+        self._forget(entry.subject)
         self._queries[entry.subject] = routed
+        for thing in _read_by(routed):
+            groups = self._readers[thing]
+            groups[routed.group] = groups.get(routed.group, 0) + 1
         told = {"id": entry.seq, "name": entry.subject, **made, "clocks": {s: self.clock(s) for s in routed.streams}}
-        rows = [_row(routed.group, entry, json.dumps(told).encode())]
+        rows = []
         # A group may be new, and background is logged once: it is sent again, and groups that have it already see that.
         for graph in routed.graphs:
+            if (routed.group, self._graphs.get(graph)) in sent:
+                continue
             if graph in self._graphs and (background := self._background(graph)) is not None:
                 rows.append(_row(routed.group, background, background.payload))
         rows += [_row(routed.group, self._rules[name], self._rules[name].payload) for name in routed.entailment
                  if name in self._rules]
-        return rows
+        return [_row(routed.group, entry, json.dumps(told).encode()), *_unsent(rows, sent)]
 
-    def _set_rules(self, entry: Entry) -> list[Row]:
+    def _forget(self, name: str) -> Routed | None:
+        routed = self._queries.pop(name, None)
+        for thing in () if routed is None else _read_by(routed):
+            groups = self._readers[thing]
+            groups[routed.group] -= 1
+            if not groups[routed.group]:
+                del groups[routed.group]
+            if not groups:
+                del self._readers[thing]
+        return routed
+
+    def _set_rules(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
         if entry.payload is None:
             self._rules.pop(entry.subject, None)         # nobody uses it: that was seen to
             return []
         self._rules[entry.subject] = entry
-        return self._to(entry, lambda routed: entry.subject in routed.entailment)
+        return _unsent(self._to(entry, [("rules", entry.subject)]), sent)
 
-    def _to(self, entry: Entry, wanted: Callable[[Routed], bool]) -> list[Row]:
-        groups = dict.fromkeys(routed.group for routed in self._queries.values() if wanted(routed))
+    def _to(self, entry: Entry, things: Iterable[Thing]) -> list[Row]:
+        groups = dict.fromkeys(group for thing in things for group in self._readers.get(thing, ()))
         return [_row(group, entry, entry.payload) for group in groups]
+
+
+def _read_by(routed: Routed) -> set[Thing]:
+    """What a query reads, or is run under."""
+    return {*(("stream", iri) for iri in routed.streams), *(("graph", iri) for iri in routed.graphs),
+            *(("rules", name) for name in routed.entailment)}
+
+
+def _unsent(rows: list[Row], sent: set[tuple[str, int]]) -> list[Row]:
+    """The rows that have not gone to their groups with this batch, which they now have."""
+    fresh = [row for row in rows if (row.group, row.seq) not in sent]
+    sent.update((row.group, row.seq) for row in fresh)
+    return fresh
 
 
 def group_key(query: ContinuousQuery) -> str:

@@ -18,8 +18,8 @@ import time
 from typing import NamedTuple
 
 from csparql_spark.language import LanguageError
-from csparql_spark.pipeline.admission import read
 from csparql_spark.pipeline.instants import grid_of
+from csparql_spark.pipeline.readings import read
 from csparql_spark.store import Draft, LogWriter, QueryRecord, Registry, StoreError
 from csparql_spark.windows.grid import Grid
 
@@ -115,7 +115,7 @@ class Ticker:
 
 def _asked(record: QueryRecord) -> Asked:
     try:
-        query = read(record.text, record.base)
+        query = read(record.text, record.base, record.compiled)
     except LanguageError:
         return Asked(frozenset(), ())           # the engine says of this query that it cannot be read
     grid = grid_of(query)

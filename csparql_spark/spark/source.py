@@ -118,11 +118,12 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: Span) -> Iterator[pa.RecordBatch]:
         opened, after = self._opened, partition.start
         opened.follow(after)
+        sent: set[tuple[str, int]] = set()
         for upto in opened.stretches(partition):
             rows: list[Row] = []
             size = 0
             for entry in opened.log.read(after, upto):
-                for row in opened.router.route(entry):
+                for row in opened.router.route(entry, sent):
                     if row.kind == "register":
                         row = opened.informed(row)
                     rows.append(row)

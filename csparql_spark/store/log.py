@@ -6,7 +6,7 @@ Kinds of entries, and what their `subject` and `payload` are:
     drop         a stream is deleted        IRI
     chunk        triples were pushed        IRI      Arrow IPC
     tick         an instant has passed      None     (arrival clock), or the IRI of a stream on the event clock
-    register     a query is registered      name     JSON {"text", "base"}, {…, "paused": true}
+    register     a query is registered      name     JSON {"text", "base"}, {…, "paused": true}, {…, "compiled": {…}}
     unregister   a query is deleted         name
     pause        a query answers no more    name     JSON {"id"}
     resume       it goes on                 name     JSON {"id"}

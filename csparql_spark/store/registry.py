@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from csparql_spark.remembering import bounded
 from csparql_spark.store.database import Database
 from csparql_spark.store.log import Draft
 from csparql_spark.store.writer import Guard, Refused
 
-MOST, LONGEST = 8192, 4096       # registrations that are remembered, and bytes of one
+MOST, LONGEST = 16_384, 2048     # registrations that are remembered, and bytes of one
+
+Compiled = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,14 @@ class QueryRecord:
     text: str
     base: str | None
     paused: bool = False
+    compiled: Compiled | None = field(default=None, compare=False, repr=False)     # see `language.compiled`
 
     @staticmethod
-    def draft(name: str, *, text: str, base: str | None, paused: bool = False) -> Draft:
-        made = {"text": text, "base": base} | ({"paused": True} if paused else {})
+    def draft(name: str, *, text: str, base: str | None, paused: bool = False,
+              compiled: Compiled | None = None) -> Draft:
+        made: dict[str, object] = {"text": text, "base": base} | ({"paused": True} if paused else {})
+        if compiled is not None:
+            made["compiled"] = compiled
         return Draft("register", subject=name, payload=json.dumps(made).encode())
 
     def turn(self, paused: bool) -> Draft:
@@ -113,16 +119,16 @@ def queries_in(connection: sqlite3.Connection) -> list[QueryRecord]:
 def _queries(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[QueryRecord]:
     for id, name, registered, payload, turned in connection.execute(
             f"SELECT id, name, registered, payload, turned FROM queries {clause}", values):
-        text, base, paused = read_payload(payload)
-        yield QueryRecord(id, name, registered, text, base, paused if turned is None else turned == "pause")
+        text, base, paused, compiled = read_payload(payload)
+        yield QueryRecord(id, name, registered, text, base, paused if turned is None else turned == "pause", compiled)
 
 
 @bounded(MOST, LONGEST)
-def read_payload(payload: bytes) -> tuple[str, str | None, bool]:
-    """What a registration says: the text, its base, and whether it begins paused. All of them are looked at again and
-    again."""
+def read_payload(payload: bytes) -> tuple[str, str | None, bool, Compiled | None]:
+    """What a registration says: the text, its base, whether it begins paused, and the compiled form, if it has one. All
+    of them are looked at again and again."""
     made = json.loads(payload)
-    return made["text"], made["base"], made.get("paused", False)
+    return made["text"], made["base"], made.get("paused", False), made.get("compiled")
 
 
 def absent(view: str, subject: str, refusal: Refused) -> Guard:

@@ -10,6 +10,7 @@ import json
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
+from csparql_spark.pipeline.readings import compiled_of, read
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
 
@@ -156,8 +157,10 @@ def entry(logged: Logged) -> Entry:
             return Entry(seq, kind, at, subject,
                          payload=StreamRecord.draft(subject, name=subject, clock=value[0], delay=value[1]).payload)
         case "register":
-            return Entry(seq, kind, at, subject, payload=QueryRecord.draft(subject, text=value.text, base=None,
-                                                                           paused=value.paused).payload)
+            # Logs of all versions: with a compiled form, without, and with one that is not of this version.
+            compiled = (None, compiled_of(read(value.text, None)), {"version": 0})[seq % 3]
+            return Entry(seq, kind, at, subject, payload=QueryRecord.draft(
+                subject, text=value.text, base=None, paused=value.paused, compiled=compiled).payload)
         case "pause" | "resume":
             return Entry(seq, kind, at, subject, payload=json.dumps({"id": value}).encode())
         case "chunk":

@@ -35,13 +35,14 @@ def routed(log: list[Entry]) -> list[Row]:
     return [row for entry in log for row in router.route(entry)]
 
 
-def routed_between(log: list[Entry], start: int, end: int) -> list[Row]:
-    """The rows of the entries after `start`, up to `end`: before, the router has seen what makes the registry."""
+def routed_between(log: list[Entry], start: int, end: int, sent: set[tuple[str, int]] | None = None) -> list[Row]:
+    """The rows of the entries after `start`, up to `end`: before, the router has seen what makes the registry. With
+    `sent` they are those of a batch."""
     router = router_of(log)
     for entry in log:
         if entry.seq <= start and entry.kind in REGISTRY_KINDS:
             router.route(entry)
-    return [row for entry in log if start < entry.seq <= end for row in router.route(entry)]
+    return [row for entry in log if start < entry.seq <= end for row in router.route(entry, sent)]
 
 
 def in_one_go(log: list[Entry]) -> dict[str, list[Told]]:

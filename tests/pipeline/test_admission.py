@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.language import LanguageError
-from csparql_spark.pipeline.admission import Readings, Refusal, admit, read
+from csparql_spark.pipeline.admission import Refusal, admit
 
 STREAM = "FROM STREAM <urn:s> [RANGE 10s STEP 5s]"
 
@@ -21,28 +21,6 @@ def test_a_query_that_can_be_answered_is_let_in() -> None:
                   streams=["urn:s"], graphs=["urn:g"])
     assert (query.name, query.variables, query.graphs) == ("q", ("s",), ("urn:g",))
     assert admit(f"SELECT ?s {STREAM} WHERE {{ ?s <p> 1 }}", base="http://x/", streams={"urn:s"}).name is None
-
-
-def test_a_text_is_read_once() -> None:
-    text = f"REGISTER QUERY q AS SELECT ?s {STREAM} WHERE {{ ?s <p> 1 }}"
-    assert read(text, "http://x/") is read(text, "http://x/")
-    assert read(text, "http://x/") != read(text, "http://y/")
-
-
-def test_a_text_that_nobody_asks_for_is_dropped() -> None:
-    now = 0.0
-    readings = Readings(seconds=10, most=3, clock=lambda: now)
-    texts = [f"SELECT ?s {STREAM} WHERE {{ ?s <urn:p> {number} }}" for number in range(5)]
-    first, second = (readings.of(text, None) for text in texts[:2])
-    now = 8.0
-    assert readings.of(texts[0], None) is first
-    now = 11.0
-    assert readings.of(texts[2], None) is not None and len(readings) == 2           # the second one is gone
-    assert readings.of(texts[0], None) is first and readings.of(texts[1], None) is not second
-    readings.of(texts[3], None)
-    assert len(readings) == 3 and readings.of(texts[0], None) is first
-    readings.of(texts[4], None)
-    assert len(readings) == 3 and readings.of(texts[1], None) is not second         # they were too many
 
 
 def test_what_does_not_parse_is_refused_with_its_place() -> None:

@@ -34,7 +34,7 @@ def asked(range: int = 1000, step: int = 1000, graphs: tuple[str, ...] = (), str
 
 def work(log: list[Entry], worker: Worker, start: int, end: int, state: DictState) -> list[Told]:
     """Give the entries after `start`, up to `end`, to the worker; all of them are for one group."""
-    rows = routed_between(log, start, end)
+    rows = routed_between(log, start, end, set())
     (key,) = {row.group for row in rows}
     return worker.work(key, rows, state)
 
@@ -172,7 +172,7 @@ def test_late_elements_are_counted_across_workers() -> None:
 def forgotten_words(state: DictState, id: int) -> None:
     """What is kept of a registration is from a version that could read more."""
     told = json.loads(state.values[Name(id, MEMBER)])
-    state.values[Name(id, MEMBER)] = json.dumps({**told, "text": "SELECT nothing"}).encode()
+    state.values[Name(id, MEMBER)] = json.dumps({**told, "text": "SELECT nothing", "compiled": {"version": 0}}).encode()
 
 
 def test_a_kept_query_that_cannot_be_read_any_more_fails_once_and_nobody_else() -> None:

@@ -4,10 +4,13 @@ import json
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from csparql_spark.language import parse
+from csparql_spark.language.compiled import VERSION
+from csparql_spark.pipeline.readings import compiled_of
 from csparql_spark.pipeline.routing import UNREADABLE, Router, Row, group_key
-from csparql_spark.store import Entry
+from csparql_spark.store import Entry, QueryRecord
 from csparql_spark.windows.grid import Grid
 
 from .logs import by_hand, entries, law, logs
@@ -87,8 +90,10 @@ def test_a_row_says_what_its_entry_says() -> None:
     group = key(asked("urn:f"))
     assert chunk == Row(group, 0, 5, "chunk", 7, "urn:f", log[4].payload)
     assert register[:6] == (group, 0, 4, "register", 5, "q")
-    assert json.loads(register.payload) == {"id": 4, "name": "q", "text": asked("urn:f").text, "base": None,
-                                            "clocks": {"urn:f": {"kind": "event", "delay": 4}}}
+    told = json.loads(register.payload)
+    assert told.pop("compiled") == json.loads(log[3].payload)["compiled"]
+    assert told == {"id": 4, "name": "q", "text": asked("urn:f").text, "base": None,
+                    "clocks": {"urn:f": {"kind": "event", "delay": 4}}}
     assert unregister[:6] == (group, 0, 6, "unregister", 8, "q") and json.loads(unregister.payload) == {"id": 4}
 
 
@@ -169,3 +174,51 @@ def test_rows_are_a_function_of_the_log_wherever_the_router_begins(log: list[Log
     for cut in (1, 4):
         assert [row for start in range(0, len(written), cut)
                 for row in routed_between(written, start, start + cut)] == whole
+
+
+def readers(router: Router, entry: Entry) -> set[str]:
+    """The groups that an entry goes to, found by looking at each query."""
+    wanted = {"chunk": lambda query: entry.subject in query.streams, "rules": lambda query: entry.subject in
+              query.entailment, "background": lambda query: entry.subject in query.graphs,
+              "tick": lambda query: entry.subject in query.streams if entry.subject is not None else any(
+                  router.clock(stream)["kind"] == "arrival" for stream in query.streams)}[entry.kind]
+    return {query.group for query in router.queries.values() if wanted(query)}
+
+
+@given(logs)
+@law(max_examples=60)
+def test_who_reads_what_is_counted(log: list[Logged]) -> None:
+    router = Router()
+    for entry in entries(log):
+        rows = router.route(entry)
+        if entry.kind in ("chunk", "tick", "background", "rules"):
+            groups = [row.group for row in rows]
+            assert len(groups) == len(set(groups)) and set(groups) == readers(router, entry)
+
+
+@given(logs, st.integers(1, 9))
+@law(max_examples=60)
+def test_a_batch_has_a_background_once_for_each_group(log: list[Logged], cut: int) -> None:
+    written = entries(log)
+    for start in range(0, len(written), cut):
+        every, batch = routed_between(written, start, start + cut), routed_between(written, start, start + cut, set())
+        seen: set[tuple[str, int]] = set()
+        # Entries come to a group once; background and rules may come again.
+        assert batch == [row for row in every
+                         if (row.group, row.seq) not in seen and seen.add((row.group, row.seq)) is None]
+
+
+def test_a_registration_says_the_same_with_a_compiled_form_of_any_version_and_without_one() -> None:
+    query, text = parse(asked("urn:f").text), asked("urn:f").text
+    forms = [None, compiled_of(query), {**compiled_of(query), "version": VERSION - 1, "windows": []}]
+    found = []
+    for form in forms:
+        router = Router()
+        (row,) = router.route(Entry(4, "register", 5, "q", payload=QueryRecord.draft(
+            "q", text=text, base=None, compiled=form).payload))
+        told = json.loads(row.payload)
+        assert told.pop("compiled", None) == form
+        found.append((row._replace(payload=None), told, router.queries))
+    assert found[0] == found[1] == found[2]
+    assert found[0][1] == {"id": 4, "name": "q", "text": text, "base": None,
+                           "clocks": {"urn:f": {"kind": "arrival", "delay": 0}}}

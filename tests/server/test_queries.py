@@ -7,6 +7,8 @@ import threading
 
 import pytest
 
+from csparql_spark.language import parse
+from csparql_spark.language.compiled import compiled
 from csparql_spark.server.backend import Backend
 from csparql_spark.store import QueryRecord
 from tests.server.playing import BASE, TEXT, Engine, registered
@@ -34,7 +36,8 @@ def test_registering(client, stream: str, backend: Backend) -> None:
     made = client.put("/queries/q", data=TEXT)
     assert (made.status_code, made.headers["Location"], described(made)) == (201, f"{BASE}/queries/q", DESCRIBED)
     entry = backend.log.last("q", "register", backend.log.tail())
-    assert (entry.seq, json.loads(entry.payload)) == (2, {"text": TEXT, "base": f"{BASE}/"})
+    assert (entry.seq, json.loads(entry.payload)) == (2, {"text": TEXT, "base": f"{BASE}/", "compiled": compiled(
+        parse(TEXT, base=f"{BASE}/"))})
 
 
 def test_the_same_text_again_changes_nothing(client, stream: str, backend: Backend) -> None:
