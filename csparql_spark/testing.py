@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import TooMuch
-from csparql_spark.answers.plan import plan
 from csparql_spark.pipeline.admission import Refusal
 from csparql_spark.pipeline.choosing import AUTO, EVALUATORS, INCREMENTAL, why_snapshot
 from csparql_spark.pipeline.group import FAILURE, Told
@@ -110,7 +109,7 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
         return
     script = Script.of(text, streams=recorded, background=known, rules=rules, entailment=regimes, base=base,
                        until=until)
-    because = why_snapshot(script.query, plan(script.query))
+    because = why_snapshot(script.query)
     if evaluator == INCREMENTAL and because is not None:
         raise _not_maintainable(because)
     for told in play(script, engine, evaluator):

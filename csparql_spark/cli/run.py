@@ -18,8 +18,9 @@ from csparql_spark.cli.given import Instant, Named, RuleSet, text_of
 from csparql_spark.cli.reasons import Reasons
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.describe import several
-from csparql_spark.pipeline.admission import Refusal, check_rules, read
+from csparql_spark.pipeline.admission import Refusal, check_rules
 from csparql_spark.pipeline.group import FAILURE
+from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.replay import Script
 from csparql_spark.pipeline.why import triple_of
 from csparql_spark.rdf import terms

@@ -3,7 +3,7 @@
     maintained   the matches move with the window; an answer costs what changed, and says until when its rows hold
     snapshot     the body is matched anew in a store that is kept in step
 
-    why_snapshot(query, plan(query))       # None, or the reason in words
+    why_snapshot(query)                    # None, or the reason in words
 
 Who compares the two (see `testing`) may decide it himself: `SNAPSHOT` and `INCREMENTAL` in the place of `AUTO`.
 """
@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from csparql_spark.answers.incremental import why_not
 from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.plan import plan_of
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.rules import Atom
+from csparql_spark.remembering import bounded
 
 AUTO, SNAPSHOT, INCREMENTAL = EVALUATORS = ("auto", "snapshot", "incremental")
 
@@ -26,7 +28,7 @@ def moves_together(query: ContinuousQuery) -> bool:
     return len(steps) == 1 if query.every is None else all(query.every % step == 0 for step in steps)
 
 
-def why_snapshot(query: ContinuousQuery, plan: Plan) -> str | None:
+def why_snapshot(query: ContinuousQuery) -> str | None:
     """Why a query is answered by the snapshot evaluator; None if its answers are maintained."""
     if any(window.name is not None for window in query.windows) or query.named_graphs:
         return "named windows and graphs are not maintained"
@@ -34,7 +36,12 @@ def why_snapshot(query: ContinuousQuery, plan: Plan) -> str | None:
         return "when an element leaves a window that counts is not known before"
     if not moves_together(query):
         return "its windows are seen as of different instants"
-    return why_not(plan, query.body)
+    return _why_not(query.body)
+
+
+@bounded(most=1024, longest=2048)
+def _why_not(body: str) -> str | None:
+    return why_not(plan_of(body), body)
 
 
 def asked_for(plan: Plan) -> set[Atom] | None:

@@ -46,7 +46,7 @@ def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
               rules: Mapping[str, str]) -> dict[str, object]:
     """What there is to say of a query that can be registered. Graphs that are not in `background` count as empty."""
     made = plan(query)
-    because = why_snapshot(query, made)
+    because = why_snapshot(query)
     told: dict[str, object] = {
         "text": show(query).rstrip(), "summary": describe(query).rstrip(),
         "windows": [describe_window(window) for window in query.windows], "instants": describe_instants(query),

@@ -105,6 +105,7 @@ class Group:
             match row.kind:
                 case "register":
                     yield from self._register(row)
+                    continue            # it moves no clock: nothing is due to the others that was not before
                 case "unregister":
                     self._unregister(row)
                 case "pause" | "resume":
@@ -133,6 +134,7 @@ class Group:
         self.members[member.id] = member
         self.members_changed()
         self.fresh.append(Piece())
+        yield from self._answer([member])
 
     def _unregister(self, row: Row) -> None:
         self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read
@@ -213,9 +215,10 @@ class Group:
 
     # --- answering
 
-    def _answer(self) -> Iterator[Told]:
+    def _answer(self, members: Iterable[Member] | None = None) -> Iterator[Told]:
+        """Tell what is due to these members, or to all."""
         due, failed = [], []
-        for member in self._awake():
+        for member in self._awake() if members is None else members:
             if member.failed is None and member.paused:
                 member.pass_over()
             elif member.failed is None:
@@ -225,7 +228,7 @@ class Group:
                     failed.append((member, error))
         for member, error in failed:
             yield self._fail(member, error.instant, error)
-        if self._soonest is None or self.arrival.reading >= self._soonest:
+        if members is None and (self._soonest is None or self.arrival.reading >= self._soonest):
             self._soonest = min((member.soonest() for member in self.members.values()
                                  if member.timed and member.failed is None), default=ALWAYS)
         # The widest windows first: the others may cut their answers out of theirs.

@@ -67,7 +67,7 @@ class Member:
         self.id: int = told["id"]
         self.query: ContinuousQuery = read(told["text"], told["base"], told.get("compiled"))
         self.plan = plan(self.query)
-        self.snapshot = why_snapshot(self.query, self.plan) is not None     # which evaluator answers it
+        self.snapshot = why_snapshot(self.query) is not None     # which evaluator answers it
         self.asked = asked_for(self.plan)
         self.windows = self.query.windows
         self.widest = max((window.range or 0 for window in self.windows), default=0)

@@ -26,7 +26,6 @@ import numpy as np
 from csparql_spark.language import ContinuousQuery, Window, show
 from csparql_spark.pipeline.admission import Refusal, admit, check_rules
 from csparql_spark.pipeline.choosing import AUTO
-from csparql_spark.pipeline.admission import Refusal, admit, check_rules
 from csparql_spark.pipeline.group import Group, Told
 from csparql_spark.pipeline.instants import grid_of
 from csparql_spark.pipeline.member import Member

@@ -68,7 +68,7 @@ class Ticker:
         self._thread.join()
 
     def _run(self) -> None:
-        grid = self._grid()
+        grid = self.instants()
         # Instants that passed while nobody was there are made up for at once.
         begun = self._writer.clock.now() - 1
         ticked = begun if grid is None else 0
@@ -82,7 +82,7 @@ class Ticker:
                 changed, self._changed = self._changed, False
             try:
                 if changed:
-                    grid = self._grid()
+                    grid = self.instants()
                 passed = self._writer.clock.now() - 1
                 if changed:
                     before = passed if self._due is None else self._due[1]
@@ -102,7 +102,7 @@ class Ticker:
             return None
         return min(LOOK_SECONDS, (grid.after(ticked) + 1 - self._writer.clock.now()) / 1000)
 
-    def _grid(self) -> Grid | None:
+    def instants(self) -> Grid | None:
         """The instants of all queries that read a stream on the arrival clock and are not paused."""
         event = {stream.iri for stream in self._registry.streams() if stream.clock != "arrival"}
         before, self._asked, steps = self._asked, {}, set()

@@ -21,7 +21,7 @@ from bench.load.stage import seated
 from bench.load.traffic import KB, MOVES, READINGS, STREAMS, TRIPLES, background, body, shares
 from bench.load.watching import Watch
 from csparql_spark.answers.plan import plan
-from csparql_spark.pipeline.admission import read
+from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.replay import answer
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import RdfFormat, parse_push

@@ -198,22 +198,22 @@ COUNTS = "SELECT ?s FROM STREAM <urn:a> [RANGE TRIPLES 5] {more} WHERE {{ ?s ?p 
 
 def test_a_query_whose_windows_all_count_needs_no_ticks(registry: Registry) -> None:
     registry.text("q", COUNTS.format(more="FROM STREAM <urn:e> [RANGE TRIPLES 9 STEP 2]"))
-    assert Ticker(registry, Writer(1000))._grid() is None
+    assert Ticker(registry, Writer(1000)).instants() is None
 
 
 def test_beside_a_window_of_time_or_with_every_it_needs_them(registry: Registry) -> None:
     registry.text("q", COUNTS.format(more="FROM STREAM <urn:e> [RANGE 10s STEP 4s] FROM STREAM <urn:a> [RANGE 6s]"))
     registry.text("r", "REGISTER QUERY r COMPUTE EVERY 5s AS " + COUNTS.format(more=""))
-    assert Ticker(registry, Writer(1000))._grid() == Grid((4000, 5000, 6000))
+    assert Ticker(registry, Writer(1000)).instants() == Grid((4000, 5000, 6000))
 
 
 def test_a_query_that_is_paused_needs_no_ticks(registry: Registry) -> None:
     registry.query("q", 10)
     registry.query("r", 25)
     registry.registered["q"] = dataclasses.replace(registry.registered["q"], paused=True)
-    assert Ticker(registry, Writer(1000))._grid() == Grid((25,))
+    assert Ticker(registry, Writer(1000)).instants() == Grid((25,))
     registry.registered["r"] = dataclasses.replace(registry.registered["r"], paused=True)
-    assert Ticker(registry, Writer(1000))._grid() is None
+    assert Ticker(registry, Writer(1000)).instants() is None
 
 
 def test_a_query_that_is_gone_needs_no_ticks(registry: Registry) -> None:
@@ -224,7 +224,7 @@ def test_a_query_that_is_gone_needs_no_ticks(registry: Registry) -> None:
     registry.registered.clear()
     ticker.changed()
     ticker.stop()
-    assert ticker._grid() is None
+    assert ticker.instants() is None
 
 
 def test_a_text_that_cannot_be_read_stops_nobody_elses_ticks(registry: Registry, started: Callable) -> None:
