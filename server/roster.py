@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from csparql_spark.store import Database, QueryRecord, Registry
-from csparql_spark.store.registry import read_payload
+from csparql_spark.store.registry import query_record
 
 from csparql_spark.server.instants import notice
 
-_REGISTRATIONS = ("SELECT seq, subject, at, payload FROM log INDEXED BY log_registry "
+_REGISTRATIONS = ("SELECT seq, subject, at, payload, payload_sum FROM log INDEXED BY log_registry "
                   "WHERE kind NOT IN ('chunk', 'tick') AND kind = 'register' ORDER BY seq")
 _NEWEST = "SELECT max(seq) FROM log INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick')"
 
@@ -65,7 +65,7 @@ class RosterReader:
         failures = connection.execute("SELECT query, instant, reason FROM failures ORDER BY query").fetchall()
         if (newest, failures) != self._seen:
             known = self.roster.known           # what was logged in a place does not change
-            self.roster = Roster({id: known.get(id) or _record(id, *rest)
+            self.roster = Roster({id: known.get(id) or query_record(id, *rest)
                                   for id, *rest in connection.execute(_REGISTRATIONS)}, self._standing(failures))
             self._seen = newest, failures
         return self.roster
@@ -79,11 +79,6 @@ class RosterReader:
             else:
                 standing[query.id] = Standing(query, "paused" if query.paused else "running")
         return standing
-
-
-def _record(id: int, name: str, at: int, payload: bytes) -> QueryRecord:
-    text, base, _, compiled = read_payload(payload)
-    return QueryRecord(id, name, at, text, base, compiled=compiled)
 
 
 def registered(query: QueryRecord) -> bytes:

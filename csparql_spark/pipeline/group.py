@@ -6,7 +6,8 @@ It is given the rows of its log entries in order, and answers instant by instant
                                                                  └─▶ what no window will see again is forgotten
 
 Invariants: rows that it has seen are ignored, so a batch may come twice; answers depend on the rows and their order
-alone, not on how they are cut into batches; a query that fails is marked, says so once, and the others go on.
+alone, not on how they are cut into batches; a query that fails is marked, says so once, and the others go on. Where an
+entry is damaged, the queries fail that would have had to read it: those that are there when it comes.
 
     group = Group("1f0c…")
     for told in group.feed(rows):
@@ -26,13 +27,15 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.pipeline.choosing import AUTO, INCREMENTAL, SNAPSHOT
 from csparql_spark.pipeline.costs import Costs
 from csparql_spark.pipeline.member import Member, TooManyInstants
-from csparql_spark.pipeline.routing import Row
+from csparql_spark.pipeline.routing import DAMAGED, Row
 from csparql_spark.pipeline.views import Views
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import ALWAYS, Content
 from csparql_spark.windows.progress import Arrival
 
 FAILURE = -1                 # the part of what is told when a query has failed
+AGAIN = "delete the query and register it again"
+WAYS_OUT = {"register": AGAIN, "background": f"set the graph again, {AGAIN}", "rules": f"set the rules again, {AGAIN}"}
 MEASURES = -2                # and of what the answers of a batch have cost (see `costs`): no query tells that
 
 
@@ -98,6 +101,10 @@ class Group:
                 self.set_rules(row.subject, row.seq, row.payload.decode())
                 self.seq = max(self.seq, row.seq)
                 continue
+            if row.kind == DAMAGED:
+                yield from self._lose(row)
+                self.seq = max(self.seq, row.seq)
+                continue
             if row.seq <= self.seq:
                 continue
             self.seq = row.seq
@@ -135,6 +142,25 @@ class Group:
         self.members_changed()
         self.fresh.append(Piece())
         yield from self._answer([member])
+
+    def _lose(self, row: Row) -> Iterator[Told]:
+        """An entry is damaged."""
+        lost = json.loads(row.payload)
+        reason = f"{lost['reason']}; {WAYS_OUT.get(lost['kind'], f'{AGAIN}: it goes on with what comes then')}"
+        match lost["kind"]:
+            case "register":
+                yield Told(row.seq, row.at, FAILURE, 0, reason.encode())
+                return
+            case "background":
+                known = self.graphs.get(row.subject, 0)
+            case "rules":
+                known = self.rules.get(row.subject, (0, ""))[0]
+            case _:
+                known = self.seq
+        # What was read while it was whole is still known.
+        for member in list(self.members.values()) if row.seq > known else ():
+            if member.failed is None:
+                yield self._fail(member, row.at, ValueError(reason))
 
     def _unregister(self, row: Row) -> None:
         self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read

@@ -7,6 +7,10 @@ slice of a group's data; a group has one.
 The router is a fold over the entries that make the registry. It is given the log from its beginning (chunks and ticks
 may be left out), and answers for the place in the log where it stands: the rows of an entry are a function of the log.
 
+A damaged entry goes, as a row of the kind `damaged` that carries the sentence, to those who would have had to read it:
+the queries of that group fail. If what is damaged is a registration, or is what a registration says of its streams, it
+is that query alone.
+
     router.route(entry)      # [Row(group="1f0c…", shard=0, seq=7, kind="chunk", …)]
 
 Who reads what is counted as queries come and go: what an entry costs does not grow with the number of queries.
@@ -14,6 +18,7 @@ Who reads what is counted as queries come and go: what an entry costs does not g
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections import defaultdict
@@ -54,6 +59,7 @@ class Routed(NamedTuple):
 
 Thing = tuple[str, str]        # a stream, graph or rule set: ("stream", "http://…/temp")
 
+DAMAGED = "damaged"            # a row in the place of an entry that is damaged: what that was, and the sentence
 UNREADABLE = "unreadable"      # the group of queries whose text cannot be read (any more): it tells why
 
 
@@ -68,6 +74,7 @@ class Router:
         self._readers: defaultdict[Thing, dict[str, int]] = defaultdict(dict)       # and how many queries of each group
         self._graphs: dict[str, int] = {}
         self._rules: dict[str, Entry] = {}         # users' rule sets; they are small
+        self._damaged: dict[str, str] = {}         # streams of which it is not known how they were made, and why
 
     @property
     def queries(self) -> dict[str, Routed]:
@@ -83,13 +90,17 @@ class Router:
         sent = set() if sent is None else sent
         self.seq = entry.seq
         self.version += entry.kind not in ("chunk", "tick")
+        if entry.damage is not None:
+            return self._of_damaged(entry, sent)
         match entry.kind:
             case "stream":
                 made = json.loads(entry.payload)
                 self._clocks[entry.subject] = {"kind": made["clock"], "delay": made["delay"]}
+                self._damaged.pop(entry.subject, None)
                 return []
             case "drop":
                 self._clocks.pop(entry.subject, None)
+                self._damaged.pop(entry.subject, None)
                 return []
             case "register":
                 return self._register(entry, sent)
@@ -114,6 +125,8 @@ class Router:
                                         and self.clock(thing[1])["kind"] == "arrival"])
             case "tick":
                 return self._to(entry, [("stream", entry.subject)])
+            case "skipped":
+                return []
         raise ValueError(f"the log holds an entry of the unknown kind {entry.kind!r}")
 
     def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
@@ -130,6 +143,9 @@ class Router:
         for thing in _read_by(routed):
             groups = self._readers[thing]
             groups[routed.group] = groups.get(routed.group, 0) + 1
+        unsure = next((self._damaged[stream] for stream in routed.streams if stream in self._damaged), None)
+        if unsure is not None:
+            return [_row(UNREADABLE, dataclasses.replace(entry, damage=unsure), None)]
         told = {"id": entry.seq, "name": entry.subject, **made, "clocks": {s: self.clock(s) for s in routed.streams}}
         rows = []
         # A group may be new, and background is logged once: it is sent again, and groups that have it already see that.
@@ -137,6 +153,8 @@ class Router:
             if (routed.group, self._graphs.get(graph)) in sent:
                 continue
             if graph in self._graphs and (background := self._background(graph)) is not None:
+                if background.damage is not None:       # whatever of it is damaged: it is this graph that lacks
+                    background = dataclasses.replace(background, kind="background", subject=graph)
                 rows.append(_row(routed.group, background, background.payload))
         rows += [_row(routed.group, self._rules[name], self._rules[name].payload) for name in routed.entailment
                  if name in self._rules]
@@ -152,6 +170,24 @@ class Router:
             if not groups:
                 del self._readers[thing]
         return routed
+
+    def _of_damaged(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
+        match entry.kind:
+            case "register":
+                self._forget(entry.subject)
+                self._queries[entry.subject] = Routed(entry.seq, UNREADABLE, (), (), None)
+                return [_row(UNREADABLE, entry, None)]
+            case "stream":      # queries that are there know its clock; those that come fail
+                self._damaged[entry.subject] = entry.damage
+                return []
+            case "background":
+                self._graphs[entry.subject] = entry.seq
+                return _unsent(self._to(entry, [("graph", entry.subject)]), sent)
+            case "rules":
+                self._rules[entry.subject] = entry
+                return _unsent(self._to(entry, [("rules", entry.subject)]), sent)
+        return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
+                                and entry.subject in (None, thing[1])])
 
     def _set_rules(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
         if entry.payload is None:
@@ -172,9 +208,9 @@ def _read_by(routed: Routed) -> set[Thing]:
 
 
 def _unsent(rows: list[Row], sent: set[tuple[str, int]]) -> list[Row]:
-    """The rows that have not gone to their groups with this batch, which they now have."""
+    """The rows that have not gone to their groups with this batch, which they now have. Damage is told to each query."""
     fresh = [row for row in rows if (row.group, row.seq) not in sent]
-    sent.update((row.group, row.seq) for row in fresh)
+    sent.update((row.group, row.seq) for row in fresh if row.kind != DAMAGED)
     return fresh
 
 
@@ -188,4 +224,7 @@ def group_key(query: ContinuousQuery) -> str:
 
 
 def _row(group: str, entry: Entry, payload: bytes | None) -> Row:
+    if entry.damage is not None:
+        damage = json.dumps({"kind": entry.kind, "reason": entry.damage}).encode()
+        return Row(group, 0, entry.seq, DAMAGED, entry.at, entry.subject, damage)
     return Row(group, 0, entry.seq, entry.kind, entry.at, entry.subject, payload)

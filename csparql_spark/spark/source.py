@@ -27,7 +27,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, Suppor
 from csparql_spark.pipeline.due import Due, Limits
 from csparql_spark.pipeline.foreseeing import LATEST_MS, LEAD_MS, Foresight
 from csparql_spark.pipeline.routing import Router, Row
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Log
+from csparql_spark.store import AnswerStore, Database, DataDirectory, Entry, Log
 from csparql_spark.store.bell import Bell
 from csparql_spark.store.ends import Ends
 from csparql_spark.store.retention import Retention
@@ -119,9 +119,8 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         opened, after = self._opened, partition.start
         opened.follow(after)
         sent: set[tuple[str, int]] = set()
+        rows, size = opened.lost(), 0
         for upto in opened.stretches(partition):
-            rows: list[Row] = []
-            size = 0
             for entry in opened.log.read(after, upto):
                 for row in opened.router.route(entry, sent):
                     if row.kind == "register":
@@ -133,6 +132,7 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     rows, size = [], 0
             if rows:
                 yield _batch(rows)
+                rows, size = [], 0
             after = upto
 
     def commit(self, end: dict[str, int]) -> None:
@@ -178,10 +178,14 @@ class Opened:
         return cls._known[data]
 
     def _restart(self) -> None:
-        self.router = Router(lambda graph: self.log.last(graph, "background", self.router.seq))
+        self.router = Router(self._background)
         self.due = Due(self.router, Limits())
         self.foresight = Foresight(self.router)
         self._passed_over = 0
+        self._lost: list[Row] = []
+
+    def _background(self, graph: str) -> Entry | None:
+        return self.log.last_as_is(graph, "background", self.router.seq)
 
     def reached(self, offset: dict[str, int]) -> int:
         """The place up to which a batch has read that has ended with an offset."""
@@ -236,8 +240,16 @@ class Opened:
         if self.router.seq > seq:          # Spark runs a batch again
             self._restart()
         for entry in self.log.registrations(self.router.seq, seq):
-            self.router.route(entry)
+            rows = self.router.route(entry)
+            # A registration that was damaged after it was read is told all the same: its query gets nothing any more.
+            if entry.kind == "register" and entry.damage is not None:
+                self._lost += rows
         self.router.seq = seq
+
+    def lost(self) -> list[Row]:
+        """What is to be told of registrations that were passed on the way here."""
+        lost, self._lost = self._lost, []
+        return lost
 
 
 def _now() -> int:

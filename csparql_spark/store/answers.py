@@ -6,6 +6,9 @@ were told; it only ever grows.
 
     answers.write([StoredAnswer(query=17, instant=1700000000000, part=0, rows=2, payload=b"…")])
     answers.after(query=17, instant=0, limit=10)
+
+Each carries a checksum, which is looked at when it is read. Of one that is damaged `damage` says so, and `payload` is
+empty: whoever gives it to somebody looks.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from csparql_spark.store.bell import Bell
-from csparql_spark.store.database import Database
+from csparql_spark.store.checksum import answer_sum
+from csparql_spark.store.damage import PAYLOAD, Damage, Damages, answer_damage
+from csparql_spark.store.database import Database, is_corrupt
 from csparql_spark.store.order import forgotten_at
 
 
@@ -28,15 +33,26 @@ class StoredAnswer:
     rows: int
     payload: bytes
     position: int = 0
+    damage: str | None = None
 
 
 _COLUMNS = "query, instant, part, rows, payload, position"
+WHOLE = f"{_COLUMNS}, checksum"
+
+
+def damage_of(row: tuple[object, ...]) -> Damage | None:
+    """What is damaged of an answer that was read as `WHOLE`."""
+    query, instant, part, rows, payload, position, checksum = row
+    if checksum is None or isinstance(payload, bytes) and checksum == answer_sum(query, instant, part, rows, payload):
+        return None
+    return answer_damage(position, query, instant, PAYLOAD)
 
 
 class AnswerStore:
     def __init__(self, database: Database, bell: Path) -> None:
         self._database = database
         self._bell = Bell(bell)
+        self._damages = Damages(database)
 
     def write(self, answers: Iterable[StoredAnswer], failures: Iterable[tuple[int, int, str]] = (),
               beside: Callable[[sqlite3.Connection], None] = lambda connection: None) -> None:
@@ -49,9 +65,11 @@ class AnswerStore:
         with self._database.transaction(durable=heard) as connection:
             # What is forgotten was told, too: an engine that starts from the log again may come to it again.
             connection.executemany(
-                "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload) SELECT ?, ?, ?, ?, ? "
-                "WHERE NOT EXISTS (SELECT 1 FROM positions WHERE reader = ? AND seq >= ?)",
-                ((a.query, a.instant, a.part, a.rows, a.payload, forgotten_at(a.query), a.instant) for a in answers))
+                "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload, checksum) "
+                "SELECT ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM positions WHERE reader = ? AND seq >= ?)",
+                ((a.query, a.instant, a.part, a.rows, a.payload,
+                  answer_sum(a.query, a.instant, a.part, a.rows, a.payload), forgotten_at(a.query), a.instant)
+                 for a in answers))
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
             beside(connection)
         if heard:
@@ -117,5 +135,29 @@ class AnswerStore:
         return self._bell.wait(timeout)
 
     def _select(self, clause: str, values: tuple[int, ...]) -> list[StoredAnswer]:
-        rows = self._database.connection.execute(f"SELECT {_COLUMNS} FROM answers {clause}", values)
-        return [StoredAnswer(*row) for row in rows]
+        connection = self._database.connection
+        try:
+            return [self._answer(row) for row in connection.execute(f"SELECT {WHOLE} FROM answers {clause}", values)]
+        except sqlite3.DatabaseError as error:
+            if not is_corrupt(error):
+                raise
+        found = []              # around what SQLite cannot read: where the parts stand, an index tells
+        for position, query, instant, part in connection.execute(
+                f"SELECT position, query, instant, part FROM answers {clause}", values).fetchall():
+            try:
+                row = connection.execute(f"SELECT {WHOLE} FROM answers WHERE position = ?", (position,)).fetchone()
+            except sqlite3.DatabaseError as error:
+                if not is_corrupt(error):
+                    raise
+                found.append(self._damaged(answer_damage(position, query, instant, str(error)), part))
+            else:
+                found += [self._answer(row)] if row else []
+        return found
+
+    def _answer(self, row: tuple[object, ...]) -> StoredAnswer:
+        damage = damage_of(row)
+        return StoredAnswer(*row[:6]) if damage is None else self._damaged(damage, row[2])
+
+    def _damaged(self, damage: Damage, part: int) -> StoredAnswer:
+        self._damages.note(damage)
+        return StoredAnswer(int(damage.subject), damage.at, part, 0, b"", damage.place, damage.reason)

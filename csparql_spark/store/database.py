@@ -9,6 +9,16 @@ cost an answer its latency: this module retries every millisecond instead.
     database = Database(directory.database)
     with database.transaction() as connection:
         connection.execute("INSERT INTO log (kind, at) VALUES ('tick', 5)")
+
+How to change the schema. The number in `PRAGMA user_version` is the version that wrote the file; `create` brings an
+older file up to date, in one transaction, so that a server that is killed in the middle has changed nothing. Whoever
+changes the schema adds one to `SCHEMA_VERSION`, and to `SINCE`, under the number before, the statements that make the
+new out of the old. A new file is made the same way, from version 1: what is there is never edited, but for a view that
+a later entry drops and makes again. Old rows stay as they are where to fill them in would mean to read them all: NULL
+says that they are old. What the version before has made goes, as text, into `tests/store/schemas/`, where the tests
+find it: they open each old version, filled, and end the process at each statement in between. An older program refuses
+the new file with a sentence, and there is no way back but a copy of the file: so say in the release notes that there
+is none.
 """
 
 from __future__ import annotations
@@ -25,6 +35,15 @@ from csparql_spark.store.directory import StoreError
 
 SCHEMA_VERSION = 4
 
+# The conditions on `kind` are those of the index, without which the views would read every chunk there is.
+STREAMS = """
+CREATE VIEW streams AS
+    SELECT seq AS id, subject AS iri, at AS created, payload, payload_sum FROM log AS made INDEXED BY log_registry
+    WHERE kind NOT IN ('chunk', 'tick') AND kind = 'stream' AND NOT EXISTS (
+        SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
+        AND gone.kind = 'drop' AND gone.subject = made.subject AND gone.seq > made.seq)
+"""
+
 # Background graphs and rule sets, as they are now.
 SETTINGS = """
 CREATE VIEW settings AS
@@ -37,7 +56,7 @@ CREATE VIEW settings AS
 # `turned`: the newest of what was said of pausing it, if anything was.
 QUERIES = """
 CREATE VIEW queries AS
-    SELECT seq AS id, subject AS name, at AS registered, payload, (
+    SELECT seq AS id, subject AS name, at AS registered, payload, payload_sum, (
         SELECT turn.kind FROM log AS turn INDEXED BY log_registry WHERE turn.kind NOT IN ('chunk', 'tick')
         AND turn.kind IN ('pause', 'resume') AND turn.subject = made.subject AND turn.seq > made.seq
         ORDER BY turn.seq DESC LIMIT 1) AS turned
@@ -91,6 +110,28 @@ CREATE TABLE IF NOT EXISTS incarnations (
 """, "INSERT INTO identity SELECT lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM identity)",
                 "INSERT INTO incarnations SELECT 1, '', 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM incarnations)")
 
+# Checksums of entries and answers (see `checksum`; NULL: none was made), and what was found to be damaged (`damage`).
+# A registration is looked at by many, so its views show what they check it by.
+CHECKSUMS = (
+    "ALTER TABLE log ADD COLUMN head_sum INTEGER",
+    "ALTER TABLE log ADD COLUMN payload_sum INTEGER",
+    "ALTER TABLE answers ADD COLUMN checksum INTEGER",
+    "DROP VIEW IF EXISTS streams", STREAMS, "DROP VIEW queries", QUERIES,
+    """
+CREATE TABLE damages (
+    what      TEXT    NOT NULL,   -- "entry" of the log, or "answer"
+    place     INTEGER NOT NULL,   -- its seq, or its position
+    kind      TEXT,               -- of the entry, and its subject; of an answer its query; NULL: nobody knows
+    subject   TEXT,
+    at        INTEGER NOT NULL,
+    noticed   INTEGER NOT NULL,   -- epoch ms
+    reason    TEXT    NOT NULL,
+    skipped   INTEGER,            -- when it was decided to be passed over, if it was
+    PRIMARY KEY (what, place)
+) WITHOUT ROWID
+""")
+
+# What version 1 wrote. Later versions are made of it by what has come `SINCE`, in a new file as in an old one.
 SCHEMA = """
 CREATE TABLE log (
     seq       INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -105,13 +146,6 @@ CREATE TABLE log (
 );
 CREATE INDEX log_registry ON log (subject, kind, seq) WHERE kind NOT IN ('chunk', 'tick');
 CREATE INDEX log_chunks ON log (subject, seq) WHERE kind = 'chunk';
-
--- The conditions on `kind` are those of the index, without which the views would read every chunk there is.
-CREATE VIEW streams AS
-    SELECT seq AS id, subject AS iri, at AS created, payload FROM log AS made INDEXED BY log_registry
-    WHERE kind NOT IN ('chunk', 'tick') AND kind = 'stream' AND NOT EXISTS (
-        SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
-        AND gone.kind = 'drop' AND gone.subject = made.subject AND gone.seq > made.seq);
 
 CREATE TABLE answers (
     position  INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -138,7 +172,8 @@ CREATE TABLE status (
 """
 
 # What has come since a version of the file was written.
-SINCE = {1: (SETTINGS,), 2: ("DROP VIEW IF EXISTS queries", QUERIES, MEASURES, *REPEATS), 3: INCARNATIONS}
+SINCE = {1: (SETTINGS,), 2: ("DROP VIEW IF EXISTS queries", QUERIES, MEASURES, *REPEATS),
+         3: (*INCARNATIONS, *CHECKSUMS)}
 
 CHECKED_BYTES = 64 << 20
 TURN_SECONDS = 30.0
@@ -188,7 +223,12 @@ class Database:
     @property
     def connection(self) -> sqlite3.Connection:
         if getattr(self._local, "pid", None) != os.getpid():
+            new = not self.path.exists() or not self.path.stat().st_size
             connection = sqlite3.connect(self.path, timeout=READ_SECONDS, isolation_level=None, cached_statements=256)
+            # A damaged text is still a text: its checksum says that it is none that was written.
+            connection.text_factory = _text
+            if new:         # what is forgotten is given back to the disk; see `shrinking`
+                self._set(connection, "auto_vacuum = INCREMENTAL")
             self._set(connection, "journal_mode = WAL")
             self._set(connection, "synchronous = FULL")
             self._local.connection, self._local.pid = connection, os.getpid()
@@ -232,6 +272,15 @@ class Database:
         if getattr(self._local, "pid", None) == os.getpid():
             self._local.connection.close()
             del self._local.pid
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def is_corrupt(error: sqlite3.Error) -> bool:
+    """Whether it is a page of the file that cannot be read, and not the file as a whole, or the moment."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_TOOBIG)
 
 
 def _way_out(error: sqlite3.DatabaseError) -> str:

@@ -12,23 +12,35 @@ Kinds of entries, and what their `subject` and `payload` are:
     resume       it goes on                 name     JSON {"id"}
     background   a graph is set             IRI      Arrow IPC; none: there is no such graph any more
     rules        a rule set is set          name     text of a rule file; none: there is no such rule set any more
+    damaged      something is lost          IRI      a sentence: what the stream was to hold here; no IRI: who knows
+    skipped      nothing any more           None     it was damaged, and was decided to be passed over
 
 `seq` is the place of an entry, `at` its arrival stamp. After a tick `at` T on the arrival clock no entry is stamped T
 or earlier. Entries are written by `store.writer` alone, and read in order:
 
     for entry in log.read(after=41, upto=log.tail()):
         ...
+
+Each entry carries checksums, which are looked at when it is read. Those who fold the log (`read`, `registrations`) are
+given a damaged entry as one that says so: `damage` is the sentence, `payload` is None, and the kind is `damaged` if it
+cannot be told whom it concerned. Everybody else is told by `Damaged`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from csparql_spark.store.database import Database
+from csparql_spark.store.checksum import head_sum, payload_sum
+from csparql_spark.store.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, entry_damage
+from csparql_spark.store.database import Database, is_corrupt
 
 REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "pause", "resume", "background", "rules")
-KINDS = (*REGISTRY_KINDS, "chunk", "tick")
+KINDS = (*REGISTRY_KINDS, "chunk", "tick", "damaged", "skipped")
+# Nobody needs the payload of these.
+IN_THE_HEAD = ("drop", "unregister", "pause", "resume", "tick", "skipped")
+BELIEVED = 100          # of so many entries one after the other, some will say when they came
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +68,62 @@ class Entry:
     last: int | None = None
     unstamped: int = 0
     payload: bytes | None = None
+    damage: str | None = None       # what of it is damaged
 
 
 _COLUMNS = "seq, kind, at, subject, rows, first, last, unstamped"
+WHOLE = f"{_COLUMNS}, payload, head_sum, payload_sum"
+_PLAIN = f"{_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END, head_sum, " \
+         "CASE kind WHEN 'background' THEN NULL ELSE payload_sum END"
+
+
+def damage_of(connection: sqlite3.Connection, row: tuple[object, ...]) -> Damage | None:
+    """What is damaged of an entry that was read as `WHOLE`."""
+    seq, kind, at, subject, rows, first, last, unstamped, payload, head, body = row
+    if head is not None and head != head_sum(kind, at, subject, rows, first, last, unstamped):
+        # Of a registration it matters to nobody else what it says.
+        whose = (kind, str(subject), PAYLOAD) if kind == "register" else (None, None, HEAD)
+        return entry_damage(seq, *whose[:2], stamp_before(connection, seq) or 0, whose[2])
+    if body is not None and (not isinstance(payload, bytes | None) or body != payload_sum(payload)):
+        return entry_damage(seq, kind, subject, at, PAYLOAD)
+    return None
+
+
+def stamp_before(connection: sqlite3.Connection, seq: int) -> int | None:
+    """The arrival stamp of the last entry before a place that can be believed; None if there is none."""
+    kind, at = _clock_before(connection, seq)
+    return at if kind else None
+
+
+def next_stamp(connection: sqlite3.Connection) -> int:
+    """The least that the next entry can be stamped with, as what can be believed of the log says."""
+    kind, at = _clock_before(connection, (1 << 63) - 1)
+    return at + (kind == "tick")
+
+
+def _clock_before(connection: sqlite3.Connection, seq: int) -> tuple[str, int]:
+    """Kind and stamp of the last entry before a place that holds the arrival clock and can be believed."""
+    for _ in range(BELIEVED):
+        row = connection.execute(
+            "SELECT seq, head_sum, kind, at, subject, rows, first, last, unstamped FROM log "
+            "WHERE seq < ? AND (kind != 'tick' OR subject IS NULL) ORDER BY seq DESC LIMIT 1", (seq,)).fetchone()
+        if row is None:
+            break
+        seq, head, *said = row
+        if head is None or head == head_sum(*said):
+            return said[0], said[1]
+    return "", 0
+
+
+def unreadable(connection: sqlite3.Connection, seq: int, error: sqlite3.DatabaseError) -> Damage:
+    """An entry on a page of the file that SQLite cannot read."""
+    try:
+        at = stamp_before(connection, seq) or 0
+    except sqlite3.DatabaseError as other:
+        if not is_corrupt(other):
+            raise
+        at = 0                  # nor what came before
+    return entry_damage(seq, None, None, at, f"{error}; {HEAD}")
 
 
 class Log:
@@ -66,6 +131,7 @@ class Log:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._damages = Damages(database)
 
     def tail(self) -> int:
         """The place of the newest entry; 0 for an empty log."""
@@ -84,59 +150,70 @@ class Log:
         return row[0] if row else None
 
     def read(self, after: int, upto: int) -> Iterator[Entry]:
-        rows = self._database.connection.execute(
-            f"SELECT {_COLUMNS}, payload FROM log WHERE seq > ? AND seq <= ? ORDER BY seq", (after, upto))
-        return (Entry(*row) for row in rows)
+        return self._fold(WHOLE, "", "seq > ? AND seq <= ?", (after, upto))
 
     def outline(self, after: int, limit: int) -> list[Entry]:
-        """The next entries without their payloads."""
-        rows = self._database.connection.execute(
-            f"SELECT {_COLUMNS} FROM log WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
-        return [Entry(*row) for row in rows]
+        """The next entries without their payloads, unchecked: what they say is a hint."""
+        sql = f"SELECT {_COLUMNS} FROM log WHERE seq > ? ORDER BY seq LIMIT ?"
+        try:
+            rows = self._database.connection.execute(sql, (after, limit)).fetchall()
+        except sqlite3.DatabaseError as error:
+            if not is_corrupt(error):
+                raise
+            return [entry for entry in self._one_by_one(_PLAIN, "", "seq > ?", (after,), limit)]
+        return [_hint(row) for row in rows]
 
     def registrations(self, after: int, upto: int) -> Iterator[Entry]:
         """The entries that say which streams, queries and graphs there are."""
         marks = ", ".join("?" * len(REGISTRY_KINDS))
-        rows = self._database.connection.execute(
-            f"SELECT {_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END FROM log "
-            f"INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick') AND kind IN ({marks}) "
-            "AND seq > ? AND seq <= ? ORDER BY seq",
-            (*REGISTRY_KINDS, after, upto))
-        return (Entry(*row) for row in rows)
+        return self._fold(_PLAIN, "INDEXED BY log_registry",
+                          f"kind NOT IN ('chunk', 'tick') AND kind IN ({marks}) AND seq > ? AND seq <= ?",
+                          (*REGISTRY_KINDS, after, upto))
 
     def last(self, subject: str, kind: str, upto: int) -> Entry | None:
-        """The newest entry of the kind about the subject, as the log stood after `upto`."""
-        row = self._database.connection.execute(
-            f"SELECT {_COLUMNS}, payload FROM log WHERE subject = ? AND kind = ? AND seq <= ? "
-            "ORDER BY seq DESC LIMIT 1",
+        """The newest entry of the kind about the subject, as the log stood after `upto`. Raises `Damaged`."""
+        return _whole(self.last_as_is(subject, kind, upto))
+
+    def last_as_is(self, subject: str, kind: str, upto: int) -> Entry | None:
+        """The same, also if it is damaged."""
+        found = self._database.connection.execute(
+            "SELECT seq FROM log WHERE subject = ? AND kind = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
             (subject, kind, upto)).fetchone()
-        return Entry(*row) if row else None
+        return self.one(found[0]) if found else None
+
+    def one(self, seq: int) -> Entry | None:
+        """The entry of a place, as those are given it who fold the log; None if it is forgotten."""
+        return next(self.read(seq - 1, seq), None)
 
     def chunks(self, stream: str, *, low: int, high: int, after: int) -> Iterator[Entry]:
-        """The chunks of a stream that may hold elements stamped low < t <= high, logged after the place `after`."""
+        """The chunks of a stream that may hold elements stamped low < t <= high, logged after the place `after`.
+        Raises `Damaged`: also if there is an entry that may have been one of them."""
+        untold = self._damages.untold(after)
+        if untold is not None:
+            raise Damaged(untold)
         rows = self._database.connection.execute(
-            f"SELECT {_COLUMNS}, payload FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? "
+            f"SELECT {WHOLE} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? "
             "AND (at > ? AND at <= ? OR last > ? AND first <= ?) ORDER BY seq",
             (stream, after, low, high, low, high))
-        return (Entry(*row) for row in rows)
+        return (_whole(self._entry(row)) for row in rows)
 
     def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
-        """The chunks of a stream that were logged after the place `after`, without their payloads."""
+        """The chunks of a stream that were logged after the place `after`, without their payloads, unchecked."""
         rows = self._database.connection.execute(
             f"SELECT {_COLUMNS} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq",
             (stream, after))
         return (Entry(*row) for row in rows)
 
     def recent(self, stream: str) -> Iterator[Entry]:
-        """The chunks of a stream, the newest first."""
+        """The chunks of a stream, the newest first. Raises `Damaged`."""
         rows = self._database.connection.execute(
-            f"SELECT {_COLUMNS}, payload FROM log WHERE kind = 'chunk' AND subject = ? ORDER BY seq DESC", (stream,))
-        return (Entry(*row) for row in rows)
+            f"SELECT {WHOLE} FROM log WHERE kind = 'chunk' AND subject = ? ORDER BY seq DESC", (stream,))
+        return (_whole(self._entry(row)) for row in rows)
 
     def payload(self, seq: int) -> bytes | None:
-        """The payload of an entry; None if it is forgotten."""
-        row = self._database.connection.execute("SELECT payload FROM log WHERE seq = ?", (seq,)).fetchone()
-        return row[0] if row else None
+        """The payload of an entry; None if it is forgotten. Raises `Damaged`."""
+        entry = _whole(self.one(seq))
+        return None if entry is None else entry.payload
 
     def newest(self, stream: str) -> int | None:
         """The newest stamp among the chunks of a stream."""
@@ -149,3 +226,69 @@ class Log:
         return self._database.connection.execute(
             "SELECT count(*), coalesce(sum(rows), 0) FROM log WHERE kind = 'chunk' AND subject = ?",
             (stream,)).fetchone()
+
+    def _fold(self, columns: str, index: str, condition: str, values: tuple[object, ...]) -> Iterator[Entry]:
+        """The entries for which a condition holds that ends in "seq > ? AND seq <= ?", each whole or with its damage."""
+        *rest, after, upto = values
+        connection = self._database.connection
+        try:
+            for row in connection.execute(f"SELECT {columns} FROM log {index} WHERE {condition} ORDER BY seq", values):
+                yield self._entry(row)
+                after = row[0]
+            return
+        except sqlite3.DatabaseError as error:
+            if not is_corrupt(error):
+                raise
+        yield from self._one_by_one(columns, index, condition, (*rest, after, upto))
+
+    def _one_by_one(self, columns: str, index: str, condition: str, values: tuple[object, ...],
+                    limit: int = -1) -> Iterator[Entry]:
+        """Around what SQLite cannot read. A page of rows that is gone takes with it what it was that they said."""
+        connection = self._database.connection
+        try:
+            places: Iterable[int] = [seq for (seq,) in connection.execute(
+                f"SELECT seq FROM log {index} WHERE {condition} ORDER BY seq LIMIT ?", (*values, limit))]
+        except sqlite3.DatabaseError as error:
+            if not is_corrupt(error):
+                raise
+            after, upto = values[-2:] if len(values) > 1 else (values[-1], values[-1] + limit)
+            places = range(after + 1, min(upto, self.tail()) + 1)
+        for seq in places:
+            try:
+                row = connection.execute(f"SELECT {columns} FROM log WHERE seq = ?", (seq,)).fetchone()
+            except sqlite3.DatabaseError as error:
+                if not is_corrupt(error):
+                    raise
+                yield self._damaged(unreadable(connection, seq, error))
+                continue
+            if row is not None:
+                yield self._entry(row)
+
+    def _entry(self, row: tuple[object, ...]) -> Entry:
+        damage = damage_of(self._database.connection, row)
+        if damage is not None and damage.kind not in IN_THE_HEAD:
+            return self._damaged(damage, row[4:8])
+        entry = Entry(*row[:9])
+        if entry.kind == "damaged":
+            return Entry(*row[:8], damage=entry.payload.decode())
+        return entry
+
+    def _damaged(self, damage: Damage, rest: tuple[object, ...] = ()) -> Entry:
+        self._damages.note(damage)
+        if damage.kind is None or damage.kind == "register":
+            rest = ()
+        return Entry(damage.place, damage.kind or "damaged", damage.at, damage.subject, *rest, damage=damage.reason)
+
+
+def _whole(entry: Entry | None) -> Entry | None:
+    if entry is not None and entry.damage is not None:
+        raise Damaged(entry.damage)
+    return entry
+
+
+def _hint(row: tuple[object, ...]) -> Entry:
+    """What an entry seems to be; that of a damaged one need not even be a number."""
+    seq, kind, at, _, rows, first, last, _ = row
+    if not (type(at) is type(rows) is int and isinstance(first, int | None) and isinstance(last, int | None)):
+        return Entry(seq, "damaged", 0)
+    return Entry(*row)

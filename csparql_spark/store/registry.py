@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from csparql_spark.remembering import bounded
+from csparql_spark.store.checksum import payload_sum
 from csparql_spark.store.database import Database
 from csparql_spark.store.log import Draft
 from csparql_spark.store.writer import Guard, Refused
@@ -37,6 +38,7 @@ class StreamRecord:
     producer: str | None = None      # of a derived stream: the name of the query whose answers it holds
     mqtt: str | None = None          # which topics of the broker it is fed with
     mqtt_format: str | None = None   # media type of messages that do not tell theirs
+    damaged: bool = False            # what was said of it cannot be believed: nobody can push into it
 
     @staticmethod
     def draft(iri: str, *, name: str, clock: str, delay: int, producer: str | None = None, mqtt: str | None = None,
@@ -56,6 +58,7 @@ class QueryRecord:
     base: str | None
     paused: bool = False
     compiled: Compiled | None = field(default=None, compare=False, repr=False)     # see `language.compiled`
+    damaged: bool = False      # what it asks for cannot be believed, and `text` is empty: the engine fails it
 
     @staticmethod
     def draft(name: str, *, text: str, base: str | None, paused: bool = False,
@@ -86,12 +89,10 @@ class Registry:
         self._database = database
 
     def streams(self) -> list[StreamRecord]:
-        rows = self._database.connection.execute("SELECT id, iri, created, payload FROM streams ORDER BY id")
-        return [StreamRecord(*row, **json.loads(payload)) for *row, payload in rows]
+        return list(self._streams("ORDER BY id"))
 
     def stream(self, iri: str) -> StreamRecord | None:
-        rows = self._database.connection.execute("SELECT id, iri, created, payload FROM streams WHERE iri = ?", (iri,))
-        return next((StreamRecord(*row, **json.loads(payload)) for *row, payload in rows), None)
+        return next(self._streams("WHERE iri = ?", iri), None)
 
     def queries(self) -> list[QueryRecord]:
         return queries_in(self._database.connection)
@@ -110,6 +111,14 @@ class Registry:
     def query(self, name: str) -> QueryRecord | None:
         return next(_queries(self._database.connection, "WHERE name = ?", name), None)
 
+    def _streams(self, clause: str, *values: object) -> Iterator[StreamRecord]:
+        for id, iri, created, payload, sum in self._database.connection.execute(
+                f"SELECT id, iri, created, payload, payload_sum FROM streams {clause}", values):
+            if _is_whole(payload, sum):
+                yield StreamRecord(id, iri, created, **json.loads(payload))
+            else:
+                yield StreamRecord(id, iri, created, name=iri, clock="arrival", delay=0, damaged=True)
+
 
 def queries_in(connection: sqlite3.Connection) -> list[QueryRecord]:
     """The queries that there are, as a guard sees them."""
@@ -117,10 +126,18 @@ def queries_in(connection: sqlite3.Connection) -> list[QueryRecord]:
 
 
 def _queries(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[QueryRecord]:
-    for id, name, registered, payload, turned in connection.execute(
-            f"SELECT id, name, registered, payload, turned FROM queries {clause}", values):
-        text, base, paused, compiled = read_payload(payload)
-        yield QueryRecord(id, name, registered, text, base, paused if turned is None else turned == "pause", compiled)
+    for id, name, registered, payload, sum, turned in connection.execute(
+            f"SELECT id, name, registered, payload, payload_sum, turned FROM queries {clause}", values):
+        yield query_record(id, name, registered, payload, sum, turned)
+
+
+def query_record(id: int, name: str, registered: int, payload: bytes, sum: int | None,
+                 turned: str | None = None) -> QueryRecord:
+    """What the entry of a registration says, and the newest that was said of pausing it."""
+    whole = _is_whole(payload, sum)
+    text, base, paused, compiled = read_payload(payload) if whole else ("", None, False, None)
+    return QueryRecord(id, name, registered, text, base, paused if turned is None else turned == "pause",
+                       compiled=compiled, damaged=not whole)
 
 
 @bounded(MOST, LONGEST)
@@ -129,6 +146,10 @@ def read_payload(payload: bytes) -> tuple[str, str | None, bool, Compiled | None
     of them are looked at again and again."""
     made = json.loads(payload)
     return made["text"], made["base"], made.get("paused", False), made.get("compiled")
+
+
+def _is_whole(payload: bytes, sum: int | None) -> bool:
+    return sum is None or isinstance(payload, bytes) and sum == payload_sum(payload)
 
 
 def absent(view: str, subject: str, refusal: Refused) -> Guard:

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import sqlite3
 
-from csparql_spark.store import measures, order
+from csparql_spark.store import damage, measures, order
 from csparql_spark.store.database import Database
+from csparql_spark.store.log import stamp_before
 
 READER = "engine"
 BATCH_END = "batch end"      # up to here everything is answered, also where Spark has not said so yet
@@ -101,14 +102,16 @@ class Retention:
 
     def _forget_entries(self, keep_log: int, reach: int) -> int:
         connection, position = self._database.connection, self.position()
-        read = connection.execute("SELECT at FROM log WHERE seq <= ? AND (kind != 'tick' OR subject IS NULL) "
-                                  "ORDER BY seq DESC LIMIT 1", (position,)).fetchone()
+        # A stamp that is damaged may be one of the far future, where all that there is is long over.
+        read = stamp_before(connection, position + 1)
         if read is None:
             return 0
-        horizon = read[0] - keep_log - reach
+        horizon = read - keep_log - reach
         gone = self._delete("kind = 'tick' AND (at < ? OR subject IS NOT NULL) AND seq < ?", horizon, position)
-        newest = connection.execute("SELECT subject, max(last) FROM log WHERE kind = 'chunk' AND seq <= ? "
-                                    "GROUP BY subject", (position,)).fetchall()
+        gone += self._delete("kind IN ('damaged', 'skipped') AND at < ? AND seq < ?", horizon, position)
+        newest = connection.execute(
+            "SELECT subject, max(last) FROM log WHERE kind = 'chunk' AND seq <= ? AND seq NOT IN "
+            "(SELECT place FROM damages WHERE what = 'entry') GROUP BY subject", (position,)).fetchall()
         there = {stream for (stream,) in connection.execute(_STREAMS, (position,))}
         for stream, last in newest:
             # A stamp of the producer may be old while the chunk is new, or the other way round: both must be past.
@@ -118,6 +121,7 @@ class Retention:
         with self._database.transaction(durable=False) as connection:
             gone += connection.execute(f"DELETE FROM log WHERE {_OLDER} AND ({_UNDONE})",
                                        {"position": position, "horizon": horizon}).rowcount
+            damage.forget(connection)
         return gone
 
     def _delete(self, condition: str, *values: object) -> int:

@@ -23,14 +23,15 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from csparql_spark.store.bell import Bell
+from csparql_spark.store.checksum import head_sum, payload_sum
 from csparql_spark.store.clock import ArrivalClock
 from csparql_spark.store.database import Database
 from csparql_spark.store.directory import StoreError
-from csparql_spark.store.log import Draft, Entry
+from csparql_spark.store.log import Draft, Entry, next_stamp
 
 Guard = Callable[[sqlite3.Connection], None]
 Beside = Callable[[sqlite3.Connection, Entry], None]
-Waiting = tuple[Draft, Guard | None, Beside | None, Future[Entry]]
+Waiting = tuple[Draft, int, Guard | None, Beside | None, Future[Entry]]       # the number is its payload's checksum
 
 GROUP_ENTRIES = 256
 GROUP_BYTES = 32 << 20
@@ -48,10 +49,7 @@ class LogWriter:
         self._database = database
         self._bell = Bell(bell)
         self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
-        newest = database.connection.execute(
-            "SELECT at + (kind = 'tick') FROM log WHERE kind != 'tick' OR subject IS NULL "
-            "ORDER BY seq DESC LIMIT 1").fetchone()
-        self._last = newest[0] if newest else 0
+        self._last = next_stamp(database.connection)
         self._stopped = False
         self.chunks: dict[str, tuple[int, int]] = {}       # how many, and how many rows, it has written to each stream
         self.clock = ArrivalClock(self._last)
@@ -65,7 +63,8 @@ class LogWriter:
         if self._stopped:
             raise StoreError("the log is closed: the server is stopping; try again")
         done: Future[Entry] = Future()
-        self._queue.put((draft, guard, beside, done))
+        # Whoever appends sums his own payload up: the writer has everybody's to write.
+        self._queue.put((draft, payload_sum(draft.payload), guard, beside, done))
         try:
             return done.result(PATIENCE_SECONDS)
         except TimeoutError:
@@ -100,7 +99,7 @@ class LogWriter:
         outcomes: list[Entry | Refused] = []
         try:
             with self._database.transaction() as connection:
-                outcomes = [self._insert(connection, draft, guard, beside) for draft, guard, beside, _ in group]
+                outcomes = [self._insert(connection, *waiting) for *waiting, _ in group]
         # Whatever it was (a full disk, say), nothing of this group was written: tell each one.
         except Exception as error:
             for *_, done in group:
@@ -118,8 +117,8 @@ class LogWriter:
                 done.set_result(outcome)
         self._bell.ring()
 
-    def _insert(self, connection: sqlite3.Connection, draft: Draft, guard: Guard | None, beside: Beside | None
-                ) -> Entry | Refused:
+    def _insert(self, connection: sqlite3.Connection, draft: Draft, sum: int, guard: Guard | None,
+                beside: Beside | None) -> Entry | Refused:
         if guard is not None:
             try:
                 guard(connection)
@@ -134,10 +133,11 @@ class LogWriter:
         else:
             at = draft.at
         seq = connection.execute(
-            "INSERT INTO log (kind, at, subject, rows, first, last, unstamped, payload) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
-             draft.payload)).lastrowid
+            "INSERT INTO log (kind, at, subject, rows, first, last, unstamped, payload, head_sum, payload_sum) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped, draft.payload,
+             head_sum(draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped),
+             sum)).lastrowid
         entry = Entry(seq, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
                       draft.payload)
         if beside is not None:

@@ -193,4 +193,4 @@ def test_what_is_foreseen_is_what_the_ticker_writes(log: list[Logged]) -> None:
     for entry in entries(log):
         known.route(entry)
         registered.take(entry)
-        assert foresight._arrival_grid() == ticker._grid()
+        assert foresight._arrival_grid() == ticker.instants()

@@ -108,14 +108,15 @@ def rows(batches: Iterator[pa.RecordBatch]) -> list[Row]:
 
 
 def routed(entries: list[Entry], start: int, end: int) -> list[Row]:
-    """What a router says of the entries after `start`, up to `end`, when it has seen all that came before."""
+    """What a router says of the entries after `start`, up to `end`, as of one batch, when it has seen all that came
+    before."""
     def background(graph: str) -> Entry | None:
         versions = [entry for entry in entries if (entry.kind, entry.subject) == ("background", graph)
                     and entry.seq <= router.seq]
         return versions[-1] if versions else None
 
-    router = Router(background)
-    by_place = [(entry.seq, router.route(entry)) for entry in entries]
+    router, sent = Router(background), set()
+    by_place = [(entry.seq, router.route(entry, sent if entry.seq > start else None)) for entry in entries]
     return [row for seq, of in by_place for row in of if start < seq <= end]
 
 

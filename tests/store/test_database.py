@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import Database, DataDirectory, QueryRecord, StoreError
+from csparql_spark.store import Database, DataDirectory, StoreError
 from csparql_spark.store import database
 from csparql_spark.store.database import SCHEMA_VERSION
 
@@ -30,44 +30,6 @@ def test_the_file_of_another_version_is_refused(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{path} was written by another version of csparql-spark (format {SCHEMA_VERSION + 6}, this one writes "
         f"{SCHEMA_VERSION}): choose another directory with --data")
-
-
-# What there was instead of the view of today, before there was pausing.
-QUERIES_OF_2 = """
-CREATE VIEW queries AS
-    SELECT seq AS id, subject AS name, at AS registered, payload FROM log AS made INDEXED BY log_registry
-    WHERE kind NOT IN ('chunk', 'tick') AND kind = 'register' AND NOT EXISTS (
-        SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
-        AND gone.kind = 'unregister' AND gone.subject = made.subject AND gone.seq > made.seq)
-"""
-
-
-def shape(database: Database) -> list[tuple[str, str, str]]:
-    return database.connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
-
-
-@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
-def test_a_file_of_a_version_before_is_brought_up_to_date(store: Opened, version: int) -> None:
-    store.append("background", "urn:g", payload=b"x", rows=1)
-    store.writer.append(QueryRecord.draft("q", text="SELECT", base=None))
-    before, settings, queries = store.entries(), store.registry.settings("background"), store.registry.queries()
-    made = shape(store.database)
-    with store.database.transaction() as connection:
-        of_2 = ("DROP VIEW queries", QUERIES_OF_2, "DROP TABLE measures") if version < 3 else ()
-        for statement in (*of_2, "DROP TABLE identity", "DROP TABLE incarnations"):
-            connection.execute(statement)
-        if version == 1:
-            connection.execute("DROP VIEW settings")
-        connection.execute(f"PRAGMA user_version = {version}")
-    for _ in range(2):
-        again = Database(store.directory.database).create()
-        assert again.connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
-        assert shape(again) == made
-        again.close()
-        assert (store.entries(), store.registry.settings("background")) == (before, settings)
-        assert store.registry.queries() == queries
-    assert [setting.name for setting in settings] == ["urn:g"]
-    assert [(query.name, query.paused) for query in queries] == [("q", False)]
 
 
 def test_a_damaged_file_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""Checksums: whether what is read from the disk is what was written.
+
+An entry of the log has two, so that it can be told what is damaged: that of its *head* (what kind of entry it is, when it
+came, whom it concerns) and that of its *payload*. If only the payload is, the entry says at least who would have read
+it. An answer has one.
+
+    head, body = head_sum("chunk", 1700000000000, "urn:s", 2, None, None, 0), payload_sum(b"…")
+
+A checksum is 64 bits, CRC-32 beside Adler-32: both are in the standard library, run at gigabytes a second without
+Python's lock, and are meant for what happens to bytes by accident; nobody is kept from changing both. NULL in the place
+of one says that it was written before there were any (see `database`): then nothing is checked.
+"""
+
+from __future__ import annotations
+
+from zlib import adler32, crc32
+
+_SIGNED = 1 << 63               # SQLite's integers have a sign
+
+
+def head_sum(kind: str, at: int, subject: str | None, rows: int, first: int | None, last: int | None,
+             unstamped: int) -> int:
+    """Of all that an entry says beside its payload."""
+    # A name may hold what UTF-8 cannot say when it is damaged; the subject stands last, so that no two heads are alike.
+    head = f"{kind} {at!r} {rows!r} {first!r} {last!r} {unstamped!r} {subject!r}".encode("utf-8", "surrogatepass")
+    return (crc32(head) << 32 | adler32(head)) - _SIGNED
+
+
+def payload_sum(payload: bytes | None) -> int:
+    if payload is None:
+        return 0
+    return (crc32(payload) << 32 | adler32(payload)) - _SIGNED
+
+
+def answer_sum(query: int, instant: int, part: int, rows: int, payload: bytes) -> int:
+    head = b"%d %d %d %d " % (query, instant, part, rows)
+    return (crc32(payload, crc32(head)) << 32 | adler32(payload, adler32(head))) - _SIGNED
