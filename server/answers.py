@@ -6,7 +6,8 @@
     GET /queries/HotRooms/answers    Accept: text/event-stream      server-sent events
 
 A range is an array of what events hold, or (application/x-ndjson) a line for each; it is sent as it is read, at most
-`limit` instants, and a Link header with rel="next" says where it goes on.
+`limit` instants, and a Link header with rel="next" says where it goes on. In the place of an answer that is damaged on
+the disk there is {"query", "at", "problem"}.
 
 Events begin after `Last-Event-ID` (or `?lastEventId=`), at `?from=beginning`, after `?from=<instant>`, or with the
 newest answer (`?from=latest`, and by default). What a client has seen counts more than what its URL asks for: a browser
@@ -31,7 +32,8 @@ from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.events import EVENTS, seen_id, subscribed
 from csparql_spark.server.fanout import instants_of
-from csparql_spark.server.instants import envelope, holding, whole, windows_of
+from csparql_spark.server import instants
+from csparql_spark.server.instants import holding, whole, windows_of
 from csparql_spark.server.problems import Problem, sentence
 from csparql_spark.server.registering import found
 from csparql_spark.server.spelling import asked_type, spelled
@@ -72,7 +74,7 @@ def routes(backend: Backend) -> Blueprint:
         if len(found) > limit:
             given = {**request.args.to_dict(), "from": str(found.pop()), "limit": str(limit)}
             headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
-        envelopes = (envelope(query.name, parts, windows_of(query, instant))
+        envelopes = (instants.told(query.name, parts, windows_of(query, instant))
                      for instant in found if (parts := backend.answers.at(query.id, instant)))
         written = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
         return Response(written, headers=headers, content_type=media_type)

@@ -24,6 +24,7 @@ from csparql_spark.pipeline.relay import Relay
 from csparql_spark.pipeline.ticker import Ticker
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, LogWriter, Registry, Status
 from csparql_spark.store.bell import Bell
+from csparql_spark.store.damage import Damages
 from csparql_spark.store.observers import ObserverStore
 from csparql_spark.store.repeats import Repeats
 from csparql_spark.store.retention import Retention
@@ -56,6 +57,7 @@ class Backend:
         self.answers = AnswerStore(self.database, bell)
         self.status = Status(self.database)
         self.retention = Retention(self.database)
+        self.damages = Damages(self.database)
         self.repeats = Repeats(self.database)
         self.writer = LogWriter(self.database, self.directory.bell("log"))
         self.pusher = Pusher(self)

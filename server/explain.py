@@ -23,7 +23,7 @@ from csparql_spark.store.measures import Measures
 
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.measures import told as measured
-from csparql_spark.server.registering import found
+from csparql_spark.server.registering import found, whole
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -33,13 +33,13 @@ def routes(backend: Backend) -> Blueprint:
     @blueprint.get("/queries/<name:name>/explain")
     def explain(name: str) -> dict[str, object]:
         record = found(backend, name)
-        query = read(record.text, record.base, record.compiled)
+        query = whole(record)
         told = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
-                         rules=current.rules())
+                         rules=current.rules(query.entailment))
         others = [other for other in backend.registry.queries() if other.id != record.id
                   and key_of(other) == told["group"]["key"]]
         told["group"]["shared_with"] = [other.name for other in others]
-        told["group"]["widest"] = widest(query, [read(other.text, other.base, other.compiled) for other in others])
+        told["group"]["widest"] = widest(query, [whole(other) for other in others])
         parts = backend.answers.latest(record.id)
         instant = parts[0].instant if parts else None
         elements = [None if instant is None or window.range is None else len(current.elements(

@@ -25,6 +25,7 @@ from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_pus
 from csparql_spark.rdf.terms import valid_iri
 from csparql_spark.relations.rows import Triples
 from csparql_spark.store import Draft, Refused
+from csparql_spark.store.damage import Damaged
 from csparql_spark.store.registry import Setting, every, is_set, unchanged
 
 from csparql_spark.server import bodies
@@ -64,11 +65,17 @@ class GraphStore:
         entry = self._backend.log.last(iri, KIND, self._backend.log.tail())
         return (None, None) if entry is None or entry.payload is None else (entry.seq, Chunk.from_ipc(entry.payload))
 
-    def changed(self, iri: str, change: Change) -> tuple[dict[str, object], int, dict[str, str]]:
-        """Make the graph what `change` makes of it; again, if somebody else was faster."""
+    def changed(self, iri: str, change: Change, *, anew: bool = False) -> tuple[dict[str, object], int, dict[str, str]]:
+        """Make the graph what `change` makes of it; again, if somebody else was faster. `anew`: whatever it was, and
+        be it damaged."""
         headers = {"Location": self._backend.names.graph_url(iri)}
         while True:
-            id, before = self.current(iri)
+            try:
+                id, before = self.current(iri)
+            except Damaged:
+                if not anew:
+                    raise
+                id, before = self._backend.log.last_as_is(iri, KIND, self._backend.log.tail()).seq, None
             now = change(before)
             if before is not None and union(before, now) == len(before) == len(now):
                 graph = self._backend.registry.setting(KIND, iri)
@@ -139,7 +146,7 @@ def routes(backend: Backend) -> Blueprint:
     def put_graph() -> tuple[dict[str, object], int, dict[str, str]]:
         iri = asked_graph()
         new = brought(iri)
-        return graphs.changed(iri, lambda before: new)
+        return graphs.changed(iri, lambda before: new, anew=True)
 
     @blueprint.post("/graphs")
     def post_graph() -> tuple[dict[str, object], int, dict[str, str]]:

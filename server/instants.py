@@ -18,13 +18,19 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import JSON, write
 from csparql_spark.pipeline.instants import bounds_of
 from csparql_spark.store import QueryRecord, StoredAnswer
+from csparql_spark.store.damage import Damaged
 from csparql_spark.windows.content import ALWAYS as FOR_EVER
 
+from csparql_spark.server.problems import sentence
 from csparql_spark.server.readers import asked_of
 
 
 def whole(parts: Sequence[StoredAnswer]) -> Answer:
-    """The answer of one instant: the parts of a table or a graph one after the other; yes, if any part says so."""
+    """The answer of one instant: the parts of a table or a graph one after the other; yes, if any part says so. Raises
+    `Damaged` if a part is."""
+    for part in parts:
+        if part.damage is not None:
+            raise Damaged(part.damage)
     answers = [Answer.from_bytes(part.payload) for part in parts]
     first = answers[0]
     if len(answers) == 1:
@@ -53,6 +59,14 @@ def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping
     if answer.ntriples is not None:
         return _json({**head, "triples": answer.ntriples.decode()})
     return _json({**head, **holding(answer)})[:-1] + b',"results":' + write(answer, JSON) + b"}"
+
+
+def told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str, object]]) -> bytes:
+    """The envelope of an answer, or in its place what is the matter with it: for who is told many of them."""
+    try:
+        return envelope(name, parts, windows)
+    except Damaged as damaged:
+        return _json({"query": name, "at": parts[0].instant, "problem": sentence(str(damaged))})
 
 
 def windows_of(query: QueryRecord, instant: int) -> list[dict[str, object]]:

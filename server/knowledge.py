@@ -62,7 +62,7 @@ def routes(backend: Backend) -> Blueprint:
         iri = named_graph(given(fields, "iri"))
         if action == "put":
             new = brought(given(fields, "serialization"), fields.get("contentType"), iri)
-            return graphs.changed(iri, lambda before: new)[0]
+            return graphs.changed(iri, lambda before: new, anew=True)[0]
         if action == "delete":
             graphs.delete(iri)
             return {"iri": iri, "deleted": True}

@@ -30,6 +30,7 @@ from csparql_spark.language.errors import Fix
 from csparql_spark.pipeline.admission import Refusal
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.store import StoreError
+from csparql_spark.store.damage import Damaged
 
 MEDIA_TYPE = "application/problem+json"
 _WORD = re.compile(r"[a-z]+(?:'[a-z]*)?[,;:.!?]?(?:\s|$)")       # owl-horst, f:timestamp and keep_log are names
@@ -89,6 +90,7 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "too-many-rows": (422, "Too many rows", "The answer would be larger than what is given at once."),
     "refused": (422, "Refused", "The query parses and cannot be registered."),
     "too-many-attempts": (429, "Too many attempts", "Too many wrong tokens came from this address."),
+    "damaged": (500, "Damaged", "What the store holds of this is damaged on the disk."),
     "internal": (500, "Internal error", "A fault of the server; it is in the server's log under the incident."),
     "store-unavailable": (503, "Store unavailable", "The store cannot be used now; nothing of the request was kept."),
     "too-many-subscribers": (503, "Too many subscribers", "All places for subscribers are taken."),
@@ -156,6 +158,10 @@ def of_store(error: StoreError | sqlite3.Error) -> Problem:
     return Problem("store-unavailable", sentence(str(error)), headers={"Retry-After": "5"})
 
 
+def of_damaged(error: Damaged) -> Problem:
+    return Problem("damaged", sentence(str(error)))
+
+
 def of_status(status: int) -> str:
     """The code for an error of which only the status is known."""
     return _CODE_OF_STATUS.get(status, "bad-request" if status < 500 else "internal")
@@ -185,7 +191,7 @@ def install(app: Flask) -> None:
     """Make every error of `app` a problem document."""
     app.register_error_handler(Problem, Problem.response)
     for kind, problem in ((RdfError, of_rdf), (LanguageError, of_language), (Refusal, of_refusal),
-                          (StoreError, of_store), (sqlite3.Error, of_store), (HTTPException, of_http)):
+                          (StoreError, of_store), (Damaged, of_damaged), (sqlite3.Error, of_store), (HTTPException, of_http)):
         app.register_error_handler(kind, lambda error, problem=problem: problem(error).response())
     app.register_error_handler(Exception, lambda error: of_fault().response())
 

@@ -108,6 +108,14 @@ def found(backend: Backend, name: str) -> QueryRecord:
     return query
 
 
+def whole(query: QueryRecord) -> ContinuousQuery:
+    """What a registered query asks for. Raises `Problem` if its registration is damaged."""
+    if query.damaged:
+        raise Problem("damaged", f"The registration of the query {query.name} is damaged on the disk: delete the query "
+                      "and register it again.", query=query.name)
+    return read(query.text, query.base, query.compiled)
+
+
 def asks_the_same(query: QueryRecord, base: str) -> bool:
     """Whether the query's text asks for the same with another base: whether there is no relative IRI in it, that is."""
     if query.base == base:

@@ -49,8 +49,11 @@ def routes(backend: Backend) -> Blueprint:
                        f"{names.rules_url(name)}.", rules=name)
 
     def current(name: str) -> tuple[int | None, str | None]:
-        """The place of the entry that set the rule set, and its text; nothing, if there is no such set."""
-        entry = log.last(name, KIND, log.tail())
+        """The place of the entry that set the rule set, and its text; nothing, if there is no such set, and no text
+        if that is damaged."""
+        entry = log.last_as_is(name, KIND, log.tail())
+        if entry is not None and entry.damage is not None:
+            return entry.seq, None
         return (None, None) if entry is None or entry.payload is None else (entry.seq, entry.payload.decode())
 
     def checked(name: str, text: str) -> RuleFile:
@@ -89,6 +92,7 @@ def routes(backend: Backend) -> Blueprint:
     def read_rules(name: str) -> Response:
         text = text_of(RULE_SETS.get(name, name)) if is_built_in(name) else current(name)[1]
         if text is None:
+            log.last(name, KIND, log.tail())        # raises, if it is there and damaged
             raise unknown(name)
         return Response(text, headers={"Cache-Control": "no-store"}, content_type="text/plain; charset=utf-8")
 
@@ -112,7 +116,7 @@ def checked_rules(backend: Backend, name: str, text: str) -> RuleFile:
     """The rule file, if it could be set under that name now. Raises `LanguageError` and `Refusal`."""
     tail = backend.log.tail()
     others = (rules.name for rules in backend.registry.settings(KIND) if rules.name != name)
-    entries = (backend.log.last(other, KIND, tail) for other in others)
+    entries = (backend.log.last_as_is(other, KIND, tail) for other in others)
     return check_rules(name, text, {entry.subject: entry.payload.decode() for entry in entries
                                     if entry is not None and entry.payload is not None})
 

@@ -33,7 +33,7 @@ from csparql_spark.server import bodies
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.descriptors import service_told
 from csparql_spark.server.problems import Problem, sentence
-from csparql_spark.server.registering import found
+from csparql_spark.server.registering import found, whole
 from csparql_spark.server.spelling import drawn, spelled
 
 FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
@@ -99,7 +99,7 @@ def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Resp
         try:
             answer = ask(text, {graph: current.graph(graph) for graph in wanted & there}, base=base,
                          default_graphs=given[0], named_graphs=given[1], streams=streams, watched=watched,
-                         rules=current.rules(), instant=instant, limits=Limits.from_environment(os.environ))
+                         rules=current.rules(query.entailment), instant=instant, limits=Limits.from_environment(os.environ))
         except TooMuch as error:
             raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
         return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None)
@@ -115,7 +115,7 @@ def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Resp
         if bounds is None:
             raise Problem("no-answer", f"The query {name} has no answer yet, so there is no instant at which it has "
                           "seen something: ask again after its first instant.", query=name)
-        query = read(record.text, record.base, record.compiled)
+        query = whole(record)
         return Watched(query, bounds[1], current.seen(query.windows, bounds[1], after=record.id),
                        {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
 

@@ -116,7 +116,7 @@ def routes(backend: Backend) -> Blueprint:
         if asked_type("the description of a stream", DESCRIBED) != PLAIN_JSON:
             return drawn(stream_told(stream, names, readers), "the description of a stream", offered=DESCRIBED)
         chunks, triples = backend.log.totals(stream.iri)
-        newest = backend.log.last(stream.iri, "chunk", backend.log.tail())
+        newest = backend.log.last_as_is(stream.iri, "chunk", backend.log.tail())
         told = newest and {"seq": newest.seq, "at": newest.at, "first": newest.first, "last": newest.last,
                            "triples": newest.rows}
         return {**described(stream), "kept": {"chunks": chunks, "triples": triples}, "newest": told,

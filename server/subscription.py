@@ -8,8 +8,9 @@
 
 `event: gap`         {"query", "after", "next", "reason"}: the instants between the two are not told. They are kept no
                      longer ("forgotten"), or the reader is too slow ("slow": then `first` and `last` name them, and
-                     they can still be had). null: not known, or not told yet. "restored": a copy of the database was
-                     put back, and what the reader was told after `after` is not so any more; what is, follows
+                     they can still be had), or one is damaged on the disk ("damaged": `first` and `last` are it).
+                     null: not known, or not told yet. "restored": a copy of the database was put back, and what the
+                     reader was told after `after` is not so any more; what is, follows
 `event: problem`     {"query", "at", "reason"}: the query has failed
 `event: end`         {"query", "reason"}: the query is deleted
 `event: registered`  {"query", "id"}: there is a query that was not there when the connection began
@@ -33,6 +34,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
+from csparql_spark.store.damage import Damaged
 from csparql_spark.store.order import Order, Place
 
 from csparql_spark.server.event_ids import event_id, read_id
@@ -258,7 +260,11 @@ class Subscription:
             return self._id(place.position) + self._gap(place.query, place.position, news, "forgotten")
         if place.query not in news.roster.known:
             return b""              # its query is so long gone that not even its name is known
-        piece = self._fanout.spelled(place, news)
+        try:
+            piece = self._fanout.spelled(place, news)
+        except Damaged:
+            piece = self._id(place.position) + self._gap(place.query, place.position, news, "damaged",
+                                                         first=place.instant, last=place.instant)
         if piece is not None:
             self._last[place.query] = place.instant
         return piece

@@ -80,7 +80,7 @@ def routes(backend: Backend) -> Blueprint:
             backend, query, f": {backend.names.query_url(name)}/timeline tells what it waits for.")
         elements = current.seen(asked.windows, instant, after=query.id)
         background = {graph: current.graph(graph) for graph in asked.graphs}
-        seen = looked(asked, instant, elements, background, current.rules())
+        seen = looked(asked, instant, elements, background, current.rules(asked.entailment))
         return {"query": name, "at": instant, "windows": windows_of(query, instant), "triples": seen.triples,
                 "patterns": [pattern._asdict() for pattern in seen.patterns], "lost": seen.lost, "says": seen.says}
 

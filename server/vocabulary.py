@@ -85,7 +85,7 @@ def chunks_of(backend: Backend) -> Iterator[Chunk]:
     """The background graphs that are small enough to be looked at, and the newest chunks, newest first."""
     log, tail = backend.log, backend.log.tail()
     for graph in backend.registry.settings("background"):
-        entry = log.last(graph.name, "background", tail) if graph.rows <= MOST_TRIPLES else None
+        entry = log.last_as_is(graph.name, "background", tail) if graph.rows <= MOST_TRIPLES else None
         if entry is not None and entry.payload is not None:
             yield Chunk.from_ipc(entry.payload)
     outline = log.outline(max(0, tail - NEWEST_ENTRIES), NEWEST_ENTRIES)

@@ -6,7 +6,7 @@
     X-CSPARQL-Delivery: 5f0c…-1700000000000-qkzw…    the same when it is told again; another where a copy of the database
                                                      was put back, and the query says it anew (see `event_ids`)
     X-CSPARQL-Signature: sha256=…                    HMAC of the body, when the observer has a secret
-    X-CSPARQL-Gap: 1699999000000                     answers after this instant are kept no longer
+    X-CSPARQL-Gap: 1699999000000                     answers after this instant are kept no longer, or are damaged
 
     {"query":"HotRooms","at":1700000000000,"windows":…,"results":…}
 
@@ -30,11 +30,12 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from csparql_spark import __version__
 from csparql_spark.store import AnswerStore, Log, QueryRecord, Registry, StoredAnswer, StoreError
+from csparql_spark.store.damage import Damaged
 from csparql_spark.store.observers import NONEMPTY, Observer, ObserverStore
 from csparql_spark.store.order import Order
 
@@ -166,12 +167,16 @@ class Webhooks:
         gap = observer.gap
         if gap is None and self._gap(query, observer.position):
             gap = observer.position
-        passed: int | None = None       # the last instant that it does not want, of those since it was told something
+        passed: int | None = None       # the last instant that it does not want, or that nobody can read, of those since
+        # it was told something
         for instant in instants:
             if not self._running:
                 return None
-            parts = self._answers.at(record.id, instant)
-            if not parts:               # forgotten in this moment
+            try:
+                parts = self._answers.at(record.id, instant)
+            except Damaged:
+                passed, parts = instant, []
+            if not parts:               # or forgotten in this moment
                 gap = observer.position if gap is None else gap
                 continue
             if observer.when == NONEMPTY and not any(part.rows for part in parts):

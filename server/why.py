@@ -18,7 +18,7 @@ from csparql_spark.pipeline.why import as_json, reasons, triple_of
 from csparql_spark.server.answers import asked_instant
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.problems import Problem, sentence
-from csparql_spark.server.registering import found
+from csparql_spark.server.registering import found, whole
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -38,8 +38,8 @@ def routes(backend: Backend) -> Blueprint:
             raise Problem("bad-triple", sentence(str(refusal))) from refusal
         instant = asked_instant(
             backend, record, ", so there is nothing to explain: try again after its first instant.")
-        query = read(record.text, record.base, record.compiled)
-        found_in = reasons(query, rules_of(query.entailment, current.rules()), instant, triple,
+        query = whole(record)
+        found_in = reasons(query, rules_of(query.entailment, current.rules(query.entailment)), instant, triple,
                            lambda window: current.pieces(window, instant, after=record.id),
                            {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
         return {"query": name, "at": instant, "triple": list(triple), **as_json(found_in)}

@@ -1,5 +1,7 @@
 """What streams and graphs hold now, as the log tells it: for questions that are asked once, beside the engine.
 
+What is damaged in the log cannot be asked about: `Damaged` says so, to those whose question needs it.
+
     current = Current(log, registry)
     current.elements("http://…/temp", low=7_000, high=17_000)      # stamped, in the order of the log
     current.seen(query.windows, 17_000, after=41)                   # all that its windows see then, by stream
@@ -16,6 +18,7 @@ from csparql_spark.language import Window
 from csparql_spark.pipeline.instants import bounds_of
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import Log, Registry
+from csparql_spark.store.damage import Damaged
 
 EVER_SINCE = -(1 << 62)
 
@@ -69,8 +72,13 @@ class Current:
         entry = self._log.last(iri, "background", self._log.tail())
         return Chunk.empty() if entry is None or entry.payload is None else Chunk.from_ipc(entry.payload)
 
-    def rules(self) -> dict[str, str]:
-        """The texts of the users' rule sets."""
-        tail = self._log.tail()
-        return {setting.name: self._log.last(setting.name, "rules", tail).payload.decode()
-                for setting in self._registry.settings("rules")}
+    def rules(self, wanted: Collection[str] = ()) -> dict[str, str]:
+        """The texts of the users' rule sets. Raises `Damaged` if one that is wanted is; others are left out."""
+        tail, texts = self._log.tail(), {}
+        for setting in self._registry.settings("rules"):
+            entry = self._log.last_as_is(setting.name, "rules", tail)
+            if entry.damage is None:
+                texts[setting.name] = entry.payload.decode()
+            elif setting.name in wanted:
+                raise Damaged(entry.damage)
+        return texts

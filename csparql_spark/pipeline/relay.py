@@ -3,7 +3,8 @@
     engine ─▶ answers ─▶ relay ─▶ log ─▶ the queries that read the stream
 
 An answer at t becomes one chunk, whose triples are stamped t; an empty one becomes a tick: t has passed, and nothing
-was said. So a consumer answers t after its producers have, and never before.
+was said. So a consumer answers t after its producers have, and never before. In the place of an answer that is damaged
+on the disk the log says so, and the queries that would have had to read it fail.
 
 Invariant: each answer is relayed once, in order. How far a query is relayed is written in the transaction that writes
 the entry, so both are durable or neither; whoever relays after a restart goes on behind it. An answer of a query that
@@ -124,7 +125,11 @@ def _once(query: int, stream: int, instant: int) -> Guard:
 
 
 def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnswer]) -> Draft:
-    """The entry that puts an answer into a stream. Raises `ValueError` if the answer is damaged."""
+    """The entry that puts an answer into a stream; one that says that it is lost, if it is damaged. Raises `ValueError`
+    if it is no answer."""
+    for part in parts:
+        if part.damage is not None:
+            return Draft("damaged", stream, f"{part.damage}, and the stream {stream} is without it".encode())
     lines = b"".join(Answer.from_bytes(part.payload).ntriples or b"" for part in parts)
     if not lines:
         return Draft("tick", stream, at=instant)

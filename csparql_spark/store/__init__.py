@@ -12,6 +12,7 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `order`      the one line in which all answers stand, and what of it is forgotten
 - `incarnations`  which past the log has, since copies of it can be put back
 - `witness`    what the database last looked like, noted beside the engine's checkpoint
+- `checksum`   whether what is read is what was written; `damage`: what of it is not
 - `retention`  what may be forgotten
 - `ends`       where batches end that were begun before their end was there
 - `status`     what a process says of itself

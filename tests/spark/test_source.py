@@ -563,3 +563,42 @@ def test_a_checkpoint_of_another_log(store: Pushed, reader: LogReader) -> None:
     assert reader.latestOffset(at(end), ALL) == at(end)
     with pytest.raises(AheadOfLog, match=f"has read up to {end + 1}, and the log ends at {end}"):
         reader.latestOffset(at(end + 1), ALL)
+
+
+def damage(store: Store, seq: int) -> None:
+    with store.database.transaction() as connection:
+        connection.execute("UPDATE log SET payload = zeroblob(length(payload)) WHERE seq = ?", (seq,))
+
+
+def lost(row: Row) -> tuple[int, str, str | None, str]:
+    told = json.loads(row.payload)
+    return row.seq, row.kind, row.subject, f"{told['kind']}: {told['reason']}"
+
+
+WRONG = "is damaged: its payload is not what was written"
+
+
+def test_in_the_place_of_what_is_damaged_comes_a_row_that_says_so(store: Pushed, reader: LogReader) -> None:
+    store.stream("urn:a"), store.graph("urn:g", "x")
+    store.query("q"), store.chunk("1"), store.chunk("2"), store.query("late", graphs=("urn:g",))
+    damage(store, 4)
+    damage(store, 2)
+    read = rows(reader.read(Span(0, 6)))
+    assert [(row.seq, row.kind) for row in read] == [
+        (3, "register"), (4, "damaged"), (5, "chunk"), (6, "register"), (2, "damaged")]
+    assert lost(read[1]) == (4, "damaged", "urn:a", f"chunk: the entry 4 of the stream urn:a {WRONG}")
+    assert lost(read[4]) == (2, "damaged", "urn:g", f"background: the entry 2 that set the graph urn:g {WRONG}")
+    assert rows(reader.read(Span(0, 6))) == read
+
+
+def test_a_registration_that_is_damaged_after_it_was_read_is_told_with_the_next_batch(
+        store: Pushed, reader: LogReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.stream("urn:a"), store.query("q"), store.query("other"), store.chunk("1"), store.chunk("2")
+    assert [row.kind for row in rows(reader.read(Span(0, 4)))] == ["register", "register", "chunk"]
+    damage(store, 2)
+    monkeypatch.setattr(Opened, "_known", {})
+    another = LogReader(str(store.directory.path))          # a worker that has just started
+    told, chunk = rows(another.read(Span(4, 5)))
+    assert lost(told) == (2, "damaged", "q", f"register: the entry 2 that registered the query q {WRONG}")
+    assert (chunk.seq, chunk.kind) == (5, "chunk")
+    another.stop()

@@ -80,6 +80,8 @@ export interface Health {
   queries: number;
   streams: number;
   subscribers: number;
+  damaged?: { reason: string }[];
+  damages?: number;
 }
 
 export interface Session {

@@ -33,6 +33,11 @@ export function StatusBar(): JSX.Element {
           lag {about(engine.lag_ms)}{engine.behind > 0 ? ` · ${many(engine.behind, "entry", "entries")} behind` : ""}
         </span>
       )}
+      {there && health?.damages !== undefined && (
+        <span data-testid="damaged" title={health.damaged?.map((one) => one.reason).join("\n")}>
+          <i class="dot bad" />{many(health.damages, "place", "places")} on the disk damaged
+        </span>
+      )}
       <span data-testid="connection"><i class={`dot ${dot}`} />{text}</span>
       {health && <span class="wide">{many(health.subscribers, "subscriber")}</span>}
       <span class="wide right" title="Times are shown in this zone">{zone()}</span>
