@@ -96,8 +96,8 @@ class Collected:
                                 "waited.", waiting.lag_ms / 1000)
         yield GaugeMetricFamily("csparql_log_position", "Up to where the log is answered.", waiting.position)
         yield GaugeMetricFamily("csparql_log_tail", "The place of the newest entry of the log.", backend.log.tail())
-        yield GaugeMetricFamily("csparql_damaged", "Entries of the log and answers that were found damaged on the disk, "
-                                "and were not passed over.",
+        yield GaugeMetricFamily("csparql_damaged", "Entries of the log and answers that were found damaged on the "
+                                "disk, and were not passed over.",
                                 sum(one.skipped is None for one in backend.damages.all()))
         yield GaugeMetricFamily("csparql_subscribers", "Connections that are sent answers as they come.",
                                 backend.fanout.subscribers)

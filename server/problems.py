@@ -191,7 +191,8 @@ def install(app: Flask) -> None:
     """Make every error of `app` a problem document."""
     app.register_error_handler(Problem, Problem.response)
     for kind, problem in ((RdfError, of_rdf), (LanguageError, of_language), (Refusal, of_refusal),
-                          (StoreError, of_store), (Damaged, of_damaged), (sqlite3.Error, of_store), (HTTPException, of_http)):
+                          (StoreError, of_store), (Damaged, of_damaged), (sqlite3.Error, of_store),
+                          (HTTPException, of_http)):
         app.register_error_handler(kind, lambda error, problem=problem: problem(error).response())
     app.register_error_handler(Exception, lambda error: of_fault().response())
 

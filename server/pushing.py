@@ -71,9 +71,9 @@ class Pusher:
                 raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
                               f"{self._names.stream_url(iri)}.", stream=iri)
             if stream.damaged:
-                raise Problem("damaged", f"The entry {stream.id} that made the stream <{iri}> is damaged on the disk, and "
-                              "its clock is not known: delete the queries that read it and the stream, and create it "
-                              "again.", stream=iri)
+                raise Problem("damaged", f"The entry {stream.id} that made the stream <{iri}> is damaged on the disk, "
+                              "and its clock is not known: delete the queries that read it and the stream, and create "
+                              "it again.", stream=iri)
             if stream.producer is not None:
                 raise Problem("derived-stream", f"The stream <{stream.iri}> holds what the query {stream.producer} "
                               "says, and nothing else: push into a stream that the query reads.",

@@ -99,7 +99,8 @@ def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Resp
         try:
             answer = ask(text, {graph: current.graph(graph) for graph in wanted & there}, base=base,
                          default_graphs=given[0], named_graphs=given[1], streams=streams, watched=watched,
-                         rules=current.rules(query.entailment), instant=instant, limits=Limits.from_environment(os.environ))
+                         rules=current.rules(query.entailment), instant=instant,
+                         limits=Limits.from_environment(os.environ))
         except TooMuch as error:
             raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
         return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None)

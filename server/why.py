@@ -12,7 +12,6 @@ from flask import Blueprint, request
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.pipeline.admission import Refusal
 from csparql_spark.pipeline.current import Current
-from csparql_spark.pipeline.readings import read
 from csparql_spark.pipeline.why import as_json, reasons, triple_of
 
 from csparql_spark.server.answers import asked_instant

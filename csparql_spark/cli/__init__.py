@@ -6,6 +6,7 @@ asked for: what `run` needs would cost `serve` a second of its start.
 - `serve`      the server; `processes` keeps its processes running
 - `demo`       a server that is fed: `feeding` is its client, `city` what is told
 - `tokens`     `token`: making, listing and removing tokens
+- `store`      whether what a data directory holds is whole
 - `config`     which settings hold, and why; `origins` where they come from, `flags` those of commands
 - `doctor`     whether all is there that a server needs
 - `push`       files or standard input into a stream; `pieces` cuts them, `creation` makes the stream
@@ -28,8 +29,8 @@ from csparql_spark import __version__
 from csparql_spark.cli.suggestions import Group
 
 # command: the module that has it
-MODULES = {"serve": "serve", "demo": "demo", "token": "tokens", "config": "config", "doctor": "doctor", "push": "push",
-           "tail": "tail", "run": "run", "check": "read", "explain": "read"}
+MODULES = {"serve": "serve", "demo": "demo", "token": "tokens", "store": "store", "config": "config",
+           "doctor": "doctor", "push": "push", "tail": "tail", "run": "run", "check": "read", "explain": "read"}
 
 
 class Commands(Group):

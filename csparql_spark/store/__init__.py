@@ -13,6 +13,7 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `incarnations`  which past the log has, since copies of it can be put back
 - `witness`    what the database last looked like, noted beside the engine's checkpoint
 - `checksum`   whether what is read is what was written; `damage`: what of it is not
+- `inspection` the whole of a database, read for that
 - `retention`  what may be forgotten
 - `ends`       where batches end that were begun before their end was there
 - `status`     what a process says of itself

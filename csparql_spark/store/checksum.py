@@ -1,8 +1,8 @@
 """Checksums: whether what is read from the disk is what was written.
 
-An entry of the log has two, so that it can be told what is damaged: that of its *head* (what kind of entry it is, when it
-came, whom it concerns) and that of its *payload*. If only the payload is, the entry says at least who would have read
-it. An answer has one.
+An entry of the log has two, so that it can be told what is damaged: that of its *head* (what kind of entry it is, when
+it came, whom it concerns) and that of its *payload*. If only the payload is, the entry says at least who would have
+read it. An answer has one.
 
     head, body = head_sum("chunk", 1700000000000, "urn:s", 2, None, None, 0), payload_sum(b"…")
 

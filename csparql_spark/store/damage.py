@@ -38,8 +38,8 @@ class Damaged(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """`place`: the seq of an entry, the position of an answer. `kind` and `subject` are None if they cannot be believed;
-    then `at` is the stamp of what came before. Of an answer they are None, the id of its query, and its instant.
+    """`place`: the seq of an entry, the position of an answer. `kind` and `subject` are None if they cannot be
+    believed; then `at` is the stamp of what came before. Of an answer they are None, the id of its query, its instant.
     `skipped`: when it was decided to pass it over."""
 
     what: str

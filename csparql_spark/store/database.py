@@ -226,7 +226,7 @@ class Database:
             new = not self.path.exists() or not self.path.stat().st_size
             connection = sqlite3.connect(self.path, timeout=READ_SECONDS, isolation_level=None, cached_statements=256)
             # A damaged text is still a text: its checksum says that it is none that was written.
-            connection.text_factory = _text
+            connection.text_factory = text_of
             if new:         # what is forgotten is given back to the disk; see `shrinking`
                 self._set(connection, "auto_vacuum = INCREMENTAL")
             self._set(connection, "journal_mode = WAL")
@@ -274,7 +274,7 @@ class Database:
             del self._local.pid
 
 
-def _text(raw: bytes) -> str:
+def text_of(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 

@@ -228,7 +228,7 @@ class Log:
             (stream,)).fetchone()
 
     def _fold(self, columns: str, index: str, condition: str, values: tuple[object, ...]) -> Iterator[Entry]:
-        """The entries for which a condition holds that ends in "seq > ? AND seq <= ?", each whole or with its damage."""
+        """The entries for which a condition holds that ends in "seq > ? AND seq <= ?", whole or with their damage."""
         *rest, after, upto = values
         connection = self._database.connection
         try:

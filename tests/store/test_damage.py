@@ -89,7 +89,8 @@ def test_an_entry_whose_head_is_damaged(store: Opened, column: str, value: objec
 
 
 @pytest.mark.parametrize("kind, of", [
-    ("chunk", "of the stream urn:s"), ("background", "that set the graph urn:s"), ("rules", "that set the rule set urn:s"),
+    ("chunk", "of the stream urn:s"), ("background", "that set the graph urn:s"),
+    ("rules", "that set the rule set urn:s"),
     ("register", "that registered the query urn:s"), ("stream", "that made the stream urn:s")])
 def test_an_entry_whose_payload_is_damaged(store: Opened, kind: str, of: str) -> None:
     entry = store.append(kind, "urn:s", payload=b"what was written", rows=2)

@@ -1,0 +1,152 @@
+"""Inspection: the whole of a database is read once, and each checksum is looked at. Nothing is written.
+
+    found = inspect(directory.database)
+    found.entries, found.answers, found.unchecked       # how many were read, and how many of them have no checksum
+    found.damaged                                       # [Finding(damage, size), …], in the order of the file
+
+It may be the database of a server that runs: it is read in short pieces, so that nobody waits and no log of changes
+grows. What comes in meanwhile is read, what is forgotten is not.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from csparql_spark.store import answers, log
+from csparql_spark.store.damage import Damage, answer_damage
+from csparql_spark.store.database import READ_SECONDS, SCHEMA_VERSION, is_corrupt, text_of
+from csparql_spark.store.directory import StoreError
+
+PIECE = 500             # rows that are read in one statement
+MOST_PAGES = 20         # sentences about the file itself
+
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is damaged, and how many bytes of payload it has; None if nobody can tell."""
+
+    damage: Damage
+    size: int | None
+
+
+@dataclass
+class Inspection:
+    entries: int = 0
+    answers: int = 0
+    unchecked: int = 0
+    skipped: int = 0
+    pages: list[str] = field(default_factory=list)          # what is the matter with the file itself
+    damaged: list[Finding] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        return not self.damaged and not self.pages
+
+
+def inspect(path: Path) -> Inspection:
+    """Raises `StoreError` if there is no database of this version."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=READ_SECONDS,
+                                     isolation_level=None)) as connection:
+            connection.text_factory = text_of
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version != SCHEMA_VERSION:
+                raise StoreError(f"{path} was written by another version of csparql-spark (format {version}, this one "
+                                 f"reads {SCHEMA_VERSION}): start its server once with this version, if it is an older "
+                                 "one")
+            return _inspected(connection)
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{path} cannot be read as a database ({error}): put back a copy of the file, or choose "
+                         "another directory with --data") from error
+
+
+def _inspected(connection: sqlite3.Connection) -> Inspection:
+    found = Inspection()
+    try:
+        lines = [line for (line,) in connection.execute(f"PRAGMA quick_check({MOST_PAGES})")]
+    except sqlite3.DatabaseError as error:
+        if not is_corrupt(error):
+            raise
+        lines = [str(error)]
+    found.pages = [" ".join(line.split()) for line in lines if line != "ok"]
+    for row, error in _rows(connection, "log", log.WHOLE, "seq", 0):
+        found.entries += 1
+        if error is not None:
+            found.damaged.append(Finding(log.unreadable(connection, row[0], error), None))
+            continue
+        found.unchecked += row[-1] is None
+        found.skipped += row[1] == "skipped"
+        damage = log.damage_of(connection, row)
+        if damage is not None:
+            found.damaged.append(Finding(damage, len(row[8] or b"")))
+    for row, error in _rows(connection, "answers", answers.WHOLE, "position", 5):
+        found.answers += 1
+        if error is not None:
+            query, instant = _key(connection, row[0])
+            found.damaged.append(Finding(answer_damage(row[0], query, instant, str(error)), None))
+            continue
+        found.unchecked += row[-1] is None
+        damage = answers.damage_of(row)
+        if damage is not None:
+            found.damaged.append(Finding(damage, len(row[4])))
+    return found
+
+
+def _rows(connection: sqlite3.Connection, table: str, columns: str, key: str,
+          place: int) -> Iterator[tuple[Row, sqlite3.DatabaseError | None]]:
+    """The rows of a table in the order of their key, which is the `place`-th of the columns; of a row that cannot be
+    read the key, and why."""
+    reached, last = 0, _last(connection, table, key)
+    while reached < last:
+        before = reached
+        try:
+            for row in connection.execute(f"SELECT {columns} FROM {table} WHERE {key} > ? ORDER BY {key} LIMIT ?",
+                                          (reached, PIECE)):
+                yield row, None
+                reached = row[place]
+            if reached == before:
+                return
+            continue
+        except sqlite3.DatabaseError as error:
+            if not is_corrupt(error):
+                raise
+        for number in range(reached + 1, min(reached + PIECE, last) + 1):
+            reached = number
+            try:
+                row = connection.execute(f"SELECT {columns} FROM {table} WHERE {key} = ?", (number,)).fetchone()
+            except sqlite3.DatabaseError as error:
+                if not is_corrupt(error):
+                    raise
+                yield (number,), error
+            else:
+                if row is not None:
+                    yield row, None
+
+
+def _last(connection: sqlite3.Connection, table: str, key: str) -> int:
+    return _tried(lambda: connection.execute(f"SELECT max({key}) FROM {table}").fetchone()[0],
+                  lambda: connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()[0]
+                  ) or 0
+
+
+def _key(connection: sqlite3.Connection, position: int) -> tuple[int, int]:
+    """Query and instant of an answer that cannot be read, as its index tells them."""
+    return _tried(lambda: connection.execute(
+        "SELECT query, instant FROM answers INDEXED BY sqlite_autoindex_answers_1 WHERE position = ?",
+        (position,)).fetchone(), lambda: None) or (0, 0)
+
+
+def _tried(first: Callable[[], object], otherwise: Callable[[], object]) -> object:
+    try:
+        return first()
+    except sqlite3.DatabaseError as error:
+        if not is_corrupt(error):
+            raise
+        return otherwise()
