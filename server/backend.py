@@ -69,7 +69,7 @@ class Backend:
         self.observers = ObserverStore(self.database).create()
         self.webhooks = Webhooks(self.observers, self.registry, self.log, self.answers, self.fanout.order,
                                  Allowed(settings.webhooks), now=self.writer.clock.now)
-        self.forgetter = Forgetter(settings, self.registry, self.retention, self.repeats)
+        self.forgetter = Forgetter(settings, self.database, self.registry, self.retention, self.repeats)
         self.mqtt = Mqtt(self) if settings.mqtt else None
         self._open = contextlib.ExitStack()
         # Labels of blank nodes are never used twice, by this process or by another one.

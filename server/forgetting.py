@@ -1,6 +1,6 @@
-"""Forgetting: lets the store forget what no registered window can reach any more.
+"""Forgetting: lets the store forget what no registered window can reach any more, and give its room back.
 
-    Forgetter(settings, registry, retention, repeats).start()      # a round every settings.forget_seconds
+    Forgetter(settings, database, registry, retention, repeats).start()      # a round every settings.forget_seconds
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ import sys
 import threading
 import time
 
-from csparql_spark.store import Registry, StoreError
+from csparql_spark.store import Database, Registry, StoreError
 from csparql_spark.store.repeats import Repeats
 from csparql_spark.store.retention import Retention
+from csparql_spark.store.vacuum import give_back
 
 from csparql_spark.server.readers import asked_of
 from csparql_spark.server.settings import Settings
 
 
 class Forgetter:
-    def __init__(self, settings: Settings, registry: Registry, retention: Retention, repeats: Repeats) -> None:
-        self._settings, self._registry, self._retention = settings, registry, retention
+    def __init__(self, settings: Settings, database: Database, registry: Registry, retention: Retention,
+                 repeats: Repeats) -> None:
+        self._settings, self._database = settings, database
+        self._registry, self._retention = registry, retention
         self._repeats = repeats
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="forgetter", daemon=True)
@@ -59,5 +62,6 @@ class Forgetter:
         while not self._stop.wait(self._settings.forget_seconds):
             try:
                 self.forget()
+                give_back(self._database, self._stop.wait)
             except (sqlite3.Error, StoreError) as error:
                 print(f"csparql-spark: nothing was forgotten this time: {error}", file=sys.stderr, flush=True)

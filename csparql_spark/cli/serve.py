@@ -20,6 +20,7 @@ from csparql_spark.store import Database, DataDirectory, Status, StoreError
 from csparql_spark.store.directory import private
 from csparql_spark.store.incarnations import Incarnations
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
+from csparql_spark.store.vacuum import convert
 
 POOLS = "MALLOC_ARENA_MAX"
 
@@ -56,7 +57,10 @@ def start(settings: Settings, *, browser: bool = False) -> None:
             tokens = Tokens(directory.path, settings.tokens)
             for address in (settings.host, listening.getsockname()[0]):
                 refuse_open_doors(address, tokens)
-            begin(directory, Database(directory.database).create().check())
+            database = Database(directory.database).create().check()
+            convert(database, lambda line: click.echo(f"csparql-spark: {line}", err=True))
+            begin(directory, database)
+            database.close()
             settings = dataclasses.replace(settings, port=listening.getsockname()[1])
             told_demo = {}
             if settings.demo and tokens.all():

@@ -14,7 +14,7 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `witness`    what the database last looked like, noted beside the engine's checkpoint
 - `checksum`   whether what is read is what was written; `damage`: what of it is not
 - `inspection` the whole of a database, read for that
-- `retention`  what may be forgotten
+- `retention`  what may be forgotten; `vacuum`: its room is given back to the disk
 - `ends`       where batches end that were begun before their end was there
 - `status`     what a process says of itself
 - `measures`   what queries cost

@@ -28,7 +28,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from csparql_spark.store.directory import StoreError
@@ -227,7 +227,7 @@ class Database:
             connection = sqlite3.connect(self.path, timeout=READ_SECONDS, isolation_level=None, cached_statements=256)
             # A damaged text is still a text: its checksum says that it is none that was written.
             connection.text_factory = text_of
-            if new:         # what is forgotten is given back to the disk; see `shrinking`
+            if new:         # what is forgotten is given back to the disk; see `vacuum`
                 self._set(connection, "auto_vacuum = INCREMENTAL")
             self._set(connection, "journal_mode = WAL")
             self._set(connection, "synchronous = FULL")
@@ -236,7 +236,7 @@ class Database:
 
     @staticmethod
     def _set(connection: sqlite3.Connection, pragma: str) -> None:
-        _in_turn(lambda: connection.execute(f"PRAGMA {pragma}"))
+        in_turn(lambda: connection.execute(f"PRAGMA {pragma}"))
 
     @contextlib.contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
@@ -245,7 +245,7 @@ class Database:
         if not durable:
             connection.execute("PRAGMA synchronous = NORMAL")
         try:
-            _in_turn(lambda: connection.execute("BEGIN IMMEDIATE"))
+            in_turn(lambda: connection.execute("BEGIN IMMEDIATE"))
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -254,9 +254,13 @@ class Database:
                     connection.execute("ROLLBACK")
                 raise
         finally:
-            if not durable:
-                connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(f"PRAGMA busy_timeout = {1000 * READ_SECONDS}")
+            self.usual(connection)
+
+    @staticmethod
+    def usual(connection: sqlite3.Connection) -> None:
+        """As a connection is between transactions."""
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA busy_timeout = {1000 * READ_SECONDS}")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -292,7 +296,8 @@ def _way_out(error: sqlite3.DatabaseError) -> str:
     return "choose another directory with --data, or put back a copy of the file"
 
 
-def _in_turn(statement) -> None:
+def in_turn(statement: Callable[[], object]) -> None:
+    """Run a statement that writes, as soon as nobody else does."""
     deadline = time.monotonic() + TURN_SECONDS
     while True:
         try:

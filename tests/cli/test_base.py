@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from csparql_spark.cli import city, main
-from csparql_spark.cli.city import BEGIN, GRAPH, QUERIES, STEP, STREAMS, City
+from csparql_spark.cli.city import BEGIN, GRAPH, QUERIES, STEP, City
 from csparql_spark.pipeline.readings import read
 from csparql_spark.testing import replay
 

@@ -43,8 +43,8 @@ def test_a_query_that_cannot_be_read_reaches_nothing(client, backend: Backend) -
 def test_a_round(client, backend: Backend, engine: Engine) -> None:
     query = registered(client)
     engine.count(query, *range(1000, 6000, 1000))
-    forgetter = Forgetter(dataclasses.replace(backend.settings, keep_answers=2), backend.registry, backend.retention,
-                          backend.repeats)
+    forgetter = Forgetter(dataclasses.replace(backend.settings, keep_answers=2), backend.database, backend.registry,
+                          backend.retention, backend.repeats)
     assert forgetter.forget() == 3
     assert backend.answers.bounds(query) == (4000, 5000)
     client.delete("/queries/q")
@@ -67,7 +67,7 @@ def test_rounds_come_by_themselves_and_a_failed_one_is_not_the_last(backend: Bac
 
     retention = Retention()
     often = dataclasses.replace(backend.settings, forget_seconds=0.001)
-    forgetter = Forgetter(often, backend.registry, retention, backend.repeats).start()
+    forgetter = Forgetter(often, backend.database, backend.registry, retention, backend.repeats).start()
     assert retention.enough.wait(20)
     forgetter.stop()
     assert capsys.readouterr().err == "csparql-spark: nothing was forgotten this time: disk I/O error\n"
