@@ -89,6 +89,10 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
                     continue
                 with told("standard input" if name == "-" else name):
                     recording = Recording(_read(name, format), batch)
+                if not len(recording.chunk) and not turn:
+                    why = (": JSON's names mean something only where an @context says what"
+                           if format is RdfFormat.JSON_LD else "")
+                    click.echo(f"csparql-spark: {name} holds no triples{why}", err=True)
                 if turn and recording.timed:
                     shift = turn * (recording.span + 1000)
                 sender.replay(recording, speed, shift)
@@ -99,9 +103,14 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
                 break
     except KeyboardInterrupt:
         pass
+    except ProblemError as error:
+        if error.code == "unknown-stream" and not create:
+            raise Failure(f"{error} Or let push make it, with --create") from error
+        raise
     finally:
         sender.clear()
-    click.echo(f"{sender.triples:,} triples in {sender.pushes:,} pushes")
+    click.echo(f"{sender.triples:,} triple{'' if sender.triples == 1 else 's'} in {sender.pushes:,} "
+               f"push{'' if sender.pushes == 1 else 'es'}")
 
 
 class _Sender:

@@ -8,9 +8,11 @@ import sys
 
 import click
 
+from csparql_spark.cli.failure import Failure
 from csparql_spark.cli.given import Instant
 from csparql_spark.cli.reaching import reaching
-from csparql_spark.client import Answer, BlankNode, Client, Event, IRI, Literal, Term
+from csparql_spark.cli.suggestions import nearest
+from csparql_spark.client import Answer, BlankNode, Client, Event, IRI, Literal, ProblemError, Term
 
 
 class Start(Instant):
@@ -45,10 +47,22 @@ def tail(client: Client, queries: tuple[str, ...], start: str, form: str, count:
             sys.stdout.flush()
             if number == count:
                 return
+    except ProblemError as error:
+        if error.code == "unknown-query":
+            raise Failure(f"{error}{_meant(client, queries)}") from error
+        raise
     except BrokenPipeError:          # the reader (head, say) has seen enough
         sys.stderr.close()
     except KeyboardInterrupt:
         pass
+
+
+def _meant(client: Client, names: tuple[str, ...]) -> str:
+    """Which queries may be meant by names that are none."""
+    known = {query["name"].casefold(): query["name"] for query in client.queries()}
+    near = [known[found] for name in names if name not in known.values()
+            and (found := nearest(name.casefold(), known)) is not None]
+    return f" Did you mean {' and '.join(near)}?" if near else ""
 
 
 def _notice(event: Event) -> None:

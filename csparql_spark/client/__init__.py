@@ -24,17 +24,18 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from email.message import Message
 from typing import Any
 from urllib.parse import urlencode
 
-from csparql_spark.client.asking import ProblemError, Unreachable, Wire, segment
+from csparql_spark.client.asking import ProblemError, Unreachable, Wire, segment, stranger
 from csparql_spark.client.following import Event, follow
 from csparql_spark.client.terms import IRI, BlankNode, Literal, Term, Triple, quad, term
 from csparql_spark.client.times import Time, place
 
 __all__ = ["IRI", "Answer", "BlankNode", "Client", "Event", "Literal", "ProblemError", "Term", "Triple", "Unreachable"]
 
-RESULTS = "application/sparql-results+json"
+RESULTS, TRIPLES = "application/sparql-results+json", "application/n-triples"
 FORMATS = {"nt": "application/n-triples", "nq": "application/n-quads", "turtle": "text/turtle", "ttl": "text/turtle",
            "trig": "application/trig", "jsonld": "application/ld+json", "rdfxml": "application/rdf+xml",
            "ndjson": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
@@ -78,7 +79,7 @@ class Client:
         length = delay // timedelta(milliseconds=1) if isinstance(delay, timedelta) else delay
         asked = {"clock": clock, **({"delay": length} if length else {}), **settings}
         status, _, told = self._wire.ask("PUT", f"/streams/{segment(name)}", json.dumps(asked), "application/json")
-        return json.loads(told), status == 201
+        return self._read(status, told), status == 201
 
     def stream(self, name: str) -> dict[str, Any]:
         """The description of a stream, with what is kept of it, and the queries that read it."""
@@ -108,6 +109,10 @@ class Client:
         """Register a query, or do nothing if the same is there; its description."""
         return self._json("PUT", f"/queries/{segment(name)}", text, "application/sparql-query")
 
+    def queries(self) -> list[dict[str, Any]]:
+        """The descriptions of all queries."""
+        return self._json("GET", "/queries")["queries"]
+
     def pause(self, name: str) -> dict[str, Any]:
         return self._json("POST", f"/queries/{segment(name)}/pause")
 
@@ -127,14 +132,16 @@ class Client:
             return None
         if RESULTS in headers.get("Content-Type", ""):
             return _answer(json.loads(body), name)
+        self._refuse_strangers(status, headers)
         return Answer(name, int(headers.get("X-CSPARQL-Instant", "0")), triples=body.decode())
 
     def query(self, text: str) -> Answer:
         """Ask a question once, over background graphs and what streams hold now."""
         accept = {"Accept": f"{RESULTS}, application/n-triples;q=0.5"}
-        _, headers, body = self._wire.ask("POST", "/sparql", text, "application/sparql-query", accept)
+        status, headers, body = self._wire.ask("POST", "/sparql", text, "application/sparql-query", accept)
         if RESULTS in headers.get("Content-Type", ""):
             return _answer(json.loads(body), None)
+        self._refuse_strangers(status, headers)
         return Answer(None, None, triples=body.decode())
 
     # Background
@@ -183,8 +190,18 @@ class Client:
 
     def _json(self, method: str, path: str, body: str | bytes | None = None, kind: str | None = None,
               headers: dict[str, str] | None = None) -> dict[str, Any]:
-        _, _, content = self._wire.ask(method, path, body, kind, headers)
-        return json.loads(content) if content.strip() else {}
+        status, _, content = self._wire.ask(method, path, body, kind, headers)
+        return self._read(status, content) if content.strip() else {}
+
+    def _read(self, status: int, content: bytes) -> dict[str, Any]:
+        try:
+            return json.loads(content)
+        except ValueError as error:
+            raise stranger(self.url, status) from error
+
+    def _refuse_strangers(self, status: int, headers: Message) -> None:
+        if TRIPLES not in headers.get("Content-Type", ""):
+            raise stranger(self.url, status)
 
     def close(self) -> None:
         """Close the connection of this thread."""

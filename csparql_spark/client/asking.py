@@ -85,7 +85,7 @@ class Wire:
                 gone = status == 404 and method == "DELETE" and attempt       # by the attempt whose answer got lost
                 if status < 400 or gone:
                     return status, told, b"" if gone else answer
-                failure: Exception = problem_of(status, answer)
+                failure: Exception = problem_of(self.url, status, answer)
                 if status not in TEMPORARY:
                     raise failure
                 wait = told.get("Retry-After")
@@ -148,9 +148,15 @@ def pauses() -> Iterator[float]:
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def problem_of(status: int, body: bytes) -> ProblemError:
+def problem_of(url: str, status: int, body: bytes) -> ProblemError:
     try:
         problem = json.loads(body)
     except ValueError:
-        problem = {}
-    return ProblemError(status, problem if isinstance(problem, dict) else {})
+        problem = None
+    return ProblemError(status, problem) if isinstance(problem, dict) else stranger(url, status)
+
+
+def stranger(url: str, status: int) -> ProblemError:
+    """What answers is something else than a server of ours."""
+    return ProblemError(status, {"code": "stranger", "detail": f"{url} answered {status}, and not as a server of "
+                                                               "csparql-spark does: is that its URL?"})

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from csparql_spark.client.asking import TEMPORARY, ProblemError, Wire, pauses, problem_of, segment
+from csparql_spark.client.asking import TEMPORARY, ProblemError, Wire, pauses, problem_of, segment, stranger
 from csparql_spark.client.times import Time, place
 from csparql_spark.client.waiting import Outage
 
@@ -102,7 +102,9 @@ def connected(wire: Wire, path: str, last: str | None) -> Iterator[Event | float
         if response.status == 204:
             raise Gone
         if response.status != 200:
-            raise problem_of(response.status, response.read())
+            raise problem_of(wire.url, response.status, response.read())
+        if not response.headers.get("Content-Type", "").startswith(EVENTS):
+            raise stranger(wire.url, response.status)
         fields: dict[str, str] = {}
         while raw := response.readline():
             line = raw.decode("utf-8").rstrip("\r\n")

@@ -12,6 +12,8 @@ is told nothing.
 
 from __future__ import annotations
 
+import http.client
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +25,12 @@ Say = Callable[[str], None]
 
 def reason(error: Exception) -> str:
     """Why a server was not reached, as half a sentence: without the numbers of the operating system."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({error.verify_message})"
+    if isinstance(error, ssl.SSLError):
+        return "what answers there does not speak TLS: is it http://?"
+    if isinstance(error, http.client.BadStatusLine) and not isinstance(error, http.client.RemoteDisconnected):
+        return f"what answers there does not speak HTTP ({error.line.strip()[:50]})"
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 

@@ -167,6 +167,38 @@ def test_tail_ends_with_its_query(port: int, backend: Backend, engine: Engine) -
     assert error == "csparql-spark: the query q has ended: the query is deleted\n"
 
 
+def test_one_of_something_is_no_plural(port: int, tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_text(lines(1))
+    assert command(port, "push", str(tmp_path / "a.nt"), "--stream", "s", "--create").output == "1 triple in 1 push\n"
+
+
+@pytest.mark.parametrize("name, text", [("a.jsonld", '{"a": 1}'), ("a.nt", "# nothing\n"), ("a.ttl", "")])
+def test_a_file_without_triples_is_told(port: int, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    result = command(port, "push", str(tmp_path / name), "--stream", "s", "--create")
+    more = ": JSON's names mean something only where an @context says what" if name.endswith("jsonld") else ""
+    assert (result.exit_code, result.stdout) == (0, "0 triples in 0 pushes\n")
+    assert result.stderr == f"csparql-spark: {tmp_path / name} holds no triples{more}\n"
+
+
+def test_a_stream_that_is_not_there_is_told_with_the_option(port: int, tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_text(lines(1))
+    result = command(port, "push", str(tmp_path / "a.nt"), "--stream", "nix")
+    assert result.stderr == (f"csparql-spark: There is no stream <{BASE}/streams/nix>: create it with PUT "
+                             f"{BASE}/streams/nix. Or let push make it, with --create\n")
+
+
+def test_a_query_that_may_be_meant_is_named(port: int, backend: Backend) -> None:
+    client = backend_client(backend)
+    registered(client)
+    client.put("/queries/Speeds", data=TEXT.replace("QUERY q", "QUERY Speeds"))
+    for name, meant in (("speeds", "Speeds"), ("Spedes", "Speeds")):
+        result = command(port, "tail", "q", name)
+        assert result.stderr == (f"csparql-spark: There is no query {name}: register it with PUT {BASE}/queries/{name}. Did "
+                                 f"you mean {meant}?\n")
+    assert "Did you mean" not in command(port, "tail", "nix").stderr
+
+
 def test_tail_of_nothing_is_one_line(port: int) -> None:
     result = command(port, "tail", "nix")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
