@@ -49,6 +49,8 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 status = receiver.answers.pop(0) if receiver.answers else 204
+                # Before the answer: after it the next call may come, and overtake this one on its way into the queue.
+                receiver.calls.put(Call(self.path, dict(self.headers), body))
                 self.send_response(status)
                 if status in (301, 307):
                     self.send_header("Location", f"{receiver.url}elsewhere")
