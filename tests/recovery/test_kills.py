@@ -53,9 +53,9 @@ SCHEMA = "<urn:number> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <urn
 class Served:
     """`csparql-spark serve`, as a user starts it."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, *options: str) -> None:
         self.process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "serve", "--data", str(data),
-                                         "--port", "0", *KEPT], stdout=subprocess.PIPE, text=True)
+                                         "--port", "0", *KEPT, *options], stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline().partition("http://127.0.0.1:")[2].split()[0])
 
     def ask(self, method: str, path: str, body: str = "", media_type: str = "text/plain") -> dict[str, object]:
