@@ -30,6 +30,7 @@
 - `instants`      what a query said at one instant, put together and spelled for subscribers
 - `spelling`      an answer in the format that a client asks for
 - `events`        the answers of many queries over one connection
+- `event_ids`     where a client is in the order of all answers, and in which past of the log
 - `fanout`        looks for what is new, and spells each answer once for all subscribers
 - `subscription`  one subscriber: a cursor, and the events that follow it
 - `roster`        which queries there are, and how they stand, as subscribers are told of it

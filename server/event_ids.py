@@ -3,9 +3,9 @@
     48213-qkzwmtbrfd        everything up to the position 48213 was told, in the incarnation qkzwmtbrfd
     48213                   the same, given before there were incarnations
 
-A client keeps an id as it is, and gives it back. When a copy of the database was put back meanwhile, what was told after
-the copy was taken is not so any more, and positions are given again, to other answers: the incarnation tells the two
-apart (see `store.incarnations`).
+A client keeps an id as it is, and gives it back. When a copy of the database was put back meanwhile, what was told
+after the copy was taken is not so any more, and positions are given again, to other answers: the incarnation tells the
+two apart (see `store.incarnations`).
 
     event_id(lineage, 48213)                            # "48213-qkzwmtbrfd"
     seen = read_id("48213-qkzwmtbrfd", lineage, head)   # Seen(48213, restored=False)

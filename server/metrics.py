@@ -92,7 +92,7 @@ class Collected:
             health.add_metric([status], float(status == says))
         yield health
         yield GaugeMetricFamily("csparql_engine_up", "Whether the engine runs.", float(engine["state"] == "running"))
-        yield GaugeMetricFamily("csparql_engine_lag_seconds", "For how long the oldest of what waits for the engine has "
+        yield GaugeMetricFamily("csparql_engine_lag_seconds", "How long the oldest of what waits for the engine has "
                                 "waited.", waiting.lag_ms / 1000)
         yield GaugeMetricFamily("csparql_log_position", "Up to where the log is answered.", waiting.position)
         yield GaugeMetricFamily("csparql_log_tail", "The place of the newest entry of the log.", backend.log.tail())

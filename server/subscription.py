@@ -20,8 +20,8 @@
 
 An id says: everything up to this position was told, or a gap told that it was not; and in which past of the log.
 Answers come in the order of their positions, parts of an instant together, so one number is the place of a client in
-all of its queries, whichever they are. How queries stand is no part of that order: it is told when a connection begins, if a query does not run, and
-whenever it changes, after the answers that were there by then.
+all of its queries, whichever they are. How queries stand is no part of that order: it is told when a connection begins,
+if a query does not run, and whenever it changes, after the answers that were there by then.
 
 Invariant: a client that comes back with the last id it has seen misses nothing and sees nothing twice. If it was told
 what the log has lost since, it is told so before anything else.
@@ -234,8 +234,8 @@ class Subscription:
         return self._names is None or name in self._names
 
     def _restorations(self, news: News) -> list[bytes]:
-        """To one who was told what is not so any more: a gap for each query, after what he knows and still is so. It has
-        an id, so that he is told only once."""
+        """To one who was told what is not so any more: a gap for each query, after what he knows and still is so. It
+        has an id, so that he is told only once."""
         concerned = [id for id in news.roster.standing if self._hears(id, news.roster)]
         for query in concerned:
             if (instant := self._order.last_instant(query, self._cursor)) is not None:

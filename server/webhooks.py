@@ -3,8 +3,8 @@
     POST https://hooks.example.org/hot
     X-CSPARQL-Query: HotRooms
     X-CSPARQL-Instant: 1700000000000
-    X-CSPARQL-Delivery: 5f0c…-1700000000000-qkzw…    the same when it is told again; another where a copy of the database
-                                                     was put back, and the query says it anew (see `event_ids`)
+    X-CSPARQL-Delivery: 5f0c…-1700000000000-qkzw…    the same when it is told again; another where a copy of the
+                                                     database was put back, and the query says it anew
     X-CSPARQL-Signature: sha256=…                    HMAC of the body, when the observer has a secret
     X-CSPARQL-Gap: 1699999000000                     answers after this instant are kept no longer, or are damaged
 

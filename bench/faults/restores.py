@@ -1,7 +1,7 @@
 """A copy that is put back while the server is stopped: of the database alone, or of the whole data directory.
 
-What was acknowledged after the copy was taken is lost with it; everything else must hold, for the log that is there now,
-although pushes begin at once after the start, and bring it past the place up to which the engine had read:
+What was acknowledged after the copy was taken is lost with it; everything else must hold, for the log that is there
+now, although pushes begin at once after the start, and bring it past the place up to which the engine had read:
 
     log       ●●●●●● copy ●●●●●●●● stop           the engine has read all of it
               ●●●●●● ○○○○○○○○○○○○○○○○○○ …          put back, and grown before the engine looks
@@ -94,9 +94,9 @@ def restored(whole: bool) -> Row:
         injected = (f"A copy of {what} is put back while the server is stopped: {lost - kept} entries and {gone} "
                     f"acknowledged pushes are lost with it. It is started, and 4 producers push at once")
         noticed = f"Noticed before anything was accepted: “{sentences[0]}”." if sentences else "The checkpoint fits."
-        told = (f"{noticed} The engine had read {read} entries, {kept} were put back, and {grown} were there when it ran "
-                f"again. The subscriber was told by a `gap` that {subscriber.taken_back} answers are not so any more, "
-                f"and then what is; three new answers later {back:.1f} s had passed.")
+        told = (f"{noticed} The engine had read {read} entries, {kept} were put back, and {grown} were there when it "
+                f"ran again. The subscriber was told by a `gap` that {subscriber.taken_back} answers are not so any "
+                f"more, and then what is; three new answers later {back:.1f} s had passed.")
         return Row.of(name, injected, told, verdict, seconds=back, taken_back=subscriber.taken_back)
 
 

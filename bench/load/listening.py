@@ -119,7 +119,8 @@ def told(path: Path, start: int = 0) -> tuple[list[Heard], list[str], int]:
             kind, subscriber, query, *rest = line.decode().rstrip("\n").split("\t")
             if kind == "told":
                 instant, id, ms, sum_ = rest
-                heard.append(Heard(int(subscriber), query, int(instant), int(id.partition("-")[0] or 0), float(ms), sum_))
+                position = int(id.partition("-")[0] or 0)
+                heard.append(Heard(int(subscriber), query, int(instant), position, float(ms), sum_))
             else:
                 wrong.append(f"subscriber {subscriber} of {query}: {rest[0]}")
     return heard, wrong, start

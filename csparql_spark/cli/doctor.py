@@ -211,8 +211,8 @@ def health(url: str) -> Finding:
     if told.get("status") == "behind":
         seconds = f" by {engine['lag_ms'] / 1000:.0f} s" if "lag_ms" in engine else ""
         return Finding("server", "warning", f"{url} says behind{seconds}{more}",
-                       "ask again in a while; if it is not less then, GET /queries/NAME/measures tells which query takes "
-                       "long")
+                       "ask again in a while; if it is not less then, GET /queries/NAME/measures tells which query "
+                       "takes long")
     state = "ok" if told.get("status") == "ok" else "warning"
     return Finding("server", state, f"{url} says {told.get('status')}{more}")
 

@@ -92,7 +92,8 @@ def start(settings: Settings, *, browser: bool = False) -> None:
 
 
 def begin(directory: DataDirectory, database: Database) -> None:
-    """Begin an incarnation of the log, before anything comes into it: what the engine has made of another past is left."""
+    """Begin an incarnation of the log, before anything comes into it; what the engine has made of another past is
+    left."""
     from csparql_spark.spark.checkpoint import leave_another
 
     try:

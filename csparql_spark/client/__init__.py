@@ -170,8 +170,9 @@ class Client:
         """The answers of the queries as they become true, from `start` (latest, beginning, an instant) or behind the
         event `last`, for ever: it comes back when the connection breaks, and ends when all queries are deleted.
 
-        `notice` is told of every event that is no answer: of a gap with the reason "restored", too, after which instants
-        are told again, since a copy of the server's database was put back. Without it a query that fails is a `ProblemError`.
+        `notice` is told of every event that is no answer: of a gap with the reason "restored", too, after which
+        instants are told again, since a copy of the server's database was put back. Without it a query that fails is a
+        `ProblemError`.
         """
         for event in self.events(*names, start=start, last=last):
             if event.kind == "answer":

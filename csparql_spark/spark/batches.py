@@ -1,8 +1,8 @@
 """Batches: where in the log each micro-batch ends, as the checkpoint says.
 
-Spark writes the end of a batch into `offsets/` before it runs it, and tells the source that it is over when it begins the
-next one, which may be hours later. So whoever wants to know how far everything is answered looks here when a batch has
-been gone through:
+Spark writes the end of a batch into `offsets/` before it runs it, and tells the source that it is over when it begins
+the next one, which may be hours later. So whoever wants to know how far everything is answered looks here when a batch
+has been gone through:
 
     offsets/17      v1
                     {"batchWatermarkMs": 0, …}

@@ -38,7 +38,6 @@ class Sink:
         begun = time.monotonic()
         rest = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
         costs = [(told_at, costs_in(payload)) for _, told_at, part, _, payload in rest if part == MEASURES]
-
         end = self._batches.end(batch_id) if self._batches is not None else None
 
         def beside(connection: sqlite3.Connection) -> None:
@@ -49,8 +48,9 @@ class Sink:
 
         try:
             if rest or end is not None:
-                self._answers.write((), [(query, instant, reason.decode()) for query, instant, part, _, reason in rest
-                                     if part == FAILURE], beside)
+                failures = [(query, instant, reason.decode()) for query, instant, part, _, reason in rest
+                            if part == FAILURE]
+                self._answers.write((), failures, beside)
         except BaseException:
             if self._measures is not None:
                 self._measures.forgotten()

@@ -1,8 +1,8 @@
 """Incarnations: which past a log has.
 
-A log has an *identity*, made with its database and never changed. Each start of a server begins another *incarnation* of
-it, and the database keeps the list of them, with the places at which each began. A copy of the database that is put back
-has the list as it was then; what a server did after the copy was taken is a branch that this log has lost:
+A log has an *identity*, made with its database and never changed. Each start of a server begins another *incarnation*
+of it, and the database keeps the list of them, with the places at which each began. A copy of the database that is put
+back has the list as it was then; what a server did after the copy was taken is a branch that this log has lost:
 
     positions    0 ──────── 400 ─────── 520
     list         ├── a ─────┴── b ──────▶        a copy is taken at 440, and put back
@@ -12,9 +12,9 @@ has the list as it was then; what a server did after the copy was taken is a bra
 So a position is told with the incarnation that it lies in, and a name and a position say together whether they are of
 this log's past: `520-b` is not, since b ended at 440; nor would `600-d` be, whoever d was.
 
-Invariants: the places in the list never go back; names are random, and no two incarnations of whatever log have the same
-one. The first incarnation of a log, in which no server has been started by its supervisor, has the empty name: it has
-the ids that were given before there were names.
+Invariants: the places in the list never go back; names are random, and no two incarnations of whatever log have the
+same one. The first incarnation of a log, before any start, has the empty name: it has the ids that were given before
+there were names.
 
     incarnations = Incarnations(database)
     incarnations.begin(at=1700000000000)            # durably, before anything is accepted
@@ -79,8 +79,8 @@ class Lineage:
         return self.incarnations[number] if number < len(self.incarnations) else None
 
     def stands(self, name: str, position: int) -> int | None:
-        """Up to where who was at a position of an incarnation has seen what is in this log; None if that cannot be told,
-        because the log does not know the incarnation."""
+        """Up to where who was at a position of an incarnation has seen what is in this log; None if that cannot be
+        told, because the log does not know the incarnation."""
         if not self.knows(name):
             return None
         end = self.next(name)

@@ -85,8 +85,8 @@ class Retention:
         return row[0] if row else 0
 
     def batch_end(self) -> int:
-        """Up to where everything is answered. Spark says that a batch has ended when it begins the next one: whoever wants
-        to know how things stand looks here. Such a batch may be taken again."""
+        """Up to where everything is answered. Spark says that a batch has ended when it begins the next one: whoever
+        wants to know how things stand looks here. Such a batch may be taken again."""
         row = self._database.connection.execute("SELECT max(seq) FROM positions WHERE reader IN (?, ?)",
                                                 (READER, BATCH_END)).fetchone()
         return row[0] or 0

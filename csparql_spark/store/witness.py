@@ -1,4 +1,4 @@
-"""The witness: what the database last looked like, written down outside of it, beside the checkpoint that was made of it.
+"""The witness: what the database last looked like, written down beside the checkpoint that was made of it.
 
 A checkpoint says "read up to 500". If `store.db` is then replaced by a copy that ends at 400, and grows past 500 again,
 the place alone tells nobody that 401 to 500 are other entries now:
@@ -11,9 +11,9 @@ So with each batch that ends it is noted beside the checkpoint which log it was 
 checkpoint compares.
 
 Invariants: the witness of a batch is written before Spark notes that the batch has ended, so a checkpoint never knows
-more than its witness. It names only what is durable already, so the loss of power makes no witness that is ahead of its
-database: it may be older than what was last written, and then older than the checkpoint's last batches at most; if it is
-gone or cut, nothing is compared. An entry that it names may be forgotten since; its place is within its incarnation then.
+more than its witness. It names only what is durable already, so the loss of power makes no witness that is ahead of
+its database. It may be older than the checkpoint's last batches then, or cut: then nothing is compared. An entry that
+it names may be forgotten since; its place is within its incarnation all the same.
 
     witness = Witness(directory, database)
     witness.write()
@@ -77,15 +77,16 @@ class Witness:
         end = lineage.next(seen.incarnation)
         log_end = _tail(self._database.connection) if end is None else end.seq
         if seen.seq > log_end:
-            return (f"the engine has seen {path} with {seen.seq} entries in its log, and it went on after {log_end}: it "
-                    "is a copy that was put back")
+            return (f"the engine has seen {path} with {seen.seq} entries in its log, and it went on after {log_end}: "
+                    "it is a copy that was put back")
         answers_end = self._order.head() if end is None else end.position
         if seen.position > answers_end:
             return (f"the engine has seen {path} with {seen.position} answers, and it went on after {answers_end}: it "
                     "is a copy that was put back")
         there = _entry(self._database.connection, seen.seq)
         if there is not None and digest(there) != seen.digest:
-            return f"{path} has another entry {seen.seq} in its log than the engine has seen: it is a copy that was put back"
+            return (f"{path} has another entry {seen.seq} in its log than the engine has seen: it is a copy that was "
+                    "put back")
         return None
 
     def _look(self) -> Sight:

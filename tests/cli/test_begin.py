@@ -66,6 +66,6 @@ def test_a_checkpoint_that_cannot_be_set_aside(put_back: World, monkeypatch: pyt
     before = Incarnations(put_back.database).lineage().incarnations
     with pytest.raises(StoreError) as caught:
         begin(put_back.directory, put_back.database)
-    assert str(caught.value) == (f"{put_back.directory.checkpoint} is not of the database that is there, and cannot be set "
-                                 "aside (Permission denied): delete it, then start again")
+    assert str(caught.value) == (f"{put_back.directory.checkpoint} is not of the database that is there, and cannot be "
+                                 "set aside (Permission denied): delete it, then start again")
     assert Incarnations(put_back.database).lineage().incarnations == before, "it is found again at the next start"

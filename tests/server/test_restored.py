@@ -1,5 +1,5 @@
-"""Subscribers of a log that a copy was put back of: what they were told and is not so any more is named, and all that is
-so now is told, whenever the copy was taken and however far the log has grown since.
+"""Subscribers of a log that a copy was put back of: what they were told and is not so any more is named, and all that
+is so now is told, whenever the copy was taken and however far the log has grown since.
 
     .   an answer is told      c   a copy is taken      p   it is put back, and the server started
     r   the server is started again                     s   the subscriber reads all there is, and is cut off
@@ -37,7 +37,8 @@ HEAD = 90
     (f"41-{A}", Seen(41)), (f"60-{A}", Seen(60)), (f"61-{A}", Seen(60, True)), (f"500-{A}", Seen(60, True)),
     (f"61-{B}", Seen(61)), (f"90-{B}", Seen(90)), (f"91-{B}", Seen(0, True)),
     (f"5-{C}", Seen(0, True)), (f"500-{C}", Seen(0, True)),
-    ("", None), ("-1", None), ("1-", None), ("x", None), ("5-vowels", None), (f"5-{A}b", None), (f"5-{A.upper()}", None),
+    ("", None), ("-1", None), ("1-", None), ("x", None), ("5-vowels", None), (f"5-{A}b", None),
+    (f"5-{A.upper()}", None),
 ])
 def test_what_an_id_says(text: str, seen: Seen | None) -> None:
     assert read_id(text, Lineage("x", LIST), HEAD) == seen
@@ -91,7 +92,7 @@ class House(World):
         self.seen += self.subscribe(ids[-1] if ids else None)
 
     def play(self, script: str) -> list[str]:
-        """What the subscriber has heard, in short: the instant, in seconds, of an answer, or gap, with where it ends."""
+        """What the subscriber has heard, in short: the instant, in seconds, of an answer, or a gap and its ends."""
         for sign in script:
             match sign:
                 case ".":

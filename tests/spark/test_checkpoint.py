@@ -182,8 +182,8 @@ def test_a_checkpoint_of_another_past_is_left(tmp_path: Path) -> None:
     world.open()
     aside = world.directory.engine / "checkpoint-1.damaged"
     assert leave_another(world.directory, world.database) == (
-        f"the engine has seen {world.directory.database} with 5 entries in its log, and it went on after 2: it is a copy "
-        f"that was put back; what the engine made of the other one is set aside as {aside}, and the engine starts again "
-        "from the log")
+        f"the engine has seen {world.directory.database} with 5 entries in its log, and it went on after 2: it is a "
+        f"copy that was put back; what the engine made of the other one is set aside as {aside}, and the engine starts "
+        "again from the log")
     assert aside.exists() and not world.directory.checkpoint.exists()
     assert leave_another(world.directory, world.database) is None, "there is none any more"
