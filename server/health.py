@@ -3,8 +3,8 @@
     GET /health     {"status": "ok", "engine": {"state": "running", "position": 812, "behind": 0, "lag_ms": 0, …}, …}
 
 `starting`: the engine is not there yet; what is pushed is kept for it. `behind`: it runs, and something has waited for
-it for longer than `lag-limit`. `degraded`: it has failed or is gone, or something that is stored is damaged: `damaged` names
-the entries of the log and the answers that were found to be, the newest first, and `skipped` the entries that were
+it for longer than `lag-limit`. `degraded`: it has failed or is gone, or something that is stored is damaged: `damaged`
+names the entries of the log and the answers that were found to be, the newest first, and `skipped` the entries that were
 decided to be passed over. The web process itself serves in all of them, so the response is 200; it is 503 when the store
 cannot be read.
 
