@@ -157,8 +157,8 @@ def test_plain_sparql_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     (dict(engine="flink"), ValueError, "there is no engine 'flink': choose one of local, spark"),
     (dict(engine="spark", evaluator="snapshot"), ValueError, "the engine 'spark' chooses the evaluator itself: write "
                                                              "engine='local', or leave out evaluator='snapshot'"),
-    (dict(entailment="yours"), Refusal, "there is no rule set 'yours': there are owl-horst, rdfs, rdfs-full, rho-df; "
-                                        "PUT /rules/{name} brings others"),
+    (dict(entailment="yours"), Refusal, "there is no rule set 'yours': there are owl-horst, rdf-full, rdfs, rdfs-full, "
+                                        "rho-df; PUT /rules/{name} brings others"),
     (dict(streams={}), Refusal, "there is no stream <urn:s>: create it first with PUT /streams/{name or encoded IRI}"),
     (dict(streams={"urn:s": "<urn:a> <urn:p> <urn:o> ."}), Refusal,
      "1 of the 1 triples recorded for <urn:s> have no timestamp: "

@@ -17,7 +17,7 @@ from csparql_spark.language import RuleFile, parse_rules
 from csparql_spark.language.rules import Rule
 
 W3C = "http://www.w3.org/ns/entailment/"
-_OF_THE_W3C = {f"{W3C}RDFS": "rdfs-full", f"{W3C}RDF": "rdfs-full"}
+_OF_THE_W3C = {f"{W3C}RDFS": "rdfs-full", f"{W3C}RDF": "rdf-full"}
 
 
 def known(name: str, users: Collection[str]) -> str:

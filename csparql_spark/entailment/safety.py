@@ -1,7 +1,12 @@
 """Which rules have a meaning, and which depend on themselves.
 
-Rules must not use what nothing binds, and must not be able to go on making new terms for ever. A rule is recursive when
-what it derives might, by way of other rules or none, match its own body again.
+Rules must not use what nothing binds, and must not be able to go on making new terms for ever. A rule makes new terms
+when what a maker computes stands in its head; what is computed only to be looked at, by other guards, is gone after the
+match. A rule is recursive when what it derives might, by way of other rules or none, match its own body again.
+
+    (?p a :Property) strConcat(?p, ?text) regex(?text, 'urn:_.*') -> (?p a :Member)       makes no terms
+    (?x :age ?n) addOne(?n, ?m) -> (?x :next ?m)                                          makes them, and is not recursive
+    (?x :age ?n) addOne(?n, ?m) -> (?x :age ?m)                                           might never end: refused
 
     check((rule,))                           # raises UnsafeRules, whose text says what to do
     list(recursive(rules, among=rules))      # the recursive ones
@@ -96,9 +101,16 @@ def _meet(one: Atom, other: Atom) -> bool:
 
 
 def _invents(rule: Rule) -> str | None:
-    known = set(rule.variables)
+    """The builtin that makes a term of the head: at once, or handed on by builtins that choose among their arguments.
+    Builtins that compute from what was made make terms themselves."""
+    known, maker = set(rule.variables), {}
     for guard in rule.guards:
-        if guard.name in INVENTORS and is_variable(guard.arguments[-1]) and guard.arguments[-1] not in known:
-            return guard.name
+        made = guard.arguments[-1]
+        if guard.name in MAKERS and is_variable(made) and made not in known:
+            chosen = [maker[node] for node in guard.arguments[:-1] if node in maker]
+            if guard.name in INVENTORS:
+                maker[made] = guard.name
+            elif chosen:
+                maker[made] = chosen[0]
         known.update(guard.variables)
-    return None
+    return next((maker[node] for atom in rule.head for node in atom.variables if node in maker), None)

@@ -31,6 +31,7 @@ PREDECLARED = {
 # What a rule set is called, and which of ours is meant: those of Jena stand for the nearest one.
 RULE_SETS = {
     "rho-df": "rho-df",
+    "rdf-full": "rdf-full",
     "rdfs": "rdfs",
     "rdfs-full": "rdfs-full",
     "owl-horst": "owl-horst",

@@ -227,3 +227,14 @@ def test_what_is_absorbed_is_not_missed(chosen: list[Rule], chunks: list[dict]) 
         kept.insert(*columns(chunk, dictionary))
         all_facts = {**all_facts, **{triple: max(tag, all_facts.get(triple, 0)) for triple, tag in chunk.items()}}
         assert decoded(kept.visible(0), dictionary) == closure(chosen, all_facts)
+
+
+def test_who_asks_for_the_terms_finds_no_more_terms() -> None:
+    """Contents count the ids that are in use: a constant that guards alone know has none."""
+    dictionary = TermDictionary()
+    guarded = Rule((Atom("?x", Q, "?y"),), (Atom("?x", P, "?y"),),
+                   (Guard("notEqual", ("?y", '"1"')), Guard("addOne", ("?y", '"2"'))))
+    program = Program([guarded, INHERIT], dictionary)
+    size = len(dictionary)
+    assert sorted(dictionary.decode(program.terms())) == sorted([P, Q, TYPE, SUBCLASS])
+    assert len(dictionary) == size

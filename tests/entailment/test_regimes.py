@@ -10,12 +10,13 @@ MINE = "@include <rho-df>. [(?a <urn:p> ?b) -> (?b <urn:p> ?a)]"
 
 
 def test_names_as_queries_write_them() -> None:
-    assert [known(name, ()) for name in ("rdfs", "RDFS", "Rho-DF", "http://www.w3.org/ns/entailment/RDFS")] == [
-        "rdfs", "rdfs", "rho-df", "rdfs-full"]
+    assert [known(name, ()) for name in ("rdfs", "RDFS", "Rho-DF", "http://www.w3.org/ns/entailment/RDFS",
+                                       "http://www.w3.org/ns/entailment/RDF")] == [
+        "rdfs", "rdfs", "rho-df", "rdfs-full", "rdf-full"]
     assert known("mine", {"mine"}) == "mine"
     with pytest.raises(RuleSetError) as caught:
         known("Mine", {"mine"})
-    assert str(caught.value) == ("there is no rule set 'Mine': there are owl-horst, rdfs, rdfs-full, rho-df, mine; "
+    assert str(caught.value) == ("there is no rule set 'Mine': there are owl-horst, rdf-full, rdfs, rdfs-full, rho-df, mine; "
                                  "PUT /rules/{name} brings others")
 
 

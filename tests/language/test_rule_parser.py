@@ -180,7 +180,7 @@ def test_included_rule_sets() -> None:
     file = parse_rules(f"{EX}@include <RDFS>. [r: (?x ex:p ?y) -> (?y ex:p ?x)] @include <OWL>.")
     assert file == RuleFile((SWAP,), ("RDFS", "OWL"))
     assert file.warnings == ("line 2, column 61: <OWL> stands for the rule set owl-horst, which derives less.",)
-    assert set(RULE_SETS.values()) == {"rho-df", "rdfs", "rdfs-full", "owl-horst"}
+    assert set(RULE_SETS.values()) == {"rho-df", "rdf-full", "rdfs", "rdfs-full", "owl-horst"}
 
 
 def test_rules_of_one_name() -> None:

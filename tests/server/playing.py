@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.pipeline.group import FAILURE, Group
+from csparql_spark.pipeline.routing import Router
 from csparql_spark.server.backend import Backend
 from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
 
@@ -38,6 +40,19 @@ class Engine:
     def count(self, query: int, *instants: int) -> None:
         """At each instant, the answer that its number is itself."""
         self.store.write([StoredAnswer(query, instant, 0, 1, number(instant).to_bytes()) for instant in instants])
+
+    def run(self) -> None:
+        """Answer everything that is in the log, through the pipeline, and write it down."""
+        log = self.backend.log
+        router = Router(lambda graph: log.last(graph, "background", log.tail()))
+        groups: dict[str, Group] = {}
+        for entry in log.read(0, log.tail()):
+            for row in router.route(entry):
+                told = list(groups.setdefault(row.group, Group(row.group)).feed([row]))
+                answers = [StoredAnswer(query, instant, part, rows, payload)
+                           for query, instant, part, rows, payload in told if part >= 0]
+                self.store.write(answers, [(query, instant, payload.decode())
+                                           for query, instant, part, _, payload in told if part == FAILURE])
 
     def fail(self, query: int, instant: int, reason: str) -> None:
         self.store.write([], [(query, instant, reason)])
