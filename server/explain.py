@@ -71,10 +71,11 @@ def cost_of(measures: Measures, query: int) -> dict[str, object]:
     """What the newest answer of a query has cost, as far as it was measured; and its plan, as it was told last."""
     point = measures.newest(query)
     if point is None:
-        return {"micros": None, "latency_ms": None, "state_bytes": None, "late": None, "nodes": None}
+        return {"micros": None, "latency_ms": None, "state_bytes": None, "late": None, "refused_patterns": None,
+                "nodes": None}
     told = measured(point)
     return {**{name: told[name] for name in ("micros", "latency_ms", "state_bytes", "late")},
-            "nodes": measures.plan(query)}
+            "refused_patterns": point.totals.refused_patterns, "nodes": measures.plan(query)}
 
 
 def key_of(record: QueryRecord | None) -> str | None:

@@ -132,7 +132,8 @@ class Collected:
         latency = HistogramMetricFamily("csparql_query_latency_seconds", "From the time at which an instant could be "
                                         "answered at the earliest to its answer.", labels=["query"])
         sums = {"evaluation_seconds": "Time spent on answers.", "instants": "Instants that were answered.",
-                "rows": "Rows of the answers.", "late_elements": "Elements that came after their time."}
+                "rows": "Rows of the answers.", "late_elements": "Elements that came after their time.",
+                "refused_patterns": "How often a rule's regex had a pattern that cannot be matched."}
         newest = {"window_elements": "Elements in the windows at the newest instant.",
                   "state_bytes": "What is held for a query, also where others have a part in it.",
                   "lag_seconds": "How long ago the next instant should have been answered; on the arrival clock alone."}
@@ -151,7 +152,8 @@ class Collected:
             totals = point.totals
             latency.add_metric(label, cumulative(totals.latencies), totals.latency)
             for name, value in (("evaluation_seconds", totals.micros / 1e6), ("instants", totals.instants),
-                                ("rows", totals.rows), ("late_elements", point.late)):
+                                ("rows", totals.rows), ("late_elements", point.late),
+                                ("refused_patterns", totals.refused_patterns)):
                 counters[name].add_metric(label, value)
             gauges["window_elements"].add_metric(label, point.elements)
             gauges["state_bytes"].add_metric(label, point.state)

@@ -44,6 +44,7 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.calling import BadUrl
 from csparql_spark.server.connections import Server, inherited, listen
 from csparql_spark.server.instants import event
+from csparql_spark.server.rules import remarks
 from csparql_spark.server.settings import Settings
 
 END_SECONDS = 15.0          # for an orderly end; after that it ends all the same
@@ -81,6 +82,8 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
         ending = Ending()
         server = Server(listening, create_app(backend), threads=settings.threads, idle_seconds=settings.idle_seconds)
         server.prepare()
+        for remark in remarks(backend):
+            print(f"csparql-spark: {remark}", file=sys.stderr, flush=True)
         serving = threading.Thread(target=ending.after, args=(server.serve,), name="serving")
         serving.start()
         warming_up = threading.Thread(target=_warm_up, name="warming-up", daemon=True)

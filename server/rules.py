@@ -1,6 +1,6 @@
 """Rule sets: what follows from what. Queries name them with USING ENTAILMENT.
 
-    GET    /rules              those of the server, and those that users brought
+    GET    /rules              those of the server, and those that users brought, with what there is to warn of
     PUT    /rules/lab          a rule file in Jena's syntax                  201; 200 if there was one
     GET    /rules/lab          the text, as it was sent
     DELETE /rules/lab          204; 409 while a query uses it
@@ -11,9 +11,11 @@ The names of the server's own sets, and what else stands for them, are taken.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from flask import Blueprint, Response, request
 
-from csparql_spark.entailment.regimes import W3C
+from csparql_spark.entailment.regimes import W3C, stored
 from csparql_spark.entailment.sets import NAMES, text_of
 from csparql_spark.language import LanguageError, RuleFile, parse_rules
 from csparql_spark.language.rule_terms import RULE_SETS
@@ -38,6 +40,9 @@ def routes(backend: Backend) -> Blueprint:
 
     def described(rules: Setting) -> dict[str, object]:
         return told(rules.name, rules.rows) | {"changed": rules.changed}
+
+    def listed(rules: Setting) -> dict[str, object]:
+        return described(rules) | {"warnings": warnings_of(current(rules.name)[1])}
 
     def told(name: str, count: int) -> dict[str, object]:
         return {"name": name, "url": names.rules_url(name), "built_in": is_built_in(name), "rules": count,
@@ -64,8 +69,8 @@ def routes(backend: Backend) -> Blueprint:
 
     @blueprint.get("/rules")
     def list_rules() -> dict[str, object]:
-        ours = [told(name, len(parse_rules(text_of(name)).rules)) for name in NAMES]
-        return {"rules": [*ours, *(described(rules) for rules in registry.settings(KIND))]}
+        ours = [told(name, len(parse_rules(text_of(name)).rules)) | {"warnings": []} for name in NAMES]
+        return {"rules": [*ours, *(listed(rules) for rules in registry.settings(KIND))]}
 
     @blueprint.put("/rules/<name:name>")
     def put_rules(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
@@ -119,6 +124,32 @@ def checked_rules(backend: Backend, name: str, text: str) -> RuleFile:
     entries = (backend.log.last_as_is(other, KIND, tail) for other in others)
     return check_rules(name, text, {entry.subject: entry.payload.decode() for entry in entries
                                     if entry is not None and entry.payload is not None})
+
+
+def warnings_of(text: str | None) -> list[str]:
+    """What there is to say of a rule file that was let in."""
+    try:
+        return [] if text is None else list(stored(text).warnings)
+    except LanguageError as error:
+        return [str(error)]
+
+
+def remarks(backend: Backend) -> Iterator[str]:
+    """What to say at a start of rule sets that were let in once, and of whose patterns some match something else by
+    now, or nothing."""
+    for rules in backend.registry.settings(KIND):
+        entry = backend.log.last(rules.name, KIND, backend.log.tail())
+        if entry is None or entry.payload is None:
+            continue
+        mend = f"Mend it, and bring it again with PUT {backend.names.rules_url(rules.name)}"
+        try:
+            found = stored(entry.payload.decode()).patterns
+        except LanguageError as error:
+            yield f"the rule set {rules.name} cannot be read, and queries that use it fail: {error} {mend}"
+        else:
+            if found:
+                yield (f"the rule set {rules.name} has patterns that do not match what they may seem to: "
+                       f"{' '.join(found)} {mend}")
 
 
 def is_built_in(name: str) -> bool:

@@ -157,6 +157,21 @@ def test_the_pipeline_runs_without_spark_and_without_http() -> None:
                     if room(target) in ("spark", "server", "cli", "testing")}, module
 
 
+TWIN = ("tests.entailment.twin", "tests.entailment.twin_guards")
+SHARED_WITH_THE_TWIN = {"csparql_spark.language.rules", "csparql_spark.rdf.terms"}       # rules as objects, terms apart
+
+
+def test_the_twin_and_what_is_compared_with_it_share_no_code() -> None:
+    """An oracle that runs the code that it judges says nothing."""
+    assert [(module, target) for module in modules() for target in imports(module)
+            if target.split(".")[0] == "tests"] == []
+    used = {target for name in TWIN for target in imported(
+        name, (ROOT / name.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")) if ours(target)}
+    assert used == SHARED_WITH_THE_TWIN
+    allowed = {"rdf", "language", PACKAGE, *GROUND}
+    assert {room(target) for module in used for target in reached(module)} <= allowed
+
+
 def test_all_packages_are_installed() -> None:
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")

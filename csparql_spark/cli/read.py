@@ -39,8 +39,11 @@ def check(files: tuple[Path, ...], base: str) -> None:
         text = text_of(file)
         try:
             if file.suffix == ".rules":
-                count = len(check_rules(file.stem, text, {}).rules)
+                found = check_rules(file.stem, text, {})
+                count = len(found.rules)
                 click.echo(f"{file}: {count} rule{' is' if count == 1 else 's are'} fine")
+                for warning in found.warnings:
+                    click.echo(f"{file}: warning: {warning}")
                 continue
             query = _answerable(read(text, base), base)
         except LanguageError as error:

@@ -10,7 +10,7 @@ import json
 import click
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.entailment.naive import Triple
+from csparql_spark.entailment.lookup import Triple
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.pipeline.replay import Script
 from csparql_spark.pipeline.why import as_json, reasons

@@ -15,8 +15,16 @@ Facts under rules, on columns:
 - `program`, `joins`, `guards`, `fixpoint`, `transitivity`, `explicit`, `incremental`, `rederive`
                  what they are made of
 
+One triple or term at a time:
+
+- `builtins`, `literal_values`, `patterns`
+                 what a builtin says of terms, what literals stand for, and texts against patterns
+- `lookup`       few triples, and the ways to match a rule in them
+- `derivations`  why a fact holds
+
 To be read, and believed:
 
-- `naive`        the closure in plain Python, and why a fact holds: what everything else is compared with
 - `maintenance`  maintenance programs as the papers write them, generated from any rules
+
+What all this is compared with is a twin in plain Python that shares no code with it, `tests/entailment/twin.py`.
 """

@@ -1,7 +1,8 @@
 """Guards over columns of ids: each distinct combination of arguments is looked at once.
 
-What a guard says of terms is decided by the naive twin's tables; here its answers are kept per id, and spread over
-columns. An answer is kept as long as an id means the same term: a `Terms` is made anew when ids change.
+What a guard says of terms stands in `builtins`; here its answers are kept per id, and spread over columns. An answer
+is kept as long as an id means the same term: a `Terms` is made anew when ids change. Texts and patterns are compared by
+the column, all that are asked about at once.
 
     terms = Terms(dictionary)
     guard = BoundGuard(Guard("lessThan", ("?x", '"28"^^<…integer>')), terms)
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from csparql_spark.entailment.naive import MAKERS, TESTS
+from csparql_spark.entailment.builtins import MAKERS, TESTS
+from csparql_spark.entailment.patterns import all_match
 from csparql_spark.language.rules import Guard, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.runs import grouped
@@ -125,11 +127,15 @@ class BoundGuard:
     def _asked(self, questions: list[tuple[str, ...]]) -> np.ndarray:
         """For each combination of inputs -1, where the guard does not pass it, or else 1, or the id of what it
         makes."""
-        answers = []
+        filled = []
         for question in questions:
             values = dict(zip(self.inputs, question))
-            given = [values.get(node, node) for node in self.given]
-            answers.append(MAKERS[self.guard.name](*given) if self.is_maker else TESTS[self.guard.name](*given))
+            filled.append(tuple(values.get(node, node) for node in self.given))
+        if self.guard.name == "regex":
+            answers = all_match(filled)
+        else:
+            builtin = (MAKERS if self.is_maker else TESTS)[self.guard.name]
+            answers = [builtin(*given) for given in filled]
         if not self.is_maker:
             return np.where(np.array(answers, dtype=bool), 1, -1)
         result = np.full(len(answers), -1, dtype=np.int64)

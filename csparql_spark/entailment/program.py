@@ -105,8 +105,8 @@ class Program:
         return Program((rule for rule in self.rules if rule not in gone), self.dictionary)
 
     def terms(self) -> np.ndarray:
-        """The ids of the constants of the rules' heads and bodies, sorted, each once. They have had ids since the program
-        was made: whoever asks is about to count ids. Guards look at terms, and keep no ids of their constants."""
+        """The ids of the constants of the rules' heads and bodies, sorted, each once. They have had ids since the
+        program was made: whoever asks is about to count ids. Guards look at terms, and keep no ids of constants."""
         nodes = {node for rule in self.rules for part in (*rule.head, *rule.body) for node in part.nodes}
         return distinct(np.sort(self.dictionary.encode(sorted(node for node in nodes if not is_variable(node)))))
 

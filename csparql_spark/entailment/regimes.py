@@ -9,7 +9,7 @@ under which the W3C knows a regime. Several are one: all their rules together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 
 from csparql_spark.entailment.sets import NAMES, RuleSetError, rule_set
@@ -33,12 +33,29 @@ def known(name: str, users: Collection[str]) -> str:
 
 
 def rules_of(names: Collection[str], texts: Mapping[str, str]) -> tuple[Rule, ...]:
-    """The rules of all these regimes; `texts` are the users' rule files by name."""
-    files = {name: _file(text) for name, text in texts.items()}
+    """The rules of all these regimes; `texts` are the users' rule files by name, which were let in before."""
+    files = _Stored(texts)
     found = [rule for name in names for rule in rule_set(known(name, files), files)]
     return tuple(dict.fromkeys(found))
 
 
+class _Stored(Mapping[str, RuleFile]):
+    """Users' rule files, each read when it is needed: one that cannot be read is no concern of those who do not ask."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def __getitem__(self, name: str) -> RuleFile:
+        return stored(self._texts[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
 @lru_cache(maxsize=64)
-def _file(text: str) -> RuleFile:
-    return parse_rules(text)
+def stored(text: str) -> RuleFile:
+    """The rule file of a text that was let in, perhaps by a server that let in other patterns (see its warnings)."""
+    return parse_rules(text, stored=True)

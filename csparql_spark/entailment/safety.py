@@ -4,9 +4,9 @@ Rules must not use what nothing binds, and must not be able to go on making new 
 when what a maker computes stands in its head; what is computed only to be looked at, by other guards, is gone after the
 match. A rule is recursive when what it derives might, by way of other rules or none, match its own body again.
 
-    (?p a :Property) strConcat(?p, ?text) regex(?text, 'urn:_.*') -> (?p a :Member)       makes no terms
-    (?x :age ?n) addOne(?n, ?m) -> (?x :next ?m)                                          makes them, and is not recursive
-    (?x :age ?n) addOne(?n, ?m) -> (?x :age ?m)                                           might never end: refused
+    (?p a :Property) strConcat(?p, ?text) regex(?text, 'urn:_.*') -> (?p a :Member)     makes no terms
+    (?x :age ?n) addOne(?n, ?m) -> (?x :next ?m)                                        makes them, and is not recursive
+    (?x :age ?n) addOne(?n, ?m) -> (?x :age ?m)                                         might never end: refused
 
     check((rule,))                           # raises UnsafeRules, whose text says what to do
     list(recursive(rules, among=rules))      # the recursive ones
@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from csparql_spark.entailment.builtins import MAKERS
 from csparql_spark.entailment.guards import INVENTORS
-from csparql_spark.entailment.naive import MAKERS
 from csparql_spark.language.rules import Atom, Rule, is_variable
 
 

@@ -27,7 +27,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from csparql_spark.entailment.naive import MAKERS, Lookup, Triple, passed
+from csparql_spark.entailment.builtins import MAKERS, passed
+from csparql_spark.entailment.lookup import Lookup, Triple
 from csparql_spark.entailment.pruning import Substitution, final, may_match, unified
 from csparql_spark.language.rules import Atom, Guard, Rule, is_variable
 from csparql_spark.rdf.terms import RDF, iri

@@ -52,10 +52,12 @@ class Problems:
     def put(self, problem: Problem) -> None:
         self._found.append(problem)
 
-    def warn(self, start: int, message: str) -> None:
+    def warn(self, start: int, message: str) -> str:
+        """The warning, as it will be told."""
         self._lines = self._lines or Lines(self.text)
         line, column = self._lines.locate(start)
-        self._warnings[(start, message)] = f"line {line}, column {column}: {message}"
+        told = self._warnings[(start, message)] = f"line {line}, column {column}: {message}"
+        return told
 
     @property
     def warnings(self) -> tuple[str, ...]:

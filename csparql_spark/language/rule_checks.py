@@ -14,15 +14,14 @@ variable, too.
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Iterator
 from difflib import get_close_matches
 
 from csparql_spark.language.builtins import BUILTINS, DIRECTIVES, REFUSED, Builtin, nearest
 from csparql_spark.language.errors import Lines
 from csparql_spark.language.problems import Problems
-from csparql_spark.language.rule_bounds import LONGEST_PATTERN, MOST_ATOMS, MOST_GUARDS, MOST_HEADS
+from csparql_spark.language.rule_bounds import MOST_ATOMS, MOST_GUARDS, MOST_HEADS
+from csparql_spark.language.rule_patterns import PatternError, check_pattern
 from csparql_spark.language.rule_reading import WILDCARD, Clause, Draft, Node
 from csparql_spark.language.rules import Atom, Guard, Rule, is_variable
 from csparql_spark.rdf.terms import parse
@@ -33,8 +32,9 @@ _FORWARD = "Write body -> head."
 class RuleChecks:
     """Turns drafts into rules; what is wrong becomes a problem."""
 
-    def __init__(self, problems: Problems) -> None:
-        self._problems = problems
+    def __init__(self, problems: Problems, *, stored: bool = False) -> None:
+        self._problems, self._stored = problems, stored
+        self.patterns: list[str] = []          # warnings about patterns of `regex`
         self._lines = Lines(problems.text)
         self._names: dict[str, int] = {}
 
@@ -192,18 +192,21 @@ class RuleChecks:
             self._check_pattern(nodes[1])
 
     def _check_pattern(self, node: Node) -> None:
-        pattern = parse(node.value).value
-        if len(pattern) > LONGEST_PATTERN:
-            message = f"The pattern has more than {LONGEST_PATTERN} characters."
-            self._problems.add(node.start, node.end, "too-large", message)
-            return
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                re.compile(pattern)
-        except (re.error, OverflowError, RecursionError) as reason:
-            why = str(reason).splitlines()[0]
-            self._problems.add(node.start, node.end, "bad-pattern", f"This is no regular expression: {why}.")
+            pattern = check_pattern(parse(node.value).value)
+        except PatternError as error:
+            if self._stored:
+                self._warn_of_pattern(node, f"{error.message} So this regex holds of nothing.")
+                return
+            # What is to be typed stands in a string, in which a backslash is written twice.
+            hint = error.hint and error.hint.replace("\\", "\\\\")
+            self._problems.add(node.start, node.end, error.code, error.message, hint=hint)
+            return
+        for surprise in pattern.surprises:
+            self._warn_of_pattern(node, surprise)
+
+    def _warn_of_pattern(self, node: Node, message: str) -> None:
+        self.patterns.append(self._problems.warn(node.start, message))
 
     def _refused(self, clause: Clause) -> None:
         refusal = REFUSED[clause.name.text]

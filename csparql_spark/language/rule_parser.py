@@ -22,17 +22,18 @@ from csparql_spark.language.rule_traps import rule_problem
 from csparql_spark.language.rules import Rule, RuleFile
 
 
-def parse_rules(text: str, *, base: str | None = None) -> RuleFile:
+def parse_rules(text: str, *, base: str | None = None, stored: bool = False) -> RuleFile:
     """The rules of a text in Jena's syntax; raises `LanguageError` and nothing else.
 
-    `base` is what relative IRIs start from. Nothing is fetched: `includes` are names of rule sets.
+    `base` is what relative IRIs start from. Nothing is fetched: `includes` are names of rule sets. Of a text that is
+    `stored` already, what was let in once is not refused: patterns that cannot be matched are warnings.
     """
     check_size(text)
     tokens = rule_tokens(text)
     problems = Problems(text)
     terms = RuleTerms(base, tokens, problems)
     reader = Reader(tokens, terms)
-    checks = RuleChecks(problems)
+    checks = RuleChecks(problems, stored=stored)
     rules: list[Rule] = []
     while not reader.ended:
         draft = None
@@ -48,7 +49,7 @@ def parse_rules(text: str, *, base: str | None = None) -> RuleFile:
             rules.append(rule)
         if len(rules) > MOST_RULES:
             _refuse_more(draft, problems)
-    file = RuleFile(tuple(rules), tuple(terms.includes), problems.warnings)
+    file = RuleFile(tuple(rules), tuple(terms.includes), problems.warnings, tuple(checks.patterns))
     check_written(file)
     return file
 

@@ -74,11 +74,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """What a rule file holds: its rules, the names of the rule sets that it includes, and warnings about it."""
+    """What a rule file holds: its rules, the names of the rule sets that it includes, and warnings about it. `patterns`
+    are those of the warnings that say what a pattern of `regex` does not match, though it may look so."""
 
     rules: tuple[Rule, ...]
     includes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
+    patterns: tuple[str, ...] = field(default=(), compare=False)
 
 
 def is_variable(node: str) -> bool:

@@ -6,6 +6,7 @@ are read, and no answer is another one for it.
 
     costs = Costs()
     costs.note(member, instant=5000, rows=2, micros=310, due=5000)
+    costs.refused += 3                            # patterns that a rule could not match (see `entailment.patterns`)
     costs.told(elements=…, state=…, nodes=…)      # bytes of JSON, None if nobody has answered; then it begins anew
 
 `due` is when (epoch ms) an answer could have been given at the earliest: on the arrival clock that is its instant; on
@@ -45,6 +46,7 @@ class Costs:
     def __init__(self) -> None:
         self._notes: dict[int, Note] = {}
         self._trees: dict[int, float] = {}          # when the plan tree of a query was told
+        self.refused = 0                            # patterns of rules, which the whole group has a part in
 
     def note(self, member: Member, *, instant: int, rows: int, micros: int, due: int | None) -> None:
         note = self._notes.get(member.id)
@@ -64,13 +66,14 @@ class Costs:
         if not self._notes:
             return None
         notes, self._notes = self._notes, {}
+        refused, self.refused = self.refused, 0
         trees = self._due_trees(notes)
         told = []
         for id, note in notes.items():
             one = {"query": id, "instant": note.instant, "instants": note.instants, "rows": note.rows,
                    "last_rows": note.last_rows, "micros": note.micros, "last_micros": note.last_micros,
                    "elements": elements(id), "late": note.member.progress.late, "state": state(id),
-                   "due": note.due[-MOST_DUE:]}
+                   "due": note.due[-MOST_DUE:], "refused_patterns": refused}
             if id in trees and (tree := nodes(id)) is not None:
                 one["nodes"] = tree
             told.append(one)

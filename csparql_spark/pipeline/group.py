@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.answers.limits import Limits
+from csparql_spark.entailment.patterns import counted
 from csparql_spark.pipeline.choosing import AUTO, INCREMENTAL, SNAPSHOT
 from csparql_spark.pipeline.costs import Costs
 from csparql_spark.pipeline.member import Member, TooManyInstants
@@ -272,7 +273,9 @@ class Group:
     def _tell(self, member: Member, instant: int) -> Told:
         begun = time.perf_counter_ns()
         try:
-            _, rows, payload = self._views.say(member, instant, self.seq)
+            with counted() as refused:
+                _, rows, payload = self._views.say(member, instant, self.seq)
+            self._costs.refused += refused.count
         except Exception as error:       # whatever a query does to the evaluator, it does to itself alone
             return self._fail(member, instant, error)
         self._costs.note(member, instant=instant, rows=rows, micros=(time.perf_counter_ns() - begun) // 1000,

@@ -8,9 +8,9 @@ instant: they are said to hold until the next one (instant + 1).
     found[0].graph                    # None: the default graph; or the IRI of a named window or graph
     str(found[0].derivation)          # one line for each step, premises below what they prove
 
-The graphs are those that the query sees (see `dataset`). It is the naive twin that answers here, over the facts that
-can have a part in it: it is asked seldom, and believed. What can have no part is not held while streams are read, and
-reading ends as soon as there is more than is looked at.
+The graphs are those that the query sees (see `dataset`). Only the facts that can have a part in it are looked at, and
+these one by one: it is asked seldom. What can have no part is not held while streams are read, and reading ends as soon
+as there is more than is looked at.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
-from csparql_spark.entailment.naive import ALWAYS, Derivation, Triple
-from csparql_spark.entailment.naive import why as derived
+from csparql_spark.entailment.derivations import Derivation
+from csparql_spark.entailment.derivations import why as derived
+from csparql_spark.entailment.lookup import Triple
 from csparql_spark.entailment.pruning import prune
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.language.rules import Atom, Rule, is_variable
@@ -33,6 +34,7 @@ from csparql_spark.pipeline.dataset import Graph, graphs_of, seen
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import TermError
 from csparql_spark.rdf.terms import from_oxigraph
+from csparql_spark.relations.runs import ALWAYS
 
 MOST_FACTS = 50_000             # that can have a part in a derivation
 MOST_ELEMENTS = 2_000_000       # of windows, that are read to find them

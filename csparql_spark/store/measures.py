@@ -40,14 +40,16 @@ class Totals(NamedTuple):
     micros: int = 0
     latency: float = 0.0                # seconds, of the instants that are in `latencies`
     latencies: tuple[int, ...] = (0,) * (len(BUCKETS) + 1)
+    refused_patterns: int = 0           # how often a rule had a pattern that cannot be matched
 
     @classmethod
     def from_json(cls, text: str) -> Totals:
-        *sums, latencies = json.loads(text)
-        return cls(*sums, tuple(latencies))
+        instants, rows, micros, latency, latencies, *refused = json.loads(text)
+        return cls(instants, rows, micros, latency, tuple(latencies), *refused)
 
     def to_json(self) -> str:
-        return _json([self.instants, self.rows, self.micros, round(self.latency, 6), self.latencies])
+        return _json([self.instants, self.rows, self.micros, round(self.latency, 6), self.latencies,
+                      self.refused_patterns])
 
 
 class Cost(NamedTuple):
@@ -66,6 +68,7 @@ class Cost(NamedTuple):
     state: int
     due: Sequence[int | None] = ()
     nodes: object = None                # the plan, with what each of its parts took
+    refused_patterns: int = 0
 
 
 class Point(NamedTuple):
@@ -156,4 +159,4 @@ def _sum(totals: Totals, cost: Cost, late: list[float]) -> Totals:
             counts[bisect_left(BUCKETS, seconds)] += 1
         latencies = tuple(counts)
     return Totals(totals.instants + cost.instants, totals.rows + cost.rows, totals.micros + cost.micros,
-                  totals.latency + sum(late), latencies)
+                  totals.latency + sum(late), latencies, totals.refused_patterns + cost.refused_patterns)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.naive import closure, is_triple
 from csparql_spark.entailment.strategy import Materialization
 from csparql_spark.language.rules import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.runs import ALWAYS
+from tests.entailment.twin import closure, is_triple
 
 Triple = tuple[str, str, str]
 

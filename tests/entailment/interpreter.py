@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from csparql_spark.entailment.maintenance import NOW, Comparison, MaintenanceProgram, MaintenanceRule, Part
-from csparql_spark.entailment.naive import Binding, Lookup, Triple, is_triple, passed
 from csparql_spark.language.rules import Atom
+from tests.entailment.twin import Binding, Lookup, Triple, is_triple
+from tests.entailment.twin_guards import passed
 
 Row = tuple[Triple, int | None]
 Relations = dict[str, set[Row]]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from csparql_spark.entailment.maintenance import imars_program, volz_program
-from csparql_spark.entailment.naive import ALWAYS, Lookup, Triple, closure, is_triple, matches
 from csparql_spark.entailment.schema import specialise
 from csparql_spark.entailment.sets import rule_set
 from csparql_spark.language.rules import Rule
+from tests.entailment.twin import ALWAYS, Lookup, Triple, closure, is_triple, matches
 from tests.entailment.interpreter import rows, run
 from tests.entailment.worked import rule, tagged, triple, triples
 

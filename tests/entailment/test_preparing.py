@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.entailment.naive import ALWAYS, Triple, closure
 from csparql_spark.entailment.preparing import Prepared, as_they_are, closed, closed_once, prepare
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.language.rules import Atom
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import RDF
+from tests.entailment.twin import ALWAYS, Triple, closure
 
 TYPE, RDFS = f"<{RDF}type>", "http://www.w3.org/2000/01/rdf-schema#"
 SUB, DOMAIN = f"<{RDFS}subClassOf>", f"<{RDFS}domain>"

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from csparql_spark.entailment import program as module
 from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.entailment.naive import Lookup, closure, is_triple, matches
 from csparql_spark.entailment.absorption import absorbs
 from csparql_spark.entailment.program import Program
 from csparql_spark.entailment.safety import UnsafeRules, recursive
@@ -17,6 +16,7 @@ from csparql_spark.language.rules import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, TaggedGraph
 from csparql_spark.relations.runs import ALWAYS
+from tests.entailment.twin import Lookup, closure, is_triple, matches
 from tests.entailment.generated import columns, decoded, facts, rules, triples
 
 P, Q, R, A = "<urn:p>", "<urn:q>", "<urn:r>", "<urn:a>"

@@ -10,7 +10,7 @@ from csparql_spark.entailment.safety import UnsafeRules, check
 from csparql_spark.entailment.sets import NAMES, rule_set
 from csparql_spark.language import parse_rules
 from csparql_spark.language.rules import Atom, Guard, Rule
-from csparql_spark.entailment.naive import Lookup, Triple, is_triple, matches
+from tests.entailment.twin import Lookup, Triple, is_triple, matches
 
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 P, Q = "<urn:p>", "<urn:q>"

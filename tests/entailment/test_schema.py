@@ -8,10 +8,10 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from csparql_spark.entailment.naive import ALWAYS, Triple, closure
 from csparql_spark.entailment.schema import WORDS, Specialised, specialise, subsumes
 from csparql_spark.entailment.sets import NAMES, rule_set
 from csparql_spark.language.rules import Rule
+from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.worked import guard, integer, rule, term, triple, triples
 
 TAXONOMY = triples("drives rdfs:domain Driver; drives rdfs:range Car; races rdfs:subPropertyOf drives;"

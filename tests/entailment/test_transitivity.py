@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from csparql_spark.entailment.deletion import DeleteRederive
 from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.entailment.naive import closure
 from csparql_spark.entailment.recompute import Recompute
 from csparql_spark.entailment.transitivity import is_transitivity
 from csparql_spark.language.rules import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
+from tests.entailment.twin import closure
 from tests.entailment.generated import columns, decoded, histories, told
 
 P, Q, R, A = "<urn:p>", "<urn:q>", "<urn:r>", "<urn:a>"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from csparql_spark.entailment.naive import ALWAYS, Lookup, Triple, closure
 from csparql_spark.entailment.sets import rule_set
 from csparql_spark.language.rules import Atom
+from tests.entailment.twin import ALWAYS, Lookup, Triple, closure
 
 W3C = Path(__file__).resolve().parents[3] / "shared" / "w3c"
 FOLDER = W3C / "rdf-mt"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from csparql_spark.entailment.naive import Triple
 from csparql_spark.language.rules import Atom, Guard, Rule
+from tests.entailment.twin import Triple
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"

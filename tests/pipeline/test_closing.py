@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.entailment.naive import ALWAYS, closure
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.pipeline.group import FAILURE, Group, Told
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from tests.entailment.twin import ALWAYS, closure
 
 from .logs import law
 from .running import DictState, Worker, in_one_go, matched_anew, routed, routed_between

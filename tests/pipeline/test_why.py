@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.naive import ALWAYS
 from csparql_spark.entailment.regimes import rules_of
 from csparql_spark.language import ContinuousQuery, parse
 from csparql_spark.pipeline import why as module
@@ -19,6 +18,7 @@ from csparql_spark.pipeline.instants import seen_by
 from csparql_spark.pipeline.once import Watched, ask
 from csparql_spark.pipeline.why import Reason, as_json, as_tree, reasons, triple_of
 from csparql_spark.rdf.chunk import Chunk
+from tests.entailment.twin import ALWAYS
 
 IS_IN = "[transitive: (?a <urn:in> ?b) (?b <urn:in> ?c) -> (?a <urn:in> ?c)]"
 TRAIN, STATION, CITY = "<urn:train>", "<urn:station>", "<urn:city>"

@@ -12,6 +12,7 @@ from csparql_spark.pipeline.group import FAILURE, Group
 from csparql_spark.pipeline.routing import Router
 from csparql_spark.server.backend import Backend
 from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
+from csparql_spark.store.measures import Cost
 
 BASE = "http://csparql.test"
 # On the event clock no ticks are logged, so that places in the log are the same at every run.
@@ -41,9 +42,9 @@ class Engine:
         """At each instant, the answer that its number is itself."""
         self.store.write([StoredAnswer(query, instant, 0, 1, number(instant).to_bytes()) for instant in instants])
 
-    def run(self) -> None:
-        """Answer everything that is in the log, through the pipeline, and write it down."""
-        log = self.backend.log
+    def run(self) -> list[Cost]:
+        """Answer everything that is in the log, through the pipeline, and write it down; what it has cost."""
+        log, costs = self.backend.log, []
         router = Router(lambda graph: log.last(graph, "background", log.tail()))
         groups: dict[str, Group] = {}
         for entry in log.read(0, log.tail()):
@@ -53,6 +54,9 @@ class Engine:
                            for query, instant, part, rows, payload in told if part >= 0]
                 self.store.write(answers, [(query, instant, payload.decode())
                                            for query, instant, part, _, payload in told if part == FAILURE])
+        for group in groups.values():
+            costs += [Cost(**cost) for told in group.measured() for cost in json.loads(told.payload)]
+        return costs
 
     def fail(self, query: int, instant: int, reason: str) -> None:
         self.store.write([], [(query, instant, reason)])

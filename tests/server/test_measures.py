@@ -47,11 +47,11 @@ def test_an_unknown_query(client) -> None:
 def test_an_explanation_tells_what_the_newest_answer_has_cost(client, backend: Backend) -> None:
     query = registered(client)
     nothing = {"instant": None, "rows": 0, "elements": [None], "micros": None, "latency_ms": None, "state_bytes": None,
-               "late": None, "nodes": None}
+               "late": None, "refused_patterns": None, "nodes": None}
     assert client.get("/queries/q/explain").json["live"] == nothing
-    measured(backend, cost(query, nodes=PLAN), at=5040)
+    measured(backend, cost(query, nodes=PLAN, refused_patterns=2), at=5040)
     assert client.get("/queries/q/explain").json["live"] == nothing | {
-        "micros": 300, "latency_ms": 40, "state_bytes": 999, "late": 1, "nodes": {"instant": 5000, "plan": PLAN}}
+        "micros": 300, "latency_ms": 40, "state_bytes": 999, "late": 1, "refused_patterns": 2, "nodes": {"instant": 5000, "plan": PLAN}}
 
 
 def test_an_explanation_tells_in_which_order_patterns_are_joined(client) -> None:

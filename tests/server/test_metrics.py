@@ -53,13 +53,14 @@ def test_what_health_says(client, backend: Backend, monkeypatch) -> None:
 def test_what_a_query_has_cost(client, backend: Backend) -> None:
     query = registered(client)
     measured(backend, cost(query), at=5040)
-    measured(backend, cost(query, 7000, instants=2, rows=9, micros=1200, late=3, elements=8, due=[6000, 7000]), at=7600)
+    measured(backend, cost(query, 7000, instants=2, rows=9, micros=1200, late=3, elements=8, due=[6000, 7000],
+                           refused_patterns=4), at=7600)
     samples = looked(client)
     assert {name: named(samples, f"csparql_query_{name}")[("q",)] for name in (
-        "evaluation_seconds_total", "instants_total", "rows_total", "late_elements_total", "window_elements",
-        "state_bytes", "latency_seconds_sum", "latency_seconds_count")} == {
+        "evaluation_seconds_total", "instants_total", "rows_total", "late_elements_total",
+        "refused_patterns_total", "window_elements", "state_bytes", "latency_seconds_sum", "latency_seconds_count")} == {
         "evaluation_seconds_total": 0.0015, "instants_total": 3, "rows_total": 11, "late_elements_total": 3,
-        "window_elements": 8, "state_bytes": 999, "latency_seconds_sum": 2.24, "latency_seconds_count": 3}
+        "refused_patterns_total": 4, "window_elements": 8, "state_bytes": 999, "latency_seconds_sum": 2.24, "latency_seconds_count": 3}
     buckets = named(samples, "csparql_query_latency_seconds_bucket")
     assert {bound: buckets[bound, "q"] for bound in ("0.025", "0.05", "0.5", "1.0", "2.5", "+Inf")} == {
         "0.025": 0, "0.05": 1, "0.5": 1, "1.0": 2, "2.5": 3, "+Inf": 3}

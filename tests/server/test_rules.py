@@ -73,7 +73,8 @@ def test_all_are_listed_those_of_the_server_first(client) -> None:
         *((name, True) for name in NAMES), ("a", False), ("b", False)]
     for rules in listed[:len(NAMES)]:
         assert rules == {"name": rules["name"], "url": f"{BASE}/rules/{rules['name']}", "built_in": True,
-                         "rules": len(parse_rules(text_of(rules["name"])).rules), "changed": None}
+                         "rules": len(parse_rules(text_of(rules["name"])).rules), "changed": None,
+                         "warnings": []}
 
 
 @pytest.mark.parametrize("name, ours", [*((name, name) for name in NAMES), ("RDFS", "rdfs-full")])
