@@ -3,8 +3,8 @@
     all_match([('"Rome"', '"R.*"'), ('"Rome"', '"r"')])         # [True, False]
     matches('"Rome"', '"R.*"')                                  # True
 
-What cannot be done matches nothing: a pattern that `language.rule_patterns` refuses, as it may come from data, or a text
-that is too long for its pattern. Whoever wants to know how often that was can have it counted:
+What cannot be done matches nothing: a pattern that `language.rule_patterns` refuses, as it may come from data, or a
+text that is too long for its pattern. Whoever wants to know how often that was can have it counted:
 
     with counted() as refused:
         ...

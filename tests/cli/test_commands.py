@@ -113,6 +113,15 @@ def test_check_reads_rule_files_too(tmp_path: Path) -> None:
     assert bad.startswith("bad.rules: line 1, column ") and "^" in rest[1] and rest[2].startswith("endless.rules: ")
 
 
+def test_check_warns_of_patterns_that_may_surprise(tmp_path: Path) -> None:
+    (tmp_path / "words.rules").write_text(r"[(?a <urn:p> ?b) regex(?b, '\\ba') -> (?b <urn:p> ?a)]")
+    result = CliRunner().invoke(main, ["check", str(tmp_path / "words.rules")])
+    assert (result.exit_code, result.stdout.splitlines()) == (0, [
+        f"{tmp_path}/words.rules: 1 rule is fine",
+        rf"{tmp_path}/words.rules: warning: line 1, column 28: \b and \B take no letters for parts of a word but "
+        r"those of English: write (^|\W) and (\W|$) for others."])
+
+
 def test_check_reads_standard_input() -> None:
     result = CliRunner().invoke(main, ["check", "-"], input=QUERY)
     assert (result.exit_code, result.stdout) == (0, "-: query Q is fine\n")

@@ -16,8 +16,8 @@ def test_names_as_queries_write_them() -> None:
     assert known("mine", {"mine"}) == "mine"
     with pytest.raises(RuleSetError) as caught:
         known("Mine", {"mine"})
-    assert str(caught.value) == ("there is no rule set 'Mine': there are owl-horst, rdf-full, rdfs, rdfs-full, rho-df, mine; "
-                                 "PUT /rules/{name} brings others")
+    assert str(caught.value) == ("there is no rule set 'Mine': there are owl-horst, rdf-full, rdfs, rdfs-full, rho-df, "
+                                 "mine; PUT /rules/{name} brings others")
 
 
 def test_several_regimes_are_one() -> None:

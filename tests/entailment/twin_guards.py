@@ -65,7 +65,8 @@ def moment(term: str) -> tuple[str, bool, Fraction] | None:
     if name not in ("dateTime", "date", "time") or (match := MOMENT.fullmatch(form)) is None:
         return None
     year, month, day, between, hour, minute, second, zone = match.groups()
-    if (year is not None, between is not None, hour is not None) != (name != "time", name == "dateTime", name != "date"):
+    parts = year is not None, between is not None, hour is not None
+    if parts != (name != "time", name == "dateTime", name != "date"):
         return None
     try:
         days = datetime.date(int(year or 1972), int(month or 12), int(day or 31)).toordinal()

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from csparql_spark.language.rule_bounds import LONGEST_PATTERN, MOST_REPEATED, MOST_STATES
 from csparql_spark.language.rule_patterns import PatternError, check_pattern, read_pattern, whole
 
-TEXTS = ["", "a", "b", "ab", "ba", "aab", "A", "é", "É", "1", "٣", "a1", " ", "\n", "a\n", "a\nb", "\u2003", "\x1c", "_",
-         "-", "]", "^", "{", "}", "a{", "a{2", "a{,x}", "aa", "aaa", "aaaa", "日", "a日", "\\", "x", "\x08", "\x85", "ß"]
+TEXTS = ["", "a", "b", "ab", "ba", "aab", "A", "é", "É", "1", "٣", "a1", " ", "\n", "a\n", "a\nb", "\u2003", "\x1c",
+         "_", "-", "]", "^", "{", "}", "a{", "a{2", "a{,x}", "aa", "aaa", "aaaa", "日", "a日", "\\", "x", "\x08", "\x85", "ß"]
 
 
 def found(text: str) -> list[bool]:
@@ -37,20 +37,20 @@ def expected(text: str) -> list[bool]:
 
 @pytest.mark.parametrize("text", [
     "", "a", ".", "a.", "(?s)a.b", "a|b|", "(a|b)*", "(?:a)+", "(?P<n>a)b?", "a??", "a{2}", "a{2,}", "a{,2}", "a{1,2}?",
-    "a{,}", "a{", "a{2", "a{,x}", "{", "}", "]", "-", r"\d", r"\D", r"\w+", r"\W", r"\s", r"\S+", r"[\s\S]*", r"[^\s\S]",
-    r"[\w\W]", r"[^\W\d_]+", r"[\W]", r"[\S]", r"[\D]", r"[^\d]", r"[a\d-]", "[]]", "[^]a]", "[a-c-]", "[-a]", "[[:alpha:]]",
-    r"[\]]", r"[\b]", r"[\\]", "[^-]", "(?i)a", "(?i)É", "(?i)[a-b]+", "(?i:a)b", "(?i)ß", "(?-i:A)", "^a$", "(a$|b)",
+    "a{,}", "a{", "a{2", "a{,x}", "{", "}", "]", "-", r"\d", r"\D", r"\w+", r"\W", r"\s", r"\S+", r"[\s\S]*",
+    r"[^\s\S]", r"[\w\W]", r"[^\W\d_]+", r"[\W]", r"[\S]", r"[\D]", r"[^\d]", r"[a\d-]", "[]]", "[^]a]", "[a-c-]",
+    "[-a]", "[[:alpha:]]", r"[\]]", r"[\b]", r"[\\]", "[^-]", "(?i)a", "(?i)É", "(?i)[a-b]+", "(?i:a)b", "(?i)ß", "(?-i:A)", "^a$", "(a$|b)",
     "(?m)^a$\n^b$", "(?m)a$\n", r"\Aa\Z", r"a(?#note)*", r"\x61", r"\u00e9", r"\U000000e9", r"\N{LATIN SMALL LETTER A}",
     r"\n", r"a\012", r"\101", r"\0*", r"\-", r"\ ", r"\{", r"\é", "(?u)a", "(a{2}){2}", "日", "()*", "(a|())b"])
 def test_as_python_matches_it(text: str) -> None:
     assert found(text) == expected(text)
 
 
-pieces = st.sampled_from(["a", "b", "é", "1", " ", r"\d", r"\w", r"\S", ".", "[ab]", "[^a]", r"[^\W\d]", r"[\sa]", r"\n",
-                          "[a-é]", "_"])
+pieces = st.sampled_from(["a", "b", "é", "1", " ", r"\d", r"\w", r"\S", ".", "[ab]", "[^a]", r"[^\W\d]", r"[\sa]",
+                          r"\n", "[a-é]", "_"])
 shapes = st.recursive(pieces, lambda inner: st.one_of(
-    st.builds("{}{}".format, inner, inner), st.builds("({}|{})".format, inner, inner), st.builds("(?i:{})".format, inner),
-    st.builds("(?:{}){}".format, inner, st.sampled_from(["*", "+", "?", "{2}", "{,2}", "{1,}", "*?"]))), max_leaves=5)
+    st.builds("{}{}".format, inner, inner), st.builds("({}|{})".format, inner, inner),
+    st.builds("(?i:{})".format, inner), st.builds("(?:{}){}".format, inner, st.sampled_from(["*", "+", "?", "{2}", "{,2}", "{1,}", "*?"]))), max_leaves=5)
 
 
 @given(shapes)
@@ -81,12 +81,15 @@ def test_an_end_at_the_end_surprises_nobody(text: str) -> None:
     (".*(?<!a)b", "slow-pattern", "(?<! looks behind, which takes more than one look at the text."),
     ("(?>a+)b", "slow-pattern", "(?> keeps what it has taken, which takes more than one look at the text."),
     ("a++b", "slow-pattern", "++ keeps what it has taken, which takes more than one look at the text."),
-    ("(a)?(?(1)b|c)", "slow-pattern", "(?( asks whether a group has matched, which takes more than one look at the text."),
+    ("(a)?(?(1)b|c)", "slow-pattern",
+     "(?( asks whether a group has matched, which takes more than one look at the text."),
     ("(?x)a b", "slow-pattern", "(?x) sets a flag that there is not: there are i (capitals do not matter), m (^ and $ "
                                 "stand at lines, too) and s (a dot is a line end, too)."),
     ("a{1001}", "too-large", "{1001} repeats more than 1000 times."),
-    ("(a{1000}){1000}", "too-large", "{1000} repeats more than 1000 times, and what it repeats is repeated 1000 times."),
-    (r"(\w{100}){3}", "too-large", "The pattern has 3008 states when its repetitions are written out; 2000 are the most."),
+    ("(a{1000}){1000}", "too-large",
+     "{1000} repeats more than 1000 times, and what it repeats is repeated 1000 times."),
+    (r"(\w{100}){3}", "too-large",
+     "The pattern has 3008 states when its repetitions are written out; 2000 are the most."),
     ("a" * 1001, "too-large", "The pattern has more than 1000 characters."),
     ("(a", "bad-pattern", "The bracket ( at character 1 of the pattern is open."),
     ("a)", "bad-pattern", "The bracket ) at character 2 of the pattern closes nothing."),

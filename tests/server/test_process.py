@@ -21,7 +21,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.connections import listen
 from csparql_spark.server.process import main
 from csparql_spark.server.settings import Settings
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, StoredAnswer
+from csparql_spark.store import AnswerStore, Database, DataDirectory, Draft, Log, LogWriter, StoredAnswer
 from csparql_spark.store.tokens import Tokens, made
 from tests.server.playing import Listener, number
 
@@ -231,3 +231,20 @@ def test_settings_that_are_handed_down_and_tokens_that_change_meanwhile(parent: 
     child.wait(PATIENCE)
     said = child.stderr.read()
     assert secret not in said and told not in said and token.sha256 not in said
+
+
+def test_rule_sets_of_an_earlier_server_are_named_at_the_start(parent: Parent) -> None:
+    """They keep nothing from starting."""
+    directory = DataDirectory(parent.data).create()
+    database = Database(directory.database).create()
+    writer = LogWriter(database, directory.bell("log"))
+    writer.start()
+    writer.append(Draft("rules", "old", rb"[(?x <urn:p> ?t) regex(?t, '(a)\\1') -> (?x <urn:q> ?t)]", rows=1))
+    writer.stop()
+    database.close()
+    child = parent.start()
+    assert child.stderr.readline() == (
+        "csparql-spark: the rule set old has patterns that do not match what they may seem to: line 1, column 28: "
+        r"\1 stands for what a group has matched, which takes more than one look at the text. So this regex holds of "
+        "nothing. Mend it, and bring it again with PUT http://csparql.test/rules/old\n")
+    assert parent.ask("GET", "/health")[0] == 200

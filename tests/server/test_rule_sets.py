@@ -31,7 +31,8 @@ QUERY = """REGISTER QUERY q AS SELECT ?s ?p ?o FROM STREAM <streams/s> [RANGE 10
 USING ENTAILMENT {} WHERE {{ VALUES ?s {{ <urn:ann> <urn:taxi> <urn:van> <urn:box> <urn:drives> }} ?s ?p ?o }}"""
 
 STATED = """ann drives taxi; van a Car; taxi isIn garage; box rdf:_1 apple;
-    drives rdfs:domain Driver; drives rdfs:range Vehicle; drives rdfs:subPropertyOf uses; drives owl:inverseOf drivenBy"""
+    drives rdfs:domain Driver; drives rdfs:range Vehicle; drives rdfs:subPropertyOf uses;
+    drives owl:inverseOf drivenBy"""
 USED = "drives a rdf:Property"
 RHO_DF = "ann uses taxi; ann a Driver; taxi a Vehicle; taxi a Thing; van a Vehicle; van a Thing"
 THINGS = """ann a rdfs:Resource; taxi a rdfs:Resource; van a rdfs:Resource; box a rdfs:Resource; drives a rdfs:Resource;
@@ -68,7 +69,8 @@ def answered(client, engine: Engine, regime: str) -> list[tuple[str, ...]]:
             client.put("/queries/q", data=QUERY.format(regime)),
             *(client.post("/streams/s", data=data, headers={"Content-Type": "application/n-quads"})
               for data in (STREAM, LATER))]
-    assert [response.status_code for response in made] == [201, 201, 201, 200, 200], [response.text for response in made]
+    told = [response.text for response in made]
+    assert [response.status_code for response in made] == [201, 201, 201, 200, 200], told
     engine.run()
     assert client.get("/queries/q").json["status"] == "running"
     found = client.get("/queries/q/answers?at=10000&format=json")
