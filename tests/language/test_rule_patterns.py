@@ -16,7 +16,8 @@ from csparql_spark.language.rule_bounds import LONGEST_PATTERN, MOST_REPEATED, M
 from csparql_spark.language.rule_patterns import PatternError, check_pattern, read_pattern, whole
 
 TEXTS = ["", "a", "b", "ab", "ba", "aab", "A", "é", "É", "1", "٣", "a1", " ", "\n", "a\n", "a\nb", "\u2003", "\x1c",
-         "_", "-", "]", "^", "{", "}", "a{", "a{2", "a{,x}", "aa", "aaa", "aaaa", "日", "a日", "\\", "x", "\x08", "\x85", "ß"]
+         "_", "-", "]", "^", "{", "}", "a{", "a{2", "a{,x}", "aa", "aaa", "aaaa",
+         "日", "a日", "\\", "x", "\x08", "\x85", "ß"]
 
 
 def found(text: str) -> list[bool]:
@@ -39,7 +40,8 @@ def expected(text: str) -> list[bool]:
     "", "a", ".", "a.", "(?s)a.b", "a|b|", "(a|b)*", "(?:a)+", "(?P<n>a)b?", "a??", "a{2}", "a{2,}", "a{,2}", "a{1,2}?",
     "a{,}", "a{", "a{2", "a{,x}", "{", "}", "]", "-", r"\d", r"\D", r"\w+", r"\W", r"\s", r"\S+", r"[\s\S]*",
     r"[^\s\S]", r"[\w\W]", r"[^\W\d_]+", r"[\W]", r"[\S]", r"[\D]", r"[^\d]", r"[a\d-]", "[]]", "[^]a]", "[a-c-]",
-    "[-a]", "[[:alpha:]]", r"[\]]", r"[\b]", r"[\\]", "[^-]", "(?i)a", "(?i)É", "(?i)[a-b]+", "(?i:a)b", "(?i)ß", "(?-i:A)", "^a$", "(a$|b)",
+    "[-a]", "[[:alpha:]]", r"[\]]", r"[\b]", r"[\\]", "[^-]", "(?i)a",
+    "(?i)É", "(?i)[a-b]+", "(?i:a)b", "(?i)ß", "(?-i:A)", "^a$", "(a$|b)",
     "(?m)^a$\n^b$", "(?m)a$\n", r"\Aa\Z", r"a(?#note)*", r"\x61", r"\u00e9", r"\U000000e9", r"\N{LATIN SMALL LETTER A}",
     r"\n", r"a\012", r"\101", r"\0*", r"\-", r"\ ", r"\{", r"\é", "(?u)a", "(a{2}){2}", "日", "()*", "(a|())b"])
 def test_as_python_matches_it(text: str) -> None:
@@ -50,7 +52,8 @@ pieces = st.sampled_from(["a", "b", "é", "1", " ", r"\d", r"\w", r"\S", ".", "[
                           r"\n", "[a-é]", "_"])
 shapes = st.recursive(pieces, lambda inner: st.one_of(
     st.builds("{}{}".format, inner, inner), st.builds("({}|{})".format, inner, inner),
-    st.builds("(?i:{})".format, inner), st.builds("(?:{}){}".format, inner, st.sampled_from(["*", "+", "?", "{2}", "{,2}", "{1,}", "*?"]))), max_leaves=5)
+    st.builds("(?i:{})".format, inner),
+    st.builds("(?:{}){}".format, inner, st.sampled_from(["*", "+", "?", "{2}", "{,2}", "{1,}", "*?"]))), max_leaves=5)
 
 
 @given(shapes)
