@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import ipaddress
 import json
 import re
 from collections.abc import Mapping
@@ -103,6 +104,21 @@ class Several(Kind):
 
     def plain(self, value: object) -> list[str]:
         return list(value)
+
+
+class Networks(Several):
+    """Addresses, and networks of addresses."""
+
+    word = "list"
+
+    def read(self, given: object) -> tuple[str, ...]:
+        parts = super().read(given)
+        for part in parts:
+            try:
+                ipaddress.ip_network(part, strict=False)
+            except ValueError:
+                raise BadValue(f"{part!r} is neither an address nor a network: write 192.0.2.7 or 10.0.0.0/8") from None
+        return parts
 
 
 @dataclass(frozen=True)
@@ -302,6 +318,16 @@ class Settings:
     slow_instants: int = setting(
         100, "Instants of a query that a slow subscriber may be behind, until the gap is told.", Count(1))
     idle_seconds: float = setting(30.0, "Until a connection that says nothing is closed.", Seconds(1))
+    head_seconds: float = setting(10.0, "Until the whole head of a request must be there.", Seconds(0.1))
+    slowest_rate: int = setting(1000, "Bytes a second, below which a body or the reading of a response is given up, "
+                                "once idle-seconds have passed.", Size(0))
+    connections: int = setting(10_000, "Connections at a time; fewer where the system gives fewer descriptors.",
+                               Count(1, 1_000_000))
+    connections_per_address: int = setting(0, "Connections that one address may hold, other than this machine's own; "
+                                           "0: a quarter of all.", Count(0, 1_000_000))
+    trusted_proxies: tuple[str, ...] = setting(
+        (), "Addresses or networks of proxies whose X-Forwarded-For or Forwarded names the client. Empty: none.",
+        Networks())
     keep_log: int = setting(600_000, "How long entries are kept that the engine has read and no window reaches.",
                             Length(0))
     keep_answers: int = setting(1000, "Instants kept of each query.", Count(1))

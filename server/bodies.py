@@ -1,8 +1,11 @@
 """Bodies: the bytes of a request, whole or not at all, and never more than a limit.
 
-A body is complete when as many bytes came as Content-Length promised, or when its last chunk came. It is read in small
-pieces, so that a body that is too large is refused as soon as that is known, and counts as long as it is after
-decompression.
+A body is complete when as many bytes came as Content-Length promised, or when its last chunk came. One that is too
+large is refused as soon as that is known, and a body counts as long as it is after decompression.
+
+A server that does not read whole bodies before it asks the application is told with `AWAIT` that this one is wanted, up
+to how many bytes: then the request is interrupted here, and begins again when they are there. So a body is read before
+anything is changed.
 
     body = read(request.environ, limit=100_000_000)      # raises Problem: truncated-body, too-large, …
     text = utf8(body, "The data")
@@ -21,6 +24,7 @@ from flask import Request
 from csparql_spark.server.problems import Problem
 
 PIECE = 64 << 10
+AWAIT = "csparql_spark.await_body"
 # What command line clients say when nobody told them what they send.
 UNSAID_TYPES = ("", "application/x-www-form-urlencoded", "application/octet-stream")
 
@@ -28,16 +32,15 @@ UNSAID_TYPES = ("", "application/x-www-form-urlencoded", "application/octet-stre
 def read(environ: dict[str, object], limit: int) -> bytes:
     """The body of a request, decompressed. Raises `Problem`."""
     encoding = str(environ.get("HTTP_CONTENT_ENCODING", "")).strip().lower()
-    pieces = _pieces(environ, limit)
     if encoding in ("gzip", "x-gzip"):
-        return _bounded(_gunzipped(pieces, limit), limit)
+        return _bounded(_gunzipped(_pieces(environ, limit, PIECE), limit), limit)
     if encoding == "zstd":
-        return _bounded(_unzstd(_bounded(pieces, limit)), limit)
+        return _bounded(_unzstd(_bounded(_pieces(environ, limit), limit)), limit)
     if encoding not in ("", "identity"):
         raise Problem("unsupported-encoding", f"The Content-Encoding {encoding!r} is not supported: send the body as "
                       "it is, or with gzip or zstd.", headers={"Accept-Encoding": "gzip, zstd"},
                       accepted=["gzip", "zstd", "identity"])
-    return _bounded(pieces, limit)
+    return _bounded(_pieces(environ, limit), limit)
 
 
 def utf8(body: bytes, what: str) -> str:
@@ -61,7 +64,7 @@ def declared(request: Request, limit: int, accepted: tuple[str, ...], what: str)
     return utf8(read(request.environ, limit), what)
 
 
-def _pieces(environ: dict[str, object], limit: int) -> Iterator[bytes]:
+def _pieces(environ: dict[str, object], limit: int, most: int = 1 << 62) -> Iterator[bytes]:
     """What comes over the connection; when it ends early, a problem instead of an end."""
     stream: BinaryIO = environ["wsgi.input"]
     length = str(environ.get("CONTENT_LENGTH") or "")
@@ -69,35 +72,33 @@ def _pieces(environ: dict[str, object], limit: int) -> Iterator[bytes]:
         raise Problem("bad-request", f"The Content-Length {length!r} is not a number of bytes.")
     if length and int(length) > limit:
         raise _too_large(limit, int(length))
+    if (wait := environ.get(AWAIT)) is not None:
+        wait(limit)
     # Without a length there is a body only if the server can tell where it ends: it is chunked.
     missing = int(length) if length else None if environ.get("wsgi.input_terminated") else 0
     try:
         while missing is None or missing:
-            piece = stream.read(PIECE if missing is None else min(PIECE, missing))
+            piece = stream.read(min(most, limit + 1 if missing is None else missing))
             if not piece:
                 break
             missing = None if missing is None else missing - len(piece)
             yield piece
-    except TimeoutError:
-        raise Problem("timeout", "The connection was silent for too long in the middle of the body: nothing was kept. "
-                      "Send it again.") from None
-    except (ConnectionError, EOFError):
+    except EOFError:
         raise Problem("truncated-body", "The connection ended in the middle of the body: nothing was kept. "
                       "Send the body again.") from None
-    except ValueError as error:
-        raise Problem("bad-request", f"The chunks of the body are malformed: {error}.") from None
     if missing:
         raise Problem("truncated-body", f"Content-Length promised {length} bytes and {missing} of them did not come: "
                       "nothing was kept. Send the body again.", expected=int(length), received=int(length) - missing)
 
 
 def _bounded(pieces: Iterator[bytes], limit: int) -> bytes:
-    whole = bytearray()
+    whole, size = [], 0
     for piece in pieces:
-        whole += piece
-        if len(whole) > limit:
+        whole.append(piece)
+        size += len(piece)
+        if size > limit:
             raise _too_large(limit)
-    return bytes(whole)
+    return b"".join(whole)              # of one piece: that piece
 
 
 def _gunzipped(pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:

@@ -1,46 +1,46 @@
 """Connections: cheroot's HTTP, made to fit this server.
 
 - It serves on a listening socket that it is given, which another process may have opened.
+- Its workers never wait for a client: `front` reads whole requests and gives them to workers, and takes back what
+  responses could not be sent at once. A response that is made bit by bit goes on when its client has taken the bits.
 - What is wrong before the application sees a request is answered with a problem document too.
-- A body that nobody read is never read into memory: the answer is sent, and the connection is closed so gently that a
-  client which is still sending can read the answer.
-- Chunked bodies are read in small pieces, and an end without a last chunk is an error.
 - A connection never waits for a thread while there may be more of them: threads are made when all are busy, and kept.
 - A response may take the connection with it: when its head is sent, somebody else writes the body, for as long as he
   likes, and no thread is held. The application asks for that with `hand_over`.
 
-    server = Server(listening, application, threads=232, idle_seconds=30)
+    server = Server(listening, application, threads=64, limits=Limits(connections=10_000))
     server.prepare()
     server.serve()          # until another thread calls server.stop()
 """
 
 from __future__ import annotations
 
+import io
 import logging
 import os
-import re
 import socket
 import sys
 import threading
-import time
 import traceback as tracebacks
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
 from typing import Protocol
 
 from cheroot import wsgi
-from cheroot.server import HeaderReader, HTTPConnection, HTTPRequest, KnownLengthRFile
+from cheroot.server import HeaderReader, HTTPRequest
 from cheroot.workers.threadpool import ThreadPool
 
+from csparql_spark.server.addresses import Proxies
+from csparql_spark.server.bodies import AWAIT
+from csparql_spark.server.framing import Head
+from csparql_spark.server.front import READING, Front, Limits
 from csparql_spark.server.problems import MEDIA_TYPE, Problem, of_status
+from csparql_spark.server.wire import FULL, Body, Line, Output, Wanted
 
-HEADER_BYTES = 64 << 10
 BACKLOG = 512
-KEPT_ALIVE = 2000
-SMALL_REST = 256 << 10          # of a body that nobody read: reading it is cheaper than another connection
-LINGER_SECONDS = 3.0
 FINISH_SECONDS = 3.0            # for requests that run when the server is stopped
 HAND_OVER = "csparql_spark.hand_over"
-_HEXADECIMAL = re.compile(rb"[0-9A-Fa-f]{1,15}")
+REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
 class Taker(Protocol):
@@ -63,105 +63,88 @@ def hand_over(environment: Mapping[str, object], taker: Taker) -> bool:
     return True
 
 
-class ChunkedBody:
-    """The body of a request with Transfer-Encoding: chunked, as a file. Raises `EOFError` or `ValueError`."""
-
-    def __init__(self, connection) -> None:
-        self._connection = connection
-        self._left = 0              # of the current chunk
-        self._begun = False
-        self.finished = False
-
-    def read(self, size: int) -> bytes:
-        if self.finished:
-            return b""
-        if not self._left:
-            self._next_chunk()
-            if self.finished:
-                return b""
-        piece = self._connection.read(min(size, self._left))
-        if not piece:
-            raise EOFError("the connection ended inside a chunk")
-        self._left -= len(piece)
-        return piece
-
-    def _next_chunk(self) -> None:
-        if self._begun and self._line():
-            raise ValueError("a chunk is longer than its size says")
-        self._begun = True
-        size = self._line().partition(b";")[0].strip()
-        if not _HEXADECIMAL.fullmatch(size):
-            raise ValueError(f"{size[:40].decode('latin-1')!r} is not the size of a chunk")
-        self._left = int(size, 16)
-        if not self._left:
-            while self._line():
-                pass                # trailers say nothing that this server wants to know
-            self.finished = True
-
-    def _line(self) -> bytes:
-        line = self._connection.readline(HEADER_BYTES)
-        if not line:
-            raise EOFError("the connection ended before the last chunk")
-        if not line.endswith(b"\r\n"):
-            raise ValueError("a line does not end with CR LF")
-        return line[:-2]
-
-
 class Headers(HeaderReader):
     def _allow_header(self, key_name: bytes) -> bool:
-        # WSGI cannot tell Last_Event_ID from Last-Event-ID.
-        return b"_" not in key_name
+        # WSGI cannot tell Last_Event_ID from Last-Event-ID; and what is expected, the front has seen to.
+        return b"_" not in key_name and key_name != b"Expect"
 
 
 class Gateway(wsgi.Gateway_10):
+    """One run of the application, which may be interrupted while the response is made."""
+
     taker: Taker | None = None
+    response = None
+    _parts: Iterator[bytes] | None = None
 
     def get_environ(self) -> dict[str, object]:
-        return {**super().get_environ(), HAND_OVER: self._ask}
+        return {**super().get_environ(), HAND_OVER: self._ask, AWAIT: self.req.rfile.want}
 
     def _ask(self, taker: Taker) -> None:
         self.taker = self.req.taker = taker
 
-    def respond(self) -> None:
+    def respond(self) -> bool:
+        """Whether that was all; if not, it is asked again when the client has taken what there is."""
+        over = False
         try:
-            super().respond()
+            if self._parts is None:
+                self.response = self.req.server.wsgi_app(self.env, self.start_response)
+                self._parts = iter(self.response)
+            for part in self._parts:
+                if part:
+                    self.write(part)
+                if self.req.conn.wfile.pending >= FULL:
+                    return False
+            over = True
+            self.req.ensure_headers_sent()
+            return True
+        except BaseException:
+            over = True
+            raise
         finally:
-            taker, connection = self.taker, self.req.conn
-            if taker is not None and not (self.req.is_left() and self.req.sent_headers and connection.leave_to(taker)):
-                taker.close()
+            if over:
+                self.close()
+
+    def close(self) -> None:
+        if hasattr(self.response, "close"):
+            self.response.close()
+        self.response, taker, self.taker = None, self.taker, None
+        if taker is not None and not (self.req.is_left() and self.req.sent_headers and self.req.conn.leave_to(taker)):
+            taker.close()
 
 
 class Request(HTTPRequest):
     header_reader = Headers()
     taker: Taker | None = None
+    gateway: Gateway | None = None
+
+    def parse_request(self) -> None:
+        """Of a head that the front has read, which bounds its length and reads it in one way."""
+        self.rfile = self.conn.rfile = io.BytesIO(self.conn.head.raw)
+        self.ready = self.read_request_line() and self.read_request_headers()
 
     def read_request_headers(self) -> bool:
         if not super().read_request_headers():
             return False
-        length = self.inheaders.get(b"Content-Length")
-        if length is not None and not length.isdigit():
-            self.simple_response("400 Bad Request", "The Content-Length is not a number of bytes.")
-            return False
-        if self.chunked_read and length is not None:
-            # Two lengths are how requests are smuggled past proxies: the chunks count, and nothing follows them.
-            del self.inheaders[b"Content-Length"]
+        wishes = self.inheaders.get(b"Connection", b"").lower().split(b",")
+        if b"close" in (wish.strip() for wish in wishes):
             self.close_connection = True
         return True
 
-    def respond(self) -> None:
-        connection = self.conn.rfile
-        self.rfile = (ChunkedBody(connection) if self.chunked_read
-                      else KnownLengthRFile(connection, int(self.inheaders.get(b"Content-Length", 0))))
-        self.server.gateway(self).respond()
-        if self.ready:
-            self.ensure_headers_sent()
+    def respond(self) -> bool:
+        """Whether that was all of the response."""
+        if self.gateway is None:
+            self.rfile = self.conn.body
+            self.gateway = self.server.gateway(self)
+        if not self.gateway.respond():
+            return False
+        self.ensure_headers_sent()
         if self.chunked_write:
             self.conn.wfile.write(b"0\r\n\r\n")
+        return True
 
     def send_headers(self) -> None:
-        if not self._finish_body():
-            self.close_connection = self.conn.unread = True
-            self.rfile.remaining = 0        # else cheroot reads it all
+        if not self.conn.body.whole:
+            self.close_connection = self.conn.unread = True     # nothing of it is taken for a request
         if self.is_left():
             self.response_protocol = "HTTP/1.0"         # no chunks: the end of the connection is that of the body
             self.outheaders.append((b"Connection", b"close"))
@@ -171,68 +154,105 @@ class Request(HTTPRequest):
         """Whether somebody else writes the body: not that of an error, into which the response may have turned."""
         return self.taker is not None and self.status.startswith(b"200")
 
-    def _finish_body(self) -> bool:
-        """Read the small rest of a body; false if there is more."""
-        if self.chunked_read:
-            return self.rfile.finished
-        if not self.rfile.remaining:
-            return True
-        if self.rfile.remaining > SMALL_REST:
-            return False
-        try:
-            self.rfile.read(self.rfile.remaining)
-        except OSError:
-            return False
-        return not self.rfile.remaining
-
     def simple_response(self, status: str, msg: str = "") -> None:
-        status = str(status)
-        number, _, reason = status.partition(" ")
-        body = Problem(of_status(int(number)), msg or f"{reason}.", status=int(number)).body()
-        self.close_connection = self.conn.unread = True
-        head = (f"{self.server.protocol} {status}\r\nContent-Type: {MEDIA_TYPE}\r\nContent-Length: {len(body)}\r\n"
-                "Connection: close\r\n\r\n")
+        number, _, reason = str(status).partition(" ")
+        self.close_connection = True
+        self.conn.refuse(Problem(of_status(int(number)), msg or f"{reason}.", status=int(number)))
+
+
+class Connection:
+    """An accepted connection: where it stands, for the front, and what cheroot asks of one."""
+
+    ssl_env = None
+
+    def __init__(self, server: Server, line: Line, address: tuple) -> None:
+        self.server, self.socket, self.fd = server, line, line.fileno()
+        self.peer, self.remote_port = address[:2]
+        self.remote_addr = self.peer            # of the client, if it came through a proxy
+        self.state = READING
+        self.buffer = bytearray()               # what was received and belongs to no request yet
+        self.rfile: io.BytesIO = io.BytesIO()
+        self.wfile = Output(line, server.front.grown)
+        self.begun = self.moved = 0.0           # when its state began; when something came or went
+        self.first = self.taken = 0             # of the response, when the state began and now
+        self.served = 0                         # requests that were answered
+        self.unread = self.last = False         # the client may still be sending; no request follows
+        self.counted = 0                        # bytes of its body, by the front
+        self._next()
+
+    def _next(self) -> None:
+        """Nothing is known of the next request."""
+        self.seen = 0                           # bytes of the buffer that are part of its head
+        self.head: Head | None = None
+        self.body: Body | None = None
+        self.asked, self.limit = False, None    # the application wants the body, up to so many bytes
+        self.paused: Request | None = None      # it goes on when the client has taken something
+
+    def begin(self, head: Head, proxies: Proxies) -> None:
+        self.head, self.body = head, Body(head)
+        self.remote_addr = proxies.client(self.peer, head.fields(b"x-forwarded-for"), head.fields(b"forwarded"))
+
+    def communicate(self) -> bool:
+        """Answer the request, as far as that is possible; whether the connection goes on."""
+        request = self.paused or Request(self.server, self)
+        self.paused = None
         try:
-            self.conn.wfile.write(head.encode("latin-1") + body)
-        except OSError:
-            return      # nobody is there to read it
-
-
-class Connection(HTTPConnection):
-    RequestHandlerClass = Request
-    unread = False              # the client may still be sending
-    left = False
-
-    def leave_to(self, taker: Taker) -> bool:
-        """Whether it could be left: there may be no descriptors any more."""
-        try:
-            copy = self.socket.dup()
-        except OSError:
+            if not request.ready:
+                request.parse_request()
+                if not request.ready:
+                    return False
+            if not request.respond():
+                self.paused = request
+                return True
+        except Wanted as wanted:
+            self.asked, self.limit = True, wanted.limit
+            if self.head.expects:
+                self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            return True
+        except ConnectionError:
             return False
-        self.left, self.unread = True, False
-        taker.take(copy)
+        except Exception:
+            self.server.error_log("A response could not be made.", level=logging.ERROR, traceback=True)
+            if not request.sent_headers:
+                request.simple_response("500 Internal Server Error")
+            return False
+        if request.close_connection:
+            return False
+        self.served += 1
+        self._next()
+        if self.remote_addr != self.peer:
+            self.socket.place.belong(None)      # the proxy keeps it, for whomever
         return True
 
-    def close(self) -> None:
-        if self.left:
-            self.rfile.close()
-            self.socket.close()         # our descriptor of it; to shut it down would end the connection
-            return
-        if self.unread:
-            self._listen_to_the_end()
-        super().close()
-
-    def _listen_to_the_end(self) -> None:
-        """To close on a client that is sending would reset the connection, and our answer with it."""
-        deadline = time.monotonic() + LINGER_SECONDS
+    def refuse(self, problem: Problem) -> None:
+        """Answer with a problem, and read nothing more."""
+        body = problem.body()
+        more = "".join(f"{name}: {value}\r\n" for name, value in problem.headers.items())
+        head = (f"HTTP/1.1 {problem.status} {REASONS[problem.status]}\r\nContent-Type: {MEDIA_TYPE}\r\n"
+                f"Content-Length: {len(body)}\r\n{more}Connection: close\r\n\r\n")
+        self.unread = True
         try:
-            self.socket.shutdown(socket.SHUT_WR)
-            while (rest := deadline - time.monotonic()) > 0:
-                self.socket.settimeout(rest)
-                if not self.socket.recv(1 << 16):
-                    return
-        except OSError:
-            return
+            self.wfile.write(head.encode("latin-1") + body)
+        except ConnectionError:
+            return      # nobody is there to read it
+
+    def leave_to(self, taker: Taker) -> bool:
+        """Whether it could be left: the client may be gone, or not take what goes before."""
+        try:
+            if not self.wfile.flush():
+                return False
+        except ConnectionError:
+            return False
+        taker.take(self.server.front.leave(self))
+        return True
+
+    def abandon(self) -> None:
+        """There is nobody who would take the rest of the response."""
+        if self.paused is not None:
+            self.paused.gateway.close()
+
+    def close(self) -> None:
+        self.server.front.finish(self)
 
 
 class Workers(ThreadPool):
@@ -270,21 +290,24 @@ class Workers(ThreadPool):
 
 
 class Server(wsgi.Server):
-    ConnectionClass = Connection
-
-    def __init__(self, listening: socket.socket, application: Callable, *, threads: int, idle_seconds: float) -> None:
+    def __init__(self, listening: socket.socket, application: Callable, *, threads: int, limits: Limits) -> None:
         super().__init__(listening.getsockname()[:2], application, server_name="csparql-spark",
-                         request_queue_size=BACKLOG, timeout=idle_seconds, shutdown_timeout=FINISH_SECONDS)
+                         request_queue_size=BACKLOG, timeout=limits.idle_seconds, shutdown_timeout=FINISH_SECONDS)
         self.requests = Workers(self, most=threads)
         self.gateway = Gateway
-        self._listening = listening
-        self.keep_alive_conn_limit = KEPT_ALIVE
-        self.max_request_header_size = HEADER_BYTES
+        self._listening, self._limits = listening, limits
 
     def prepare(self) -> None:
         # With this variable cheroot would serve on descriptor 3, whatever it is given.
         os.environ.pop("LISTEN_PID", None)
         super().prepare()
+        self._connections.close()               # cheroot's own, which has no connection yet
+        self.front = self._connections = Front(
+            self._listening, self._limits, hand_over=self.requests.put,
+            connect=lambda line, address: Connection(self, line, address))
+
+    def put_conn(self, connection: Connection) -> None:
+        self.front.resume(connection)
 
     def bind(self, family: int, type: int, proto: int = 0) -> socket.socket:
         self.socket = self._listening

@@ -42,13 +42,16 @@ from csparql_spark.store.tokens import refuse_open_doors
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.calling import BadUrl
+from csparql_spark.server.addresses import Proxies
 from csparql_spark.server.connections import Server, inherited, listen
+from csparql_spark.server.front import BODY_BYTES, Limits
 from csparql_spark.server.instants import event
 from csparql_spark.server.rules import remarks
 from csparql_spark.server.settings import Settings
 
 END_SECONDS = 15.0          # for an orderly end; after that it ends all the same
 DESCRIPTORS = 65536
+OWN_DESCRIPTORS = 256       # of the store, the bells and the libraries; those of connections and threads go besides
 
 
 class CannotStart(Exception):
@@ -80,7 +83,7 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
         except BadUrl as error:
             raise CannotStart(f"the setting webhooks cannot be followed: {error}") from None
         ending = Ending()
-        server = Server(listening, create_app(backend), threads=settings.threads, idle_seconds=settings.idle_seconds)
+        server = Server(listening, create_app(backend), threads=settings.threads, limits=limits_of(settings))
         server.prepare()
         for remark in remarks(backend):
             print(f"csparql-spark: {remark}", file=sys.stderr, flush=True)
@@ -149,8 +152,18 @@ def _listening(settings: Settings, fd: int | None) -> socket.socket:
                           "choose others with --host and --port") from None
 
 
+def limits_of(settings: Settings) -> Limits:
+    """Of connections. Each takes a descriptor, and the store takes some for each thread."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    left = (DESCRIPTORS if most == resource.RLIM_INFINITY else most) - OWN_DESCRIPTORS - 4 * settings.threads
+    connections = max(1, min(settings.connections, left))
+    return Limits(connections=connections, each=settings.connections_per_address or max(1, connections // 4),
+                  head_seconds=settings.head_seconds, idle_seconds=settings.idle_seconds,
+                  slowest_rate=settings.slowest_rate, body_bytes=max(BODY_BYTES, 2 * settings.body_limit),
+                  proxies=Proxies(settings.trusted_proxies))
+
+
 def _allow_descriptors() -> None:
-    """A subscriber takes a connection and two open files of the database."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -151,6 +151,10 @@ def routes(backend: Backend) -> Blueprint:
             raise Problem("unsupported-format", str(error), accepted=list(error.accepted)) from None
         key = request.headers.get("Idempotency-Key")
         body = bodies.read(request.environ, backend.settings.body_limit)
+        if not body:
+            raise Problem("empty-body", "Nothing came with this push: send RDF as its body. With curl that is "
+                          "--data-binary @FILE, or @- for standard input; what follows an @ is the name of a file, so "
+                          "Turtle that begins with @prefix has to come from one of these.")
         once = None if key is None else Once.of(key, format.label.encode(), body)
         if once is not None and (told := pusher.repeated(iri, once)) is not None:
             return told

@@ -94,7 +94,7 @@ class Client:
         predicate is an IRI, that of an object a literal.
         """
         if not isinstance(data, (str, bytes)):
-            data, format = "".join(map(quad, data)), "nq"
+            data, format = "".join(map(quad, data)) or "\n", "nq"         # no triples are a document, too
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         if encoding:
             headers["Content-Encoding"] = encoding

@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.connections import Server, listen
+from csparql_spark.server.front import Limits
 from csparql_spark.server.settings import Settings
 
 from tests.server.playing import BASE, Engine
@@ -41,18 +42,19 @@ def engine(backend: Backend) -> Engine:
 
 
 @contextlib.contextmanager
-def serving(backend: Backend, *, threads: int, idle_seconds: float) -> Iterator[int]:
+def serving(backend: Backend, *, threads: int, **limits: object) -> Iterator[int]:
     """A real server in this process; its port."""
     listening = listen("127.0.0.1", 0)
-    server = Server(listening, create_app(backend), threads=threads, idle_seconds=idle_seconds)
-    server.expiration_interval = 0.02       # how long it takes to notice that it is stopped
+    server = Server(listening, create_app(backend), threads=threads, limits=Limits(**limits))
     server.prepare()
     thread = threading.Thread(target=server.serve)
     thread.start()
-    yield listening.getsockname()[1]
-    backend.fanout.stop()
-    server.stop()
-    thread.join()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        backend.fanout.stop()
+        server.stop()
+        thread.join()
 
 
 @pytest.fixture

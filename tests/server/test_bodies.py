@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.server.bodies import PIECE, read, utf8
+from csparql_spark.server.bodies import AWAIT, PIECE, read, utf8
 from csparql_spark.server.problems import Problem
 
 
@@ -82,16 +82,30 @@ def test_truncated() -> None:
     assert code_of(gzip.compress(b"abc") + gzip.compress(b"abc")[:12], encoding="gzip") == "truncated-body"
 
 
-@pytest.mark.parametrize("error, code", [
-    (TimeoutError(), "timeout"), (ConnectionResetError(), "truncated-body"), (EOFError(), "truncated-body"),
-    (ValueError("'x' is not the size of a chunk"), "bad-request"),
-])
-def test_connections_that_fail(error: Exception, code: str) -> None:
+def test_chunks_that_end_too_early() -> None:
     class Failing(io.BytesIO):
         def read(self, size: int = -1) -> bytes:
-            raise error
+            raise EOFError
 
-    assert code_of(b"abc", stream=Failing) == code
+    assert code_of(b"abc", stream=Failing) == "truncated-body"
+
+
+def test_a_body_that_is_not_there_yet_is_waited_for_before_it_is_read() -> None:
+    """Up to the limit, and only if it may come at all."""
+    asked: list[int] = []
+
+    class Unread(io.BytesIO):
+        def read(self, size: int = -1) -> bytes:
+            raise AssertionError("it is not there")
+
+    def wait(limit: int) -> None:
+        asked.append(limit)
+        raise KeyboardInterrupt
+
+    assert code_of(b"", length=101, stream=Unread, **{AWAIT: wait}) == "too-large"
+    with pytest.raises(KeyboardInterrupt):
+        read(environ(b"", length=99, stream=Unread, **{AWAIT: wait}), 100)
+    assert asked == [100]
 
 
 def test_damaged_gzip() -> None:

@@ -50,9 +50,10 @@ def test_streams_and_pushes(client: Client, backend: Backend) -> None:
         f'"21.5"^^<{XSD}double>', f'"7"^^<{XSD}integer>', f'"true"^^<{XSD}boolean>', f'"1.50"^^<{XSD}decimal>',
         '"a \\"b\\"\\\\\\n"', f'"2026-01-02T03:04:05+00:00"^^<{XSD}dateTime>', '"ciao"@it', "<urn:o>"]
     assert client.push(f"{BASE}/streams/s", "<urn:a> <urn:p> 1 .")["accepted"] == 1
+    assert client.push("s", [])["accepted"] == 0
     client.delete_stream("s")
     with pytest.raises(ProblemError) as caught:
-        client.push("s", "")
+        client.push("s", [])
     assert (caught.value.status, caught.value.code) == (404, "unknown-stream")
 
 

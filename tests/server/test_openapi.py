@@ -73,7 +73,8 @@ def test_every_operation_is_told_apart() -> None:
 def test_every_status_of_a_problem_is_described() -> None:
     described = {int(code) for item in DESCRIBED["paths"].values() for operation in item.values()
                  for code in operation["responses"]}
-    assert {status for status, _, _ in CATALOGUE.values()} - described == {405}      # of what is not described
+    # 405 is of what is not described; 431 comes before it is known what is asked.
+    assert {status for status, _, _ in CATALOGUE.values()} - described == {405, 431}
 
 
 def test_the_parameters_of_paths_are_declared() -> None:

@@ -44,6 +44,8 @@ CASES: dict[str, tuple[str, str, dict[str, object]]] = {
     "stream: deleting one that is not there": ("DELETE", "/streams/urn:x", {}),
     "stream: deleting one that is read": ("DELETE", "/streams/s", {}),
     "push: into no stream": ("POST", "/streams/nix", {"data": b"", "headers": NT}),
+    "push: no body": ("POST", "/streams/s", {"headers": NT}),
+    "push: a gzip of nothing": ("POST", "/streams/s", {"data": gzip.compress(b""), "headers": GZIP}),
     "push: a picture": ("POST", "/streams/s", {"data": b"x", "headers": {"Content-Type": "image/png"}}),
     "push: no Content-Type": ("POST", "/streams/s", {"data": b"x"}),
     "push: Latin-1 declared": ("POST", "/streams/s", {"headers": {"Content-Type": "text/turtle; charset=latin-1"}}),

@@ -1,0 +1,480 @@
+"""The front: one thread that accepts, reads and waits for all connections, so that no other thread waits for any.
+
+    front = Front(listening, limits, hand_over=pool.put)
+    front.run()                     # until another thread calls front.stop()
+    front.resume(connection)        # from a worker: the request is answered, or its body is wanted
+    front.finish(connection)        # from a worker: answer what is left to say, then close
+
+A connection is at any time in one state:
+
+    READING     a head, or a body, is to come; an idle one waits for the first byte of the next head
+    WORKING     a whole request is with a worker, and nobody listens to the connection
+    WRITING     the worker is done, and the client has not taken all of the response yet
+    LINGERING   the response is sent and ours is closed; a client that is still sending gets time to read it
+    CLOSED      or left to somebody else
+
+A worker gets a request when its head is there and its body too, if that is small. With a large one, or one of which
+the client asks first whether it may come, the application is asked once without: it refuses, or wants the body (see
+`wire.Wanted`), and is asked again when all of it is there. So nobody's body is held before he may send it.
+
+Everything has a deadline: a head as a whole, a silence, a rate below which bodies and responses are given up. What is
+kept in memory is bounded for each connection and in total; places are bounded by `shares`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import heapq
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from csparql_spark.server.addresses import Proxies, share
+from csparql_spark.server.framing import Malformed, read_head
+from csparql_spark.server.problems import Problem
+from csparql_spark.server.shares import Places
+from csparql_spark.server.wire import Line
+
+READING, WORKING, WRITING, LINGERING, CLOSED = range(5)
+PIECE = 256 << 10               # read at a time
+SMALL_BODY = 64 << 10           # read before the application is asked
+CALM_BYTES = 128 << 20          # of bodies: while there are more, the application is always asked first
+BODY_BYTES = 512 << 20          # of bodies that are not whole
+RESPONSE_BYTES = 512 << 20      # that wait for their clients; beyond, who takes least is given up
+LINGER_SECONDS = 3.0
+MOST_LINGERING = 500
+END_SECONDS = 3.0               # for requests that run when the server is stopped
+BEAT_SECONDS = 0.25             # between two looks at the deadlines
+END_BEAT_SECONDS = 0.02
+ACCEPTED_AT_ONCE = 64
+EVENTS_AT_ONCE = 512
+SENT_HOME_AT_ONCE = 32          # when all places are taken
+READ, WRITE = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPOLLONESHOT
+
+
+@dataclass(frozen=True)
+class Limits:
+    connections: int = 10_000
+    each: int = 2_500               # of one client
+    head_seconds: float = 10.0      # for a whole head
+    idle_seconds: float = 30.0      # of silence; and until a rate counts
+    slowest_rate: int = 1000        # bytes a second, of bodies and of responses
+    body_bytes: int = BODY_BYTES
+    proxies: Proxies = Proxies(())
+
+
+class Front:
+    def __init__(self, listening: socket.socket, limits: Limits, *, connect: Callable[[Line, tuple], object],
+                 hand_over: Callable[[object], None]) -> None:
+        """`connect` makes a connection of what was accepted; `hand_over` gives one to a worker."""
+        self._listening, self.limits = listening, limits
+        self._connect, self._hand_over = connect, hand_over
+        self.places = Places(limits.connections, limits.each)
+        self._turned_away = Places(MOST_LINGERING, MOST_LINGERING)
+        self._epoll = select.epoll()
+        self._woken, self._wake = socket.socketpair()
+        for end in (self._woken, self._wake, listening):
+            end.setblocking(False)
+        for end in (self._woken, listening):
+            self._epoll.register(end, select.EPOLLIN)
+        self._listens = True
+        self._lock = threading.Lock()           # of states: a worker gives back in one step what the front may close
+        self._counting = threading.Lock()
+        self._connections: dict[int, object] = {}
+        self._inbox: deque[object] = deque()    # connections of which something was read already
+        self._piece = memoryview(bytearray(PIECE))
+        self._lingering = 0
+        self._bodies = 0                        # bytes of bodies that are not whole
+        self._responses = 0                     # bytes that wait for their clients
+        self._end: float | None = None          # when it ends, whatever is under way
+        self._ended = threading.Event()
+        self._ended.set()
+
+    # --- from any thread
+
+    def stop(self) -> None:
+        """No more requests. Returns when those that were begun are answered, or `END_SECONDS` have passed."""
+        self._end = time.monotonic() + END_SECONDS
+        self._ring()
+        self._ended.wait()
+
+    def close(self) -> None:
+        for connection in list(self._connections.values()):
+            if connection.state != WORKING:
+                self._close(connection)
+        self._epoll.close()
+        self._woken.close()
+        self._wake.close()
+
+    def resume(self, connection) -> None:
+        """The worker has done what it can: the client has to take, or to send, something first."""
+        try:
+            sent = connection.wfile.flush()
+        except ConnectionError:
+            self._close(connection)
+            return
+        if sent and connection.paused is not None:
+            self._hand_over(connection)
+        else:
+            self._back(connection, READING if sent else WRITING)
+
+    def finish(self, connection) -> None:
+        """Send what waits, and close."""
+        if connection.state == CLOSED:
+            return
+        connection.last = True
+        try:
+            if not connection.wfile.broken and not connection.wfile.flush():
+                self._back(connection, WRITING)
+                return
+            if (connection.wfile.broken or not (connection.unread or connection.buffer) or self._end is not None
+                    or self._lingering >= MOST_LINGERING):
+                self._close(connection)
+                return
+            # To close on a client that is sending would reset the connection, and our answer with it.
+            connection.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._close(connection)
+            return
+        self._back(connection, LINGERING)
+
+    def leave(self, connection) -> socket.socket:
+        """The socket, for somebody else who writes to it from now on."""
+        with self._lock:
+            self._forget(connection)
+            self._epoll.unregister(connection.socket)
+        return connection.socket
+
+    @property
+    def can_add_keepalive_connection(self) -> bool:
+        return self._end is None
+
+    def grown(self, size: int) -> None:
+        """By so many bytes more, or less, wait for their clients."""
+        with self._counting:
+            self._responses += size
+
+    def _back(self, connection, state: int) -> None:
+        if self._epoll.closed:
+            self._close(connection)
+            return
+        connection.begun = connection.moved = time.monotonic()
+        if state == WRITING:
+            connection.taken = connection.first = connection.wfile.progress()
+        with self._lock:
+            if connection.state == CLOSED:
+                return
+            if state == LINGERING:
+                self._lingering += 1
+            connection.state = state
+            if state != READING or not connection.buffer:
+                self._arm(connection)
+                return
+            self._inbox.append(connection)
+        self._ring()
+
+    def _arm(self, connection) -> None:
+        """Wait for what its state waits for."""
+        self._epoll.modify(connection.fd, WRITE if connection.state == WRITING else READ)
+
+    def _close(self, connection) -> None:
+        with self._lock:
+            if connection.state == CLOSED:
+                return
+            self._forget(connection)
+        connection.wfile.drop()
+        connection.abandon()
+        connection.socket.close()
+
+    def _forget(self, connection) -> None:
+        if connection.state == LINGERING:
+            self._lingering -= 1
+        connection.state = CLOSED
+        self._connections.pop(connection.fd, None)
+        self._uncount(connection)
+
+    def _ring(self) -> None:
+        try:
+            self._wake.send(b"!")
+        except BlockingIOError:
+            return              # it rings already
+        except OSError:
+            return              # it is closed
+
+    # --- the front's own thread
+
+    def run(self, _interval: float = 0.0) -> None:
+        due = 0.0
+        self._ended.clear()
+        try:
+            while self._end is None or self._goes_on(self._end):
+                events = self._epoll.poll(BEAT_SECONDS if self._end is None else END_BEAT_SECONDS, EVENTS_AT_ONCE)
+                for fd, _ in events:
+                    if fd == self._listening.fileno():
+                        self._accept()
+                    elif fd == self._woken.fileno():
+                        self._woken.recv(4096)
+                    elif (connection := self._connections.get(fd)) is not None:
+                        self._guarded(self._ready, connection)
+                while self._inbox:
+                    self._guarded(self._advance, self._inbox.popleft())
+                # Whatever has come meanwhile was not late.
+                if len(events) < EVENTS_AT_ONCE and time.monotonic() >= due:
+                    self._look_round()
+                    due = time.monotonic() + BEAT_SECONDS
+        finally:
+            self._ended.set()
+
+    def _goes_on(self, end: float) -> bool:
+        """Whether something that was begun is to be finished still."""
+        self._listen(False)
+        states = [connection.state for connection in list(self._connections.values())]
+        return time.monotonic() < end and (WORKING in states or WRITING in states)
+
+    def _guarded(self, work: Callable[[object], None], connection) -> None:
+        """Whatever goes wrong with a connection is its own misfortune, and not that of all."""
+        try:
+            work(connection)
+        except Exception:
+            print(f"csparql-spark: a connection is closed, because of a mistake of the server:\n"
+                  f"{traceback.format_exc()}", file=sys.stderr, flush=True)
+            self._close(connection)
+
+    def _listen(self, on: bool) -> None:
+        if on != self._listens:
+            self._listens = on
+            if on:
+                self._epoll.register(self._listening, select.EPOLLIN)
+            else:
+                self._epoll.unregister(self._listening)
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                accepted, address = self._listening.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                    raise
+                if not self._make_room():
+                    self._listen(False)         # until the next look round
+                return
+            self._place(accepted, address)
+
+    def _place(self, accepted: socket.socket, address: tuple) -> None:
+        place = self.places.enter() or (self.places.enter() if self._make_room() else None)
+        if place is None:
+            self._turn_away(accepted, address, Problem(
+                "busy", f"All {self.places.total} connections that this server keeps are taken: try again later.",
+                headers={"Retry-After": "5"}))
+        elif not self.limits.proxies.trusted(address[0]) and not place.belong(share(address[0])):
+            place.leave()
+            self._turn_away(accepted, address, self._too_many())
+        else:
+            self._enter(Line.of(accepted, place), address)
+
+    def _enter(self, line: Line, address: tuple):
+        connection = self._connect(line, address)
+        connection.begun = connection.moved = time.monotonic()
+        self._connections[connection.fd] = connection
+        self._epoll.register(connection.fd, READ)
+        return connection
+
+    def _turn_away(self, accepted: socket.socket, address: tuple, problem: Problem) -> None:
+        place = self._turned_away.enter()
+        if place is None:
+            accepted.close()
+        else:
+            self._refuse(self._enter(Line.of(accepted, place), address), problem)
+
+    def _too_many(self) -> Problem:
+        return Problem("too-many-connections", f"Your address holds {self.places.each} connections, which is the most "
+                       "that one may: close some, or use one for several requests.", headers={"Retry-After": "5"},
+                       limit=self.places.each)
+
+    def _make_room(self) -> bool:
+        """Send home those who do nothing, then those who have been longest about a head."""
+        reading = [one for one in list(self._connections.values()) if one.state == READING and one.head is None]
+        idle = [one for one in reading if one.served and not one.buffer]
+        gone = heapq.nsmallest(SENT_HOME_AT_ONCE, idle or reading, key=lambda one: one.begun)
+        for connection in gone:
+            self._close(connection)
+        return bool(gone)
+
+    def _ready(self, connection) -> None:
+        if connection.state == WRITING:
+            self._write(connection)
+        elif connection.state == LINGERING:
+            if self._received(connection) != 0:
+                self._arm(connection)
+            else:
+                self._close(connection)
+        elif connection.state == READING:
+            count = self._received(connection)
+            if count is None:
+                self._arm(connection)
+                return
+            now = time.monotonic()
+            if not connection.buffer and connection.head is None and connection.served:
+                connection.begun = now
+            connection.moved = now
+            if not count:
+                self._ended_by_client(connection)
+                return
+            connection.buffer += self._piece[:count]
+            self._advance(connection)
+
+    def _received(self, connection) -> int | None:
+        """How many bytes have come, 0 at the end; None if there are none."""
+        try:
+            return connection.socket.recv_into(self._piece)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return 0
+
+    def _ended_by_client(self, connection) -> None:
+        """Nothing more will come."""
+        if connection.head is not None:
+            connection.body.cut = True
+            self._work(connection)
+        else:
+            self._close(connection)
+
+    def _advance(self, connection) -> None:
+        """Go on with what was read."""
+        if connection.state != READING:
+            return
+        try:
+            if connection.head is None and not self._headed(connection):
+                return
+            connection.body.fill(connection.buffer)
+        except Malformed as error:
+            self._refuse(connection, Problem(error.code, error.detail, status=error.status))
+            return
+        self._bodies += connection.body.size - connection.counted
+        connection.counted = connection.body.size
+        if self._is_due(connection):
+            self._work(connection)
+        elif self._bodies > self.limits.body_bytes:
+            self._refuse(connection, Problem(
+                "busy", "The server holds as much of bodies that are not whole as it can: nothing of this one was kept. "
+                "Send it again later.", headers={"Retry-After": "5"}))
+        else:
+            self._arm(connection)
+
+    def _headed(self, connection) -> bool:
+        """Whether there is a head now."""
+        if connection.buffer[:2] == b"\r\n":        # some clients end a body with a line that does not belong to it
+            del connection.buffer[:2]
+        head = read_head(connection.buffer, connection.seen)
+        if head is None:
+            connection.seen = len(connection.buffer)
+            self._arm(connection)
+            return False
+        del connection.buffer[:head.size]
+        connection.begin(head, self.limits.proxies)
+        if not connection.socket.place.belong(share(connection.remote_addr)):
+            self._refuse(connection, self._too_many())
+            return False
+        return True
+
+    def _is_due(self, connection) -> bool:
+        """Whether it is time to ask the application."""
+        head, body = connection.head, connection.body
+        if body.whole:
+            return True
+        if connection.asked:
+            return connection.limit is not None and body.size > connection.limit
+        return (head.expects or head.length > SMALL_BODY or body.size >= SMALL_BODY or self._bodies > CALM_BYTES)
+
+    def _work(self, connection) -> None:
+        self._uncount(connection)
+        connection.state = WORKING
+        self._hand_over(connection)
+
+    def _uncount(self, connection) -> None:
+        self._bodies -= connection.counted
+        connection.counted = 0
+
+    def _write(self, connection) -> None:
+        try:
+            sent = connection.wfile.flush()
+        except ConnectionError:
+            self._close(connection)
+            return
+        if not sent:
+            self._arm(connection)
+        elif connection.last:
+            self.finish(connection)
+        elif connection.paused is not None:
+            self._work(connection)
+        else:
+            self._back(connection, READING)
+
+    def _refuse(self, connection, problem: Problem) -> None:
+        connection.refuse(problem)
+        self.finish(connection)
+
+    # --- deadlines
+
+    def _look_round(self) -> None:
+        now = time.monotonic()
+        self._listen(self._end is None)
+        writing = []
+        for connection in list(self._connections.values()):
+            if connection.state == READING:
+                self._look_at_reading(connection, now)
+            elif connection.state == WRITING:
+                self._look_at_writing(connection, now)
+                writing.append(connection)
+            elif connection.state == LINGERING and now - connection.begun >= LINGER_SECONDS:
+                self._close(connection)
+        if self._responses > RESPONSE_BYTES:
+            for connection in sorted(writing, key=lambda one: one.moved):
+                self._give_up(connection)
+                if self._responses <= RESPONSE_BYTES:
+                    return
+
+    def _look_at_reading(self, connection, now: float) -> None:
+        limits = self.limits
+        if self._end is not None:
+            self._close(connection)
+        elif connection.head is not None:
+            if self._is_too_slow(connection, now, connection.body.size):
+                self._refuse(connection, Problem(
+                    "timeout", "The body came too slowly, or stopped: nothing was kept. Send it again, at "
+                    f"{limits.slowest_rate} bytes a second at least."))
+        elif connection.buffer:
+            if now - connection.begun >= limits.head_seconds:
+                self._refuse(connection, Problem(
+                    "timeout", f"The head of the request was not there after {limits.head_seconds:g} seconds."))
+        elif now - connection.moved >= (limits.idle_seconds if connection.served else limits.head_seconds):
+            self._close(connection)
+
+    def _look_at_writing(self, connection, now: float) -> None:
+        taken = connection.wfile.progress()
+        if taken > connection.taken:
+            connection.taken, connection.moved = taken, now
+        if self._is_too_slow(connection, now, taken - connection.first):
+            self._give_up(connection)
+
+    def _is_too_slow(self, connection, now: float, done: int) -> bool:
+        idle = self.limits.idle_seconds
+        return (now - connection.moved >= idle
+                or done < self.limits.slowest_rate * (now - connection.begun - idle))
+
+    def _give_up(self, connection) -> None:
+        """Close it, and let the kernel forget what the client has not taken."""
+        with contextlib.suppress(OSError):
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._close(connection)
