@@ -141,7 +141,7 @@ class Chunks:
         if not end:
             return None
         line = bytes(buffer[:end])
-        if not line.endswith(b"\r\n"):
+        if not line.endswith(b"\r\n") or b"\r" in line[:-2]:
             raise _broken("a line does not end with CR LF")
         del buffer[:end]
         if self._last:

@@ -48,7 +48,9 @@ PIECE = 256 << 10               # read at a time
 SMALL_BODY = 64 << 10           # read before the application is asked
 CALM_BYTES = 128 << 20          # of bodies: while there are more, the application is always asked first
 BODY_BYTES = 512 << 20          # of bodies that are not whole
-RESPONSE_BYTES = 512 << 20      # that wait for their clients; beyond, who takes least is given up
+RESPONSE_BYTES = 256 << 20      # that wait for their clients; beyond, those are given up who take nothing at all,
+MOST_RESPONSE_BYTES = 1 << 30   # and beyond that, who took something longest ago
+STALLED_SECONDS = 1.0
 LINGER_SECONDS = 3.0
 MOST_LINGERING = 500
 END_SECONDS = 3.0               # for requests that run when the server is stopped
@@ -89,7 +91,7 @@ class Front:
         self._lock = threading.Lock()           # of states: a worker gives back in one step what the front may close
         self._counting = threading.Lock()
         self._connections: dict[int, object] = {}
-        self._inbox: deque[object] = deque()    # connections of which something was read already
+        self._inbox: deque[object] = deque()    # connections of whose next request something was read already
         self._piece = memoryview(bytearray(PIECE))
         self._lingering = 0
         self._bodies = 0                        # bytes of bodies that are not whole
@@ -175,7 +177,7 @@ class Front:
             if state == LINGERING:
                 self._lingering += 1
             connection.state = state
-            if state != READING or not connection.buffer:
+            if state != READING or not (connection.buffer or connection.head is not None):
                 self._arm(connection)
                 return
             self._inbox.append(connection)
@@ -439,11 +441,11 @@ class Front:
                 writing.append(connection)
             elif connection.state == LINGERING and now - connection.begun >= LINGER_SECONDS:
                 self._close(connection)
-        if self._responses > RESPONSE_BYTES:
-            for connection in sorted(writing, key=lambda one: one.moved):
-                self._give_up(connection)
-                if self._responses <= RESPONSE_BYTES:
-                    return
+        for connection in sorted(writing, key=lambda one: one.moved) if self._responses > RESPONSE_BYTES else ():
+            bound = RESPONSE_BYTES if now - connection.moved >= STALLED_SECONDS else MOST_RESPONSE_BYTES
+            if self._responses <= bound:
+                break
+            self._give_up(connection)
 
     def _look_at_reading(self, connection, now: float) -> None:
         limits = self.limits

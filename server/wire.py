@@ -117,7 +117,7 @@ class Output:
     __slots__ = ("broken", "pending", "_socket", "_pieces", "_sent", "_grown")
 
     def __init__(self, connection: socket.socket, grown: Callable[[int], None]) -> None:
-        """`grown` is told by how much there is more, or less, that waits."""
+        """`grown` is told by how much there is more, or less, that is held in memory: pieces as a whole."""
         self._socket, self._grown = connection, grown
         self._pieces: deque[memoryview] = deque()
         self._sent = 0
@@ -128,7 +128,8 @@ class Output:
         """Raises `ConnectionError`."""
         if data:
             self._pieces.append(memoryview(data))
-            self._grow(len(data))
+            self.pending += len(data)
+            self._grown(len(data))
             if self.pending >= AT_ONCE:
                 self.flush()
         return len(data)
@@ -144,19 +145,22 @@ class Output:
                 self.drop()
                 raise ConnectionError("the client is gone") from error
             self._sent += sent
-            self._grow(-sent)
+            self.pending -= sent
             while sent:
-                if sent < len(self._pieces[0]):
-                    self._pieces[0] = self._pieces[0][sent:]
+                piece = self._pieces[0]
+                if sent < len(piece):
+                    self._pieces[0] = piece[sent:]
                     break
-                sent -= len(self._pieces.popleft())
+                self._pieces.popleft()
+                self._grown(-len(piece.obj))
+                sent -= len(piece)
         return True
 
     def drop(self) -> None:
         """Nothing of it will be sent."""
-        self.broken = True
+        self._grown(-sum(len(piece.obj) for piece in self._pieces))
         self._pieces.clear()
-        self._grow(-self.pending)
+        self.broken, self.pending = True, 0
 
     def progress(self) -> int:
         """How many bytes the client's machine has taken, since the beginning."""
@@ -165,7 +169,3 @@ class Output:
         except OSError:
             unsent = 0
         return self._sent - unsent
-
-    def _grow(self, size: int) -> None:
-        self.pending += size
-        self._grown(size)

@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from bench.faults import clocks, damage, full, kills, locked, malformed, readers, refusals, restores, table
+from bench.faults import clocks, damage, full, kills, locked, malformed, readers, refusals, restores, slow, table
 from bench.faults.row import Row
 
 FAULTS: dict[str, Callable[[], Row]] = {
@@ -34,6 +34,9 @@ FAULTS: dict[str, Callable[[], Row]] = {
     "database-middle": lambda: refusals.damaged("middle"),
     "reader-none": lambda: readers.reader(0),
     "reader-slow": lambda: readers.reader(1),
+    "slow-heads": lambda: slow.slow("heads", 2000),
+    "slow-bodies": lambda: slow.slow("bodies", 2000),
+    "slow-readers": lambda: slow.slow("readers", 200),
     "malformed": lambda: malformed.malformed(10_000),
     "port-taken": refusals.port_taken,
     "data-not-writable": refusals.not_writable,
