@@ -7,6 +7,13 @@
 - `settings`      one frozen value, that of the whole server
 - `process`       the process: its socket, its signals, its end
 - `connections`   HTTP, as cheroot speaks it for this server
+- `front`         one thread that accepts, reads and waits for all connections
+- `door`          accepts connections while there are places
+- `limits`        what a connection may take of time and room
+- `framing`       where a request ends, read in one way
+- `wire`          the two directions of a connection
+- `shares`        how many connections there may be, and of one client
+- `addresses`     who a client is, when a proxy speaks for it
 - `app`           the application: routes put together
 - `security`      who may do what, decided before any route is asked
 - `scopes`        what a request must be allowed to do, by its route and method

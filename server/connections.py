@@ -33,7 +33,8 @@ from cheroot.workers.threadpool import ThreadPool
 from csparql_spark.server.addresses import Proxies
 from csparql_spark.server.bodies import AWAIT
 from csparql_spark.server.framing import Head
-from csparql_spark.server.front import READING, Front, Limits
+from csparql_spark.server.front import READING, Front
+from csparql_spark.server.limits import Limits
 from csparql_spark.server.problems import MEDIA_TYPE, Problem, of_status
 from csparql_spark.server.wire import FULL, Body, Line, Output, Wanted
 

@@ -162,8 +162,8 @@ def _version(line: bytes) -> tuple[int, int]:
 def _field(line: bytes) -> tuple[bytes, bytes]:
     """Name and value of a header."""
     if line[:1] in (b" ", b"\t"):
-        raise Malformed(f"The line {_shown(line)} of the head begins with a blank: headers cannot be folded, write each "
-                        "in one line.")
+        raise Malformed(f"The line {_shown(line)} of the head begins with a blank: headers cannot be folded, write "
+                        "each in one line.")
     name, colon, value = line.partition(b":")
     if not colon:
         raise Malformed(f"The line {_shown(line)} of the head is not a header: it has no colon.")

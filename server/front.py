@@ -24,7 +24,6 @@ kept in memory is bounded for each connection and in total; places are bounded b
 from __future__ import annotations
 
 import contextlib
-import errno
 import heapq
 import select
 import socket
@@ -35,10 +34,11 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from csparql_spark.server.addresses import Proxies, share
+from csparql_spark.server.addresses import share
+from csparql_spark.server.door import Door
 from csparql_spark.server.framing import Malformed, read_head
+from csparql_spark.server.limits import SILENT, Limits
 from csparql_spark.server.problems import Problem
 from csparql_spark.server.shares import Places
 from csparql_spark.server.wire import Line
@@ -47,7 +47,6 @@ READING, WORKING, WRITING, LINGERING, CLOSED = range(5)
 PIECE = 256 << 10               # read at a time
 SMALL_BODY = 64 << 10           # read before the application is asked
 CALM_BYTES = 128 << 20          # of bodies: while there are more, the application is always asked first
-BODY_BYTES = 512 << 20          # of bodies that are not whole
 RESPONSE_BYTES = 256 << 20      # that wait for their clients; beyond, those are given up who take nothing at all,
 MOST_RESPONSE_BYTES = 1 << 30   # and beyond that, who took something longest ago
 STALLED_SECONDS = 1.0
@@ -56,21 +55,9 @@ MOST_LINGERING = 500
 END_SECONDS = 3.0               # for requests that run when the server is stopped
 BEAT_SECONDS = 0.25             # between two looks at the deadlines
 END_BEAT_SECONDS = 0.02
-ACCEPTED_AT_ONCE = 64
 EVENTS_AT_ONCE = 512
 SENT_HOME_AT_ONCE = 32          # when all places are taken
 READ, WRITE = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPOLLONESHOT
-
-
-@dataclass(frozen=True)
-class Limits:
-    connections: int = 10_000
-    each: int = 2_500               # of one client
-    head_seconds: float = 10.0      # for a whole head
-    idle_seconds: float = 30.0      # of silence; and until a rate counts
-    slowest_rate: int = 1000        # bytes a second, of bodies and of responses
-    body_bytes: int = BODY_BYTES
-    proxies: Proxies = Proxies(())
 
 
 class Front:
@@ -79,8 +66,7 @@ class Front:
         """`connect` makes a connection of what was accepted; `hand_over` gives one to a worker."""
         self._listening, self.limits = listening, limits
         self._connect, self._hand_over = connect, hand_over
-        self.places = Places(limits.connections, limits.each)
-        self._turned_away = Places(MOST_LINGERING, MOST_LINGERING)
+        self._door = Door(listening, limits, enter=self._enter, refuse=self._refuse, make_room=self._make_room)
         self._epoll = select.epoll()
         self._woken, self._wake = socket.socketpair()
         for end in (self._woken, self._wake, listening):
@@ -99,6 +85,10 @@ class Front:
         self._end: float | None = None          # when it ends, whatever is under way
         self._ended = threading.Event()
         self._ended.set()
+
+    @property
+    def places(self) -> Places:
+        return self._door.places
 
     # --- from any thread
 
@@ -221,7 +211,7 @@ class Front:
                 events = self._epoll.poll(BEAT_SECONDS if self._end is None else END_BEAT_SECONDS, EVENTS_AT_ONCE)
                 for fd, _ in events:
                     if fd == self._listening.fileno():
-                        self._accept()
+                        self._listen(self._door.accept())       # if not, until the next look round
                     elif fd == self._woken.fileno():
                         self._woken.recv(4096)
                     elif (connection := self._connections.get(fd)) is not None:
@@ -258,50 +248,12 @@ class Front:
             else:
                 self._epoll.unregister(self._listening)
 
-    def _accept(self) -> None:
-        for _ in range(ACCEPTED_AT_ONCE):
-            try:
-                accepted, address = self._listening.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-                    raise
-                if not self._make_room():
-                    self._listen(False)         # until the next look round
-                return
-            self._place(accepted, address)
-
-    def _place(self, accepted: socket.socket, address: tuple) -> None:
-        place = self.places.enter() or (self.places.enter() if self._make_room() else None)
-        if place is None:
-            self._turn_away(accepted, address, Problem(
-                "busy", f"All {self.places.total} connections that this server keeps are taken: try again later.",
-                headers={"Retry-After": "5"}))
-        elif not self.limits.proxies.trusted(address[0]) and not place.belong(share(address[0])):
-            place.leave()
-            self._turn_away(accepted, address, self._too_many())
-        else:
-            self._enter(Line.of(accepted, place), address)
-
     def _enter(self, line: Line, address: tuple):
         connection = self._connect(line, address)
         connection.begun = connection.moved = time.monotonic()
         self._connections[connection.fd] = connection
         self._epoll.register(connection.fd, READ)
         return connection
-
-    def _turn_away(self, accepted: socket.socket, address: tuple, problem: Problem) -> None:
-        place = self._turned_away.enter()
-        if place is None:
-            accepted.close()
-        else:
-            self._refuse(self._enter(Line.of(accepted, place), address), problem)
-
-    def _too_many(self) -> Problem:
-        return Problem("too-many-connections", f"Your address holds {self.places.each} connections, which is the most "
-                       "that one may: close some, or use one for several requests.", headers={"Retry-After": "5"},
-                       limit=self.places.each)
 
     def _make_room(self) -> bool:
         """Send home those who do nothing, then those who have been longest about a head."""
@@ -368,9 +320,7 @@ class Front:
         if self._is_due(connection):
             self._work(connection)
         elif self._bodies > self.limits.body_bytes:
-            self._refuse(connection, Problem(
-                "busy", "The server holds as much of bodies that are not whole as it can: nothing of this one was kept. "
-                "Send it again later.", headers={"Retry-After": "5"}))
+            self._refuse(connection, self.limits.no_room())
         else:
             self._arm(connection)
 
@@ -386,7 +336,7 @@ class Front:
         del connection.buffer[:head.size]
         connection.begin(head, self.limits.proxies)
         if not connection.socket.place.belong(share(connection.remote_addr)):
-            self._refuse(connection, self._too_many())
+            self._refuse(connection, self.limits.share_taken())
             return False
         return True
 
@@ -435,7 +385,11 @@ class Front:
         writing = []
         for connection in list(self._connections.values()):
             if connection.state == READING:
-                self._look_at_reading(connection, now)
+                told = SILENT if self._end is not None else self.limits.overdue(connection, now)
+                if told is SILENT:
+                    self._close(connection)
+                elif told is not None:
+                    self._refuse(connection, told)
             elif connection.state == WRITING:
                 self._look_at_writing(connection, now)
                 writing.append(connection)
@@ -447,33 +401,12 @@ class Front:
                 break
             self._give_up(connection)
 
-    def _look_at_reading(self, connection, now: float) -> None:
-        limits = self.limits
-        if self._end is not None:
-            self._close(connection)
-        elif connection.head is not None:
-            if self._is_too_slow(connection, now, connection.body.size):
-                self._refuse(connection, Problem(
-                    "timeout", "The body came too slowly, or stopped: nothing was kept. Send it again, at "
-                    f"{limits.slowest_rate} bytes a second at least."))
-        elif connection.buffer:
-            if now - connection.begun >= limits.head_seconds:
-                self._refuse(connection, Problem(
-                    "timeout", f"The head of the request was not there after {limits.head_seconds:g} seconds."))
-        elif now - connection.moved >= (limits.idle_seconds if connection.served else limits.head_seconds):
-            self._close(connection)
-
     def _look_at_writing(self, connection, now: float) -> None:
         taken = connection.wfile.progress()
         if taken > connection.taken:
             connection.taken, connection.moved = taken, now
-        if self._is_too_slow(connection, now, taken - connection.first):
+        if self.limits.too_slow(connection, now, taken - connection.first):
             self._give_up(connection)
-
-    def _is_too_slow(self, connection, now: float, done: int) -> bool:
-        idle = self.limits.idle_seconds
-        return (now - connection.moved >= idle
-                or done < self.limits.slowest_rate * (now - connection.begun - idle))
 
     def _give_up(self, connection) -> None:
         """Close it, and let the kernel forget what the client has not taken."""

@@ -92,7 +92,7 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "refused": (422, "Refused", "The query parses and cannot be registered."),
     "too-many-connections": (429, "Too many connections", "This address holds as many connections as one may."),
     "too-many-attempts": (429, "Too many attempts", "Too many wrong tokens came from this address."),
-    "large-head": (431, "Large head", "The head of the request is longer, or has more headers, than this server reads."),
+    "large-head": (431, "Large head", "The request's head is longer than this server reads, or has more headers."),
     "damaged": (500, "Damaged", "What the store holds of this is damaged on the disk."),
     "internal": (500, "Internal error", "A fault of the server; it is in the server's log under the incident."),
     "busy": (503, "Busy", "The server holds as much as it can; nothing of the request was kept."),

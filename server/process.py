@@ -44,7 +44,7 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.calling import BadUrl
 from csparql_spark.server.addresses import Proxies
 from csparql_spark.server.connections import Server, inherited, listen
-from csparql_spark.server.front import BODY_BYTES, Limits
+from csparql_spark.server.limits import BODY_BYTES, Limits
 from csparql_spark.server.instants import event
 from csparql_spark.server.rules import remarks
 from csparql_spark.server.settings import Settings

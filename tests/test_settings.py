@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.language import durations
-from csparql_spark.settings import (BadValue, Broker, BrokerUrl, Count, Directory, Kind, Length, Seconds, Settings,
-                                    Several, Size, Switch, declared, table)
+from csparql_spark.settings import (BadValue, Broker, BrokerUrl, Count, Directory, Kind, Length, Networks, Seconds,
+                                    Settings, Several, Size, Switch, declared, table)
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "settings.md"
 
@@ -19,7 +19,7 @@ DOCUMENT = Path(__file__).parent.parent / "docs" / "settings.md"
     (Kind(), " a ", "a"), (Directory(), "a/b", Path("a/b")),
     (Switch(), True, True), (Switch(), "On", True), (Switch(), "0", False), (Switch(), "no", False),
     (Several(), "a, b,", ("a", "b")), (Several(), ["a,b"], ("a,b",)), (Several(), "", ()),
-    (Count(0, 9), 9, 9), (Count(0, 9000), "1_000", 1000),
+    (Networks(), "10.0.0.0/8, ::1", ("10.0.0.0/8", "::1")), (Count(0, 9), 9, 9), (Count(0, 9000), "1_000", 1000),
     (Size(), "100MB", 100_000_000), (Size(), "64 KiB", 65536), (Size(), "7", 7), (Size(), 7, 7),
     (Size(), "1gib", 1 << 30),
     (Length(), "10m", 600_000), (Length(), "250", 250), (Length(), 250, 250), (Length(), "PT1M", 60_000),
@@ -36,6 +36,7 @@ def test_values_are_read(kind: Kind, given: object, value: object) -> None:
     (Directory(), " ", "' ' is not a path"),
     (Switch(), "maybe", "'maybe' is neither true nor false"),
     (Several(), 5, "5 is not a list of texts"),
+    (Networks(), "10.0.0.0/8, proxy", "'proxy' is neither an address nor a network: write 192.0.2.7 or 10.0.0.0/8"),
     (Several(), [5], "[5] is not a list of texts"),
     (Count(), "ten", "'ten' is not a whole number"),
     (Count(), True, "True is not a whole number"),

@@ -147,7 +147,9 @@ def test_chunked_bodies(wire: Wire, backend: Backend) -> None:
     (b"", True, "truncated-body"),
     (b"xyz\r\n", False, "bad-request"), (b"-1\r\n", False, "bad-request"), (b"\r\n", False, "bad-request"),
     (b"+1\r\n", False, "bad-request"), (b" 1\r\n", False, "bad-request"), (b"1\r\naX\r\n", False, "bad-request"),
-    (b"1;" + b"x" * 5000, False, "bad-request"), (b"0\r\n" + b"X: y\r\n" * 1000, False, "bad-request"), (b"0x1a\r\n" + ONE, False, "bad-request"),
+    (b"1;" + b"x" * 5000, False, "bad-request"),
+    (b"0\r\n" + b"X: y\r\n" * 1000, False, "bad-request"),
+    (b"0x1a\r\n" + ONE, False, "bad-request"),
     (b"5\r\n" + ONE + b"\r\n", False, "bad-request"), (b"1a\n" + ONE, False, "bad-request"),
     (b"f" * 15 + b"\r\n" + ONE, True, "truncated-body"),
 ])

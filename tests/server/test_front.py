@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from csparql_spark.server import front
+from csparql_spark.server import door, front
 from csparql_spark.server.addresses import Proxies
 from csparql_spark.server.connections import Server, hand_over, listen
-from csparql_spark.server.front import Limits
+from csparql_spark.server.limits import Limits
 from tests.server.test_connections import Wire
 
 CROWD = 200
@@ -221,15 +221,16 @@ def test_a_large_body_is_asked_for_first_and_then_whole(house) -> None:
 
 
 def test_a_share_of_connections(house, monkeypatch) -> None:
-    monkeypatch.setattr(front, "share", lambda address: address)        # this machine is counted like others
+    monkeypatch.setattr(door, "share", lambda address: address)         # this machine is counted like others
+    monkeypatch.setattr(front, "share", lambda address: address)
     there = house(each=3)
     crowd = [there.wire(ASK) for _ in range(3)]
     assert [wire.answer()[0] for wire in crowd] == [200] * 3
     refused = there.wire()
     status, headers, told = refused.answer()
     assert (status, told["code"], told["limit"], headers["Retry-After"]) == (429, "too-many-connections", 3, "5")
-    assert told["detail"] == ("Your address holds 3 connections, which is the most that one may: close some, or use one "
-                              "for several requests.")
+    assert told["detail"] == ("Your address holds 3 connections, which is the most that one may: close some, or use "
+                              "one for several requests.")
     refused.finish()
     assert refused.closed()
     crowd.pop().close()

@@ -7,6 +7,7 @@ import json
 import os
 import queue
 import random
+import resource
 import signal
 import socket
 import subprocess
@@ -19,7 +20,7 @@ import pytest
 
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.connections import listen
-from csparql_spark.server.process import main
+from csparql_spark.server.process import limits_of, main
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Draft, Log, LogWriter, StoredAnswer
 from csparql_spark.store.tokens import Tokens, made
@@ -189,6 +190,19 @@ def test_alone_it_listens_itself_and_locks_the_directory(tmp_path: Path, capsys)
     assert child.wait(PATIENCE) == 0
     assert child.stderr.read() == ""
     child.stderr.close()
+
+
+@pytest.mark.parametrize("settings, descriptors, connections, each", [
+    (Settings(), 65536, 10_000, 2500), (Settings(connections=100), 65536, 100, 25),
+    (Settings(connections=100, connections_per_address=7), 65536, 100, 7),
+    (Settings(), 1024, 1024 - 256 - 4 * 64, (1024 - 256 - 4 * 64) // 4), (Settings(), 100, 1, 1),
+    (Settings(), resource.RLIM_INFINITY, 10_000, 2500),
+])
+def test_connections_are_as_many_as_there_are_descriptors(monkeypatch, settings: Settings, descriptors: int,
+                                                          connections: int, each: int) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (descriptors, descriptors))
+    limits = limits_of(settings)
+    assert (limits.connections, limits.each) == (connections, each)
 
 
 def test_what_keeps_it_from_starting(tmp_path: Path, capsys) -> None:
