@@ -142,7 +142,8 @@ class Front:
         """The socket, for somebody else who writes to it from now on."""
         with self._lock:
             self._forget(connection)
-            self._epoll.unregister(connection.socket)
+            if not self._epoll.closed:
+                self._epoll.unregister(connection.socket)
         return connection.socket
 
     @property
