@@ -43,14 +43,17 @@ def on_disk(store: Opened) -> Path:
     return store.directory.database
 
 
-@given(st.binary(max_size=300), st.data())
+@given(st.binary(max_size=300) | st.binary(min_size=20, max_size=30).map(lambda content: content * 3000), st.data())
 def test_a_checksum_sees_each_bit(content: bytes, data: st.DataObject) -> None:
     assert -(1 << 63) <= payload_sum(content) < 1 << 63 and payload_sum(content) == payload_sum(bytes(content))
     if content:
         place = data.draw(st.integers(0, len(content) - 1))
         other = bytearray(content)
         other[place] ^= 1 << data.draw(st.integers(0, 7))
-        assert payload_sum(bytes(other)) != payload_sum(content)
+        sums = [payload_sum(bytes(one)) for one in (content, other)]
+        assert sums[0] >> 32 != sums[1] >> 32, "CRC-32 sees each bit"
+        if place < len(content) // 8 * 8:
+            assert sums[0] & 0xFFFFFFFF != sums[1] & 0xFFFFFFFF, "and so does what is beside it"
         assert answer_sum(1, 2, 3, 4, bytes(other)) != answer_sum(1, 2, 3, 4, content)
     assert len({answer_sum(*numbers, content) for numbers in ((1, 2, 3, 4), (2, 2, 3, 4), (1, 1, 3, 4), (1, 2, 2, 4),
                                                               (1, 2, 3, 3), (12, 3, 4, 0), (1, 23, 4, 0))}) == 7
