@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from bench.faults import clocks, damage, full, kills, locked, malformed, readers, refusals, restores, slow, table
+from bench.faults import clocks, damage, full, kills, locked, malformed, readers, refusals, restores, slow, storage, table
 from bench.faults.row import Row
 
 FAULTS: dict[str, Callable[[], Row]] = {
@@ -32,6 +32,10 @@ FAULTS: dict[str, Callable[[], Row]] = {
     "restore-directory": lambda: restores.restored(whole=True),
     "database-beginning": lambda: refusals.damaged("beginning"),
     "database-middle": lambda: refusals.damaged("middle"),
+    "storage-entry": storage.entry_while_stopped,
+    "storage-serving": storage.entry_while_serving,
+    "storage-answer": storage.answer,
+    "storage-registration": storage.registration,
     "reader-none": lambda: readers.reader(0),
     "reader-slow": lambda: readers.reader(1),
     "slow-heads": lambda: slow.slow("heads", 2000),
