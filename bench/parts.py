@@ -88,7 +88,7 @@ PARTS: dict[str, Part] = {
     "crowd-1000": Part("crowd", 240, lambda m: m.measure(1000)),
     "crowd-2000": Part("crowd", 400, lambda m: m.measure(2000)),
     "registrations-100": Part("registrations", 180, lambda m: m.measure(10_000, 100),
-                              40, lambda m: m.measure(300, 100)),
+                              20, lambda m: m.measure(300, 100)),
     "registrations-10000": Part("registrations", 200, lambda m: m.measure(10_000, 10_000)),
     "idle": Part("resting", 105, lambda m: m.idle(60)),
     "soak-terms": Part("soak", 30, lambda m: m.measure(5_000_000), 5, lambda m: m.measure(500_000, 50_000)),

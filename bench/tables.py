@@ -82,6 +82,16 @@ CROWD = Wide("the whole server, tick → last answer in the store", {
     Row("not answered by all", "", "missed", most=0), Row("to register one", "", "register_ms", "ms"),
     Row("cores", "", "cores")))
 
+REGISTRATIONS = Wide("10,000 registrations", {
+    "registrations-100": "of 100 texts", "registrations-10000": "of 10,000 texts"}, (
+    Row("over HTTP", "", "registrations_per_s", "/s"), Row("bytes in the log for each", "", "bytes"),
+    Row("start → HTTP answers", "", "http_s", "s"), Row("start → the engine runs", "", "engine_s", "s"),
+    Row("from then until all are routed", "", "routed_s", "s", most=10)))
+REGISTRATION_PARTS = Wide("in one process, from nothing", {
+    "registrations-100": "100 texts", "registrations-10000": "10,000 texts"}, (
+    Row("routing", "", "route_s", "s"), Row("the ticker's instants", "", "ticker_s", "s"),
+    Row("listing the registry", "", "listing_s", "s"), Row("what each asks for", "", "reading_s", "s")))
+
 SUBSCRIBERS = Wide("commit → the last of all has the answer", {
     "fanout-50": "50 subscribers, 1 KB", "fanout-500": "500 subscribers, 1 KB",
     "fanout-500-large": "500 subscribers, 10 KB"}, (

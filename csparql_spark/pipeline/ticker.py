@@ -28,10 +28,11 @@ LOOK_SECONDS = 1.0           # its longest sleep: meanwhile the machine may have
 
 
 class Asked(NamedTuple):
-    """What matters of a query: what it reads, and how often it has an instant."""
+    """What matters of a query: what it reads, how often it has an instant, and whether it begins paused."""
 
     streams: frozenset[str]
     steps: tuple[int, ...]
+    paused: bool = False
 
 
 class Ticker:
@@ -105,11 +106,13 @@ class Ticker:
     def instants(self) -> Grid | None:
         """The instants of all queries that read a stream on the arrival clock and are not paused."""
         event = {stream.iri for stream in self._registry.streams() if stream.clock != "arrival"}
-        before, self._asked, steps = self._asked, {}, set()
-        for record in self._registry.queries():
-            asked = self._asked[record.id] = before.get(record.id) or _asked(record)
-            if not record.paused and not asked.streams <= event:
-                steps.update(asked.steps)
+        # Of thousands that are known, only what turns is looked at again: one of them may come each millisecond.
+        for record in self._registry.queries(after=max(self._asked, default=0)):
+            self._asked[record.id] = _asked(record)
+        turns = self._registry.turns()
+        self._asked = {id: self._asked[id] for id in turns if id in self._asked}
+        going = {asked for id, asked in self._asked.items() if not (asked.paused if turns[id] is None else turns[id])}
+        steps = {step for asked in going if not asked.streams <= event for step in asked.steps}
         return Grid(tuple(sorted(steps))) if steps else None
 
 
@@ -118,5 +121,5 @@ def _asked(record: QueryRecord) -> Asked:
         query = read(record.text, record.base, record.compiled)
     except LanguageError:
         return Asked(frozenset(), ())           # the engine says of this query that it cannot be read
-    grid = grid_of(query)
-    return Asked(frozenset(window.stream for window in query.windows), () if grid is None else grid.steps)
+    grid, streams = grid_of(query), frozenset(window.stream for window in query.windows)
+    return Asked(streams, () if grid is None else grid.steps, record.paused)

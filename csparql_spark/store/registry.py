@@ -94,8 +94,14 @@ class Registry:
     def stream(self, iri: str) -> StreamRecord | None:
         return next(self._streams("WHERE iri = ?", iri), None)
 
-    def queries(self) -> list[QueryRecord]:
-        return queries_in(self._database.connection)
+    def queries(self, after: int = 0) -> list[QueryRecord]:
+        """The queries that there are, of those that were registered after a place of the log."""
+        return list(_queries(self._database.connection, "WHERE id > ? ORDER BY id", after))
+
+    def turns(self) -> dict[int, bool | None]:
+        """The ids of the queries that there are, and whether each was paused or resumed last; None: neither."""
+        return {id: None if turned is None else turned == "pause"
+                for id, turned in self._database.connection.execute("SELECT id, turned FROM queries ORDER BY id")}
 
     def settings(self, kind: str) -> list[Setting]:
         """The graphs, or the rule sets, that there are."""

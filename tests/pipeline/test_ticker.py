@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from csparql_spark.pipeline.ticker import Ticker
 from csparql_spark.store import Draft, Entry, QueryRecord, StoreError, StreamRecord
@@ -18,6 +20,7 @@ class Registry:
     def __init__(self) -> None:
         self.made: dict[str, StreamRecord] = {}
         self.registered: dict[str, QueryRecord] = {}
+        self.turned: set[int] = set()
         self.places = 0
 
     def stream(self, iri: str, clock: str = "arrival") -> None:
@@ -34,8 +37,16 @@ class Registry:
     def streams(self) -> list[StreamRecord]:
         return list(self.made.values())
 
-    def queries(self) -> list[QueryRecord]:
-        return list(self.registered.values())
+    def queries(self, after: int = 0) -> list[QueryRecord]:
+        return [query for query in self.registered.values() if query.id > after]
+
+    def turns(self) -> dict[int, bool | None]:
+        return {query.id: None if query.id not in self.turned else query.paused for query in self.registered.values()}
+
+    def turn(self, name: str, paused: bool) -> None:
+        query = self.registered[name]
+        self.registered[name] = dataclasses.replace(query, paused=paused)
+        self.turned.add(query.id)
 
 
 class Writer:
@@ -210,9 +221,9 @@ def test_beside_a_window_of_time_or_with_every_it_needs_them(registry: Registry)
 def test_a_query_that_is_paused_needs_no_ticks(registry: Registry) -> None:
     registry.query("q", 10)
     registry.query("r", 25)
-    registry.registered["q"] = dataclasses.replace(registry.registered["q"], paused=True)
+    registry.turn("q", True)
     assert Ticker(registry, Writer(1000)).instants() == Grid((25,))
-    registry.registered["r"] = dataclasses.replace(registry.registered["r"], paused=True)
+    registry.turn("r", True)
     assert Ticker(registry, Writer(1000)).instants() is None
 
 
@@ -251,3 +262,27 @@ def test_it_stops_while_it_sleeps(registry: Registry) -> None:
     ticker = Ticker(registry, Writer(1000)).start()
     ticker.stop()
     assert not ticker._thread.is_alive()
+
+
+changes = st.tuples(st.sampled_from(["made", "begun paused", "gone", "paused", "resumed", "clock"]),
+                    st.sampled_from(["q", "r", "s"]), st.sampled_from([20, 50, 70]))
+
+
+@given(st.lists(changes, max_size=12))
+def test_what_is_known_already_is_what_is_found_anew(log: list[tuple[str, str, int]]) -> None:
+    registry = Registry()
+    registry.stream("urn:a")
+    registry.stream("urn:e", "event")
+    ticker = Ticker(registry, Writer(1000))
+    for what, name, step in log:
+        if what == "clock":
+            registry.stream("urn:e", "arrival" if step == 20 else "event")
+        elif what in ("made", "begun paused"):
+            registry.query(name, step, "urn:a" if step == 20 else "urn:e")
+            if what == "begun paused":
+                registry.registered[name] = dataclasses.replace(registry.registered[name], paused=True)
+        elif name in registry.registered and what == "gone":
+            del registry.registered[name]
+        elif name in registry.registered:
+            registry.turn(name, what == "paused")
+        assert ticker.instants() == Ticker(registry, Writer(1000)).instants()

@@ -34,8 +34,17 @@ def test_a_query_is_there_from_its_registration_to_its_end(store: Opened) -> Non
                QueryRecord(cold.seq, "Cold", cold.at, "SELECT *", None)]
     assert store.registry.queries() == records
     assert store.registry.query("Cold") == records[1]
+    assert store.registry.queries(after=hot.seq) == records[1:] and store.registry.queries(after=cold.seq) == []
     store.append("unregister", "Hot")
     assert store.registry.queries() == records[1:] and store.registry.query("Hot") is None
+
+
+def test_a_registration_brings_its_compiled_form_or_none(store: Opened) -> None:
+    form = {"version": 1, "body": "ASK {}"}
+    store.writer.append(HOT)
+    store.writer.append(QueryRecord.draft("Cold", text="SELECT *", base=None, compiled=form))
+    assert [query.compiled for query in store.registry.queries()] == [None, form]
+    assert store.registry.query("Cold").compiled == form
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
@@ -179,6 +188,10 @@ def test_a_query_is_paused_as_the_newest_entry_says(store: Opened) -> None:
         store.writer.append(QueryRecord.draft(name, text="", base=None, paused=paused))
 
     def paused() -> dict[str, bool]:
+        begun = {"q": False, "p": True}
+        turns = store.registry.turns()
+        assert [begun[query.name] if turns[query.id] is None else turns[query.id] for query in
+                store.registry.queries()] == [query.paused for query in store.registry.queries()]
         told = {query.name: query.paused for query in store.registry.queries()}
         assert told == {name: store.registry.query(name).paused for name in told}
         return told
