@@ -108,8 +108,7 @@ def rows(batches: Iterator[pa.RecordBatch]) -> list[Row]:
 
 
 def routed(entries: list[Entry], start: int, end: int) -> list[Row]:
-    """What a router says of the entries after `start`, up to `end`, as of one batch, when it has seen all that came
-    before."""
+    """What a router that has seen all that came before says of the entries after `start`, up to `end`, as one batch."""
     def background(graph: str) -> Entry | None:
         versions = [entry for entry in entries if (entry.kind, entry.subject) == ("background", graph)
                     and entry.seq <= router.seq]
