@@ -153,7 +153,10 @@ def test_ids_from_before_there_were_incarnations(tmp_path: Path) -> None:
     house = House(tmp_path)
     house.answer(4)
     with house.database.transaction() as connection:
-        for statement in ("DROP TABLE identity", "DROP TABLE incarnations", "PRAGMA user_version = 3"):
+        for statement in ("DROP TABLE identity", "DROP TABLE incarnations", "DROP TABLE damages",
+                          "DROP VIEW streams", "DROP VIEW queries", "CREATE VIEW queries AS SELECT 1",
+                          "ALTER TABLE log DROP COLUMN head_sum", "ALTER TABLE log DROP COLUMN payload_sum",
+                          "ALTER TABLE answers DROP COLUMN checksum", "PRAGMA user_version = 3"):
             connection.execute(statement)
     house.stop()
     assert house.start() is None
