@@ -129,8 +129,16 @@ class Router:
                 return []
         raise ValueError(f"the log holds an entry of the unknown kind {entry.kind!r}")
 
-    def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
-        made = json.loads(entry.payload)
+    def follow(self, entry: Entry) -> None:
+        """Take the next entry, where its rows have gone already."""
+        if entry.kind == "register" and entry.damage is None:
+            self.seq, self.version = entry.seq, self.version + 1
+            self._know(entry, json.loads(entry.payload))
+        else:
+            self.route(entry)
+
+    def _know(self, entry: Entry, made: dict[str, object]) -> Routed:
+        """The query that an entry registers; it is there from now on."""
         try:
             query = read(made["text"], made["base"], made.get("compiled"))
             routed = Routed(entry.seq, group_key(query), tuple(dict.fromkeys(w.stream for w in query.windows)),
@@ -143,6 +151,11 @@ class Router:
         for thing in _read_by(routed):
             groups = self._readers[thing]
             groups[routed.group] = groups.get(routed.group, 0) + 1
+        return routed
+
+    def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
+        made = json.loads(entry.payload)
+        routed = self._know(entry, made)
         unsure = next((self._damaged[stream] for stream in routed.streams if stream in self._damaged), None)
         if unsure is not None:
             return [_row(UNREADABLE, dataclasses.replace(entry, damage=unsure), None)]

@@ -240,10 +240,11 @@ class Opened:
         if self.router.seq > seq:          # Spark runs a batch again
             self._restart()
         for entry in self.log.registrations(self.router.seq, seq):
-            rows = self.router.route(entry)
             # A registration that was damaged after it was read is told all the same: its query gets nothing any more.
             if entry.kind == "register" and entry.damage is not None:
-                self._lost += rows
+                self._lost += self.router.route(entry)
+            else:
+                self.router.follow(entry)
         self.router.seq = seq
 
     def lost(self) -> list[Row]:

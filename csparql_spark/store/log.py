@@ -176,8 +176,10 @@ class Log:
 
     def last_as_is(self, subject: str, kind: str, upto: int) -> Entry | None:
         """The same, also if it is damaged."""
+        # Without the words of its index it would be looked for in all that came after it.
+        indexed = "AND kind NOT IN ('chunk', 'tick')" if kind in REGISTRY_KINDS else ""
         found = self._database.connection.execute(
-            "SELECT seq FROM log WHERE subject = ? AND kind = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+            f"SELECT seq FROM log WHERE subject = ? AND kind = ? {indexed} AND seq <= ? ORDER BY seq DESC LIMIT 1",
             (subject, kind, upto)).fetchone()
         return self.one(found[0]) if found else None
 

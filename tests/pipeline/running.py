@@ -41,7 +41,7 @@ def routed_between(log: list[Entry], start: int, end: int, sent: set[tuple[str, 
     router = router_of(log)
     for entry in log:
         if entry.seq <= start and entry.kind in REGISTRY_KINDS:
-            router.route(entry)
+            router.follow(entry)
     return [row for entry in log if start < entry.seq <= end for row in router.route(entry, sent)]
 
 
