@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from csparql_spark.store import Entry
 from csparql_spark.store.log import KINDS, REGISTRY_KINDS
 
@@ -61,3 +63,13 @@ def test_totals(store: Opened) -> None:
     store.append("chunk", "urn:t", rows=100)
     store.append("background", "urn:s", rows=100)
     assert store.log.totals("urn:s") == (3, 7)
+
+
+@pytest.mark.parametrize("kind", ["background", "rules", "register"])
+def test_what_is_in_the_registry_is_found_by_its_index(store: Opened, kind: str) -> None:
+    connection, asked = store.log._database.connection, []
+    connection.set_trace_callback(asked.append)
+    store.log.last("urn:g", kind, 99)
+    connection.set_trace_callback(None)
+    ((*_, plan),) = connection.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
+    assert plan == "SEARCH log USING INDEX log_registry (subject=? AND kind=? AND seq<?)"
