@@ -30,20 +30,18 @@ ALWAYS = (1 << 63) - 1       # later than any stamp
 # Older than the newest entry that holds the clock (a tick of an event clock does not).
 _OLDER = "seq < (SELECT max(seq) FROM log AS newest WHERE newest.kind != 'tick' OR newest.subject IS NULL)"
 
-# What was undone, and the undoing: neither says anything about the registry as it is now.
-_UNDONE = """
-    kind IN ('register', 'unregister', 'pause', 'resume')
-    AND seq <= (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject AND later.kind = 'unregister'
-                AND later.seq <= :position)
- OR kind IN ('stream', 'drop') AND seq <= (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
-                                           AND later.kind = 'drop' AND later.seq <= :position)
- OR kind IN ('pause', 'resume') AND seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject
-                                           AND later.kind IN ('pause', 'resume')
-                                           AND later.seq <= :position AND later.at < :horizon)
- OR kind IN ('background', 'rules')
-    AND (payload IS NULL AND seq <= :position
-         OR seq < (SELECT max(seq) FROM log AS later WHERE later.subject = log.subject AND later.kind = log.kind
-                   AND later.seq <= :position))
+# What was undone, and the undoing: neither says anything about the registry as it is now. The conditions on `kind` are
+# those of the index, without which each registration would be compared with all of the log, while everybody waits.
+_LATER = ("SELECT max(seq) FROM log AS later INDEXED BY log_registry WHERE later.kind NOT IN ('chunk', 'tick') "
+          "AND later.subject = made.subject AND later.seq <= :position")
+_UNDONE = f"""
+    SELECT seq FROM log AS made INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick') AND (
+        kind IN ('register', 'unregister', 'pause', 'resume') AND seq <= ({_LATER} AND later.kind = 'unregister')
+     OR kind IN ('stream', 'drop') AND seq <= ({_LATER} AND later.kind = 'drop')
+     OR kind IN ('pause', 'resume')
+        AND seq < ({_LATER} AND later.kind IN ('pause', 'resume') AND later.at < :horizon)
+     OR kind IN ('background', 'rules')
+        AND (payload IS NULL AND seq <= :position OR seq < ({_LATER} AND later.kind = made.kind)))
 """
 
 # Those that were there where the engine has read: it may still have somebody who reads a stream that is deleted later.
@@ -119,7 +117,7 @@ class Retention:
             gone += self._delete("kind = 'chunk' AND subject = ? AND at < ? AND (last IS NULL OR last < ?) AND seq < ?",
                                  stream, horizon, (last or 0) - reach if stream in there else ALWAYS, position)
         with self._database.transaction(durable=False) as connection:
-            gone += connection.execute(f"DELETE FROM log WHERE {_OLDER} AND ({_UNDONE})",
+            gone += connection.execute(f"DELETE FROM log WHERE {_OLDER} AND seq IN ({_UNDONE})",
                                        {"position": position, "horizon": horizon}).rowcount
             damage.forget(connection)
         return gone

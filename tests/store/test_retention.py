@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.store import Entry, LogWriter, QueryRecord, StoredAnswer, StreamRecord
+from csparql_spark.store import Entry, LogWriter, QueryRecord, StoredAnswer, StreamRecord, retention
 from csparql_spark.store.database import Database
 from csparql_spark.store.retention import relayed
 
@@ -337,3 +337,12 @@ def test_places_go_with_their_query(store: Opened) -> None:
     store.retention.forget(keep_log=0, reach=0, keep_answers=1)
     rows = store.database.connection.execute("SELECT reader, seq FROM positions ORDER BY reader").fetchall()
     assert rows == [("engine", 3), (relayed(ids[1]), 7)]
+
+
+def test_what_was_undone_is_found_by_the_index(store: Opened) -> None:
+    """Not by comparing each registration with all of the log."""
+    plan = [line.lstrip() for *_, line in store.log._database.connection.execute(
+        f"EXPLAIN QUERY PLAN SELECT seq FROM log WHERE seq IN ({retention._UNDONE})", {"position": 9, "horizon": 9})]
+    looked = [line for line in plan if " later " in f" {line}"]
+    assert len(looked) == 4 and all("log_registry (subject=? AND kind=?" in line for line in looked)
+    assert "SCAN made USING INDEX log_registry" in plan
