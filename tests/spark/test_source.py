@@ -451,8 +451,8 @@ def test_what_is_read_are_the_rows_of_the_router(store: Pushed, reader: LogReade
     assert rows(reader.read(Span(0, end))) == expected
     kinds = [(row.seq, row.kind) for row in expected]
     assert kinds == [(4, "register"), (3, "background"), (5, "chunk"), (7, "background"), (8, "register"),
-                     (7, "background"), (9, "chunk"), (10, "register"), (7, "background"), (11, "tick"),
-                     (12, "unregister"), (13, "chunk"), (14, "unregister")]
+                     (7, "background"), (9, "chunk"), (10, "register"), (11, "tick"), (12, "unregister"),
+                     (13, "chunk"), (14, "unregister")]
 
 
 def test_any_span_may_be_read_after_any_other(store: Pushed, reader: LogReader) -> None:
