@@ -72,4 +72,4 @@ def test_what_is_in_the_registry_is_found_by_its_index(store: Opened, kind: str)
     store.log.last("urn:g", kind, 99)
     connection.set_trace_callback(None)
     ((*_, plan),) = connection.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
-    assert plan == "SEARCH log USING INDEX log_registry (subject=? AND kind=? AND seq<?)"
+    assert plan == "SEARCH log USING COVERING INDEX log_registry (subject=? AND kind=? AND seq<?)"
