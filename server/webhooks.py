@@ -11,8 +11,9 @@
     {"query":"HotRooms","at":1700000000000,"windows":…,"results":…}
 
 Who asks to hear `when` it is `nonempty` is not told what says nothing: a table without rows (for ISTREAM and DSTREAM:
-no change), a graph without triples. An ASK always says something. An answer is taken when the response is 2xx. Else it is told again, ever later: after a second, two, four, …, five
-minutes. An observer that has missed too often or for too long (or says 410) is failed; it keeps its position.
+no change), a graph without triples. An ASK always says something. An answer is taken when the response is 2xx. Else it
+is told again, ever later: after a second, two, four, …, five minutes. An observer that has missed too often or for too
+long (or says 410) is failed; it keeps its position.
 
 Invariants: an observer has at most one call at a time, and answers in the order of their instants, without a gap that
 is not told. A few threads serve all observers; who is slow makes nobody wait but himself, and has no queue.
@@ -35,7 +36,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from csparql_spark import __version__
 from csparql_spark.store import AnswerStore, Log, QueryRecord, Registry, StoredAnswer, StoreError
-from csparql_spark.store.damage import Damaged
 from csparql_spark.store.observers import NONEMPTY, Observer, ObserverStore
 from csparql_spark.store.order import Order
 
@@ -167,14 +167,13 @@ class Webhooks:
         gap = observer.gap
         if gap is None and self._gap(query, observer.position):
             gap = observer.position
-        passed: int | None = None       # the last instant that it does not want, or that nobody can read, of those since
-        # it was told something
+        # The last instant since it was told something that it does not want, or that nobody can read.
+        passed: int | None = None
         for instant in instants:
             if not self._running:
                 return None
-            try:
-                parts = self._answers.at(record.id, instant)
-            except Damaged:
+            parts = self._answers.at(record.id, instant)
+            if any(part.damage is not None for part in parts):
                 passed, parts = instant, []
             if not parts:               # or forgotten in this moment
                 gap = observer.position if gap is None else gap

@@ -71,8 +71,10 @@ def receiver() -> Iterator[Receiver]:
     receiver.close()
 
 
+@pytest.mark.parametrize("when", ["nonempty", "always"])
 @pytest.mark.parametrize("lost", [1, 40])
-def test_an_answer_that_an_observer_is_to_be_called_with(settings: Settings, receiver: Receiver, lost: int) -> None:
+def test_an_answer_that_an_observer_is_to_be_called_with(settings: Settings, receiver: Receiver, lost: int,
+                                                         when: str) -> None:
     with Backend(replace(settings, webhooks=(receiver.url,))) as backend:
         client, engine = create_app(backend).test_client(), Engine(backend)
         query = registered(client)
@@ -80,7 +82,8 @@ def test_an_answer_that_an_observer_is_to_be_called_with(settings: Settings, rec
         engine.count(query, *instants)
         for instant in instants[1:-1]:
             damage_answer(backend, instant)
-        added = client.post("/queries/q", json={"url": f"{receiver.url}hot", "from": "beginning"})
+        added = client.post("/queries/q", json={"callback": f"{receiver.url}hot", "from": "beginning",
+                                                "when": when})
         assert added.status_code == 201, added.text
         calls = receiver.take(2)
         assert [call.at for call in calls] == [1000, instants[-1]]
