@@ -80,7 +80,7 @@ def engine_of(told: dict[str, object]) -> dict[str, object]:
     return {**told, "state": state}
 
 
-def status_of(engine: dict[str, object], lag_limit: int, damaged: bool = False) -> str:
+def status_of(engine: dict[str, object], lag_limit: int, damaged: bool) -> str:
     if engine["state"] != "running" or damaged:
         return "starting" if engine["state"] == "starting" and not damaged else "degraded"
     return "ok" if engine["lag_ms"] <= lag_limit else "behind"

@@ -87,7 +87,8 @@ class Collected:
         engine = engine_of(backend.status.of("engine") or {})
         waiting = backlog(backend)
         health = GaugeMetricFamily("csparql_health", "What GET /health says, as 1.", labels=["status"])
-        says = health_of({**engine, "lag_ms": waiting.lag_ms}, backend.settings.lag_limit)
+        damaged = sum(one.skipped is None for one in backend.damages.all())
+        says = health_of({**engine, "lag_ms": waiting.lag_ms}, backend.settings.lag_limit, damaged > 0)
         for status in HEALTH:
             health.add_metric([status], float(status == says))
         yield health
@@ -97,8 +98,7 @@ class Collected:
         yield GaugeMetricFamily("csparql_log_position", "Up to where the log is answered.", waiting.position)
         yield GaugeMetricFamily("csparql_log_tail", "The place of the newest entry of the log.", backend.log.tail())
         yield GaugeMetricFamily("csparql_damaged", "Entries of the log and answers that were found damaged on the "
-                                "disk, and were not passed over.",
-                                sum(one.skipped is None for one in backend.damages.all()))
+                                "disk, and were not passed over.", damaged)
         yield GaugeMetricFamily("csparql_subscribers", "Connections that are sent answers as they come.",
                                 backend.fanout.subscribers)
         standing = GaugeMetricFamily("csparql_queries", "Registered queries.", labels=["status"])

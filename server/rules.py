@@ -138,7 +138,9 @@ def remarks(backend: Backend) -> Iterator[str]:
     """What to say at a start of rule sets that were let in once, and of whose patterns some match something else by
     now, or nothing."""
     for rules in backend.registry.settings(KIND):
-        entry = backend.log.last(rules.name, KIND, backend.log.tail())
+        entry = backend.log.last_as_is(rules.name, KIND, backend.log.tail())
+        if entry is not None and entry.damage is not None:
+            yield f"{entry.damage}: bring it again with PUT {backend.names.rules_url(rules.name)}"
         if entry is None or entry.payload is None:
             continue
         mend = f"Mend it, and bring it again with PUT {backend.names.rules_url(rules.name)}"

@@ -11,6 +11,7 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.pipeline.relay import draft_of
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.rules import remarks
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import Draft, Status
 from csparql_spark.store.damage import Damages
@@ -143,6 +144,16 @@ def test_a_rule_set_can_be_set_again_and_is_in_nobody_elses_way(client, backend:
     assert client.get("/rules/lab").text == text
 
 
+def test_a_start_with_a_damaged_rule_set_says_so_and_goes_on(client, backend: Backend) -> None:
+    for name in ("lab", "other"):
+        text = f"[{name}: (?x <urn:p> ?y) regex(?y, '.*\\\\b') -> (?y <urn:p> ?x)]"
+        assert client.put(f"/rules/{name}", data=text, content_type="text/plain").status_code == 201
+    damage(backend, 1)
+    lost, strange = remarks(backend)
+    assert lost == f"the entry 1 that set the rule set lab {WRONG}: bring it again with PUT {BASE}/rules/lab"
+    assert strange.startswith("the rule set other has patterns that do not match what they may seem to: ")
+
+
 def test_a_registration(settings: Settings, client, backend: Backend, engine: Engine) -> None:
     query = registered(client)
     assert client.put("/queries/other", data=TEXT.replace("QUERY q", "QUERY other")).status_code == 201
@@ -196,7 +207,9 @@ def test_health_names_what_was_found_and_what_was_passed_over(client, backend: B
          "reason": f"the entry 3 of the stream {S} {WRONG}"},
         {"position": 1, "query": "q", "at": 1000, "noticed": found["answer"].noticed,
          "reason": f"the answer at 1000 {WRONG}"}], key=str)
-    assert "csparql_damaged 2.0" in client.get("/metrics").text
+    metrics = client.get("/metrics").text
+    assert "csparql_damaged 2.0" in metrics
+    assert 'csparql_health{status="degraded"} 1.0' in metrics and 'csparql_health{status="ok"} 0.0' in metrics
     Damages(backend.database).skip(found["entry"])
     told = client.get("/health").json
     assert [one["query"] for one in told["damaged"]] == ["q"] and told["damages"] == 1

@@ -141,7 +141,8 @@ def test_an_instant_that_has_passed_and_is_not_in_the_log(client, backend: Backe
 ])
 def test_states(told: dict[str, object], lag: int, expected: str) -> None:
     engine = engine_of(told)
-    assert status_of({**engine, "lag_ms": lag}, 30_000) == expected
+    assert status_of({**engine, "lag_ms": lag}, 30_000, damaged=False) == expected
+    assert status_of({**engine, "lag_ms": lag}, 30_000, damaged=True) == "degraded"
     assert {**engine, **told} == engine, "what the engine says of itself is passed on"
 
 
