@@ -42,8 +42,8 @@ class Current:
     def _last(self, stream: str, count: int, instant: int, after: int) -> Iterator[Chunk]:
         """The last entries that hold so many elements up to the instant: what was logged before is not read."""
         held: list[Chunk] = []
-        for entry in self._log.recent(stream):
-            if count <= 0 or entry.seq <= after:
+        for entry in self._log.recent(stream, after):
+            if count <= 0:
                 break
             chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
             held.append(chunk.take(chunk.t <= instant))

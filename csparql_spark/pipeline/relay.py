@@ -129,7 +129,8 @@ def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnsw
     if it is no answer."""
     for part in parts:
         if part.damage is not None:
-            return Draft("damaged", stream, f"{part.damage}, and the stream {stream} is without it".encode())
+            return Draft("damaged", stream, f"{part.damage}, and the stream {stream} is without it".encode(),
+                         first=instant, last=instant)
     lines = b"".join(Answer.from_bytes(part.payload).ntriples or b"" for part in parts)
     if not lines:
         return Draft("tick", stream, at=instant)

@@ -93,12 +93,12 @@ class Damages:
         rows = self._database.connection.execute(f"SELECT {_COLUMNS} FROM damages ORDER BY what, place")
         return [Damage(*row) for row in rows]
 
-    def untold(self, after: int) -> str | None:
-        """The first entry after a place of which it cannot be told whom it concerned, and which is not passed over."""
+    def newest_unknown(self, after: int) -> Damage | None:
+        """The newest entry after a place of which nobody can tell whom it concerned, and which is not passed over."""
         row = self._database.connection.execute(
-            "SELECT reason FROM damages WHERE what = 'entry' AND kind IS NULL AND skipped IS NULL AND place > ? "
-            "ORDER BY place LIMIT 1", (after,)).fetchone()
-        return row[0] if row else None
+            f"SELECT {_COLUMNS} FROM damages WHERE what = 'entry' AND kind IS NULL AND skipped IS NULL AND place > ? "
+            "ORDER BY place DESC LIMIT 1", (after,)).fetchone()
+        return Damage(*row) if row else None
 
     def skip(self, damage: Damage) -> None:
         """Pass an entry over from now on, durably. Its place is kept, and says nothing."""

@@ -77,6 +77,13 @@ _PLAIN = f"{_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END, h
          "CASE kind WHEN 'background' THEN NULL ELSE payload_sum END"
 
 
+def _of_stream(condition: str, order: str) -> str:
+    """What was logged of a stream after a place: its chunks, and what stands in the place of some that are lost."""
+    return (f"SELECT {WHOLE} FROM log WHERE kind = 'chunk' AND subject = :stream AND seq > :after {condition} "
+            f"UNION ALL SELECT {WHOLE} FROM log INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick') "
+            f"AND kind = 'damaged' AND subject = :stream AND seq > :after {condition} ORDER BY {order}")
+
+
 def damage_of(connection: sqlite3.Connection, row: tuple[object, ...]) -> Damage | None:
     """What is damaged of an entry that was read as `WHOLE`."""
     seq, kind, at, subject, rows, first, last, unstamped, payload, head, body = row
@@ -190,13 +197,12 @@ class Log:
     def chunks(self, stream: str, *, low: int, high: int, after: int) -> Iterator[Entry]:
         """The chunks of a stream that may hold elements stamped low < t <= high, logged after the place `after`.
         Raises `Damaged`: also if there is an entry that may have been one of them."""
-        untold = self._damages.untold(after)
-        if untold is not None:
-            raise Damaged(untold)
+        unknown = self._damages.newest_unknown(after)
+        if unknown is not None:
+            raise Damaged(unknown.reason)
         rows = self._database.connection.execute(
-            f"SELECT {WHOLE} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? "
-            "AND (at > ? AND at <= ? OR last > ? AND first <= ?) ORDER BY seq",
-            (stream, after, low, high, low, high))
+            _of_stream("AND (at > :low AND at <= :high OR last > :low AND first <= :high)", "seq"),
+            {"stream": stream, "after": after, "low": low, "high": high})
         return (_whole(self._entry(row)) for row in rows)
 
     def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
@@ -206,11 +212,16 @@ class Log:
             (stream, after))
         return (Entry(*row) for row in rows)
 
-    def recent(self, stream: str) -> Iterator[Entry]:
-        """The chunks of a stream, the newest first. Raises `Damaged`."""
-        rows = self._database.connection.execute(
-            f"SELECT {WHOLE} FROM log WHERE kind = 'chunk' AND subject = ? ORDER BY seq DESC", (stream,))
-        return (_whole(self._entry(row)) for row in rows)
+    def recent(self, stream: str, after: int = 0) -> Iterator[Entry]:
+        """The chunks of a stream that were logged after a place, the newest first. Raises `Damaged`: also when it comes
+        to an entry that may have been one of them."""
+        unknown = self._damages.newest_unknown(after)
+        for row in self._database.connection.execute(_of_stream("", "seq DESC"), {"stream": stream, "after": after}):
+            if unknown is not None and row[0] < unknown.place:
+                break
+            yield _whole(self._entry(row))
+        if unknown is not None:
+            raise Damaged(unknown.reason)
 
     def payload(self, seq: int) -> bytes | None:
         """The payload of an entry; None if it is forgotten. Raises `Damaged`."""

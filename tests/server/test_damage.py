@@ -95,7 +95,8 @@ def test_an_answer_that_a_stream_is_to_hold(client, backend: Backend, engine: En
     engine.answer(7, 1000, Answer.graph("<urn:s> <urn:p> <urn:o> .\n"))
     damage_answer(backend, 1000)
     assert draft_of(7, "urn:d", 1000, backend.answers.at(7, 1000)) == Draft(
-        "damaged", "urn:d", f"the answer at 1000 {WRONG}, and the stream urn:d is without it".encode())
+        "damaged", "urn:d", f"the answer at 1000 {WRONG}, and the stream urn:d is without it".encode(),
+        first=1000, last=1000)
 
 
 def test_what_is_asked_of_a_stream(client, backend: Backend, engine: Engine) -> None:

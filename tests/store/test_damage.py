@@ -109,7 +109,7 @@ def test_an_entry_whose_payload_is_damaged(store: Opened, kind: str, of: str) ->
     assert store.log.payload(2) == b"after"
     found = [(one.what, one.place, one.kind, one.subject, one.at, one.reason, one.skipped)
              for one in store.log._damages.all()]
-    assert found == [("entry", 1, kind, "urn:s", entry.at if kind != "register" else entry.at, told, None)]
+    assert found == [("entry", 1, kind, "urn:s", entry.at, told, None)]
 
 
 @pytest.mark.parametrize("kind", ["drop", "unregister", "pause", "resume", "tick"])
@@ -129,6 +129,37 @@ def test_readers_of_a_stream_that_do_not_come_by_are_not_told(store: Opened) -> 
     assert next(store.log.recent("urn:s")) == late
     with pytest.raises(Damaged):
         list(store.log.chunks("urn:s", low=0, high=9, after=0))
+
+
+def test_an_answer_that_a_stream_is_without(store: Opened) -> None:
+    early = store.append("chunk", "urn:d", payload=b"early", first=1000, last=1000)
+    store.append("damaged", "urn:d", payload=b"the answer is lost", first=2000, last=2000)
+    late = store.append("chunk", "urn:d", payload=b"late", first=3000, last=3000)
+    other = store.append("chunk", "urn:e", payload=b"other", first=2000, last=2000)
+    assert list(store.log.chunks("urn:d", low=0, high=1000, after=0)) == [early]
+    assert list(store.log.chunks("urn:d", low=0, high=3000, after=2)) == [late]
+    assert list(store.log.chunks("urn:e", low=0, high=3000, after=0)) == list(store.log.recent("urn:e")) == [other]
+    recent = store.log.recent("urn:d")
+    assert next(recent) == late and list(store.log.recent("urn:d", after=2)) == [late]
+    for read in (lambda: list(store.log.chunks("urn:d", low=1000, high=2000, after=0)), lambda: next(recent)):
+        with pytest.raises(Damaged) as caught:
+            read()
+        assert str(caught.value) == "the answer is lost"
+
+
+def test_an_entry_that_may_have_been_one_of_the_newest_of_a_stream(store: Opened) -> None:
+    store.append("chunk", "urn:s", payload=b"early")
+    store.append("chunk", "urn:t", payload=b"lost")
+    late = store.append("chunk", "urn:s", payload=b"late")
+    change(store, 2, subject="urn:x")
+    store.entries()
+    recent = store.log.recent("urn:s")
+    assert next(recent) == late and list(store.log.recent("urn:s", after=2)) == [late]
+    with pytest.raises(Damaged) as caught:
+        next(recent)
+    assert str(caught.value) == f"the entry 2 {HEAD}"
+    with pytest.raises(Damaged):
+        list(store.log.recent("urn:nothing"))
 
 
 def test_it_is_said_once_whoever_finds_it(store: Opened, capfd: pytest.CaptureFixture[str]) -> None:
