@@ -12,14 +12,13 @@ reads a derived stream without a producer; no query reads, perhaps through other
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Collection, Mapping
 from itertools import pairwise
 
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.store import Draft, QueryRecord, Refused, Registry, StreamRecord
-from csparql_spark.store.registry import absent, every, same
+from csparql_spark.store.registry import absent, every, same, streams_in
 from csparql_spark.store.writer import Guard
 
 from csparql_spark.server.backend import Backend
@@ -85,9 +84,8 @@ def no_orphans(name: str, *, but: int | None = None) -> Guard:
     """A guard that lets a query in only while no stream is left of another one of its name; `but` is the id of its
     own."""
     def check(connection: sqlite3.Connection) -> None:
-        for id, payload in connection.execute("SELECT id, payload FROM streams").fetchall():
-            if id != but and json.loads(payload).get("producer") == name:
-                raise Refused
+        if any(stream.producer == name and stream.id != but for stream in streams_in(connection)):
+            raise Refused
     return check
 
 

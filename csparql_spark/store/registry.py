@@ -89,10 +89,10 @@ class Registry:
         self._database = database
 
     def streams(self) -> list[StreamRecord]:
-        return list(self._streams("ORDER BY id"))
+        return streams_in(self._database.connection)
 
     def stream(self, iri: str) -> StreamRecord | None:
-        return next(self._streams("WHERE iri = ?", iri), None)
+        return next(_streams(self._database.connection, "WHERE iri = ?", iri), None)
 
     def queries(self, after: int = 0) -> list[QueryRecord]:
         """The queries that there are, of those that were registered after a place of the log."""
@@ -117,18 +117,24 @@ class Registry:
     def query(self, name: str) -> QueryRecord | None:
         return next(_queries(self._database.connection, "WHERE name = ?", name), None)
 
-    def _streams(self, clause: str, *values: object) -> Iterator[StreamRecord]:
-        for id, iri, created, payload, sum in self._database.connection.execute(
-                f"SELECT id, iri, created, payload, payload_sum FROM streams {clause}", values):
-            if _is_whole(payload, sum):
-                yield StreamRecord(id, iri, created, **json.loads(payload))
-            else:
-                yield StreamRecord(id, iri, created, name=iri, clock="arrival", delay=0, damaged=True)
+
+def streams_in(connection: sqlite3.Connection) -> list[StreamRecord]:
+    """The streams that there are, as a guard sees them."""
+    return list(_streams(connection, "ORDER BY id"))
 
 
 def queries_in(connection: sqlite3.Connection) -> list[QueryRecord]:
     """The queries that there are, as a guard sees them."""
     return list(_queries(connection, "ORDER BY id"))
+
+
+def _streams(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[StreamRecord]:
+    for id, iri, created, payload, sum in connection.execute(
+            f"SELECT id, iri, created, payload, payload_sum FROM streams {clause}", values):
+        if _is_whole(payload, sum):
+            yield StreamRecord(id, iri, created, **json.loads(payload))
+        else:
+            yield StreamRecord(id, iri, created, name=iri, clock="arrival", delay=0, damaged=True)
 
 
 def _queries(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[QueryRecord]:

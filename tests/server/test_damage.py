@@ -184,6 +184,9 @@ def test_a_stream(settings: Settings, client, backend: Backend) -> None:
         push = {"data": "<urn:a> <urn:n> <urn:b> .", "headers": NT}
         assert problem(again.post("/streams/s", **push)) == told
         assert [one["iri"] for one in again.get("/streams").json["streams"]] == [S]
+        assert again.put("/streams/other").status_code == 201
+        assert again.put("/queries/other", data=TEXT.replace("QUERY q", "QUERY other").replace(
+            "/streams/s", "/streams/other")).status_code == 201
         assert again.delete("/queries/q").status_code == again.delete("/streams/s").status_code == 204
         assert again.put("/streams/s?clock=event").status_code == 201
         assert again.post("/streams/s", **push).status_code == 200
