@@ -159,7 +159,7 @@ class Group:
             case _:
                 known = self.seq
         # What was read while it was whole is still known.
-        for member in list(self.members.values()) if row.seq > known else ():
+        for member in list(self.members.values()) if lost["seq"] > known else ():
             if member.failed is None:
                 yield self._fail(member, row.at, ValueError(reason))
 

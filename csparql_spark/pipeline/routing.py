@@ -59,7 +59,7 @@ class Routed(NamedTuple):
 
 Thing = tuple[str, str]        # a stream, graph or rule set: ("stream", "http://…/temp")
 
-DAMAGED = "damaged"            # a row in the place of an entry that is damaged: what that was, and the sentence
+DAMAGED = "damaged"            # a row in the place of a damaged entry: what that was, and where, and the sentence
 UNREADABLE = "unreadable"      # the group of queries whose text cannot be read (any more): it tells why
 
 
@@ -171,6 +171,8 @@ class Router:
                 rows.append(_row(routed.group, background, background.payload))
         rows += [_row(routed.group, self._rules[name], self._rules[name].payload) for name in routed.entailment
                  if name in self._rules]
+        # What is whole is there before the query, and what is damaged concerns it: it must be there to fail.
+        rows = [row._replace(seq=entry.seq) if row.kind == DAMAGED else row for row in rows]
         return [_row(routed.group, entry, json.dumps(told).encode()), *_unsent(rows, sent)]
 
     def _forget(self, name: str) -> Routed | None:
@@ -214,6 +216,12 @@ class Router:
         return [_row(group, entry, entry.payload) for group in groups]
 
 
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """The rows of a batch as their group takes them: in the order of the log, and behind a registration what is damaged
+    of what it reads."""
+    return sorted(rows, key=lambda row: (row.seq, row.kind == DAMAGED))
+
+
 def _read_by(routed: Routed) -> set[Thing]:
     """What a query reads, or is run under."""
     return {*(("stream", iri) for iri in routed.streams), *(("graph", iri) for iri in routed.graphs),
@@ -221,7 +229,8 @@ def _read_by(routed: Routed) -> set[Thing]:
 
 
 def _unsent(rows: list[Row], sent: set[tuple[str, int]]) -> list[Row]:
-    """The rows that have not gone to their groups with this batch, which they now have. Damage is told to each query."""
+    """The rows that have not gone to their groups with this batch, which they now have. Damage is told to each
+    query."""
     fresh = [row for row in rows if (row.group, row.seq) not in sent]
     sent.update((row.group, row.seq) for row in fresh if row.kind != DAMAGED)
     return fresh
@@ -238,6 +247,6 @@ def group_key(query: ContinuousQuery) -> str:
 
 def _row(group: str, entry: Entry, payload: bytes | None) -> Row:
     if entry.damage is not None:
-        damage = json.dumps({"kind": entry.kind, "reason": entry.damage}).encode()
+        damage = json.dumps({"kind": entry.kind, "seq": entry.seq, "reason": entry.damage}).encode()
         return Row(group, 0, entry.seq, DAMAGED, entry.at, entry.subject, damage)
     return Row(group, 0, entry.seq, entry.kind, entry.at, entry.subject, payload)

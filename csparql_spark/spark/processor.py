@@ -19,7 +19,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from csparql_spark.answers.limits import Limits
 from csparql_spark.pipeline.group import Told
 from csparql_spark.pipeline.keeping import KeptGroup, Name, revive, settle
-from csparql_spark.pipeline.routing import Row
+from csparql_spark.pipeline.routing import Row, in_order
 from csparql_spark.spark.telling import Teller
 
 OUTPUT = "query long, instant long, part int, rows long, payload binary"
@@ -42,9 +42,8 @@ class GroupProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: tuple[str, int], rows: Iterator[pandas.DataFrame],
                         timers: object) -> Iterator[pandas.DataFrame]:
-        batch = [Row(*row) for frame in rows
-                 for row in zip(*(frame[field] for field in Row._fields), strict=True)]
-        batch.sort(key=lambda row: row.seq)
+        batch = in_order(Row(*row) for frame in rows
+                         for row in zip(*(frame[field] for field in Row._fields), strict=True))
         place = (self._job, *key)
         state = SparkState(self._values)
         # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.

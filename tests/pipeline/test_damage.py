@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from csparql_spark.pipeline.group import FAILURE, Told
+from csparql_spark.pipeline.group import FAILURE, Group, Told
 from csparql_spark.pipeline.keeping import KeptGroup, revive, settle
 from csparql_spark.pipeline.replay import answer
-from csparql_spark.pipeline.routing import UNREADABLE
+from csparql_spark.pipeline.routing import UNREADABLE, in_order
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.store import Draft, Entry, QueryRecord, StreamRecord
 
@@ -48,10 +48,20 @@ def log_of(*drafts: Draft, damaged: int, unknown: bool = False) -> list[Entry]:
     return log
 
 
+def told_in_one_batch(log: list[Entry]) -> list[Told]:
+    """As `answer`, with all rows of a group in one batch, in the order in which a processor takes them, and in which
+    Spark may have brought them."""
+    rows = in_order(reversed(routed_between(log, 0, len(log), set())))
+    return [told for key in dict.fromkeys(row.group for row in rows)
+            for told in Group(key).feed(row for row in rows if row.group == key)]
+
+
 def said(log: list[Entry]) -> dict[int, list[tuple[int, int, str | None]]]:
     """What each query says: instant, rows, and the reason if it is that it fails."""
     found: dict[int, list[tuple[int, int, str | None]]] = {}
-    for told in answer(log):
+    told_one_by_one = list(answer(log))
+    assert sorted(told_in_one_batch(log)) == sorted(told_one_by_one)
+    for told in told_one_by_one:
         reason = told.payload.decode() if told.part == FAILURE else None
         found.setdefault(told.query, []).append((told.instant, told.rows, reason))
     return found
