@@ -93,7 +93,8 @@ def _registered(data: str, count: int, texts: int) -> dict[str, object]:
 
 
 def _cold(data: str) -> dict[str, float]:
-    """Start over the log alone: seconds until HTTP answers, until the engine runs, and from then until all is routed."""
+    """Start over the log alone: seconds until HTTP answers, until the engine runs, and from then until all is
+    routed."""
     shutil.rmtree(DataDirectory(data).engine)
     database = Database(DataDirectory(data).database)
     ids = [Registry(database).query(name).id for name in LAST]

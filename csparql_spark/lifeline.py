@@ -1,9 +1,10 @@
 """A lifeline: how a process ends when the one that started it is gone, however that one ended.
 
-A lifeline is a pipe into which nobody writes. Whoever starts others has its writing end, and the others hold its reading
-end. When the one with the writing end is gone, killed with -9 too, the kernel closes that end, and kills who holds the
-other: it is asked to send SIGKILL for what happens to the pipe, so that a process ends also where it hangs, is stopped,
-or runs in a loop that lets no other thread run. Where a kernel cannot do that, a thread waits for it instead.
+A lifeline is a pipe into which nobody writes. Whoever starts others has its writing end, and the others hold its
+reading end. When the one with the writing end is gone, killed with -9 too, the kernel closes that end, and kills who
+holds the other: it is asked to send SIGKILL for what happens to the pipe, so that a process ends also where it hangs,
+is stopped, or runs in a loop that lets no other thread run. Where a kernel cannot do that, a thread waits for it
+instead.
 
     reading, writing = os.pipe()               # the parent keeps `writing`, and passes `reading` on
     lifeline.hold(reading)                     # the child: ends with its whole process group
@@ -45,8 +46,8 @@ class Lifeline:
 
 def hold(line: int | Path) -> None:
     """End this process and its process group as soon as nobody has the other end, which may be at once."""
-    # Opened anew also where it was inherited: whom the kernel tells is remembered with the open file, and the parent and
-    # its other children share that one.
+    # Opened anew also where it was inherited: whom the kernel tells is remembered with the open file, and the parent
+    # and its other children share that one.
     path = line if isinstance(line, Path) else Path(f"/proc/self/fd/{line}")
     if F_SETSIG is None or isinstance(line, int) and not path.exists():
         threading.Thread(target=_watch, args=(line,), name="lifeline", daemon=True).start()

@@ -4,9 +4,9 @@
 
 `starting`: the engine is not there yet; what is pushed is kept for it. `behind`: it runs, and something has waited for
 it for longer than `lag-limit`. `degraded`: it has failed or is gone, or something that is stored is damaged: `damaged`
-names the entries of the log and the answers that were found to be, the newest first, and `skipped` the entries that were
-decided to be passed over. The web process itself serves in all of them, so the response is 200; it is 503 when the store
-cannot be read.
+names the entries of the log and the answers that were found to be, the newest first, and `skipped` the entries that
+were decided to be passed over. The web process itself serves in all of them, so the response is 200; it is 503 when the
+store cannot be read.
 
 What waits is an entry of the log that no batch has gone through, or an instant that has passed and that nobody has
 written down yet: answers are told before their batch ends, so a server that is `ok` has told all that is due, but for

@@ -9,7 +9,8 @@
 
 A new observer hears what is said after it was added, or from where `from` says: each answer that says something, or
 `always` each. One that has failed goes on where it stopped when it is added again. What is sent is what is shown, under
-the same names; only the secret is not shown. `url` is an older name of `callback`. How answers are delivered: see `webhooks`. Where they may be sent is a setting.
+the same names; only the secret is not shown. `url` is an older name of `callback`. How answers are delivered: see
+`webhooks`. Where they may be sent is a setting.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def routes(backend: Backend) -> Blueprint:
     def told(query: QueryRecord, observer: Observer) -> dict[str, object]:
         failing = observer.failures > 0
         return {"id": observer.id, "query": query.name, "url": url_of(query, observer.id), "callback": observer.url,
-                "when": observer.when, "from": shown(observer.begin), "signed": observer.secret is not None, "status": observer.state, "created": observer.created,
+                "when": observer.when, "from": shown(observer.begin), "signed": observer.secret is not None,
+                "status": observer.state, "created": observer.created,
                 "position": None if observer.position == BEGINNING else observer.position,
                 "delivered": observer.delivered, "failures": observer.failures,
                 "failing_since": observer.failing if failing else None, "error": observer.error if failing else None}
@@ -151,7 +153,8 @@ def observer_of(told: object) -> Asked:
     if strange:
         near = get_close_matches(strange[0][:100], MEMBERS, 1)
         meant = f", did you mean {near[0]!r}? It" if near else ": it"
-        raise Problem("bad-setting", f"An observer has no setting {strange[0][:100]!r}{meant} has {', '.join(MEMBERS)}.")
+        raise Problem("bad-setting", f"An observer has no setting {strange[0][:100]!r}{meant} has "
+                      f"{', '.join(MEMBERS)}.")
     secret, begin = told.get("secret"), told.get("from", "latest")
     if secret is not None and (not isinstance(secret, str) or not 0 < len(secret) <= LONGEST_SECRET):
         raise Problem("bad-setting", f"A secret is a text of 1 to {LONGEST_SECRET} characters.")

@@ -43,13 +43,15 @@ def damaged(part: str) -> Row:
 
 
 def deleted(what: str) -> Row:
-    """Delete a part of the data directory under the eyes of a server; then kill the engine, which has it still in mind."""
+    """Delete a part of the data directory under the eyes of a server; then kill the engine, which has it still in
+    mind."""
     took = []
     with Scene() as scene:
         scene.begin()
         scene.answered(4)
         path = Path(scene.data) / what
-        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()      # files come while it is emptied
+        # Files come while it is emptied.
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
         took.append(scene.answered(6))
         scene.kill("engine")
         took.append(scene.answered(6))

@@ -44,8 +44,8 @@ def killed(name: str, times: int) -> Row:
 
 
 def supervisor(times: int, *, hanging: bool = False) -> Row:
-    """Kill the process that a user has started; all others end with it, also where they hang: where they are stopped, so
-    that they can do nothing for it. Then start it again."""
+    """Kill the process that a user has started; all others end with it, also where they hang: where they are stopped,
+    so that they can do nothing for it. Then start it again."""
     dice, gone, took = random.Random(SEED), [], []
     broken = []
     with Scene() as scene:

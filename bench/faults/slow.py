@@ -71,7 +71,8 @@ def slow(kind: str, count: int) -> Row:
     broken += unless(not during["lost"], f"{len(during['lost'])} requests of the healthy client were not answered")
     broken += unless(grown < MOST_GROWTH_MB[kind], f"the web process grew by {grown:.0f} MB")
     what = {"heads": "that each send a byte of a request's head",
-            "bodies": "that each send a byte of a push's body, of 50 KB or 50 MB", "readers": f"that each read a byte of a response of {LARGE_BYTES / 1e6:.0f} MB"}[kind]
+            "bodies": "that each send a byte of a push's body, of 50 KB or 50 MB",
+            "readers": f"that each read a byte of a response of {LARGE_BYTES / 1e6:.0f} MB"}[kind]
     return Row(f"slow-{kind}", f"{count:,} connections {what} every {EVERY_SECONDS:.0f} s",
                f"{'; '.join(said)}. The web process grew by {max(0.0, grown):.0f} MB.", broken, numbers)
 

@@ -1,5 +1,5 @@
-"""Bits of the database that are flipped, where nothing but a checksum can see it: in the payload of an entry of the log,
-while the server is stopped or at work, in an answer, in a registration.
+"""Bits of the database that are flipped, where nothing but a checksum can see it: in the payload of an entry of the
+log, while the server is stopped or at work, in an answer, in a registration.
 
     row = entry_while_stopped()
 

@@ -38,7 +38,8 @@ def _tree(evaluation: Evaluation, operator: Operator, shown: Shown) -> dict[str,
     if isinstance(operator, algebra.Scan):
         table = evaluation.kept_for(operator)
         told |= {"kept": table.rows, "bytes": table.nbytes,
-                 "join_order": [[_text(operator.patterns[place], shown) for place in order] for order in table.orders()]}
+                 "join_order": [[_text(operator.patterns[place], shown) for place in order]
+                                for order in table.orders()]}
     parts = [_tree(evaluation, part, shown) for part in algebra.parts_of(operator)]
     return told | ({"parts": parts} if parts else {})
 

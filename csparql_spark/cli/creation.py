@@ -29,7 +29,8 @@ class Creation:
     def undo(self) -> None:
         if self._made is None:
             return
-        with contextlib.suppress(ProblemError, Unreachable):     # then it is gone already, is read, or is not ours to take
+        # What fails here says that it is gone already, is read, or is not ours to take.
+        with contextlib.suppress(ProblemError, Unreachable):
             now = self._client.stream(self._stream)
             untouched = not now["queries"] and now["newest"] is None
             if untouched and all(now[key] == value for key, value in self._made.items()):

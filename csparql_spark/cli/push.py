@@ -177,7 +177,8 @@ def _format(name: str, form: str | None) -> AnyFormat:
     format = RdfFormat.N_QUADS if name == "-" else push_format_of_path(name)
     if format is None:
         extension = Path(name.removesuffix(".gz")).suffix.lower()
-        what = f"the extension {extension} is not that of a format of RDF" if extension else "no extension tells its format"
+        what = (f"the extension {extension} is not that of a format of RDF" if extension else
+                "no extension tells its format")
         raise Failure(f"{name}: {what}: {NO_RDF.get(extension, '')}say which it is with --format "
                       f"({', '.join(FORMATS)})")
     return format

@@ -48,8 +48,8 @@ def refused() -> Iterator[None]:
         except ProblemError as error:
             raise Failure(str(error)) from error
         except Unreachable as error:
-            raise Failure(f"{str(error).rstrip('.')}. Start a server there with `csparql-spark serve`, or name another one "
-                          "with --url") from error
+            raise Failure(f"{str(error).rstrip('.')}. Start a server there with `csparql-spark serve`, or name another "
+                          "one with --url") from error
 
 
 def _waiting(text: str) -> None:

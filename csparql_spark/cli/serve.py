@@ -130,6 +130,6 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.listen(1024)
     except OSError as error:
         raise Failure(f"cannot listen on {host}:{port} ({error.strerror}): stop what uses the port, "
-                      "or choose another one with --port, as in `csparql-spark serve --port 8001`, or `make serve PORT=8001`"
-                      ) from error
+                      "or choose another one with --port, as in `csparql-spark serve --port 8001`, or "
+                      "`make serve PORT=8001`") from error
     return listening

@@ -24,7 +24,8 @@ def nearest(name: str, names: Iterable[str], cutoff: float = NEAR) -> str | None
 
 @contextlib.contextmanager
 def _mistyped(context: click.Context) -> Iterator[None]:
-    """What click has against a use becomes a `Failure`, one sentence: of an option that is none, with the nearest one."""
+    """What click has against a use becomes a `Failure`, one sentence: of an option that is none, with the nearest
+    one."""
     try:
         yield
     except click.NoSuchOption as error:
@@ -68,7 +69,8 @@ def _unknown(what: str, name: str, known: list[str], context: click.Context) -> 
 def _lacking(error: click.MissingParameter) -> str:
     path = error.ctx.command_path
     meaning = (getattr(error.param, "help", None) or "").partition("  ")[0].rstrip(".")
-    what = f"{error.param.opts[0]} ({meaning[:1].lower()}{meaning[1:]})" if meaning else error.param.make_metavar(error.ctx)
+    what = (f"{error.param.opts[0]} ({meaning[:1].lower()}{meaning[1:]})" if meaning else
+            error.param.make_metavar(error.ctx))
     return f"{path.partition(' ')[2]} lacks {what.strip('[]')}: see `{path} --help`"
 
 

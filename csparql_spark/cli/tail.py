@@ -68,11 +68,11 @@ def _meant(client: Client, names: tuple[str, ...]) -> str:
 def _notice(event: Event) -> None:
     query = event.data.get("query")
     data = event.data
-    gap = {"restored": f"the server's database was put back to an earlier state: what {query} said after "
-                       f"{data.get('after')} is not so any more",
-           "damaged": f"answers of {query} at {data.get('first')} are damaged on the disk of the server"}.get(
-               data.get("reason"), f"answers of {query} between {data.get('after')} and {data.get('next')} are kept no longer")
-    told = {"gap": gap,
+    gaps = {"restored": f"the server's database was put back to an earlier state: what {query} said after "
+                        f"{data.get('after')} is not so any more",
+            "damaged": f"answers of {query} at {data.get('first')} are damaged on the disk of the server"}
+    gone = f"answers of {query} between {data.get('after')} and {data.get('next')} are kept no longer"
+    told = {"gap": gaps.get(data.get("reason"), gone),
             "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
             "end": f"the query {query} has ended: {data.get('reason')}"}
     click.echo(f"csparql-spark: {told.get(event.kind, f'{event.kind}: {query}')}", err=True)

@@ -42,7 +42,6 @@ TESTS: dict[str, Callable[..., bool]] = {
 }
 
 
-
 def _arithmetic(operation: Callable[..., Number]) -> Callable[..., str | None]:
     def made(*terms: str) -> str | None:
         found = numbers(*terms)

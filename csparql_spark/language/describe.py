@@ -55,7 +55,8 @@ def describe_instants(query: ContinuousQuery) -> str:
         parts.append(f"every {every}: at the multiples of {multiples} {_EPOCH}")
     for window in counted:
         _, step, thing = _counted(window)
-        parts.append(f"whenever {several(step, f'more {thing}')} of <{window.stream}> {'has' if step == 1 else 'have'} arrived")
+        have = "has" if step == 1 else "have"
+        parts.append(f"whenever {several(step, f'more {thing}')} of <{window.stream}> {have} arrived")
     return "; ".join(parts)
 
 

@@ -134,7 +134,8 @@ def written(told: Mapping[str, object]) -> str:
     short = Shortened(told["sparql"])
     lines = [told["text"], "", told["summary"], "", "SPARQL body:", told["sparql"], "",
              f"evaluation: {_evaluation(told)}",
-             f"group:      {told['group']['key']}, which all queries that read the same streams, graphs and rules share"]
+             f"group:      {told['group']['key']}, which all queries that read the same streams, graphs and rules "
+             "share"]
     for patterns in told["reads"] or ():
         lines.append(f"reads:      {' . '.join(map(short.pattern, patterns))}")
     if told["reads"] is None:

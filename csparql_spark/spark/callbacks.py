@@ -1,8 +1,8 @@
 """Callbacks: how the JVM calls Python on the driver, and how nobody else does.
 
 Spark tells the end of each batch by calling Python through a socket on the loopback address, to which every program on
-the machine can connect. py4j can ask who does so for a token; PySpark does not have it do so, and the JVM's side forgets
-its own token when it is told the port.
+the machine can connect. py4j can ask who does so for a token; PySpark does not have it do so, and the JVM's side
+forgets its own token when it is told the port.
 
     callbacks.guard(gateway)                 # before anything of ours can be called
 """

@@ -14,8 +14,8 @@ Before anything is appended, and again before the engine goes on, it is compared
 
     sentence = leave_another(directory, database)       # None: it is of this log, and of this incarnation's past
 
-What Spark does not notice by itself must be found beforehand: without its offsets, for one, it begins at the beginning of
-the log, and would come across states of later batches on its way.
+What Spark does not notice by itself must be found beforehand: without its offsets, for one, it begins at the beginning
+of the log, and would come across states of later batches on its way.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def _batches(path: Path) -> set[int]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Those that were finished; Spark gives others a name that begins with a dot. Tables are copied under their names, and
-    what a kill leaves of one is in no version of the state."""
+    """Those that were finished; Spark gives others a name that begins with a dot. Tables are copied under their names,
+    and what a kill leaves of one is in no version of the state."""
     return (found for found in path.rglob("*")
             if found.is_file() and not found.name.startswith(".") and found.suffix != ".sst")
 

@@ -79,8 +79,8 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
 
 
 def _set_aside(directory: DataDirectory) -> str:
-    return (f"the checkpoint could not be read and is set aside as {set_aside(directory)}: the engine starts again from "
-            "the log, which has all that windows of time can reach")
+    return (f"the checkpoint could not be read and is set aside as {set_aside(directory)}: the engine starts again "
+            "from the log, which has all that windows of time can reach")
 
 
 def _wait(query: StreamingQuery, stages: Stages, exits: Exits | None) -> None:

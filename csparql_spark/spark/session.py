@@ -51,9 +51,9 @@ SETTINGS = {
     "spark.ui.retainedStages": "100",
     "spark.ui.retainedTasks": "100",
     "spark.sql.ui.retainedExecutions": "100",
-    # What a batch has broadcast or counted is let go when the collector finds that nobody holds it. The serial collector
-    # makes the heap larger before it looks at what is old, and the larger it is, the later it looks: somebody has to ask
-    # it to, about as often as it would do so in a heap that is small. That is a tenth of a second each time.
+    # What a batch has broadcast or counted is let go when the collector finds that nobody holds it. The serial
+    # collector makes the heap larger before it looks at what is old, and the larger it is, the later it looks: somebody
+    # has to ask it to, about as often as it would do so in a heap that is small. That is a tenth of a second each time.
     "spark.cleaner.periodicGC.interval": "1min",
     "spark.sql.catalogImplementation": "in-memory",
     # The plans are small and their rows few and large: compiling Java for them costs more than it saves.
@@ -108,15 +108,15 @@ def _worker_python(scratch: Scratch) -> Path:
 
 
 def patient(master: str) -> str:
-    """The master, told to try a task again whose worker has died. On a cluster Spark does so; alone it gives up at once,
-    and the engine with it."""
+    """The master, told to try a task again whose worker has died. On a cluster Spark does so; alone it gives up at
+    once, and the engine with it."""
     local = re.fullmatch(r"local(?:\[([^,\]]+)\])?", master)
     return f"local[{local[1] or 1},{TRIES}]" if local else master
 
 
 def secrecy(master: str) -> dict[str, str]:
-    """Settings with which nobody talks to Spark who does not belong to it. Alone, it makes a secret for itself, which is
-    in the memory of the JVM only. On a cluster, all of that must have been told the same one."""
+    """Settings with which nobody talks to Spark who does not belong to it. Alone, it makes a secret for itself, which
+    is in the memory of the JVM only. On a cluster, all of that must have been told the same one."""
     return {"spark.authenticate": "true"} if master.startswith("local") and "cluster" not in master else {}
 
 

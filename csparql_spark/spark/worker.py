@@ -1,4 +1,5 @@
-"""How each of Spark's Python workers begins on this machine: it holds the engine's lifeline, then it is what Spark wants.
+"""How each of Spark's Python workers begins on this machine: it holds the engine's lifeline, then it is what Spark
+wants.
 
     python -m csparql_spark.spark.worker DATA/engine/line -m pyspark.daemon pyspark.worker
 

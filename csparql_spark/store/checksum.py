@@ -6,9 +6,9 @@ read it. An answer has one.
 
     head, body = head_sum("chunk", 1700000000000, "urn:s", 2, None, None, 0), payload_sum(b"…")
 
-A checksum is 64 bits: CRC-32, and beside it Adler-32, or of more than `LARGE` bytes the sum of their 64-bit words, which
-costs next to nothing there. All run at gigabytes a second without Python's lock. They are meant for what happens to
-bytes by accident: nobody is kept from changing both. NULL in the place of one says that it was written before there
+A checksum is 64 bits: CRC-32, and beside it Adler-32, or of more than `LARGE` bytes the sum of their 64-bit words,
+which costs next to nothing there. All run at gigabytes a second without Python's lock. They are meant for what happens
+to bytes by accident: nobody is kept from changing both. NULL in the place of one says that it was written before there
 were any (see `database`): then nothing is checked.
 """
 

@@ -5,8 +5,8 @@
     data/*.bell          named pipes, hints only
     data/server.lock     held by the running server
 
-What is in it is for the eyes of the user who runs the server: directories are made 0700 and files 0600, and one that was
-made with wider modes is narrowed when a server starts.
+What is in it is for the eyes of the user who runs the server: directories are made 0700 and files 0600, and one that
+was made with wider modes is narrowed when a server starts.
 
 A directory belongs to one server at a time: `lock()` fails with a sentence when another one holds it. The lock is the
 kernel's (`flock`), so it is gone when its holder is, however it ended.
@@ -29,8 +29,8 @@ from pathlib import Path
 
 PRIVATE = 0o077              # as a umask: what others may not do
 # All that a server makes there. `lost+found` is there where a file system begins.
-OURS = re.compile(r"store\.db(-wal|-shm|-journal)?|engine|.*\.bell|server\.lock|(settings|tokens|sessions)\.(json|new|lock)"
-                  r"|\.writable|lost\+found")
+OURS = re.compile(r"store\.db(-wal|-shm|-journal)?|engine|.*\.bell|server\.lock"
+                  r"|(settings|tokens|sessions)\.(json|new|lock)|\.writable|lost\+found")
 
 
 class StoreError(Exception):
@@ -71,7 +71,8 @@ class DataDirectory:
 
     def narrow(self) -> bool:
         """Let nobody else read what is there, if it belongs to us; whether somebody could read a database. To be called
-        with the lock held. A directory in which others keep things, too, stays as it is, and what is ours in it is narrowed."""
+        with the lock held. A directory in which others keep things, too, stays as it is, and what is ours in it is
+        narrowed."""
         names = os.listdir(self.path)
         ours = [self.path / name for name in names if OURS.fullmatch(name)]
         found = [path for top in ours for path in (top, *(top.rglob("*") if top.is_dir() else ()))]

@@ -2,8 +2,8 @@
 
 An observer is a query and a URL. `position` is the instant of the last answer that it has taken; it moves only after
 the answer was taken, so that whoever goes on after a crash tells the last one twice rather than one never. `active`
-observers are called; a `failed` one keeps its position, and goes on from there when it is added again. `when` says which
-answers it wants; the position moves past the others, too.
+observers are called; a `failed` one keeps its position, and goes on from there when it is added again. `when` says
+which answers it wants; the position moves past the others, too.
 
     observers.add(query=17, url="https://hooks.example.org/hot", secret=None, position=1700000000000, at=now, most=1000)
     observers.took(id, instant=1700000001000)
@@ -39,8 +39,8 @@ CREATE TABLE IF NOT EXISTS observers (
 """
 # Columns that directories of earlier versions do not have, with what holds for the observers there.
 LATER = {"tells": "TEXT NOT NULL DEFAULT 'always'",   # which answers: `nonempty`, or `always`
-         "begin": "TEXT",                             # where it began: `latest`, `beginning`, an instant; NULL: not known
-         "gap": "INTEGER"}                            # answers after this instant were forgotten, and it is not told yet
+         "begin": "TEXT",       # where it began: `latest`, `beginning`, an instant; NULL: not known
+         "gap": "INTEGER"}      # answers after this instant were forgotten or are damaged, and it is not told yet
 ALWAYS, NONEMPTY = "always", "nonempty"
 _COLUMNS = "id, query, url, secret, created, position, state, delivered, failures, failing, error, tells, begin, gap"
 
@@ -120,8 +120,8 @@ class ObserverStore:
                                "failures = 0, failing = NULL, error = NULL, gap = NULL WHERE id = ?", (instant, id))
 
     def passed(self, id: str, instant: int, *, gap: int | None = None) -> None:
-        """It does not want the answers up to an instant; `gap`: after that one, some of them were forgotten, which it is
-        still to be told."""
+        """It does not want the answers up to an instant; `gap`: after that one, some of them were forgotten, which it
+        is still to be told."""
         with self._database.transaction(durable=False) as connection:
             connection.execute("UPDATE observers SET position = max(position, ?), gap = coalesce(gap, ?) WHERE id = ?",
                                (instant, gap, id))

@@ -1,11 +1,11 @@
 """Vacuum: what nothing fills any more is given back to the disk.
 
-    give_back(database, stop.wait)       # what is free beyond some slack, in steps of some ms between which others write
+    give_back(database, stop.wait)       # what is free beyond some slack, in steps between which others write
     convert(database, say)               # once for a file of before: from then on it can give back
 
 SQLite keeps pages that have become free, for what comes. A file that was made with `auto_vacuum = INCREMENTAL` (see
-`database`) can move its last pages into the free ones and end earlier; one that was made before versions did that has to
-be written anew once. That needs room on the disk, and says so.
+`database`) can move its last pages into the free ones and end earlier; one that was made before versions did that has
+to be written anew once. That needs room on the disk, and says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from csparql_spark.store.database import Database, in_turn
 INCREMENTAL = 2
 STEP_PAGES = 128                # moved while the others wait
 PAUSE_SECONDS = 0.005           # between two steps, at least: as long as the step has taken, too
-SLACK_PAGES = 1024              # that stay free, or a quarter of those that are filled: what is given back is taken again
+SLACK_PAGES = 1024              # that stay free, or a quarter of those that are filled: what is given is taken again
 WAL_BYTES = 16 << 20            # a log of changes that is larger is emptied
 SMALL_BYTES = 64 << 20          # a file of this size is written anew in a moment
 SPARE_BYTES = 16 << 20
@@ -90,13 +90,13 @@ def convert(database: Database, say: Callable[[str], None]) -> bool:
     # A copy beside the file, and once more in the log of changes.
     needed, room = 2 * used + SPARE_BYTES, shutil.disk_usage(path.parent).free
     if room < needed:
-        say(f"{path} has {_mb(size)}, of which {_mb(size - used)} are free, and cannot give them back: it was made by an "
-            f"older version and has to be written anew once, for which {_mb(needed)} of room are needed on its disk and "
-            f"{_mb(room)} are there. Make room and start again; until then it goes on as it is")
+        say(f"{path} has {_mb(size)}, of which {_mb(size - used)} are free, and cannot give them back: it was made by "
+            f"an older version and has to be written anew once, for which {_mb(needed)} of room are needed on its disk "
+            f"and {_mb(room)} are there. Make room and start again; until then it goes on as it is")
         return False
     if size > SMALL_BYTES:
-        say(f"{path} has {_mb(size)}, of which {_mb(size - used)} are free: it is written anew, once, which takes about "
-            f"{max(1, used // (50 << 20))} s and {_mb(needed)} of room for that time")
+        say(f"{path} has {_mb(size)}, of which {_mb(size - used)} are free: it is written anew, once, which takes "
+            f"about {max(1, used // (50 << 20))} s and {_mb(needed)} of room for that time")
     begun = time.monotonic()
     try:
         _rewrite(connection, path.parent)

@@ -1,10 +1,10 @@
 """Kill -9 at random moments: nothing acknowledged is lost, nothing is told twice, and nobody notices for long.
 
 Four pushers send numbered triples, a subscriber follows the answers, and meanwhile the engine, the web process, or both
-are killed, ten times. Three queries say the same in three ways: from what was pushed, from what it entails, and from the
-stream that a fourth query makes of it; a fifth is paused and resumed again and again, and says the same at the instants
-that pass while it is not paused. Afterwards the log says what was acknowledged and when; from that alone follows what
-each instant must have said:
+are killed, ten times. Three queries say the same in three ways: from what was pushed, from what it entails, and from
+the stream that a fourth query makes of it; a fifth is paused and resumed again and again, and says the same at the
+instants that pass while it is not paused. Afterwards the log says what was acknowledged and when; from that alone
+follows what each instant must have said:
 
     at        ●1 ●2   ●3       ●4
     ──────────────┬───────┬───────┬──▶

@@ -177,8 +177,8 @@ def test_a_stream(settings: Settings, client, backend: Backend) -> None:
     registered(client)
     damage(backend, 1)
     told = 500, "damaged", (
-        f"The entry 1 that made the stream <{S}> is damaged on the disk, and its clock is not known: delete the queries "
-        "that read it and the stream, and create it again.")
+        f"The entry 1 that made the stream <{S}> is damaged on the disk, and its clock is not known: delete the "
+        "queries that read it and the stream, and create it again.")
     with Backend(replace(settings)) as other:
         again = create_app(other).test_client()
         push = {"data": "<urn:a> <urn:n> <urn:b> .", "headers": NT}

@@ -1,4 +1,5 @@
-"""Room that is free is given back to the disk, in steps that nobody waits for; a file of before is written anew once."""
+"""Room that is free is given back to the disk, in steps that nobody waits for; a file of before is written anew
+once."""
 
 from __future__ import annotations
 
