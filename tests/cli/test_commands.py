@@ -30,6 +30,8 @@ def test_version(argument: str) -> None:
     (["xyzzy"], "There is no command 'xyzzy' (`csparql-spark --help` lists them all)"),
     (["token", "lst"],
      "There is no command 'lst': did you mean `list`? (`csparql-spark token --help` lists them all)"),
+    (["store", "chek"],
+     "There is no command 'chek': did you mean `check`? (`csparql-spark store --help` lists them all)"),
     (["run", "--strem", "x"], "There is no option '--strem': did you mean `--stream`? (`csparql-spark run --help` lists "
                               "them all)"),
     (["--versoin"], "There is no option '--versoin': did you mean `--version`? (`csparql-spark --help` lists them all)"),
