@@ -205,6 +205,12 @@ def health(url: str) -> Finding:
                        "read what it prints, and start it again")
     engine = told.get("engine", {})
     more = f": {engine['reason']}" if engine.get("reason") else ""
+    if damaged := told.get("damaged"):
+        others = told.get("damages", len(damaged)) - 1
+        return Finding("server", "problem", f"{url} says {told.get('status')}: {damaged[0]['reason']}"
+                       f"{f'; and {others} more' if others else ''}",
+                       "`csparql-spark store check` names all that is damaged on the disk, docs/reliability.md says "
+                       "what to do about each")
     if told.get("status") == "degraded":
         return Finding("server", "problem", f"{url} says degraded{more}",
                        "engine/engine.log in the data directory says why")
