@@ -15,9 +15,11 @@ const DRAWING = 100;
 
 export interface Mark {
   /** `lost`: these answers are kept no longer. `filled`: the connection was gone, and nothing is missing. `restored`: a
-   * copy of the database was put back, and what was told after it was taken is not so any more. */
-  kind: "lost" | "filled" | "restored";
+   * copy of the database was put back, and what was told after it was taken is not so any more. `damaged`: an answer
+   * cannot be read any more. */
+  kind: "lost" | "filled" | "restored" | "damaged";
   after: number;
+  /** 0: nothing was told since. */
   next: number;
 }
 
@@ -74,7 +76,7 @@ function take(kept: Kept, told: Told): void {
     kept.cut = false;
     change(kept, {
       answers: [...answers, answerOf(told)].slice(-MOST_ANSWERS),
-      marks: [...kept.next.marks.map((mark) => (mark.kind === "restored" && !mark.next ? { ...mark, next: told.at } : mark)), ...cut].slice(-20),
+      marks: [...kept.next.marks.map((mark) => (mark.next ? mark : { ...mark, next: told.at })), ...cut].slice(-20),
       waiting: null,
     });
     return;
@@ -84,11 +86,12 @@ function take(kept: Kept, told: Told): void {
   change(kept, { answers: [...answers.slice(0, place), answerOf(told), ...answers.slice(place)].slice(-MOST_ANSWERS) });
 }
 
-function gap(kept: Kept, after: number, next: number, restored: boolean): void {
+function gap(kept: Kept, after: number, next: number, reason?: string): void {
   const { answers, marks } = kept.next;
+  const kind = reason === "restored" || reason === "damaged" ? reason : "lost";
   change(kept, {
-    marks: [...marks, { kind: restored ? "restored" : "lost", after, next }],
-    ...(restored && { answers: answers.filter(({ at }) => at <= after) }),
+    marks: [...marks, { kind, after, next }],
+    ...(kind === "restored" && { answers: answers.filter(({ at }) => at <= after) }),
   });
 }
 
@@ -98,7 +101,7 @@ export function heard(kind: string, data: unknown): void {
   const kept = told.query === undefined ? undefined : feeds.get(told.query);
   if (!kept) return;
   if (kind === "answer") take(kept, told);
-  else if (kind === "gap") gap(kept, told.after ?? 0, told.next ?? 0, told.reason === "restored");
+  else if (kind === "gap") gap(kept, told.after ?? 0, told.next ?? 0, told.reason);
   else if (kind === "problem") change(kept, { failure: { at: told.at, reason: told.reason ?? "" } });
   else if (kind === "end") {
     change(kept, { ended: told.reason ?? "the query is deleted" });

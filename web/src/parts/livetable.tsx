@@ -44,6 +44,8 @@ export function LiveTable({ query, shown, prefixes, onRow }: {
         <p class={`gap ${mark.kind}`} role="note">
           {mark.kind === "lost"
             ? `Answers between ${clock(mark.after)} and ${clock(mark.next)} are kept no longer.`
+            : mark.kind === "damaged"
+            ? `An answer between ${clock(mark.after)} and ${clock(mark.next)} is damaged on the server's disk.`
             : mark.kind === "restored"
             ? "The server's database was put back to an earlier state: what was shown after that is not so any more."
             : `The connection was away; it went on after ${clock(mark.after)} without a gap.`}
