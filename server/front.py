@@ -356,8 +356,11 @@ class Front:
         self._hand_over(connection)
 
     def _uncount(self, connection) -> None:
-        self._bodies -= connection.counted
-        connection.counted = 0
+        """Its body is not waited for any more. Where it was counted, this is the front's own thread, which counts
+        alone: a worker's connection was uncounted when it was handed over."""
+        if connection.counted:
+            self._bodies -= connection.counted
+            connection.counted = 0
 
     def _write(self, connection) -> None:
         try:

@@ -74,7 +74,9 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
                 directory = DataDirectory(settings.data).create()
                 opened.enter_context(directory.lock())
                 directory.narrow()
-                Incarnations(Database(directory.database).create()).begin(at=int(time.time() * 1000))
+                database = Database(directory.database).create()
+                Incarnations(database).begin(at=int(time.time() * 1000))
+                database.close()
             backend = opened.enter_context(Backend(settings))
             for address in (settings.host, listening.getsockname()[0]):
                 refuse_open_doors(address, backend.tokens)
