@@ -73,6 +73,7 @@ class Entry:
 
 _COLUMNS = "seq, kind, at, subject, rows, first, last, unstamped"
 WHOLE = f"{_COLUMNS}, payload, head_sum, payload_sum"
+_HEADS = "SELECT seq, head_sum, kind, at, subject, rows, first, last, unstamped FROM log"
 _PLAIN = f"{_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END, head_sum, " \
          "CASE kind WHEN 'background' THEN NULL ELSE payload_sum END"
 
@@ -111,15 +112,18 @@ def next_stamp(connection: sqlite3.Connection) -> int:
 def _clock_before(connection: sqlite3.Connection, seq: int) -> tuple[str, int]:
     """Kind and stamp of the last entry before a place that holds the arrival clock and can be believed."""
     for _ in range(BELIEVED):
-        row = connection.execute(
-            "SELECT seq, head_sum, kind, at, subject, rows, first, last, unstamped FROM log "
-            "WHERE seq < ? AND (kind != 'tick' OR subject IS NULL) ORDER BY seq DESC LIMIT 1", (seq,)).fetchone()
+        row = connection.execute(f"{_HEADS} WHERE seq < ? AND (kind != 'tick' OR subject IS NULL) "
+                                 "ORDER BY seq DESC LIMIT 1", (seq,)).fetchone()
         if row is None:
             break
         seq, head, *said = row
-        if head is None or head == head_sum(*said):
+        if _is_believed(head, said):
             return said[0], said[1]
     return "", 0
+
+
+def _is_believed(head: int | None, said: list[object]) -> bool:
+    return head is None or head == head_sum(*said)
 
 
 def unreadable(connection: sqlite3.Connection, seq: int, error: sqlite3.DatabaseError) -> Damage:
@@ -146,15 +150,18 @@ class Log:
 
     def waiting_since(self, after: int) -> int | None:
         """The arrival stamp of the first entry after a place; None if there is none. A tick of a stream's own clock is
-        stamped with that clock: it waits since what came before it, which made somebody write it."""
+        stamped with that clock, and what is damaged with anything: they wait since what came before them, which made
+        somebody write the tick, or since what came after."""
         connection = self._database.connection
         (first,) = connection.execute("SELECT min(seq) FROM log WHERE seq > ?", (after,)).fetchone()
         if first is None:
             return None
-        stamped = "SELECT at FROM log WHERE (kind != 'tick' OR subject IS NULL) AND seq"
-        row = (connection.execute(f"{stamped} <= ? ORDER BY seq DESC LIMIT 1", (first,)).fetchone()
-               or connection.execute(f"{stamped} > ? ORDER BY seq LIMIT 1", (first,)).fetchone())
-        return row[0] if row else None
+        before = stamp_before(connection, first + 1)
+        if before is not None:
+            return before
+        following = connection.execute(
+            f"{_HEADS} WHERE seq > ? AND (kind != 'tick' OR subject IS NULL) ORDER BY seq LIMIT ?", (first, BELIEVED))
+        return next((said[1] for _, head, *said in following if _is_believed(head, said)), None)
 
     def read(self, after: int, upto: int) -> Iterator[Entry]:
         return self._fold(WHOLE, "", "seq > ? AND seq <= ?", (after, upto))

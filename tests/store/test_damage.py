@@ -256,6 +256,17 @@ def test_a_stamp_of_the_far_future_neither_moves_the_clock_nor_forgets(store: Op
     assert len(store.entries()) == 4
 
 
+@pytest.mark.parametrize("stamp", [1 << 60, "9x", ""])
+def test_a_stamp_that_is_damaged_says_nothing_of_how_long_it_waits(store: Opened, stamp: object) -> None:
+    before, _ = (store.append("chunk", "urn:s", payload=b"x") for _ in range(2))
+    change(store, 2, at=stamp)
+    assert store.log.waiting_since(1) == before.at
+    change(store, 1, at="9x")
+    assert store.log.waiting_since(0) is None
+    late = store.append("chunk", "urn:s", payload=b"x")
+    assert store.log.waiting_since(0) == late.at
+
+
 def test_stamps_of_a_producer_of_the_far_future_do_not_forget(store: Opened) -> None:
     store.put("chunk", 1000, "urn:s", last=100)
     with store.database.transaction() as connection:
