@@ -253,7 +253,8 @@ def unheard(left: Left) -> None:
               "payload FROM answers WHERE position = 1"), "q0: 1 answers are in no replay"),
     (executed("DELETE FROM log WHERE seq = 6"),
      "the push of 1200 triples to readings from 0 is acknowledged as entry 6"),
-    (executed("UPDATE log SET payload = (SELECT payload FROM log WHERE seq = 9) WHERE seq = 6"),
+    (executed("UPDATE log SET (payload, payload_sum) = (SELECT payload, payload_sum FROM log WHERE seq = 9) "
+              "WHERE seq = 6"),
      "entry 6 does not hold what was pushed to readings from 0"),
     (rewritten(1, "readings\t400\t400\t200\t9", "readings\t400\t400\t503\t0"),
      "1 chunks are in the log without an acknowledgement, and 0 pushes were not answered, such as entry 9"),

@@ -115,7 +115,7 @@ def test_how_a_query_is_answered(furnished) -> None:
     assert told["group"]["shared_with"] == ["w"] and len(told["rules"]["run"]) == 1
     assert told["group"]["widest"] == 9000
     assert told["live"] == {"instant": None, "rows": 0, "elements": [None], "late": None, "latency_ms": None,
-                            "micros": None, "nodes": None, "refused_patterns": None, "state_bytes": None}
+                            "micros": None, "nodes": None, "state_bytes": None, "refused_patterns": None}
     assert told["windows"] == ["the last 5 s of <http://csparql.test/streams/e>, seen anew every 1 s"]
     assert furnished.get("/queries/nix/explain").status_code == 404
 
