@@ -8,7 +8,7 @@ after the copy was taken is not so any more, and positions are given again, to o
 two apart (see `store.incarnations`).
 
     event_id(lineage, 48213)                            # "48213-qkzwmtbrfd"
-    seen = read_id("48213-qkzwmtbrfd", lineage, head)   # Seen(48213, restored=False)
+    seen = read_id("48213-qkzwmtbrfd", lineage, head)   # SeenId(48213, restored=False)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from csparql_spark.store.incarnations import FIRST, LETTERS, NAME_LENGTH, Lineag
 _ID = re.compile(rf"([0-9]{{1,18}})(?:-([{LETTERS}]{{{NAME_LENGTH}}}))?")
 
 
-class Seen(NamedTuple):
+class SeenId(NamedTuple):
     """Up to where a client has seen what this log tells. `restored`: it has seen something else, too, or nobody knows;
     position 0 then, if it is not known since when."""
 
@@ -34,7 +34,7 @@ def event_id(lineage: Lineage, position: int) -> str:
     return f"{position}-{name}" if name else str(position)
 
 
-def read_id(text: str, lineage: Lineage, head: int) -> Seen | None:
+def read_id(text: str, lineage: Lineage, head: int) -> SeenId | None:
     """None: it is no id. `head`: the newest position that was given."""
     match = _ID.fullmatch(text)
     if match is None:
@@ -42,9 +42,9 @@ def read_id(text: str, lineage: Lineage, head: int) -> Seen | None:
     position, name = int(match[1]), match[2] or FIRST
     stands = lineage.stands(name, position)
     if stands == position <= head:
-        return Seen(position)
+        return SeenId(position)
     if stands is None and position <= lineage.oldest.position:
-        return Seen(position)           # of an incarnation that is forgotten, with all that was told in it
+        return SeenId(position)         # of an incarnation that is forgotten, with all that was told in it
     # Before there were names, any log's positions looked like this.
     known = stands is not None and stands <= head and name != FIRST
-    return Seen(stands if known else 0, restored=True)
+    return SeenId(stands if known else 0, restored=True)

@@ -29,7 +29,7 @@ import pyoxigraph as ox
 
 from csparql_spark.answers.aggregates import AGGREGATES
 from csparql_spark.answers.order import order_text
-from csparql_spark.answers.zones import Point, are_comparable, point
+from csparql_spark.answers.zones import TimePoint, are_comparable, point
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import RDF_DIR_LANG_STRING, XSD, TermError, parse, to_oxigraph
 
@@ -52,7 +52,7 @@ class Functions:
     def __init__(self, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
         self._known: dict[str, Term] = {}                 # what ids mean
-        self._points: dict[str, Point | None] = {}        # and at which point in time they are
+        self._points: dict[str, TimePoint | None] = {}        # and at which point in time they are
         self._computed: list[str] = []
         self._places: dict[str, int] = {}                 # where each term is among them
         self._instant = 0
@@ -146,7 +146,7 @@ class Functions:
 
     # --- what has the same value
 
-    def _point(self, node: ox.NamedNode) -> Point | None:
+    def _point(self, node: ox.NamedNode) -> TimePoint | None:
         name = node.value
         try:
             return self._points[name]

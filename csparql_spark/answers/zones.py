@@ -39,7 +39,7 @@ _BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)        #
 DATATYPES = frozenset(_SHAPES)
 
 
-class Point(NamedTuple):
+class TimePoint(NamedTuple):
     """A point in time: what it is one of, its seconds (in UTC, where it has a zone), and whether it has a zone."""
 
     shape: re.Pattern[str]
@@ -52,14 +52,14 @@ def comparable(first: str, second: str) -> bool:
     return are_comparable(point(first), point(second))
 
 
-def are_comparable(one: Point | None, other: Point | None) -> bool:
+def are_comparable(one: TimePoint | None, other: TimePoint | None) -> bool:
     if one is None or other is None or one.zoned == other.zoned or one.shape is not other.shape:
         return True
     return abs(one.seconds - other.seconds) > APART
 
 
 @remembered
-def point(term: str) -> Point | None:
+def point(term: str) -> TimePoint | None:
     """The point in time of a term; None if it is none."""
     kind, text, datatype, *_ = parse(term)
     shape = _SHAPES.get(datatype) if kind == "literal" else None
@@ -77,11 +77,11 @@ def point(term: str) -> Point | None:
     seconds = 60 * (60 * (24 * days + hours) + int(told["minutes"])) + Fraction(told["seconds"])
     zone = match["zone"]
     if zone is None:
-        return Point(shape, seconds, False)
+        return TimePoint(shape, seconds, False)
     if zone == "Z":
-        return Point(shape, seconds, True)
+        return TimePoint(shape, seconds, True)
     east = 60 * (60 * int(zone[1:3]) + int(zone[4:]))
-    return Point(shape, seconds - east if zone[0] == "+" else seconds + east, True)
+    return TimePoint(shape, seconds - east if zone[0] == "+" else seconds + east, True)
 
 
 def _days(year: int, month: int, day: int) -> int:

@@ -26,14 +26,14 @@ import importlib
 import click
 
 from csparql_spark import __version__
-from csparql_spark.cli.suggestions import Group
+from csparql_spark.cli.suggestions import SuggestingGroup
 
 # command: the module that has it
 MODULES = {"serve": "serve", "demo": "demo", "token": "tokens", "store": "store", "config": "config",
            "doctor": "doctor", "push": "push", "tail": "tail", "run": "run", "check": "read", "explain": "read"}
 
 
-class Commands(Group):
+class Commands(SuggestingGroup):
     """Its own commands, and those of `MODULES`."""
 
     def list_commands(self, context: click.Context | None) -> list[str]:

@@ -15,7 +15,7 @@ import click
 
 from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.flags import flags, resolved
-from csparql_spark.cli.suggestions import Group
+from csparql_spark.cli.suggestions import SuggestingGroup
 from csparql_spark.store import Database, DataDirectory, Log
 from csparql_spark.store.damage import ENTRY, Damage, Damages
 from csparql_spark.store.inspection import Finding, inspect
@@ -28,7 +28,7 @@ BEFORE = {"background": "the graph is what the entry before it says, if the log 
           "rules": "the rule set is what the entry before it says, if the log still has that: better set it again"}
 
 
-@click.group(cls=Group)
+@click.group(cls=SuggestingGroup)
 def store() -> None:
     """What a data directory holds: whether it is whole.
 

@@ -1,7 +1,7 @@
 """Suggestions: what somebody may have meant who mistyped a command, an option or a setting.
 
     nearest("serv", ["serve", "demo"])                  # "serve"; None if nothing is near
-    @click.group(cls=Group)                             # what is wrong with a use of its commands is one sentence
+    @click.group(cls=SuggestingGroup)                   # what is wrong with a use of its commands is one sentence
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _mistyped(context: click.Context) -> Iterator[None]:
         raise Failure(f"{error.format_message()} (see `{path} --help`)") from error
 
 
-class Group(click.Group):
+class SuggestingGroup(click.Group):
     """Commands; one that is mistyped, or an option of one, is told with what may be meant."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:

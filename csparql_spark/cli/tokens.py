@@ -13,7 +13,7 @@ import click
 
 from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.flags import flags, resolved
-from csparql_spark.cli.suggestions import Group
+from csparql_spark.cli.suggestions import SuggestingGroup
 from csparql_spark.settings import Settings
 from csparql_spark.store import DataDirectory
 from csparql_spark.store.directory import private
@@ -22,7 +22,7 @@ from csparql_spark.store.tokens import SCOPES, Tokens, made
 DATA_ALONE = flags(only=("data",))
 
 
-@click.group(cls=Group)
+@click.group(cls=SuggestingGroup)
 def token() -> None:
     """Tokens: who may do what with a server.
 

@@ -31,19 +31,19 @@ MOST_WORK = 1_000_000_000       # states of a pattern times characters of a text
 
 
 @dataclass(slots=True)
-class Refused:
+class RefusedPatterns:
     """How often a text was compared with a pattern that cannot be matched with it."""
 
     count: int = 0
 
 
-_counting: ContextVar[Refused | None] = ContextVar("refused patterns", default=None)
+_counting: ContextVar[RefusedPatterns | None] = ContextVar("refused patterns", default=None)
 
 
 @contextmanager
-def counted() -> Iterator[Refused]:
+def counted() -> Iterator[RefusedPatterns]:
     """Count the questions without an answer that are asked meanwhile, in this thread."""
-    refused = Refused()
+    refused = RefusedPatterns()
     token = _counting.set(refused)
     try:
         yield refused

@@ -72,7 +72,7 @@ def reasons(query: ContinuousQuery, rules: Sequence[Rule], instant: int, triple:
     needed = prune(rules, [Atom(*triple)])
     found = []
     for graph in graphs_of(query):
-        facts = Facts(triple, needed if graph.entails else (), graph)
+        facts = GraphFacts(triple, needed if graph.entails else (), graph)
         for window in graph.windows:
             for piece in seen(window, instant, elements(window)):
                 facts.read(piece, piece.t + window.range if window.range is not None else instant + 1)
@@ -82,7 +82,7 @@ def reasons(query: ContinuousQuery, rules: Sequence[Rule], instant: int, triple:
     return found
 
 
-def _derivation(graph: Graph, facts: Facts, background: Mapping[str, Chunk]) -> Derivation | None:
+def _derivation(graph: Graph, facts: GraphFacts, background: Mapping[str, Chunk]) -> Derivation | None:
     triple, own = facts.triple, facts.tags.get(facts.triple)
     for name in (*graph.background, *graph.help):
         facts.add(background[name], ALWAYS)
@@ -93,7 +93,7 @@ def _derivation(graph: Graph, facts: Facts, background: Mapping[str, Chunk]) -> 
     return None if own is None else Derivation(triple, own)
 
 
-class Facts:
+class GraphFacts:
     """The facts of one graph that can have a part in a derivation of a triple under these rules, with their tags."""
 
     def __init__(self, triple: Triple, rules: Sequence[Rule], graph: Graph) -> None:

@@ -36,7 +36,7 @@ from csparql_spark.store.order import Order
 NAME = "witness.json"
 
 
-class Sight(NamedTuple):
+class LogState(NamedTuple):
     """What was seen of a database."""
 
     identity: str
@@ -51,7 +51,7 @@ class Witness:
         self._directory, self._database = directory, database
         self._path = directory.checkpoint / NAME
         self._order = Order(database)
-        self._written: Sight | None = None
+        self._written: LogState | None = None
 
     def write(self) -> None:
         """Note what the database looks like, if there is a checkpoint to note it of. Nobody waits for the disk."""
@@ -89,7 +89,7 @@ class Witness:
                     "put back")
         return None
 
-    def _look(self) -> Sight:
+    def _look(self) -> LogState:
         before = self._written
         with self._database.snapshot() as connection:
             identity, incarnation = connection.execute(
@@ -99,11 +99,11 @@ class Witness:
             same = before is not None and before[:3] == (identity, incarnation, seq)
             entry = None if same else _entry(connection, seq)
         made = before.digest if same else digest(entry) if entry else ""
-        return Sight(identity, incarnation, seq, made, position)
+        return LogState(identity, incarnation, seq, made, position)
 
-    def _read(self) -> Sight | None:
+    def _read(self) -> LogState | None:
         try:
-            return Sight(**json.loads(self._path.read_text()))
+            return LogState(**json.loads(self._path.read_text()))
         except (FileNotFoundError, NotADirectoryError):
             return None         # there is no checkpoint, or it is older than witnesses
         except (ValueError, TypeError):

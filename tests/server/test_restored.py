@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.server.event_ids import Seen, event_id, read_id
+from csparql_spark.server.event_ids import SeenId, event_id, read_id
 from csparql_spark.server.fanout import Fanout
 from csparql_spark.server.subscription import FIRST, Subscription, start_after
 from csparql_spark.store import Registry, StoredAnswer, incarnations
@@ -34,28 +34,28 @@ HEAD = 90
 
 
 @pytest.mark.parametrize("text, seen", [
-    ("0", Seen(0)), ("40", Seen(40)), ("41", Seen(0, True)), ("90", Seen(0, True)),
-    (f"41-{A}", Seen(41)), (f"60-{A}", Seen(60)), (f"61-{A}", Seen(60, True)), (f"500-{A}", Seen(60, True)),
-    (f"61-{B}", Seen(61)), (f"90-{B}", Seen(90)), (f"91-{B}", Seen(0, True)),
-    (f"5-{C}", Seen(0, True)), (f"500-{C}", Seen(0, True)),
+    ("0", SeenId(0)), ("40", SeenId(40)), ("41", SeenId(0, True)), ("90", SeenId(0, True)),
+    (f"41-{A}", SeenId(41)), (f"60-{A}", SeenId(60)), (f"61-{A}", SeenId(60, True)), (f"500-{A}", SeenId(60, True)),
+    (f"61-{B}", SeenId(61)), (f"90-{B}", SeenId(90)), (f"91-{B}", SeenId(0, True)),
+    (f"5-{C}", SeenId(0, True)), (f"500-{C}", SeenId(0, True)),
     ("", None), ("-1", None), ("1-", None), ("x", None), ("5-vowels", None), (f"5-{A}b", None),
     (f"5-{A.upper()}", None),
 ])
-def test_what_an_id_says(text: str, seen: Seen | None) -> None:
+def test_what_an_id_says(text: str, seen: SeenId | None) -> None:
     assert read_id(text, Lineage("x", LIST), HEAD) == seen
 
 
 @pytest.mark.parametrize("position", [0, 1, 40, 41, 60, 61, 90])
 def test_an_id_that_was_given_is_understood(position: int) -> None:
     lineage = Lineage("x", LIST)
-    assert read_id(event_id(lineage, position), lineage, HEAD) == Seen(position)
+    assert read_id(event_id(lineage, position), lineage, HEAD) == SeenId(position)
 
 
 def test_an_incarnation_that_is_forgotten_with_all_its_answers() -> None:
     lineage = Lineage("x", LIST[2:])
-    assert read_id(f"50-{A}", lineage, HEAD) == Seen(50), "gaps say what is forgotten"
-    assert read_id("12", lineage, HEAD) == Seen(12)
-    assert read_id(f"70-{A}", lineage, HEAD) == Seen(0, True)
+    assert read_id(f"50-{A}", lineage, HEAD) == SeenId(50), "gaps say what is forgotten"
+    assert read_id("12", lineage, HEAD) == SeenId(12)
+    assert read_id(f"70-{A}", lineage, HEAD) == SeenId(0, True)
 
 
 class House(World):
