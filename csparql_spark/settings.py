@@ -109,8 +109,6 @@ class Several(Kind):
 class Networks(Several):
     """Addresses, and networks of addresses."""
 
-    word = "list"
-
     def read(self, given: object) -> tuple[str, ...]:
         parts = super().read(given)
         for part in parts:

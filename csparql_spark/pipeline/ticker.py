@@ -86,8 +86,9 @@ class Ticker:
                     grid = self.instants()
                 passed = self._writer.clock.now() - 1
                 if changed:
-                    before = passed if self._due is None else self._due[1]
-                    self._due = None if grid is None else (grid, before)
+                    # Who comes now has waited for none of the instants before.
+                    waits = self._due is not None and self._due[0].after(self._due[1]) <= passed
+                    self._due = None if grid is None else (grid, self._due[1] if waits else passed)
                 if grid is not None and grid.after(ticked) <= passed:
                     ticked = self._writer.append(Draft("tick", at=passed)).at
                     self._due = grid, ticked

@@ -157,6 +157,22 @@ def test_an_instant_is_overdue_while_no_tick_can_be_written(registry: Registry, 
         writer.read.acquire(timeout=60)
 
 
+def test_who_comes_later_has_waited_for_no_instant_before(registry: Registry, started: Callable,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csparql_spark.pipeline.ticker.RETRY_SECONDS", 0.001)
+    registry.query("q", 1, unit="h")
+    writer = Writer(10 * HOUR + 5)
+    ticker = started(registry, writer)
+    assert writer.next() == 10 * HOUR + 4
+    writer.at = half = 10 * HOUR + 30 * 60_000
+    writer.trouble = [StoreError("the disk is full")] * 10**6
+    registry.query("often", 1)
+    ticker.changed()
+    while ticker.overdue(half + 5001) == 0:             # it has looked at what there is
+        writer.read.acquire(timeout=60)
+    assert ticker.overdue(half + 5001) == 5000
+
+
 def test_an_instant_has_passed_when_the_clock_reads_one_more(registry: Registry, started: Callable) -> None:
     registry.query("q", 1, unit="h")
     writer = Writer(10 * HOUR - 1000)
