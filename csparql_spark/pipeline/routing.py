@@ -8,7 +8,7 @@ The router is a fold over the entries that make the registry. It is given the lo
 may be left out), and answers for the place in the log where it stands: the rows of an entry are a function of the log.
 
 A damaged entry goes, as a row of the kind `damaged` that carries the sentence, to those who would have had to read it:
-the queries of that group fail. If what is damaged is a registration, or is what a registration says of its streams, it
+the queries of that group fail. If what is damaged is a registration, or what made a stream or graph that it reads, it
 is that query alone.
 
     router.route(entry)      # [Row(group="1f0c…", shard=0, seq=7, kind="chunk", …)]
@@ -75,6 +75,7 @@ class Router:
         self._graphs: dict[str, int] = {}
         self._rules: dict[str, Entry] = {}         # users' rule sets; they are small
         self._damaged: dict[str, str] = {}         # streams of which it is not known how they were made, and why
+        self._unknown: str | None = None           # why it is not known of some entry what it made, if there is one
 
     @property
     def queries(self) -> dict[str, Routed]:
@@ -156,7 +157,7 @@ class Router:
     def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
         made = json.loads(entry.payload)
         routed = self._know(entry, made)
-        unsure = next((self._damaged[stream] for stream in routed.streams if stream in self._damaged), None)
+        unsure = self._unsure(routed)
         if unsure is not None:
             return [_row(UNREADABLE, dataclasses.replace(entry, damage=unsure), None)]
         told = {"id": entry.seq, "name": entry.subject, **made, "clocks": {s: self.clock(s) for s in routed.streams}}
@@ -174,6 +175,16 @@ class Router:
         # What is whole is there before the query, and what is damaged concerns it: it must be there to fail.
         rows = [row._replace(seq=entry.seq) if row.kind == DAMAGED else row for row in rows]
         return [_row(routed.group, entry, json.dumps(told).encode()), *_unsent(rows, sent)]
+
+    def _unsure(self, routed: Routed) -> str | None:
+        """Why it is not known how a stream or graph was made that a query reads; None if it is."""
+        for stream in routed.streams:
+            if stream in self._damaged:
+                return self._damaged[stream]
+        # Who was let in reads what there is: what is not known here was made by an entry that cannot be read.
+        known = (all(stream in self._clocks for stream in routed.streams)
+                 and all(graph in self._graphs for graph in routed.graphs))
+        return None if known else self._unknown
 
     def _forget(self, name: str) -> Routed | None:
         routed = self._queries.pop(name, None)
@@ -201,6 +212,8 @@ class Router:
             case "rules":
                 self._rules[entry.subject] = entry
                 return _unsent(self._to(entry, [("rules", entry.subject)]), sent)
+        if entry.subject is None:
+            self._unknown = entry.damage
         return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
                                 and entry.subject in (None, thing[1])])
 

@@ -98,6 +98,17 @@ def test_a_stream_concerns_those_who_come_to_read_it() -> None:
         8: [(10_001, 0, f"the sentence; {WAY}")]}
 
 
+def test_what_nobody_can_tell_concerns_those_who_read_what_was_never_made_as_far_as_is_known() -> None:
+    """It was their stream, or their graph: without it they would have another clock, or nothing to read."""
+    lost = f"the sentence; {WAY}"
+    assert said(log_of(*SCENE, damaged=1, unknown=True)) == {
+        3: [(3, 0, lost)], 4: [(10_000, 1, None), (20_000, 0, None)], 8: [(10_001, 0, lost)]}
+    text = f"REGISTER QUERY g AS SELECT ?s FROM <urn:g> FROM STREAM <{A}> [RANGE 10s STEP 10s] WHERE {{ ?s ?p ?o }}"
+    log = log_of(stream(A), chunk("urn:g", "g", "background"), QueryRecord.draft("g", text=text, base=None),
+                 query("q", A), tick(10_000), damaged=2, unknown=True)
+    assert said(log) == {3: [(3, 0, lost)], 4: [(10_000, 0, None)]}
+
+
 def test_what_is_passed_over_concerns_nobody() -> None:
     log = log_of(*SCENE, damaged=5)
     log[4] = Entry(5, "skipped", 5)
