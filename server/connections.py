@@ -175,15 +175,16 @@ class Connection:
         self.rfile: io.BytesIO = io.BytesIO()
         self.wfile = Output(line, server.front.grown)
         self.begun = self.moved = 0.0           # when its state began; when something came or went
-        self.first = self.taken = 0             # of the response, when the state began and now
+        self.first = self.taken = 0             # of the body or response, when its rate began to count, and now
         self.served = 0                         # requests that were answered
         self.unread = self.last = False         # the client may still be sending; no request follows
-        self.counted = 0                        # bytes of its body, by the front
+        self.counted = 0                        # bytes of its body, and of what follows, by the front
         self._next()
 
     def _next(self) -> None:
         """Nothing is known of the next request."""
         self.seen = 0                           # bytes of the buffer that are part of its head
+        self.skipped = False                    # an empty line before it
         self.head: Head | None = None
         self.body: Body | None = None
         self.asked, self.limit = False, None    # the application wants the body, up to so many bytes
@@ -250,7 +251,10 @@ class Connection:
     def abandon(self) -> None:
         """There is nobody who would take the rest of the response."""
         if self.paused is not None:
-            self.paused.gateway.close()
+            try:
+                self.paused.gateway.close()
+            except Exception:       # of the application; who gives up the connection is not to fail by it
+                self.server.error_log("A response could not be closed.", level=logging.ERROR, traceback=True)
 
     def close(self) -> None:
         self.server.front.finish(self)

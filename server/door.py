@@ -21,6 +21,9 @@ from csparql_spark.server.shares import Places
 from csparql_spark.server.wire import Line
 
 AT_ONCE = 64
+# What the network has against a connection before it is accepted: the next one may be good.
+LOST = (errno.EPROTO, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENOPROTOOPT,
+        errno.EOPNOTSUPP, errno.ENONET, errno.EPERM)
 MOST_TURNED_AWAY = 500
 
 
@@ -40,6 +43,8 @@ class Door:
             except (BlockingIOError, ConnectionAbortedError):
                 return True
             except OSError as error:
+                if error.errno in LOST:
+                    continue
                 if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                     raise
                 return self._make_room()

@@ -16,6 +16,7 @@ import re
 HEAD_BYTES = 64 << 10
 MOST_HEADERS = 100
 LINE_BYTES = 4096               # of the line before a chunk, and of the trailers together
+CHUNKS_AT_ONCE = 500            # a millisecond's work: who sends chunks of one byte does not keep the others waiting
 END = b"\r\n\r\n"
 _STRAY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?=[^\n])|(?<!\r)\n")
 _REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([^ \t]+) HTTP/([0-9])\.([0-9])")
@@ -93,16 +94,20 @@ def read_head(buffer: bytearray, seen: int = 0) -> Head | None:
 class Chunks:
     """A chunked body, as it comes."""
 
-    __slots__ = ("_left", "_begun", "_last", "_trailers")
+    __slots__ = ("more", "_left", "_begun", "_last", "_trailers")
 
     def __init__(self) -> None:
+        self.more = False           # the buffer has chunks still that can be moved
         self._left = 0              # of the current chunk
         self._begun = False         # a chunk, whose end is still to come
         self._last = False          # there are only trailers, which say nothing that this server wants to know
         self._trailers = 0
 
     def feed(self, buffer: bytearray, body: bytearray) -> bool:
-        """Move what is there; whether that was all. What follows the end stays in the buffer. Raises `Malformed`."""
+        """Move what is there, up to a number of chunks; whether that was all. What follows the end stays in the buffer.
+        Raises `Malformed`."""
+        self.more = False
+        chunks = 0
         while True:
             if self._left:
                 piece = buffer[:self._left]
@@ -119,6 +124,10 @@ class Chunks:
                 del buffer[:2]
                 self._begun = False
             else:
+                if chunks == CHUNKS_AT_ONCE and buffer:
+                    self.more = True
+                    return False
+                chunks += 1
                 line = self._line(buffer)
                 if line is None:
                     return False

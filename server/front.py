@@ -80,7 +80,7 @@ class Front:
         self._inbox: deque[object] = deque()    # connections of whose next request something was read already
         self._piece = memoryview(bytearray(PIECE))
         self._lingering = 0
-        self._bodies = 0                        # bytes of bodies that are not whole
+        self._bodies = 0                        # bytes of bodies, and of what follows them, until they are answered
         self._responses = 0                     # bytes that wait for their clients
         self._end: float | None = None          # when it ends, whatever is under way
         self._ended = threading.Event()
@@ -162,6 +162,9 @@ class Front:
         connection.begun = connection.moved = time.monotonic()
         if state == WRITING:
             connection.taken = connection.first = connection.wfile.progress()
+        else:
+            connection.first = 0 if connection.body is None else connection.body.size
+        self._count(connection)
         with self._lock:
             if connection.state == CLOSED:
                 return
@@ -183,16 +186,18 @@ class Front:
             if connection.state == CLOSED:
                 return
             self._forget(connection)
-        connection.wfile.drop()
-        connection.abandon()
-        connection.socket.close()
+        try:
+            connection.wfile.drop()
+            connection.abandon()
+        finally:
+            connection.socket.close()
 
     def _forget(self, connection) -> None:
         if connection.state == LINGERING:
             self._lingering -= 1
         connection.state = CLOSED
         self._connections.pop(connection.fd, None)
-        self._uncount(connection)
+        self._count(connection, 0)
 
     def _ring(self) -> None:
         try:
@@ -209,7 +214,8 @@ class Front:
         self._ended.clear()
         try:
             while self._end is None or self._goes_on(self._end):
-                events = self._epoll.poll(BEAT_SECONDS if self._end is None else END_BEAT_SECONDS, EVENTS_AT_ONCE)
+                patience = 0 if self._inbox else BEAT_SECONDS if self._end is None else END_BEAT_SECONDS
+                events = self._epoll.poll(patience, EVENTS_AT_ONCE)
                 for fd, _ in events:
                     if fd == self._listening.fileno():
                         self._listen(self._door.accept())       # if not, until the next look round
@@ -217,7 +223,7 @@ class Front:
                         self._woken.recv(4096)
                     elif (connection := self._connections.get(fd)) is not None:
                         self._guarded(self._ready, connection)
-                while self._inbox:
+                for _ in range(len(self._inbox)):       # who comes back has his turn after the others
                     self._guarded(self._advance, self._inbox.popleft())
                 # Whatever has come meanwhile was not late.
                 if len(events) < EVENTS_AT_ONCE and time.monotonic() >= due:
@@ -316,19 +322,21 @@ class Front:
         except Malformed as error:
             self._refuse(connection, Problem(error.code, error.detail, status=error.status))
             return
-        self._bodies += connection.body.size - connection.counted
-        connection.counted = connection.body.size
+        self._count(connection)
         if self._is_due(connection):
             self._work(connection)
         elif self._bodies > self.limits.body_bytes:
             self._refuse(connection, self.limits.no_room())
+        elif connection.body.more:
+            self._inbox.append(connection)
         else:
             self._arm(connection)
 
     def _headed(self, connection) -> bool:
         """Whether there is a head now."""
-        if connection.buffer[:2] == b"\r\n":        # some clients end a body with a line that does not belong to it
-            del connection.buffer[:2]
+        if not connection.skipped and connection.buffer[:2] == b"\r\n":
+            del connection.buffer[:2]       # some clients end a body with a line that does not belong to it
+            connection.skipped = True
         head = read_head(connection.buffer, connection.seen)
         if head is None:
             connection.seen = len(connection.buffer)
@@ -351,16 +359,16 @@ class Front:
         return (head.expects or head.length > SMALL_BODY or body.size >= SMALL_BODY or self._bodies > CALM_BYTES)
 
     def _work(self, connection) -> None:
-        self._uncount(connection)
         connection.state = WORKING
         self._hand_over(connection)
 
-    def _uncount(self, connection) -> None:
-        """Its body is not waited for any more. Where it was counted, this is the front's own thread, which counts
-        alone: a worker's connection was uncounted when it was handed over."""
-        if connection.counted:
-            self._bodies -= connection.counted
-            connection.counted = 0
+    def _count(self, connection, size: int | None = None) -> None:
+        """Note how much there is of its body, unless that is answered, and of what follows it."""
+        if size is None:
+            size = len(connection.buffer) + (0 if connection.body is None else connection.body.size)
+        with self._counting:
+            self._bodies += size - connection.counted
+            connection.counted = size
 
     def _write(self, connection) -> None:
         try:
@@ -389,13 +397,9 @@ class Front:
         writing = []
         for connection in list(self._connections.values()):
             if connection.state == READING:
-                told = SILENT if self._end is not None else self.limits.overdue(connection, now)
-                if told is SILENT:
-                    self._close(connection)
-                elif told is not None:
-                    self._refuse(connection, told)
+                self._guarded(self._look_at_reading, connection)
             elif connection.state == WRITING:
-                self._look_at_writing(connection, now)
+                self._guarded(self._look_at_writing, connection)
                 writing.append(connection)
             elif connection.state == LINGERING and now - connection.begun >= LINGER_SECONDS:
                 self._close(connection)
@@ -405,11 +409,18 @@ class Front:
                 break
             self._give_up(connection)
 
-    def _look_at_writing(self, connection, now: float) -> None:
-        taken = connection.wfile.progress()
+    def _look_at_reading(self, connection) -> None:
+        told = SILENT if self._end is not None else self.limits.overdue(connection, time.monotonic())
+        if told is SILENT:
+            self._close(connection)
+        elif told is not None:
+            self._refuse(connection, told)
+
+    def _look_at_writing(self, connection) -> None:
+        now, taken = time.monotonic(), connection.wfile.progress()
         if taken > connection.taken:
             connection.taken, connection.moved = taken, now
-        if self.limits.too_slow(connection, now, taken - connection.first):
+        if self.limits.too_slow(connection, now, taken):
             self._give_up(connection)
 
     def _give_up(self, connection) -> None:

@@ -3,6 +3,9 @@
     limits = Limits(connections=10_000, each=2_500, head_seconds=10.0)
     limits.overdue(connection, now)         # a Problem, or SILENT: nobody is told anything; None while there is time
     limits.too_slow(connection, now, done)  # whether a body, or a response of which so much is done, is given up
+
+What began fast has to go on: the rate is that of the last minute or so (twice the silence that is allowed), and what
+was done before does not count.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from dataclasses import dataclass
 from csparql_spark.server.addresses import Proxies
 from csparql_spark.server.problems import Problem
 
-BODY_BYTES = 512 << 20          # of bodies that are not whole
+BODY_BYTES = 512 << 20          # of bodies that are not answered
 SILENT = object()
 
 
@@ -35,12 +38,18 @@ class Limits:
         if connection.buffer:
             return (Problem("timeout", f"The head of the request was not there after {self.head_seconds:g} seconds.")
                     if now - connection.begun >= self.head_seconds else None)
-        patience = self.idle_seconds if connection.served else self.head_seconds
-        return SILENT if now - connection.moved >= patience else None
+        if connection.served:
+            return SILENT if now - connection.moved >= self.idle_seconds else None
+        return SILENT if now - connection.begun >= self.head_seconds else None
 
     def too_slow(self, connection, now: float, done: int) -> bool:
-        return (now - connection.moved >= self.idle_seconds
-                or done < self.slowest_rate * (now - connection.begun - self.idle_seconds))
+        since = now - connection.begun
+        if (now - connection.moved >= self.idle_seconds
+                or done - connection.first < self.slowest_rate * (since - self.idle_seconds)):
+            return True
+        if since >= 2 * self.idle_seconds:
+            connection.begun, connection.first = now, done
+        return False
 
     def all_taken(self) -> Problem:
         return _later("busy", f"All {self.connections} connections that this server keeps are taken: try again later.")
@@ -50,8 +59,8 @@ class Limits:
                       "may: close some, or use one for several requests.", limit=self.each)
 
     def no_room(self) -> Problem:
-        return _later("busy", "The server holds as much of bodies that are not whole as it can: nothing of this one "
-                      "was kept. Send it again later.")
+        return _later("busy", "The server holds as much of bodies as it can until they are answered: nothing of this "
+                      "one was kept. Send it again later.")
 
 
 def _later(code: str, detail: str, **members: object) -> Problem:

@@ -72,6 +72,11 @@ class Body(io.RawIOBase):
         """Of what has come."""
         return len(self._data)
 
+    @property
+    def more(self) -> bool:
+        """Whether there is more to be filled in from the buffer at once, but for others who want their turn."""
+        return self._chunks is not None and self._chunks.more
+
     def fill(self, buffer: bytearray) -> bool:
         """Raises `Malformed`."""
         if self._chunks is not None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.server.framing import HEAD_BYTES, Chunks, Head, Malformed, read_head
+from csparql_spark.server.framing import CHUNKS_AT_ONCE, HEAD_BYTES, Chunks, Head, Malformed, read_head
 
 HEAD = b"POST /s HTTP/1.1\r\nHost: a\r\nContent-Length: 26\r\nX-A: 1\r\nx-a: 2\r\n\r\n"
 
@@ -91,6 +91,8 @@ def decoded(pieces: list[bytes]) -> bytes | None:
         for piece in pieces:
             buffer += piece
             over = over or chunks.feed(buffer, body)
+            while chunks.more:
+                over = chunks.feed(buffer, body)
     except Malformed:
         return None
     return bytes(body) if over and not buffer else None
@@ -109,6 +111,18 @@ def test_chunks_say_what_a_naive_reading_says(parts: list[bytes], extension: byt
     assert decoded(in_pieces(whole, cuts)) == naive(whole)
     if flaw is None:
         assert naive(whole) == b"".join(parts)
+
+
+def test_many_chunks_are_moved_in_turns() -> None:
+    """Each of which is short, however many have come: one thread reads for all."""
+    number = 3 * CHUNKS_AT_ONCE
+    chunks, buffer, body = Chunks(), bytearray(b"1\r\na\r\n" * number + b"0\r\n\r\nGET /"), bytearray()
+    sizes = []
+    while not chunks.feed(buffer, body):
+        assert chunks.more
+        sizes.append(len(body))
+    assert sizes == [CHUNKS_AT_ONCE, 2 * CHUNKS_AT_ONCE, number]
+    assert (buffer, body, chunks.more) == (b"GET /", b"a" * number, False)
 
 
 def test_what_follows_the_last_chunk_stays() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import select
 import socket
 import struct
@@ -220,6 +221,63 @@ def test_a_large_body_is_asked_for_first_and_then_whole(house) -> None:
     assert there.application.runs == 3
 
 
+def test_a_body_of_tiny_chunks_is_read_in_turns(house) -> None:
+    """While others are answered; and what follows it is another request."""
+    there = house()
+    wire = there.wire(head("POST", "Transfer-Encoding: chunked") + b"1\r\na\r\n" * 20_000)
+    assert there.asked()["length"] == 0
+    wire.send(b"0\r\n\r\n" + ASK)
+    assert [wire.answer()[2]["length"] for _ in range(2)] == [20_000, 0]
+
+
+@pytest.mark.parametrize("served", [False, True], ids=["first", "kept"])
+def test_empty_lines_are_no_sign_of_life(house, served: bool) -> None:
+    """One before a request is left out, as HTTP has it; who sends nothing else is sent home."""
+    there = house(head_seconds=0.3, idle_seconds=0.3)
+    wire = there.wire(b"\r\n" + ASK if served else b"")
+    if served:
+        assert wire.answer()[0] == 200
+    while not select.select([wire.socket], [], [], 0.02)[0]:
+        wire.send(b"\r\n")
+    status, _, told = wire.answer()
+    assert (status, told["code"]) == (400, "bad-request")
+
+
+@pytest.mark.parametrize("length", [60_000, 3_000_000])
+def test_a_body_that_began_fast_has_to_go_on(house, length: int) -> None:
+    there = house(idle_seconds=0.2, slowest_rate=10_000)
+    wire = there.wire(head("POST", f"Content-Length: {length}") + bytes(length - 10_000))
+    while not select.select([wire.socket], [], [], 0.02)[0]:
+        wire.send(b"a")
+    status, _, told = wire.answer()
+    assert (status, told["code"]) == (408, "timeout")
+
+
+def test_bodies_count_until_they_are_answered(house) -> None:
+    """Also those that are whole and wait for a worker, or are with one; the second of a pipeline is counted as well."""
+    there = house(threads=4, body_bytes=500_000)
+    working, go_on = threading.Semaphore(0), threading.Event()
+
+    def application(environ: dict[str, object], start: Callable) -> object:
+        environ["wsgi.input"].read()
+        working.release()
+        assert go_on.wait(20)
+        start("200 OK", [("Content-Length", "2")])
+        return [b"{}"]
+
+    there.server.wsgi_app = application
+    crowd = [there.wire(head("POST", "Content-Length: 200000") + bytes(200_000) + ASK) for _ in range(2)]
+    for _ in crowd:
+        assert working.acquire(timeout=20)
+    late = there.wire(head("POST", "Content-Length: 200000") + bytes(150_000))
+    status, headers, told = late.answer()
+    assert (status, told["code"], headers["Retry-After"]) == (503, "busy", "5")
+    go_on.set()
+    for wire in crowd:
+        assert [wire.answer()[0] for _ in range(2)] == [200, 200]
+    until(lambda: there.server.front._bodies == 0)
+
+
 def test_a_share_of_connections(house, monkeypatch) -> None:
     monkeypatch.setattr(door, "share", lambda address: address)         # this machine is counted like others
     monkeypatch.setattr(front, "share", lambda address: address)
@@ -289,6 +347,45 @@ def test_when_all_places_are_taken_idle_connections_go_first_then_unfinished_hea
     assert there.asked()["length"] == 0
     for wire in (left, again, last):
         assert b"Connection: close" in wire.answers.read()
+
+
+def test_what_the_network_has_against_one_connection_is_not_held_against_the_next(house, monkeypatch) -> None:
+    there = house()
+    failures = [OSError(errno.EPROTO, "Protocol error"), OSError(errno.ENETDOWN, "Network is down")]
+
+    class Listening:
+        def accept(self) -> tuple[socket.socket, tuple]:
+            if failures:
+                raise failures.pop()
+            return there.listening.accept()
+
+    monkeypatch.setattr(there.server.front._door, "_listening", Listening())
+    assert there.asked()["length"] == 0
+    assert failures == []
+
+
+def test_a_response_that_cannot_be_closed_harms_nobody(house) -> None:
+    class Stubborn:
+        def __iter__(self) -> Iterator[bytes]:
+            return (PART for _ in range(PARTS))
+
+        def close(self) -> None:
+            raise RuntimeError("not now")
+
+    there = house(idle_seconds=0.3)
+    usual = there.server.wsgi_app
+
+    def application(environ: dict[str, object], start: Callable) -> object:
+        if environ["PATH_INFO"] != "/stubborn":
+            return usual(environ, start)
+        start("200 OK", [])
+        return Stubborn()
+
+    there.server.wsgi_app = application
+    there.wire(head("GET", path="/stubborn"), buffer=SMALL_BUFFER)
+    until(lambda: there.places.taken == 1)
+    until(lambda: there.places.taken == 0)
+    assert there.asked()["length"] == 0
 
 
 def test_a_reset_gives_the_place_back(house) -> None:
