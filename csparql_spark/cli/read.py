@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import click
@@ -10,7 +11,9 @@ from csparql_spark.cli import given
 from csparql_spark.cli.failure import Failure
 from csparql_spark.cli.failure import told as failing
 from csparql_spark.cli.given import Named, RuleSet, text_of
+from csparql_spark.cli.suggestions import nearest
 from csparql_spark.entailment.maintenance import imars_program, volz_program
+from csparql_spark.entailment.regimes import known
 from csparql_spark.entailment.sets import NAMES, RuleSetError, resolved, rule_set
 from csparql_spark.language import ContinuousQuery, LanguageError, parse_rules
 from csparql_spark.language.describe import describe, several
@@ -54,7 +57,8 @@ def check(files: tuple[Path, ...], base: str) -> None:
             click.echo(f"{file}: {error}", err=True)
         else:
             click.echo(f"{file}: {query.kind} {query.name or '(no name)'} is fine")
-            for warning in query.warnings:
+            for warning in (*query.warnings, *(f"{one}: a server has it after PUT /rules/{name}"
+                                               for name, one in _strangers(query, ()))):
                 click.echo(f"{file}: warning: {warning}")
     if wrong:
         raise Failure(f"{wrong} of {several(len(files), 'file')} cannot be registered")
@@ -81,8 +85,11 @@ def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, st
         query = read(text, base)
     except LanguageError as error:
         raise Failure(f"{file}: {error}\n{error.picture(text)}") from error
+    texts = _texts(rules)
+    for name, one in _strangers(query, texts):
+        raise Failure(f"{file}: {one}: give its file with --rules {name}=FILE")
     try:
-        told = explained(_answerable(query, base), background=_graphs(background, base), rules=_texts(rules))
+        told = explained(_answerable(query, base), background=_graphs(background, base), rules=texts)
     except Refusal as error:
         click.echo(f"{show(query).rstrip()}\n\n{describe(query).rstrip()}\n\nSPARQL body:\n{query.body.rstrip()}\n\n"
                    f"evaluation: refused: {error}")
@@ -105,6 +112,16 @@ def _texts(files: tuple[tuple[str, str], ...]) -> dict[str, str]:
         with failing(path):
             check_rules(name, texts[name], texts)
     return texts
+
+
+def _strangers(query: ContinuousQuery, texts: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The rule sets of a query that nobody has given: the name, and the beginning of a sentence."""
+    for name in query.entailment:
+        try:
+            known(name, texts)
+        except RuleSetError:
+            near = nearest(name.casefold(), (*NAMES, *texts))
+            yield name, f"{name} is no rule set of the house{f' (did you mean {near}?)' if near else ''}"
 
 
 def _rules(file: Path) -> tuple[Rule, ...]:

@@ -136,6 +136,24 @@ def test_a_file_that_is_not_there_is_one_line(command: str, tmp_path: Path) -> N
     assert result.stderr == f"csparql-spark: {tmp_path}/gone cannot be read: No such file or directory\n"
 
 
+def test_check_warns_of_rule_sets_that_are_not_of_the_house(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text(QUERY.replace("WHERE", "USING ENTAILMENT RDFS, rdsf, lab WHERE"))
+    result = CliRunner().invoke(main, ["check", str(tmp_path / "q")])
+    assert (result.exit_code, result.stdout.replace(f"{tmp_path}/", "").splitlines()) == (0, [
+        "q: query Q is fine",
+        "q: warning: rdsf is no rule set of the house (did you mean rdfs?): a server has it after PUT /rules/rdsf",
+        "q: warning: lab is no rule set of the house: a server has it after PUT /rules/lab"])
+
+
+def test_explain_says_which_rule_set_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text(QUERY.replace("WHERE", "USING ENTAILMENT rdsf, lab WHERE"))
+    (tmp_path / "lab.rules").write_text("[(?a <urn:p> ?b) -> (?b <urn:p> ?a)]")
+    result = CliRunner().invoke(main, ["explain", str(tmp_path / "q"), "--rules", f"lab={tmp_path}/lab.rules"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (f"csparql-spark: {tmp_path}/q: rdsf is no rule set of the house (did you mean rdfs?): give "
+                             "its file with --rules rdsf=FILE\n")
+
+
 def test_explain_shows_windows_and_body(tmp_path: Path) -> None:
     (tmp_path / "q").write_text(QUERY)
     result = CliRunner().invoke(main, ["explain", str(tmp_path / "q")])
