@@ -28,7 +28,7 @@ from csparql_spark.entailment.patterns import counted
 from csparql_spark.pipeline.choosing import AUTO, INCREMENTAL, SNAPSHOT
 from csparql_spark.pipeline.costs import Costs
 from csparql_spark.pipeline.member import Member, TooManyInstants
-from csparql_spark.pipeline.routing import DAMAGED, Row
+from csparql_spark.pipeline.routing import DAMAGED, UNREADABLE, Row
 from csparql_spark.pipeline.views import Views
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import ALWAYS, Content
@@ -150,7 +150,10 @@ class Group:
         reason = f"{lost['reason']}; {WAYS_OUT.get(lost['kind'], f'{AGAIN}: it goes on with what comes then')}"
         match lost["kind"]:
             case "register":
-                yield Told(row.seq, row.at, FAILURE, 0, reason.encode())
+                if self.key == UNREADABLE:
+                    yield Told(row.seq, row.at, FAILURE, 0, reason.encode())
+                elif self.members.pop(row.seq, None) is not None:       # read while it was whole
+                    self.members_changed()
                 return
             case "background":
                 known = self.graphs.get(row.subject, 0)

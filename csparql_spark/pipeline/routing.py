@@ -217,6 +217,11 @@ class Router:
         return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
                                 and entry.subject in (None, thing[1])])
 
+    def everywhere(self, row: Row) -> list[Row]:
+        """The row for its group, and for all others: nobody can tell any more which of them it concerns."""
+        groups = dict.fromkeys((row.group, *(routed.group for routed in self._queries.values())))
+        return [row._replace(group=group) for group in groups]
+
     def _set_rules(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
         if entry.payload is None:
             self._rules.pop(entry.subject, None)         # nobody uses it: that was seen to

@@ -240,7 +240,7 @@ class Opened:
         if self.router.seq > seq:          # Spark runs a batch again
             self._restart()
         for entry in self.log.registrations(self.router.seq, seq):
-            # A registration that was damaged after it was read is told all the same: its query gets nothing any more.
+            # A registration that was damaged after it was read is told all the same: its query says nothing any more.
             if entry.kind == "register" and entry.damage is not None:
                 self._lost += self.router.route(entry)
             else:
@@ -250,7 +250,7 @@ class Opened:
     def lost(self) -> list[Row]:
         """What is to be told of registrations that were passed on the way here."""
         lost, self._lost = self._lost, []
-        return lost
+        return [row for one in lost for row in self.router.everywhere(one)]
 
 
 def _now() -> int:

@@ -9,11 +9,11 @@ import pytest
 from csparql_spark.pipeline.group import FAILURE, Group, Told
 from csparql_spark.pipeline.keeping import KeptGroup, revive, settle
 from csparql_spark.pipeline.replay import answer
-from csparql_spark.pipeline.routing import UNREADABLE, in_order
+from csparql_spark.pipeline.routing import DAMAGED, UNREADABLE, in_order
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.store import Draft, Entry, QueryRecord, StreamRecord
 
-from .running import DictState, in_one_go, routed_between
+from .running import DictState, in_one_go, routed_between, router_of
 
 A, B = "urn:a", "urn:b"
 WAY = "delete the query and register it again"
@@ -157,6 +157,27 @@ def test_who_has_read_it_before_it_was_damaged_goes_on() -> None:
         settle(group, state)
     assert [(one.query, one.instant, one.part, one.rows) for one in told] == [
         (3, 10_000, 0, 1), (3, 20_000, 0, 1), (5, 20_000, 0, 1)]
+
+
+def test_a_query_whose_registration_is_damaged_after_it_was_read_says_nothing_more() -> None:
+    """Its group goes on because of another query. Nobody can tell any more which group it was: all are told."""
+    drafts = [stream(A), query("other", A), query("q", A), tick(10_000), query("later", B), tick(20_000)]
+    damaged = log_of(*drafts, damaged=3)
+    whole = [dataclasses.replace(entry, payload=drafts[entry.seq - 1].payload, damage=None) for entry in damaged]
+    router = router_of(damaged)
+    lost = [row for entry in damaged[:5] for row in router.route(entry) if row.kind == DAMAGED]
+    states: dict[str, DictState] = {}
+    told = []
+    for rows in (routed_between(whole, 0, 5), [row for one in lost for row in router.everywhere(one)],
+                 routed_between(damaged, 5, 6)):
+        for key in dict.fromkeys(row.group for row in rows):
+            group = revive(key, states.setdefault(key, DictState()))
+            told += group.feed(row for row in rows if row.group == key)
+            settle(group, states[key])
+    said: dict[int, list[tuple[int, int]]] = {}
+    for one in told:
+        said.setdefault(one.query, []).append((one.instant, one.part))
+    assert said == {2: [(10_000, 0), (20_000, 0)], 3: [(10_000, 0), (3, FAILURE)], 5: [(20_000, 0)]}
 
 
 def test_it_fails_in_the_same_way_in_whatever_batches() -> None:
