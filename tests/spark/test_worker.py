@@ -42,6 +42,17 @@ def test_a_worker_is_what_spark_wants_and_ends_with_the_engine(tmp_path: Path) -
     os.close(line.reading)
 
 
+def test_what_spark_asks_of_its_python_is_answered(tmp_path: Path) -> None:
+    """Before it starts workers, it asks for the version."""
+    line = Lifeline(tmp_path / "line")
+    done = subprocess.run([sys.executable, "-m", "csparql_spark.spark.worker", str(tmp_path / "line"),
+                           "-c", "import sys; print(sys.argv, sys.version_info[:2] == (3, 0))", "more"],
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['-c', 'more'] False\n", "")
+    line.cut()
+    os.close(line.reading)
+
+
 def test_a_worker_without_an_engine_does_not_begin(tmp_path: Path) -> None:
     line = Lifeline(tmp_path / "line")
     line.cut()
