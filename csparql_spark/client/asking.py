@@ -14,6 +14,7 @@ import http.client
 import itertools
 import json
 import random
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -56,7 +57,8 @@ class Wire:
         except ValueError:          # of the port, or of brackets
             usable = False
         if not usable:
-            raise ValueError(f"{url!r} is not the URL of a server: write it as http://127.0.0.1:8000")
+            meant = f"http://{url}" if re.fullmatch(r"[\w.-]+:\d{1,5}/?", url) else "http://127.0.0.1:8000"
+            raise ValueError(f"{url!r} is not the URL of a server: write it as {meant}")
         self.url, self.patience = url.rstrip("/"), patience
         self._waiting = waiting
         self._token, self._timeout, self._parts = token, timeout, parts

@@ -61,7 +61,7 @@ def test_what_is_mistyped_is_told_with_what_may_be_meant(arguments: list[str], s
     (["tail", "Q", "--count"], "Option '--count' requires an argument. (see `csparql-spark tail --help`)"),
     (["version", "now"], "Got unexpected extra argument (now) (see `csparql-spark version --help`)"),
     (["tail", "Q", "--url", "localhost:8000"],
-     "--url: 'localhost:8000' is not the URL of a server: write it as http://127.0.0.1:8000"),
+     "--url: 'localhost:8000' is not the URL of a server: write it as http://localhost:8000"),
     (["tail", "Q", "--url", "http://localhost:99999"],
      "--url: 'http://localhost:99999' is not the URL of a server: write it as http://127.0.0.1:8000"),
 ])
