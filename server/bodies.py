@@ -21,6 +21,7 @@ from typing import BinaryIO
 import pyarrow as pa
 from flask import Request
 
+from csparql_spark.rdf.errors import UnsupportedFormat
 from csparql_spark.server.problems import Problem
 
 PIECE = 64 << 10
@@ -62,6 +63,13 @@ def declared(request: Request, limit: int, accepted: tuple[str, ...], what: str)
         raise Problem("unsupported-format", f"{what} cannot come as {kind}: send it as one of "
                       f"{', '.join(accepted)}.", accepted=list(accepted))
     return utf8(read(request.environ, limit), what)
+
+
+def strange(error: UnsupportedFormat, kind: str | None) -> Problem:
+    """What is said of a body that is called something else than RDF."""
+    curl = (" With curl that is -H 'Content-Type: text/turtle'; without it, curl says that it sends a form."
+            if (kind or "").startswith("application/x-www-form-urlencoded") else "")
+    return Problem("unsupported-format", f"{error}{curl}", accepted=list(error.accepted))
 
 
 def _pieces(environ: dict[str, object], limit: int, most: int = 1 << 62) -> Iterator[bytes]:

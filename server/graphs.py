@@ -122,7 +122,7 @@ def routes(backend: Backend) -> Blueprint:
         try:
             format = format_of_media_type(request.headers.get("Content-Type"))
         except UnsupportedFormat as error:
-            raise Problem("unsupported-format", str(error), accepted=list(error.accepted)) from None
+            raise bodies.strange(error, request.headers.get("Content-Type")) from None
         body = bodies.read(request.environ, backend.settings.body_limit)
         bodies.utf8(body, "The data")
         try:

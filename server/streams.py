@@ -148,7 +148,7 @@ def routes(backend: Backend) -> Blueprint:
         try:
             format = push_format(request.headers.get("Content-Type"))
         except UnsupportedFormat as error:
-            raise Problem("unsupported-format", str(error), accepted=list(error.accepted)) from None
+            raise bodies.strange(error, request.headers.get("Content-Type")) from None
         key = request.headers.get("Idempotency-Key")
         body = bodies.read(request.environ, backend.settings.body_limit)
         if not body:

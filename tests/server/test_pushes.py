@@ -35,6 +35,15 @@ def pushed(backend: Backend) -> list[Chunk]:
     return [Chunk.from_ipc(entry.payload) for entry in entries if entry.kind == "chunk"]
 
 
+@pytest.mark.parametrize("url", ["/streams/s", "/graphs?graph=urn:g"])
+def test_what_curl_says_when_it_is_not_told(client, stream: str, url: str) -> None:
+    refused = client.post(url, data=ONE, content_type="application/x-www-form-urlencoded")
+    assert (refused.status_code, refused.json["code"]) == (415, "unsupported-format")
+    assert refused.json["detail"].endswith(" With curl that is -H 'Content-Type: text/turtle'; without it, curl says "
+                                           "that it sends a form.")
+    assert "curl" not in client.post(url, data=ONE, content_type="image/png").json["detail"]
+
+
 def test_a_push_is_logged_and_told(client, stream: str, backend: Backend) -> None:
     response = client.post("/streams/s", data=ONE, content_type=NT)
     entry = backend.log.last(stream, "chunk", backend.log.tail())
