@@ -117,6 +117,8 @@ def test_passing_over(data: Path) -> None:
         assert store("skip", seq, "--data", str(data), "--yes")[:2] == (0, (
             f"the entry {seq} is passed over; queries that have failed because of it are to be deleted and registered "
             "again\n"))
+        if seq == "2":
+            assert store("check", "--data", str(data))[1].endswith(": 1 place is damaged; 1 was passed over before\n")
     assert store("check", "--data", str(data))[:2] == (
         0, "4 entries and 2 answers were read: all are whole; 2 were passed over before\n")
     opened = Opened(data)
