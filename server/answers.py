@@ -26,6 +26,7 @@ from urllib.parse import quote, urlencode
 from flask import Blueprint, Response, request
 
 from csparql_spark.answers.formats import ND_JSON, PLAIN_JSON
+from csparql_spark.pipeline.timeline import said
 from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.store import QueryRecord, StoredAnswer
 
@@ -84,9 +85,9 @@ def routes(backend: Backend) -> Blueprint:
         parts = backend.answers.at(query.id, instant)
         if not parts:
             bounds = backend.answers.bounds(query.id)
-            kept = f"answers are kept from {bounds[0]} to {bounds[1]}" if bounds else "it has no answers yet"
-            raise Problem("no-answer", f"The query {query.name} has no answer at {instant}: {kept}.", query=query.name,
-                          at=instant, oldest=bounds and bounds[0], latest=bounds and bounds[1])
+            kept = f"answers are kept from {said(bounds[0])} to {said(bounds[1])}" if bounds else "it has no answers yet"
+            raise Problem("no-answer", f"The query {query.name} has no answer at {said(instant)}: {kept}.",
+                          query=query.name, at=instant, oldest=bounds and bounds[0], latest=bounds and bounds[1])
         return parts
 
     def waiting(query: QueryRecord) -> Response:
