@@ -269,7 +269,8 @@ class Database:
         try:
             yield self.connection
         finally:
-            self.connection.execute("COMMIT")
+            # Nothing was written. To commit would fail where somebody has met a damaged page, and made the best of it.
+            self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close this thread's connection; other threads close theirs."""

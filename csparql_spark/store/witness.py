@@ -13,7 +13,8 @@ checkpoint compares.
 Invariants: the witness of a batch is written before Spark notes that the batch has ended, so a checkpoint never knows
 more than its witness. It names only what is durable already, so the loss of power makes no witness that is ahead of
 its database. It may be older than the checkpoint's last batches then, or cut: then nothing is compared. An entry that
-it names may be forgotten since; its place is within its incarnation all the same.
+it names may be forgotten since, or damaged, or passed over because it was; its place is within its incarnation all the
+same.
 
     witness = Witness(directory, database)
     witness.write()
@@ -28,9 +29,10 @@ import os
 import sqlite3
 from typing import NamedTuple
 
-from csparql_spark.store.database import Database
+from csparql_spark.store.database import Database, is_corrupt
 from csparql_spark.store.directory import DataDirectory
 from csparql_spark.store.incarnations import Incarnations
+from csparql_spark.store.log import WHOLE, damage_of
 from csparql_spark.store.order import Order
 
 NAME = "witness.json"
@@ -42,7 +44,7 @@ class LogState(NamedTuple):
     identity: str
     incarnation: str
     seq: int                # of the newest entry; 0 for an empty log
-    digest: str
+    digest: str             # of what it says; empty if that cannot be believed
     position: int           # the newest that an answer was given
 
 
@@ -83,8 +85,8 @@ class Witness:
         if seen.position > answers_end:
             return (f"the engine has seen {path} with {seen.position} answers, and it went on after {answers_end}: it "
                     "is a copy that was put back")
-        there = _entry(self._database.connection, seen.seq)
-        if there is not None and digest(there) != seen.digest:
+        there = _digest(self._database.connection, seen.seq)
+        if there and seen.digest and there != seen.digest:
             return (f"{path} has another entry {seen.seq} in its log than the engine has seen: it is a copy that was "
                     "put back")
         return None
@@ -97,8 +99,7 @@ class Witness:
             ).fetchone()
             seq, position = _tail(connection), self._order.head()
             same = before is not None and before[:3] == (identity, incarnation, seq)
-            entry = None if same else _entry(connection, seq)
-        made = before.digest if same else digest(entry) if entry else ""
+            made = before.digest if same else _digest(connection, seq)
         return LogState(identity, incarnation, seq, made, position)
 
     def _read(self) -> LogState | None:
@@ -110,17 +111,21 @@ class Witness:
             return None         # cut by the loss of power
 
 
-def digest(entry: tuple[str, int, str | None, bytes | None]) -> str:
-    """Of an entry: kind, stamp, subject, payload."""
-    kind, at, subject, payload = entry
-    made = hashlib.blake2b(json.dumps([kind, at, subject]).encode(), digest_size=16)
-    made.update(payload or b"")
-    return made.hexdigest()
-
-
 def _tail(connection: sqlite3.Connection) -> int:
     return connection.execute("SELECT coalesce(max(seq), 0) FROM log").fetchone()[0]
 
 
-def _entry(connection: sqlite3.Connection, seq: int) -> tuple[str, int, str | None, bytes | None] | None:
-    return connection.execute("SELECT kind, at, subject, payload FROM log WHERE seq = ?", (seq,)).fetchone()
+def _digest(connection: sqlite3.Connection, seq: int) -> str:
+    """Of what an entry says; empty if there is none, or if what it says is not what was written."""
+    try:
+        row = connection.execute(f"SELECT {WHOLE} FROM log WHERE seq = ?", (seq,)).fetchone()
+        if row is None or row[1] == "skipped" or damage_of(connection, row) is not None:
+            return ""
+    except sqlite3.DatabaseError as error:
+        if not is_corrupt(error):
+            raise
+        return ""
+    _, kind, at, subject, *_, payload, _, _ = row
+    made = hashlib.blake2b(json.dumps([kind, at, subject]).encode(), digest_size=16)
+    made.update(payload or b"")
+    return made.hexdigest()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import tempfile
 from pathlib import Path
 from unittest import mock
@@ -19,10 +20,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.store import incarnations
-from csparql_spark.store.witness import NAME
+from csparql_spark.store import Database, incarnations
+from csparql_spark.store.damage import Damages
+from csparql_spark.store.incarnations import Incarnations
+from csparql_spark.store.witness import NAME, Witness
 
+from .opened import Opened
 from .restoring import World
+from .test_damage import on_disk
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None        # where nothing waits for a disk
 
@@ -81,6 +86,47 @@ def test_a_log_that_has_grown_again_in_the_same_incarnation(world: World) -> Non
     world.open()
     world.push(10)
     assert "has another entry 5 in its log than the engine has seen" in world.witness.contradiction()
+
+
+@pytest.mark.parametrize("column, value", [("payload", b"other"), ("subject", b"urn:\xff"), ("kind", "chunl")])
+def test_an_entry_that_is_damaged_is_no_other_entry(tmp_path: Path, column: str, value: object) -> None:
+    """Nor is it one when it is passed over; and it can be the newest when the engine looks."""
+    store = Opened(tmp_path)
+    Incarnations(store.database).begin(at=0)
+    store.append("chunk", "urn:s", payload=b"before")
+    seq = store.append("chunk", "urn:s", payload=b"whole").seq
+    store.directory.checkpoint.mkdir(parents=True)
+    Witness(store.directory, store.database).write()
+    with store.database.transaction() as connection:
+        connection.execute(f"UPDATE log SET {column} = ? WHERE seq = ?", (value, seq))
+    assert Witness(store.directory, store.database).contradiction() is None
+    Witness(store.directory, store.database).write()
+    assert Witness(store.directory, store.database).contradiction() is None
+    assert store.log.one(seq).damage is not None
+    (damage,) = Damages(store.database).all()
+    Damages(store.database).skip(damage)
+    assert Witness(store.directory, store.database).contradiction() is None
+    store.close()
+
+
+def test_an_entry_on_a_page_that_cannot_be_read_is_no_other_entry(tmp_path: Path) -> None:
+    store = Opened(tmp_path)
+    Incarnations(store.database).begin(at=0)
+    store.append("chunk", "urn:s", payload=b"x" * 100_000)
+    store.directory.checkpoint.mkdir(parents=True)
+    Witness(store.directory, store.database).write()
+    store.stop()
+    content = on_disk(store).read_bytes()
+    page = next(place for place in range(0, len(content), 4096) if content[place + 4:place + 4096] == b"x" * 4092)
+    store.directory.database.write_bytes(content[:page] + b"\xff\xff\xff\xf0" + content[page + 4:])
+    database = Database(store.directory.database)
+    with pytest.raises(sqlite3.DatabaseError):
+        database.connection.execute("SELECT payload FROM log WHERE seq = 1").fetchone()
+    witness = Witness(store.directory, database)
+    assert witness.contradiction() is None
+    witness.write()
+    assert witness.contradiction() is None
+    database.close()
 
 
 def test_fewer_answers(world: World) -> None:
