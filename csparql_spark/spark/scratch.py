@@ -13,11 +13,13 @@ that it never grows.
     scratch.clear()
 
 The path of a socket has room for 107 bytes. Where the data directory is too deep for that, `sockets` is a link to a
-directory of our own among the machine's temporary ones.
+directory of our own among the machine's temporary ones. Its name says whose it is: a data directory that was copied has
+the link, too, and must leave alone what belongs to the server of the other one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -50,23 +52,31 @@ class Scratch:
         if len(os.fsencode(self._sockets)) <= LONGEST:
             self._sockets.mkdir(0o700)
         else:
-            self._sockets.symlink_to(tempfile.mkdtemp(prefix=PREFIX))
+            self._sockets.symlink_to(tempfile.mkdtemp(prefix=self._prefix))
         return self
 
     def clear(self) -> None:
         """Leave nothing of it, wherever it is."""
+        elsewhere = {*Path(tempfile.gettempdir()).glob(f"{self._prefix}*")}     # the link may have been deleted
         if self._sockets.is_symlink():
-            if _is_ours(self.sockets):
-                shutil.rmtree(self.sockets)
+            elsewhere.add(self.sockets)
             self._sockets.unlink()
+        for path in filter(self._is_ours, elsewhere):
+            shutil.rmtree(path)
         for path in (self._sockets, self.local):
             if path.exists():
                 shutil.rmtree(path)
         for path in (self.line, self.python):
             path.unlink(missing_ok=True)
 
+    @property
+    def _prefix(self) -> str:
+        """How the names of directories begin that were made elsewhere for this one. A copy has another place on the disk,
+        and so has what stands under the same path in another container."""
+        place = self._sockets.parent.parent.stat()
+        named = f"{place.st_dev} {place.st_ino} ".encode() + os.fsencode(self._sockets)
+        return f"{PREFIX}{hashlib.blake2b(named, digest_size=8).hexdigest()}-"
 
-def _is_ours(path: Path) -> bool:
-    """Whether it can be what we have made: a data directory that was copied has a link to whatever is there now."""
-    return (path.name.startswith(PREFIX) and path.is_dir() and not path.is_symlink()
-            and path.lstat().st_uid == os.geteuid())
+    def _is_ours(self, path: Path) -> bool:
+        return (path.name.startswith(self._prefix) and path.is_dir() and not path.is_symlink()
+                and path.lstat().st_uid == os.geteuid())

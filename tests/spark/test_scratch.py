@@ -80,7 +80,23 @@ def test_the_engines_directory_may_have_been_deleted(deep: DataDirectory, tempor
     shutil.rmtree(deep.engine)
     scratch = Scratch(deep).anew()
     assert scratch.sockets.is_dir() and stat.S_IMODE(deep.engine.stat().st_mode) == 0o700
+    assert list(temporary.iterdir()) == [scratch.sockets], "that of the earlier engine is gone, too"
     scratch.clear()
+
+
+def test_a_directory_that_was_copied_leaves_the_other_ones_sockets_alone(deep: DataDirectory, temporary: Path,
+                                                                         tmp_path: Path) -> None:
+    """Its server may be running."""
+    first = Scratch(deep).anew()
+    (first.sockets / NAME).write_text("")
+    copy = DataDirectory(tmp_path / ("c" * LONGEST))
+    shutil.copytree(deep.path, copy.path, symlinks=True)
+    second = Scratch(copy).anew()
+    assert (first.sockets / NAME).exists() and second.sockets != first.sockets
+    second.clear()
+    assert list(temporary.iterdir()) == [first.sockets]
+    first.clear()
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["letters", "csparql-spark-other"])
