@@ -10,7 +10,6 @@ to be written anew once. That needs room on the disk, and says so.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import time
@@ -109,18 +108,15 @@ def convert(database: Database, say: Callable[[str], None]) -> bool:
 
 
 def _rewrite(connection: sqlite3.Connection, beside: Path) -> None:
-    name = "SQLITE_TMPDIR"          # where SQLite makes its copy; /tmp is often smaller
-    before = os.environ.get(name)
-    os.environ[name] = str(beside)
+    # Where SQLite makes its copy; /tmp and /var/tmp are often smaller. It has looked at the environment long ago.
+    quoted = str(beside).replace("'", "''")
+    connection.execute(f"PRAGMA temp_store_directory = '{quoted}'")
     try:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+        connection.execute("PRAGMA temp_store_directory = ''")
 
 
 def _sizes(connection: sqlite3.Connection) -> tuple[int, int, int]:

@@ -3,6 +3,8 @@ once."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import sqlite3
 from collections import namedtuple
@@ -131,6 +133,25 @@ def test_a_file_of_before_is_written_anew_once(tmp_path: Path, monkeypatch: pyte
     forget(again)
     assert give_back(again.database, now) > 0
     again.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux says which files are open")
+def test_the_copy_is_made_on_the_disk_of_the_file(tmp_path: Path) -> None:
+    """Whose room was looked at; and SQLite is at work already when it is told where."""
+    database = old(tmp_path / "it's here")
+    database.connection.execute("INSERT INTO answers (query, instant, part, rows, payload) VALUES (3, 3, 0, 0, ?)",
+                                (bytes(10 * MB),))
+    seen: set[str] = set()
+
+    def look() -> None:
+        for descriptor in Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(OSError):
+                seen.add(os.readlink(descriptor))
+
+    database.connection.set_progress_handler(look, 1)
+    assert convert(database, pytest.fail)
+    database.close()
+    assert {Path(path).parent for path in seen if "etilqs" in path} == {tmp_path / "it's here"}
 
 
 def test_a_small_file_of_before_is_written_anew_without_a_word(tmp_path: Path) -> None:
