@@ -36,6 +36,7 @@ from csparql_spark.store.checksum import head_sum, payload_sum
 from csparql_spark.store.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, entry_damage
 from csparql_spark.store.database import Database, is_corrupt
 
+MOST_STREAMS = 4096           # of which it is remembered how far they were looked at
 REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "pause", "resume", "background", "rules")
 KINDS = (*REGISTRY_KINDS, "chunk", "tick", "damaged", "skipped")
 # Nobody needs the payload of these.
@@ -143,6 +144,7 @@ class Log:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._damages = Damages(database)
+        self._heads: dict[str, tuple[int, int]] = {}        # of a stream the places between which all heads are right
 
     def tail(self) -> int:
         """The place of the newest entry; 0 for an empty log."""
@@ -207,10 +209,26 @@ class Log:
         unknown = self._damages.newest_unknown(after)
         if unknown is not None:
             raise Damaged(unknown.reason)
+        self._check_heads(stream, after)
         rows = self._database.connection.execute(
             _of_stream("AND (at > :low AND at <= :high OR last > :low AND first <= :high)", "seq"),
             {"stream": stream, "after": after, "low": low, "high": high})
         return (_whole(self._entry(row)) for row in rows)
+
+    def _check_heads(self, stream: str, after: int) -> None:
+        """Raise `Damaged` if a chunk has other stamps than it was given: they would leave it out, and nobody would look
+        at it. Each is looked at once."""
+        first, last = self._heads.get(stream, (after, after))
+        if not first <= after <= last:
+            first = last = after
+        for seq, head, *columns in self._database.connection.execute(
+                f"{_HEADS} WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq", (stream, last)):
+            if head is not None and head != head_sum(*columns):
+                _whole(self.one(seq))
+            last = seq
+        if len(self._heads) >= MOST_STREAMS:
+            self._heads.clear()
+        self._heads[stream] = first, last
 
     def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
         """The chunks of a stream that were logged after the place `after`, without their payloads, unchecked."""

@@ -162,6 +162,16 @@ def test_an_entry_that_may_have_been_one_of_the_newest_of_a_stream(store: Opened
         list(store.log.recent("urn:nothing"))
 
 
+@pytest.mark.parametrize("columns", [{"at": 1 << 50, "last": None}, {"first": 1 << 50}, {"last": -1, "at": 0}])
+def test_stamps_that_are_damaged_hide_no_entry_from_who_asks_for_a_time(store: Opened, columns: dict) -> None:
+    store.append("chunk", "urn:s", payload=b"early", first=1, last=1)
+    entry = store.append("chunk", "urn:s", payload=b"lost", first=5, last=5)
+    change(store, entry.seq, **columns)
+    with pytest.raises(Damaged, match=f"the entry {entry.seq} {HEAD}"):
+        store.log.chunks("urn:s", low=3, high=9, after=0)
+    assert list(store.log.chunks("urn:s", low=3, high=9, after=entry.seq)) == []
+
+
 def test_it_is_said_once_whoever_finds_it(store: Opened, capfd: pytest.CaptureFixture[str]) -> None:
     store.append("chunk", "urn:s", payload=b"lost")
     change(store, 1, payload=b"lust")
