@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import socket
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -89,6 +90,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
             sys.stdout.flush()
             Supervisor(children).run()
             Scratch(directory).clear()
+            _fold(database)
 
 
 def begin(directory: DataDirectory, database: Database) -> None:
@@ -106,6 +108,16 @@ def begin(directory: DataDirectory, database: Database) -> None:
     Incarnations(database).begin(at=int(time.time() * 1000))
     # What the engine of another start has said of itself is over; its process number may be somebody else's by now.
     Status(database).say("engine", {"state": "starting"})
+
+
+def _fold(database: Database) -> None:
+    """When everybody has ended."""
+    try:
+        database.fold()
+    except sqlite3.Error as error:          # all is durable beside the file, too
+        click.echo(f"csparql-spark: {database.path}-wal stays, and belongs to the database ({error})", err=True)
+    finally:
+        database.close()
 
 
 def pools() -> dict[str, str]:

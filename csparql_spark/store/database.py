@@ -216,8 +216,8 @@ class Database:
             found = str(error)
         if found != "ok":
             raise StoreError(f"{self.path} is damaged ({' '.join(found.split())}): put back a copy of the file and "
-                             f"delete {self.path.parent / 'engine'}, which is made again from it, or choose another "
-                             "directory with --data")
+                             f"delete {self.path.name}-wal and {self.path.name}-shm beside it, which do not belong to "
+                             "the copy, or choose another directory with --data")
         return self
 
     @property
@@ -271,6 +271,12 @@ class Database:
         finally:
             # Nothing was written. To commit would fail where somebody has met a damaged page, and made the best of it.
             self.connection.execute("ROLLBACK")
+
+    def fold(self) -> None:
+        """Bring all changes into the file itself, so that nothing beside it is needed any more: whoever puts another
+        one in its place need not know that `store.db-wal` would be laid over that one, too. Waits a while for those who
+        read; what they hold up stays beside it."""
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         """Close this thread's connection; other threads close theirs."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from csparql_spark.cli import main, serve
 from csparql_spark.cli.serve import limits
 from csparql_spark.cli.processes import Child
 from csparql_spark.settings import Settings
+from csparql_spark.store import Database
 from csparql_spark.store.tokens import Tokens, made
 
 
@@ -98,6 +101,31 @@ def test_a_data_directory_that_others_could_read_is_narrowed_and_that_is_said_on
     assert said == [f"csparql-spark: others could read what is in {tmp_path}/data: now only its owner can\n", ""]
     assert [stat.filemode(path.stat().st_mode) for path in (tmp_path / "data", tmp_path / "data" / "store.db")] == [
         "drwx------", "-rw-------"]
+
+
+def test_a_server_that_has_ended_leaves_nothing_that_would_be_laid_over_a_copy(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: dict[str, Child]) -> None:
+    """The engine is killed, whatever it has written last."""
+    path = tmp_path / "data" / "store.db"
+
+    def run_and_die(self: object) -> None:
+        child = os.fork()
+        if not child:
+            with Database(path).transaction() as connection:
+                connection.executemany("INSERT INTO log (kind, at, payload) VALUES ('chunk', 1, ?)",
+                                       [(bytes(1000),)] * 100)
+            os._exit(9)
+        os.waitpid(child, 0)
+        assert Path(f"{path}-wal").stat().st_size > 100_000
+
+    monkeypatch.setattr(serve.Supervisor, "run", run_and_die)
+    run("serve")
+    wal = Path(f"{path}-wal")
+    assert not wal.exists() or wal.stat().st_size == 0
+    shutil.copy(path, tmp_path / "alone.db")
+    alone = Database(tmp_path / "alone.db")
+    assert alone.connection.execute("SELECT count(*) FROM log").fetchone() == (100,)
+    alone.close()
 
 
 @pytest.mark.parametrize("words, environment, said", [

@@ -67,8 +67,8 @@ def test_damage_in_the_middle_is_found(store: Opened, monkeypatch: pytest.Monkey
     with pytest.raises(StoreError) as caught:
         Database(path).check()
     assert str(caught.value).startswith(f"{path} is damaged (") and str(caught.value).endswith(
-        f": put back a copy of the file and delete {path.parent / 'engine'}, which is made again from it, or choose "
-        "another directory with --data")
+        ": put back a copy of the file and delete store.db-wal and store.db-shm beside it, which do not belong to the "
+        "copy, or choose another directory with --data")
     monkeypatch.setattr(database, "CHECKED_BYTES", path.stat().st_size - 1)
     Database(path).check()          # to look through it would take long
 
