@@ -20,6 +20,7 @@ from csparql_spark.settings import Settings
 from csparql_spark.store import Database, DataDirectory, Status, StoreError
 from csparql_spark.store.directory import private
 from csparql_spark.store.incarnations import Incarnations
+from csparql_spark.store.indexes import made_anew
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
 from csparql_spark.store.vacuum import convert
 
@@ -59,7 +60,8 @@ def start(settings: Settings, *, browser: bool = False) -> None:
             for address in (settings.host, listening.getsockname()[0]):
                 refuse_open_doors(address, tokens)
             database = Database(directory.database).create().check()
-            convert(database, lambda line: click.echo(f"csparql-spark: {line}", err=True))
+            for mend in (made_anew, convert):
+                mend(database, lambda line: click.echo(f"csparql-spark: {line}", err=True))
             begin(directory, database)
             database.close()
             settings = dataclasses.replace(settings, port=listening.getsockname()[1])

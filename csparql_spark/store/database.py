@@ -201,7 +201,7 @@ class Database:
                 for statement in (more for since, added in SINCE.items() if since >= version for more in added):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeError) as error:        # a sentence of SQLite's may quote what is damaged
             raise StoreError(f"{self.path} cannot be opened as a database ({error}): {_way_out(error)}") from error
         return self
 
@@ -294,7 +294,7 @@ def is_corrupt(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_TOOBIG)
 
 
-def _way_out(error: sqlite3.DatabaseError) -> str:
+def _way_out(error: Exception) -> str:
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_BUSY:
             return "another program writes into it and does not end; end that one, then try again"

@@ -62,7 +62,7 @@ def inspect(path: Path) -> Inspection:
                                  f"reads {SCHEMA_VERSION}): start its server once with this version, if it is an older "
                                  "one")
             return _inspected(connection)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeError) as error:        # a sentence of SQLite's may quote what is damaged
         raise StoreError(f"{path} cannot be read as a database ({error}): put back a copy of the file, or choose "
                          "another directory with --data") from error
 
@@ -70,7 +70,7 @@ def inspect(path: Path) -> Inspection:
 def _inspected(connection: sqlite3.Connection) -> Inspection:
     found = Inspection()
     try:
-        lines = [line for (line,) in connection.execute(f"PRAGMA quick_check({MOST_PAGES})")]
+        lines = [line for (line,) in connection.execute(f"PRAGMA integrity_check({MOST_PAGES})")]
     except sqlite3.DatabaseError as error:
         if not is_corrupt(error):
             raise

@@ -1,0 +1,44 @@
+"""Indexes: of what is stored they say where it stands. They hold nothing of their own, and no checksum.
+
+A bit that flips in one hides entries from those who look for them there, or has them seem to be damaged, and SQLite does
+not notice. Whoever compares the indexes with what they are made of does; then they are made anew.
+
+    made_anew(database, say)         # at a start, while nobody else has the database open; whether that was needed
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from csparql_spark.store import database as files
+from csparql_spark.store.damage import Damages
+from csparql_spark.store.database import Database
+from csparql_spark.store.directory import StoreError
+from csparql_spark.store.inspection import inspect
+
+
+def made_anew(database: Database, say: Callable[[str], None]) -> bool:
+    """Unless to look takes long. Raises `StoreError` if it cannot be done."""
+    if database.path.stat().st_size > files.CHECKED_BYTES:
+        return False
+    try:
+        (found,) = database.connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found == "ok":
+            return False
+        # It may be what stands there that is damaged, and the index that has it as it was: once that is made anew, nobody
+        # would find the entry where it is missed.
+        damages, damaged = Damages(database), [one.damage for one in inspect(database.path).damaged]
+        for damage in damaged:
+            damages.note(damage)
+        with database.transaction() as connection:
+            connection.execute("REINDEX")
+            # What an entry says of itself may have been read out of the index.
+            connection.executemany("DELETE FROM damages WHERE skipped IS NULL AND what = ? AND place = ?",
+                                   {(one.what, one.place) for one in damages.all()}
+                                   - {(one.what, one.place) for one in damaged})
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"an index of {database.path} is damaged and cannot be made anew ({error}): put back a copy of "
+                         "the file, or choose another directory with --data") from error
+    say(f"an index of {database.path} was damaged ({' '.join(found.split())}) and is made anew")
+    return True
