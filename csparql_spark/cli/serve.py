@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import socket
 import sqlite3
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -53,24 +55,25 @@ def start(settings: Settings, *, browser: bool = False) -> None:
     with told(), private():
         directory = DataDirectory(settings.data).create()
         with directory.lock() as lock, _listen(settings.host, settings.port) as listening:
-            if directory.narrow():
-                click.echo(f"csparql-spark: others could read what is in {directory.path}: now only its owner can",
-                           err=True)
-            tokens = Tokens(directory.path, settings.tokens)
-            for address in (settings.host, listening.getsockname()[0]):
-                refuse_open_doors(address, tokens)
-            database = Database(directory.database).create().check()
-            for mend in (made_anew, convert):
-                mend(database, lambda line: click.echo(f"csparql-spark: {line}", err=True))
-            begin(directory, database)
-            database.close()
-            settings = dataclasses.replace(settings, port=listening.getsockname()[1])
-            told_demo = {}
-            if settings.demo and tokens.all():
-                told_demo["CSPARQL_TOKEN"], token = made("the-demo", ["register", "push"])
-                settings = dataclasses.replace(settings, tokens=(*settings.tokens, token.as_setting))
-            handed = ["--settings", str(settings.hand_down(directory.path))]
-            own = ["--data", str(directory.path)]
+            with _usable(directory):
+                if directory.narrow():
+                    click.echo(f"csparql-spark: others could read what is in {directory.path}: now only its owner can",
+                               err=True)
+                tokens = Tokens(directory.path, settings.tokens)
+                for address in (settings.host, listening.getsockname()[0]):
+                    refuse_open_doors(address, tokens)
+                database = Database(directory.database).create().check()
+                for mend in (made_anew, convert):
+                    mend(database, lambda line: click.echo(f"csparql-spark: {line}", err=True))
+                begin(directory, database)
+                database.close()
+                settings = dataclasses.replace(settings, port=listening.getsockname()[1])
+                told_demo = {}
+                if settings.demo and tokens.all():
+                    told_demo["CSPARQL_TOKEN"], token = made("the-demo", ["register", "push"])
+                    settings = dataclasses.replace(settings, tokens=(*settings.tokens, token.as_setting))
+                handed = ["--settings", str(settings.hand_down(directory.path))]
+                own = ["--data", str(directory.path)]
             children = [
                 Child("web", [sys.executable, "-m", "csparql_spark.server.process", *own, *handed,
                               "--fd", str(listening.fileno())], (lock, listening.fileno()),
@@ -110,6 +113,17 @@ def begin(directory: DataDirectory, database: Database) -> None:
     Incarnations(database).begin(at=int(time.time() * 1000))
     # What the engine of another start has said of itself is over; its process number may be somebody else's by now.
     Status(database).say("engine", {"state": "starting"})
+
+
+@contextlib.contextmanager
+def _usable(directory: DataDirectory) -> Iterator[None]:
+    """All that is done with it before the children start fails with a sentence."""
+    try:
+        with directory.usable():
+            yield
+    except sqlite3.Error as error:
+        raise Failure(f"{directory.database} cannot be used ({error}): make room if the disk is full, put back a copy of "
+                      "the file if it is damaged, or choose another directory with --data") from error
 
 
 def _fold(database: Database) -> None:

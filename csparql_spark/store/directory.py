@@ -84,9 +84,20 @@ class DataDirectory:
         return bool(wide) and self.database.exists()
 
     @contextlib.contextmanager
+    def usable(self) -> Iterator[None]:
+        """What the disk, or who owns what is there, does not let us do meanwhile is a `StoreError`."""
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(f"{error.filename or self.path} cannot be used ({error.strerror or error}): make room if the "
+                             f"disk is full, let {self.path} belong to the user who runs the server, with all that is in "
+                             "it, or choose another directory with --data") from error
+
+    @contextlib.contextmanager
     def lock(self) -> Iterator[int]:
         """Hold the directory. Yields the lock's descriptor: processes that inherit it hold the directory too."""
-        descriptor = os.open(self.path / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        with self.usable():
+            descriptor = os.open(self.path / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

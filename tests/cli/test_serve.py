@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import stat
 from pathlib import Path
 
@@ -126,6 +127,29 @@ def test_a_server_that_has_ended_leaves_nothing_that_would_be_laid_over_a_copy(
     alone = Database(tmp_path / "alone.db")
     assert alone.connection.execute("SELECT count(*) FROM log").fetchone() == (100,)
     alone.close()
+
+
+@pytest.mark.parametrize("name", ["server.lock", "settings.json"])
+def test_what_cannot_be_written_in_a_data_directory_is_said_in_one_line(children: dict[str, Child], tmp_path: Path,
+                                                                        name: str) -> None:
+    """As where a server was started by another user before."""
+    (tmp_path / "data" / name).mkdir(parents=True)
+    (tmp_path / "data" / name / "full").touch()
+    result = CliRunner().invoke(main, ["serve", "--port", "0"], catch_exceptions=False)
+    assert result.exit_code == 2 and result.stderr.count("\n") == 1, result.stderr
+    assert f"cannot be used (Is a directory): make room if the disk is full, let {tmp_path}/data belong to" in result.stderr
+
+
+def test_a_database_that_fails_before_anything_starts_is_said_in_one_line(
+        children: dict[str, Child], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin(*rest: object, **more: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(serve.Incarnations, "begin", begin)
+    result = CliRunner().invoke(main, ["serve", "--port", "0"], catch_exceptions=False)
+    assert (result.exit_code, result.stderr) == (2, (
+        f"csparql-spark: {tmp_path}/data/store.db cannot be used (database or disk is full): make room if the disk is full, "
+        "put back a copy of the file if it is damaged, or choose another directory with --data\n"))
 
 
 @pytest.mark.parametrize("words, environment, said", [
