@@ -16,6 +16,7 @@ there may have been away for longer than `keep_answers` instants, and must not l
 from __future__ import annotations
 
 import sqlite3
+from itertools import accumulate
 
 from csparql_spark.store import damage, measures, order
 from csparql_spark.store.database import Database
@@ -24,7 +25,7 @@ from csparql_spark.store.log import stamp_before
 READER = "engine"
 BATCH_END = "batch end"      # up to here everything is answered, also where Spark has not said so yet
 RELAY = "relay"              # it puts the answers of query 17 into the log, and has come to the instant at "relay 17"
-STEP_ENTRIES = 5000
+STEP_ENTRIES, STEP_BYTES = 5000, 8 << 20     # that are deleted while pushes wait, but for one entry that is larger
 ALWAYS = (1 << 63) - 1       # later than any stamp
 
 # Older than the newest entry that holds the clock (a tick of an event clock does not).
@@ -123,15 +124,21 @@ class Retention:
         return gone
 
     def _delete(self, condition: str, *values: object) -> int:
-        gone = 0
+        gone, there = 0, f"{condition} AND seq < (SELECT max(seq) FROM log)"
         while True:
-            with self._database.transaction(durable=False) as connection:
-                count = connection.execute(
-                    f"DELETE FROM log WHERE seq IN (SELECT seq FROM log WHERE {condition} "
-                    "AND seq < (SELECT max(seq) FROM log) ORDER BY seq LIMIT ?)", (*values, STEP_ENTRIES)).rowcount
-            gone += count
-            if count < STEP_ENTRIES:
+            # What a step deletes is looked for beforehand: nothing comes into the midst of what is old.
+            found = self._database.connection.execute(
+                f"SELECT seq, coalesce(length(payload), 0) FROM log WHERE {there} ORDER BY seq LIMIT ?",
+                (*values, STEP_ENTRIES)).fetchall()
+            if not found:
                 return gone
+            sizes = accumulate(size for _, size in found)
+            last = max((seq for (seq, _), size in zip(found, sizes, strict=True) if size <= STEP_BYTES),
+                       default=found[0][0])
+            with self._database.transaction(durable=False) as connection:
+                gone += connection.execute(
+                    f"DELETE FROM log WHERE seq IN (SELECT seq FROM log WHERE {there} AND seq <= ?)",
+                    (*values, last)).rowcount
 
     def _forget_answers(self, keep: int) -> int:
         gone = 0

@@ -22,7 +22,8 @@ INCREMENTAL = 2
 STEP_PAGES = 128                # moved while the others wait
 PAUSE_SECONDS = 0.005           # between two steps, at least: as long as the step has taken, too
 SLACK_PAGES = 1024              # that stay free, or a quarter of those that are filled: what is given is taken again
-WAL_BYTES = 16 << 20            # a log of changes that is larger is emptied
+WAL_BYTES = 16 << 20            # a log of changes that is larger is emptied, if nothing was given back, too
+EMPTY_SECONDS = 0.5             # for which that is tried
 SMALL_BYTES = 64 << 20          # a file of this size is written anew in a moment
 SPARE_BYTES = 16 << 20
 
@@ -61,19 +62,21 @@ def _empty_wal(database: Database, given: int) -> None:
     """Bring the changes into the file, which ends earlier only then. Who reads meanwhile is not waited for: what is not
     done now is done the next time."""
     wal = Path(f"{database.path}-wal")
-    large = wal.exists() and wal.stat().st_size > WAL_BYTES
+    if not given and not (wal.exists() and wal.stat().st_size > WAL_BYTES):
+        return
     connection = database.connection
-    if given or large:
-        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-    if large:                       # writers wait for this one, but next to nothing is left to do
-        connection.execute("PRAGMA busy_timeout = 0")
-        try:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-        finally:
-            Database.usual(connection)
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+    # Writers wait for this one, but next to nothing is left to do; and it is tried between two of them.
+    connection.execute("PRAGMA busy_timeout = 0")
+    deadline = time.monotonic() + EMPTY_SECONDS
+    try:
+        while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] and time.monotonic() < deadline:
+            time.sleep(0.001)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+    finally:
+        Database.usual(connection)
 
 
 def convert(database: Database, say: Callable[[str], None]) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import math
 
 import pytest
@@ -198,6 +199,24 @@ def test_many_entries_go_in_small_transactions(store: Opened, monkeypatch: pytes
                         lambda self, **options: transactions.append(options) or transaction(self, **options))
     assert forget(store) == [20]
     assert len(transactions) > 19 // 3 and all(options == {"durable": False} for options in transactions)
+
+
+def test_a_step_deletes_no_more_bytes_than_pushes_can_wait_for(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csparql_spark.store.retention.STEP_BYTES", 1000)
+    for size in (400, 400, 400, 5000, 0, 0, 900, 100, 100):
+        store.put("chunk", 10, "urn:s", payload=bytes(size))
+    store.put("chunk", 20, "urn:s", payload=b"newest")
+    left: list[tuple[int, ...]] = []
+    transaction = Database.transaction
+
+    def seen(self: Database, **options: object) -> contextlib.AbstractContextManager:
+        left.append(tuple(entry.seq for entry in store.log.outline(0, 99)))
+        return transaction(self, **options)
+
+    monkeypatch.setattr(Database, "transaction", seen)
+    assert forget(store) == [10]
+    assert list(dict.fromkeys(left)) == [
+        tuple(range(first, 11)) for first in (1, 3, 4, 5, 9, 10)], "two, one, a large one alone, four, one"
 
 
 # --- the whole rule, entry by entry
