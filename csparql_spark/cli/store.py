@@ -18,7 +18,7 @@ from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.suggestions import SuggestingGroup
 from csparql_spark.store import Database, DataDirectory, Log
 from csparql_spark.store.damage import ENTRY, Damage, Damages
-from csparql_spark.store.inspection import Finding, inspect
+from csparql_spark.store.inspection import Finding, inspect, refuse_another_version
 
 DATA_ALONE = flags(only=("data",))
 # What is better made again than passed over.
@@ -79,7 +79,8 @@ def skip(seq: int, yes: bool, config: Path | None, **given: object) -> None:
         _database(path)
         directory = DataDirectory(path)
         with directory.lock():
-            database = Database(directory.database).create()
+            refuse_another_version(directory.database)
+            database = Database(directory.database)
             damage = _damaged(database, directory, seq)
             if not yes:
                 means = BEFORE.get(damage.kind or "", "what it said is lost for good")

@@ -10,6 +10,7 @@ grows. What comes in meanwhile is read, what is forgotten is not.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -53,18 +54,42 @@ class Inspection:
 def inspect(path: Path) -> Inspection:
     """Raises `StoreError` if there is no database of this version."""
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=READ_SECONDS,
-                                     isolation_level=None)) as connection:
-            connection.text_factory = text_of
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version != SCHEMA_VERSION:
-                raise StoreError(f"{path} was written by another version of csparql-spark (format {version}, this one "
-                                 f"reads {SCHEMA_VERSION}): start its server once with this version, if it is an older "
-                                 "one")
+        with closing(_opened(path)) as connection:
+            _refuse_another_version(connection, path)
             return _inspected(connection)
     except (sqlite3.DatabaseError, UnicodeError) as error:        # a sentence of SQLite's may quote what is damaged
-        raise StoreError(f"{path} cannot be read as a database ({error}): put back a copy of the file, or choose "
-                         "another directory with --data") from error
+        raise _unreadable(path, error) from error
+
+
+def refuse_another_version(path: Path) -> None:
+    """Whoever only wants to look does not bring a database up to date. Raises `StoreError`."""
+    try:
+        with closing(_opened(path)) as connection:
+            _refuse_another_version(connection, path)
+    except (sqlite3.DatabaseError, UnicodeError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _refuse_another_version(connection: sqlite3.Connection, path: Path) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version != SCHEMA_VERSION:
+        raise StoreError(f"{path} was written by another version of csparql-spark (format {version}, this one "
+                         f"reads {SCHEMA_VERSION}): start its server once with this version, if it is an older "
+                         "one")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # Where nobody can write, SQLite cannot say to others that it reads; there is nobody to be told, either.
+    alone = not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
+    connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro{'&immutable=1' if alone else ''}", uri=True,
+                                 timeout=READ_SECONDS, isolation_level=None)
+    connection.text_factory = text_of
+    return connection
+
+
+def _unreadable(path: Path, error: Exception) -> StoreError:
+    return StoreError(f"{path} cannot be read as a database ({error}): put back a copy of the file, or choose another "
+                      "directory with --data")
 
 
 def _inspected(connection: sqlite3.Connection) -> Inspection:

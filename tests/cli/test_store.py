@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import sqlite3
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from csparql_spark.cli import main
-from csparql_spark.store import DataDirectory, StoredAnswer
+from csparql_spark.store import DataDirectory, StoredAnswer, inspection
 from csparql_spark.store.damage import Damages
 from tests.store.opened import Opened
 
@@ -157,7 +160,25 @@ def test_a_directory_without_a_store(tmp_path: Path, words: tuple[str, ...]) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_of_another_version(data: Path) -> None:
+@pytest.mark.parametrize("words", [("check",), ("skip", "2", "--yes")])
+def test_a_store_of_another_version(data: Path, words: tuple[str, ...]) -> None:
+    """It is not brought up to date by who only asks: there is no way back from that."""
     damage(data, "PRAGMA user_version = 3")
-    code, _, error = store("check", "--data", str(data))
+    code, _, error = store(*words, "--data", str(data))
     assert code == 2 and f"{data / 'store.db'} was written by another version of csparql-spark (format 3" in error
+    with contextlib.closing(sqlite3.connect(data / "store.db")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+
+
+def test_a_copy_where_nobody_can_write(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite makes a file beside a database of this kind, also of one that it only reads."""
+    (data / "copy").mkdir()
+    opened = Opened(data)
+    opened.database.fold()
+    opened.close()
+    (data / "store.db").rename(data / "copy" / "store.db")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    seen = []
+    monkeypatch.setattr(inspection, "_inspected", lambda connection: seen.extend(
+        path.name for path in (data / "copy").iterdir()) or inspection.Inspection())
+    assert store("check", "--data", str(data / "copy"))[0] == 0 and seen == ["store.db"]
