@@ -51,7 +51,8 @@ class Due:
                 answers += self._answers(entry.at)
         if not outline:
             return start
-        if due or rows >= self._limits.large_rows or now - outline[0].at >= self._limits.hold_ms:
+        # What is stamped far ahead is old, too: the clock was set back, or the stamp is damaged.
+        if due or rows >= self._limits.large_rows or abs(now - outline[0].at) >= self._limits.hold_ms:
             return end
         return start
 

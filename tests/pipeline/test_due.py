@@ -44,6 +44,12 @@ def test_an_old_tail_goes() -> None:
     assert due(asked("urn:a")).end(7, outline, 11_000) == 9
 
 
+def test_a_tail_that_is_stamped_ahead_of_the_clock_goes() -> None:
+    """The clock was set back by an hour, or a bit of the stamp has flipped: nothing would let it go for as long."""
+    assert due(asked("urn:a")).end(7, [chunk(8, 10_999)], 10_000) == 7
+    assert due(asked("urn:a")).end(7, [chunk(8, 3_610_000), chunk(9, 3_610_001)], 10_000) == 9
+
+
 def test_a_large_tail_goes() -> None:
     assert due(asked("urn:a")).end(7, [chunk(8, rows=20), chunk(9, rows=19)], 10_000) == 7
     assert due(asked("urn:a")).end(7, [chunk(8, rows=20), chunk(9, rows=20)], 10_000) == 9
