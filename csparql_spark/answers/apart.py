@@ -31,6 +31,7 @@ from csparql_spark.answers.limits import PATIENCE
 _HEAD = struct.Struct("<cQ")         # how it ended, and how many bytes follow
 _DONE, _FAILED, _FULL = b"+", b"-", b"!"
 _AT_ONCE = 1 << 20
+TRIES = 3                            # of work whose child somebody else kills
 _SHORTEST = 0.001                    # seconds of a timer: none would mean that there is none
 
 
@@ -52,7 +53,17 @@ class Failed(Exception):
 
 def apart(work: Callable[[], bytes], *, seconds: float, room: int) -> bytes:
     """What `work` returns, found by a child that has so many seconds of processor time, which are counted as those of
-    this thread, and so many bytes more than there are now."""
+    this thread, and so many bytes more than there are now. Who kills the child from outside changes nothing: there is
+    another one. If all are killed, the machine has no room for it."""
+    for _ in range(TRIES):
+        said = _tried(work, seconds, room)
+        if said is not None:
+            return said
+    raise TooLarge
+
+
+def _tried(work: Callable[[], bytes], seconds: float, room: int) -> bytes | None:
+    """What a child has found; None if somebody else has killed it."""
     end = time.monotonic() + PATIENCE * seconds
     reading, writing = os.pipe()
     child = os.fork()
@@ -71,8 +82,11 @@ def apart(work: Callable[[], bytes], *, seconds: float, room: int) -> bytes:
             os.kill(child, signal.SIGKILL)        # it is not reaped yet: there is no other of this number
         _, status, used = os.wait4(child, 0)      # otherwise it is about to end, and says why
         processor.add(used.ru_utime + used.ru_stime)
-    if not over and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
-        raise TooSlow(on_the_clock=False)
+    if not over and os.WIFSIGNALED(status):
+        if os.WTERMSIG(status) == signal.SIGPROF:
+            raise TooSlow(on_the_clock=False)
+        if os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGTERM):
+            return None
     if how == _FULL or len(said) < length:        # Rust ends the process when it gets no memory
         raise TooLarge
     if how == _FAILED:

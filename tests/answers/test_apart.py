@@ -87,6 +87,31 @@ def test_it_gets_no_more_memory_than_it_may_have() -> None:
     assert len(apart(lambda: b"x" * (ROOM // 8), seconds=60, room=ROOM)) == ROOM // 8
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_who_kills_it_changes_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    ""x""
+    def work() -> bytes:
+        killed = len(list(tmp_path.iterdir()))
+        if killed < 2:
+            (tmp_path / str(killed)).touch()
+            os.kill(os.getpid(), number)
+        return b"found"
+
+    assert apart(work, seconds=60, room=ROOM) == b"found" and len(list(tmp_path.iterdir())) == 2
+
+
+def test_where_all_are_killed_there_is_no_room(tmp_path: Path) -> None:
+    def work() -> bytes:
+        (tmp_path / str(os.getpid())).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+        return b""
+
+    before = children()
+    with pytest.raises(TooLarge):
+        apart(work, seconds=60, room=ROOM)
+    assert len(list(tmp_path.iterdir())) == 3 and children() == before
+
+
 def test_its_error_is_told() -> None:
     def work() -> bytes:
         raise ValueError("no: é")
