@@ -12,6 +12,7 @@
 - `limits`        what a connection may take of time and room
 - `framing`       where a request ends, read in one way
 - `wire`          the two directions of a connection
+- `wakeup`        how a thread that waits for connections is interrupted
 - `shares`        how many connections there may be, and of one client
 - `addresses`     who a client is, when a proxy speaks for it
 - `app`           the application: routes put together

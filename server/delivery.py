@@ -26,6 +26,7 @@ from collections.abc import Collection
 
 from csparql_spark.server.fanout import Fanout
 from csparql_spark.server.subscription import RETRY, Subscription
+from csparql_spark.server.wakeup import Wakeup
 
 BUFFER_BYTES = 64 << 10         # of a socket, which the kernel doubles
 CHATTER_BYTES = 64 << 10        # that a subscriber may send; nobody has a reason to
@@ -62,10 +63,8 @@ class Delivery:
 
     def start(self) -> Delivery:
         self._selector = selectors.DefaultSelector()
-        self._woken, self._wake = socket.socketpair()
-        for end in (self._woken, self._wake):
-            end.setblocking(False)
-        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._wakeup = Wakeup()
+        self._selector.register(self._wakeup, selectors.EVENT_READ)
         self._fanout.listener = self._news
         for thread in self._threads:
             thread.start()
@@ -77,8 +76,7 @@ class Delivery:
         for thread in self._threads:
             thread.join()
         self._selector.close()
-        self._woken.close()
-        self._wake.close()
+        self._wakeup.close()
 
     def take(self, connection: socket.socket, subscription: Subscription) -> None:
         """Write to this connection from now on; it is ours."""
@@ -92,7 +90,7 @@ class Delivery:
 
     def _end(self) -> None:
         self._running = False
-        self._ring()
+        self._wakeup.ring()
         self._hungry.put(None)
 
     def _news(self, told: Collection[int], turned: bool) -> None:
@@ -140,15 +138,7 @@ class Delivery:
     def _send(self, fed: list[tuple[Seat, list[bytes]]]) -> None:
         if fed:
             self._inbox.extend(fed)
-            self._ring()
-
-    def _ring(self) -> None:
-        try:
-            self._wake.send(b"!")
-        except BlockingIOError:
-            return              # it rings already
-        except OSError:
-            return              # it is stopped
+            self._wakeup.ring()
 
     # --- the thread that writes
 
@@ -160,7 +150,7 @@ class Delivery:
             done: list[Seat] = []
             for key, events in ready:
                 if key.data is None:
-                    self._woken.recv(4096)
+                    self._wakeup.heard()
                 elif events & selectors.EVENT_WRITE:
                     self._write(key.data, done)
                 elif not self._listen(key.data):

@@ -41,6 +41,7 @@ from csparql_spark.server.framing import Malformed, read_head
 from csparql_spark.server.limits import SILENT, Limits
 from csparql_spark.server.problems import Problem
 from csparql_spark.server.shares import Places
+from csparql_spark.server.wakeup import Wakeup
 from csparql_spark.server.wire import Line
 
 READING, WORKING, WRITING, LINGERING, CLOSED = range(5)
@@ -68,10 +69,9 @@ class Front:
         self._connect, self._hand_over = connect, hand_over
         self._door = Door(listening, limits, enter=self._enter, refuse=self._refuse, make_room=self._make_room)
         self._epoll = select.epoll()
-        self._woken, self._wake = socket.socketpair()
-        for end in (self._woken, self._wake, listening):
-            end.setblocking(False)
-        for end in (self._woken, listening):
+        self._wakeup = Wakeup()
+        listening.setblocking(False)
+        for end in (self._wakeup, listening):
             self._epoll.register(end, select.EPOLLIN)
         self._listens = True
         self._lock = threading.Lock()           # of states: a worker gives back in one step what the front may close
@@ -95,7 +95,7 @@ class Front:
     def stop(self) -> None:
         """No more requests. Returns when those that were begun are answered, or `END_SECONDS` have passed."""
         self._end = time.monotonic() + END_SECONDS
-        self._ring()
+        self._wakeup.ring()
         self._ended.wait()
 
     def close(self) -> None:
@@ -103,8 +103,7 @@ class Front:
             if connection.state != WORKING:
                 self._close(connection)
         self._epoll.close()
-        self._woken.close()
-        self._wake.close()
+        self._wakeup.close()
 
     def resume(self, connection) -> None:
         """The worker has done what it can: the client has to take, or to send, something first."""
@@ -175,7 +174,7 @@ class Front:
                 self._arm(connection)
                 return
             self._inbox.append(connection)
-        self._ring()
+        self._wakeup.ring()
 
     def _arm(self, connection) -> None:
         """Wait for what its state waits for."""
@@ -199,14 +198,6 @@ class Front:
         self._connections.pop(connection.fd, None)
         self._count(connection, 0)
 
-    def _ring(self) -> None:
-        try:
-            self._wake.send(b"!")
-        except BlockingIOError:
-            return              # it rings already
-        except OSError:
-            return              # it is closed
-
     # --- the front's own thread
 
     def run(self, _interval: float = 0.0) -> None:
@@ -219,8 +210,8 @@ class Front:
                 for fd, _ in events:
                     if fd == self._listening.fileno():
                         self._listen(self._door.accept())       # if not, until the next look round
-                    elif fd == self._woken.fileno():
-                        self._woken.recv(4096)
+                    elif fd == self._wakeup.fileno():
+                        self._wakeup.heard()
                     elif (connection := self._connections.get(fd)) is not None:
                         self._guarded(self._ready, connection)
                 for _ in range(len(self._inbox)):       # who comes back has his turn after the others
