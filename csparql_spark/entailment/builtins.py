@@ -15,6 +15,7 @@ from decimal import localcontext
 
 from csparql_spark.entailment.literal_values import Number, is_valid, numbers, order, term_of
 from csparql_spark.entailment.patterns import matches
+from csparql_spark.language.rule_bounds import LONGEST_MADE
 from csparql_spark.language.rules import Guard, is_variable
 from csparql_spark.rdf.terms import iri, literal, parse, valid_iri
 
@@ -70,12 +71,20 @@ def _chosen(wanted: int) -> Callable[[str, str], str | None]:
     return made
 
 
-def _text(*terms: str) -> str:
-    return "".join(parse(term).value for term in terms)
+def _joined(*terms: str) -> str | None:
+    """The lexical forms in a row; None where that would be too long. Rules that end may double a text forty times."""
+    texts = [parse(term).value for term in terms]
+    return "".join(texts) if sum(map(len, texts)) <= LONGEST_MADE else None
+
+
+def _string(*terms: str) -> str | None:
+    text = _joined(*terms)
+    return None if text is None else literal(text)
 
 
 def _uri(*terms: str) -> str | None:
-    return iri(_text(*terms)) if valid_iri(_text(*terms)) else None
+    text = _joined(*terms)
+    return iri(text) if text is not None and valid_iri(text) else None
 
 
 MAKERS: dict[str, Callable[..., str | None]] = {
@@ -86,7 +95,7 @@ MAKERS: dict[str, Callable[..., str | None]] = {
     "addOne": _arithmetic(lambda x: x + 1),
     "min": _chosen(-1),
     "max": _chosen(1),
-    "strConcat": lambda *terms: literal(_text(*terms)),
+    "strConcat": _string,
     "uriConcat": _uri,
 }
 

@@ -81,9 +81,11 @@ _ALL = (
     _maker("min", "x y z", "z is the smaller one of two numbers.", (0, 1)),
     _maker("max", "x y z", "z is the greater one of two numbers.", (0, 1)),
     _maker("addOne", "x z", "z is x + 1.", (0,)),
-    Builtin("strConcat", ("x", "z"), "z is the string of all the others' lexical forms and IRIs in a row.",
+    Builtin("strConcat", ("x", "z"), "z is the string of all the others' lexical forms and IRIs in a row; nothing "
+            "beyond 100,000 characters.",
             makes=True, repeats=True),
-    Builtin("uriConcat", ("x", "z"), "z is the IRI of all the others' lexical forms and IRIs in a row.",
+    Builtin("uriConcat", ("x", "z"), "z is the IRI of all the others' lexical forms and IRIs in a row; nothing "
+            "beyond 100,000 characters.",
             makes=True, repeats=True),
 )
 BUILTINS = {builtin.name: builtin for builtin in _ALL}

@@ -82,6 +82,9 @@ def test_tests(name: str, arguments: tuple[str, ...], holds: bool) -> None:
     ("strConcat", ('"a"@en', integer(5), term("b")), '"a5urn:b"'),
     ("uriConcat", ('"urn:"', '"b"'), term("b")),
     ("uriConcat", ('"no scheme"',), None),
+    ("strConcat", ('"' + "a" * 50_000 + '"',) * 2, '"' + "a" * 100_000 + '"'),
+    ("strConcat", ('"' + "a" * 50_000 + '"',) * 2 + ('"b"',), None),
+    ("uriConcat", ('"urn:"', '"' + "a" * 99_997 + '"'), None),
 ])
 def test_makers(name: str, arguments: tuple[str, ...], made: str | None) -> None:
     assert builtins.MAKERS[name](*arguments) == made
@@ -109,3 +112,12 @@ def test_what_a_maker_made_is_bound_or_compared() -> None:
         assert tables.passed(guard("addOne", integer(1), "?z"), {"?z": integer(2)}) == {"?z": integer(2)}
         assert tables.passed(guard("addOne", integer(1), "?z"), {"?z": integer(3)}) is None
         assert tables.passed(guard("addOne", '"x"', "?z"), {}) is None
+
+
+def test_a_text_that_is_doubled_from_rule_to_rule_ends_somewhere() -> None:
+    """Rules that are not recursive, and end: but forty of them would make a text of terabytes."""
+    text, lengths = '"a"', []
+    while text is not None and len(lengths) < 40:
+        lengths.append(len(text) - 2)
+        text = builtins.MAKERS["strConcat"](text, text)
+    assert lengths == [2**power for power in range(17)]

@@ -153,18 +153,21 @@ def chosen(sign: int) -> Callable[[str, str], str | None]:
     return made
 
 
-def joined(*terms: str) -> str:
-    return "".join(parse(term).value for term in terms)
+def joined(*terms: str) -> str | None:
+    text = "".join(parse(term).value for term in terms)
+    return text if len(text) <= 100_000 else None
 
 
-def quoted(text: str) -> str:
+def quoted(text: str | None) -> str | None:
+    if text is None:
+        return None
     escapes = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"}
     return '"' + "".join(escapes.get(character, character) for character in text) + '"'
 
 
 def named(*terms: str) -> str | None:
     text = joined(*terms)
-    right = re.fullmatch(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*', text)
+    right = text and re.fullmatch(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*', text)
     return f"<{text}>" if right else None
 
 
