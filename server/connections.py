@@ -30,7 +30,7 @@ from cheroot import wsgi
 from cheroot.server import HeaderReader, HTTPRequest
 from cheroot.workers.threadpool import ThreadPool
 
-from csparql_spark.server.addresses import Proxies
+from csparql_spark.server.addresses import Proxies, share
 from csparql_spark.server.bodies import AWAIT
 from csparql_spark.server.framing import Head
 from csparql_spark.server.front import READING, Front
@@ -170,6 +170,7 @@ class Connection:
         self.server, self.socket, self.fd = server, line, line.fileno()
         self.peer, self.remote_port = address[:2]
         self.remote_addr = self.peer            # of the client, if it came through a proxy
+        self.client: str | None = None          # whose share the connection counts for
         self.state = READING
         self.buffer = bytearray()               # what was received and belongs to no request yet
         self.rfile: io.BytesIO = io.BytesIO()
@@ -192,7 +193,11 @@ class Connection:
 
     def begin(self, head: Head, proxies: Proxies) -> None:
         self.head, self.body = head, Body(head)
-        self.remote_addr = proxies.client(self.peer, head.fields(b"x-forwarded-for"), head.fields(b"forwarded"))
+        told = head.fields(b"x-forwarded-for"), head.fields(b"forwarded")
+        self.remote_addr = proxies.client(self.peer, *told)
+        self.client = share(self.remote_addr)
+        if self.client is None and all(told) and proxies.trusted(self.peer):
+            self.client = self.peer     # two headers that differ make nobody one of this machine, whom nobody counts
 
     def communicate(self) -> bool:
         """Answer the request, as far as that is possible; whether the connection goes on."""
@@ -222,7 +227,7 @@ class Connection:
             return False
         self.served += 1
         self._next()
-        if self.remote_addr != self.peer:
+        if self.client != share(self.peer):
             self.socket.place.belong(None)      # the proxy keeps it, for whomever
         return True
 

@@ -35,7 +35,6 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 
-from csparql_spark.server.addresses import share
 from csparql_spark.server.door import Door
 from csparql_spark.server.framing import Malformed, read_head
 from csparql_spark.server.limits import SILENT, Limits
@@ -335,7 +334,7 @@ class Front:
             return False
         del connection.buffer[:head.size]
         connection.begin(head, self.limits.proxies)
-        if not connection.socket.place.belong(share(connection.remote_addr)):
+        if not connection.socket.place.belong(connection.client):
             self._refuse(connection, self.limits.share_taken())
             return False
         return True

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from csparql_spark.server import door, front
+from csparql_spark.server import connections, door, front
 from csparql_spark.server.addresses import Proxies
 from csparql_spark.server.connections import Server, hand_over, listen
 from csparql_spark.server.limits import Limits
@@ -280,7 +280,7 @@ def test_bodies_count_until_they_are_answered(house) -> None:
 
 def test_a_share_of_connections(house, monkeypatch) -> None:
     monkeypatch.setattr(door, "share", lambda address: address)         # this machine is counted like others
-    monkeypatch.setattr(front, "share", lambda address: address)
+    monkeypatch.setattr(connections, "share", lambda address: address)
     there = house(each=3)
     crowd = [there.wire(ASK) for _ in range(3)]
     assert [wire.answer()[0] for wire in crowd] == [200] * 3
@@ -312,6 +312,20 @@ def test_clients_of_a_trusted_proxy_have_shares_of_their_own(house) -> None:
         assert wire.answer()[2] == {"who": "203.0.113.9", "length": 10}
     until(lambda: there.places.held("203.0.113.9") == 0)
     assert there.places.taken >= 3, "the proxy keeps its connections"
+
+
+def test_two_headers_that_differ_do_not_hide_from_the_count(house) -> None:
+    """The proxy on this machine sets one of them; its client wrote the other, and is not this machine."""
+    there = house(each=2, proxies=Proxies(("127.0.0.1",)))
+    forged = ("Content-Length: 10", "X-Forwarded-For: 203.0.113.9", "Forwarded: for=192.0.2.1")
+    crowd = [there.wire(head("POST", *forged)) for _ in range(2)]
+    until(lambda: there.places.held("127.0.0.1") == 2)
+    assert there.wire(head("POST", *forged)).answer()[0] == 429
+    assert there.asked() == {"who": "127.0.0.1", "length": 0}
+    for wire in crowd:
+        wire.send(bytes(10))
+        assert wire.answer()[2] == {"who": "127.0.0.1", "length": 10}
+    until(lambda: there.places.held("127.0.0.1") == 0)
 
 
 def test_nobody_else_speaks_for_others(house) -> None:
