@@ -126,7 +126,7 @@ def routes(backend: Backend) -> Blueprint:
 def asked() -> Asked | str:
     """The observer that the request brings, or the action that it asks for."""
     text = bodies.declared(request, LONGEST_BODY, ("text/plain", "application/json"), "A callback").strip()
-    if request.mimetype == "application/json":
+    if request.mimetype == "application/json" or text.startswith("{"):
         told = json_of(text, "The body", EXAMPLE)
         if isinstance(told, dict) and "action" in told:
             return action(told["action"])

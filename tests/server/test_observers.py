@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -61,6 +62,14 @@ def test_the_old_name_of_a_callback_is_read_still(client) -> None:
     assert made["callback"] == HOOK
     assert client.post("/queries/q", json={"url": HOOK, "callback": HOOK, "when": "always"}).json == (
         made | {"when": "always"})
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", None])
+def test_an_object_need_not_say_that_it_is_json(client, kind: str | None) -> None:
+    """curl -d says that it sends a form."""
+    registered(client)
+    made = client.post("/queries/q", data=json.dumps({"callback": HOOK, "when": "always"}), content_type=kind)
+    assert (made.status_code, made.json["callback"], made.json["when"]) == (201, HOOK, "always")
 
 
 @pytest.mark.parametrize("sent, said", [
