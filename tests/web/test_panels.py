@@ -246,14 +246,14 @@ def test_what_a_constructed_triple_is_made_from(house: House, watched: Watched) 
     expect(page.get_by_role("heading", name="It holds")).to_be_visible()
 
 
-def measured(house: House, query: int, *costs: tuple[int, int]) -> None:
+def measured(house: House, query: int, *costs: tuple[int, int], late: int = 3) -> None:
     plan = {"node": "project", "does": "?room ?celsius", "rows": 2, "micros": 310, "parts": [
         {"node": "scan", "does": f"?x <{SENSORS}madeIn> ?room", "rows": 12, "micros": 300, "kept": 12, "bytes": 2048}]}
     measures = Measures(house.database)
     for instant, micros in costs:
         with house.database.transaction() as connection:
-            measures.write(connection, [Cost(query, instant, 1, 2, 2, micros, micros, 840, 3, 91_236, [instant], plan)],
-                           at=instant + 41)
+            cost = Cost(query, instant, 1, 2, 2, micros, micros, 840, late, 91_236, [instant], plan)
+            measures.write(connection, [cost], at=instant + 41)
 
 
 def test_how_a_query_is_answered_with_live_numbers(house: House, watched: Watched) -> None:
@@ -284,7 +284,7 @@ def test_what_a_query_costs(house: House, watched: Watched) -> None:
     query = registered(house)
     page = watched.open("#/queries/Hot?tab=metrics")
     expect(page.get_by_text("Nothing is measured yet")).to_be_visible()
-    measured(house, query, (NOW, 2500), (NOW + 1000, 7500))
+    measured(house, query, (NOW, 2500), (NOW + 1000, 7500), late=0)
     expect(page.locator(".card")).to_have_count(6)
     micros = page.locator("[data-measure=micros]")
     expect(micros.locator(".big")).to_have_text("7.5 ms")
@@ -292,6 +292,10 @@ def test_what_a_query_costs(house: House, watched: Watched) -> None:
     expect(micros.locator("path.line")).to_have_count(1)
     expect(page.locator("[data-measure=latency_ms] .big")).to_have_text("41 ms")
     expect(page.locator("[data-measure=state_bytes] .big")).to_have_text("89.1 KiB")
+    level = re.compile(r"^M2\.0 (\S+)L\S+ \1$")
+    for measure, height in (("late", "40.0"), ("state_bytes", "22.0")):         # always nothing, and always the same
+        line = page.locator(f"[data-measure={measure}] path.line").get_attribute("d")
+        assert level.match(line) and level.match(line)[1] == height, line
     measured(house, query, (NOW + 2000, 9500))
     expect(micros.locator(".big")).to_have_text("9.5 ms")
 

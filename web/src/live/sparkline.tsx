@@ -17,7 +17,8 @@ export function Sparkline({ samples, onPoint }: { samples: readonly Sample[]; on
   const known = samples.flatMap(({ value }) => (value === null ? [] : [value]));
   const low = Math.min(...known), high = Math.max(...known);
   const x = (number: number): number => 2 + (number * (width - 4)) / Math.max(1, samples.length - 1);
-  const y = (value: number): number => (high > low ? HEIGHT - 4 - ((value - low) / (high - low)) * (HEIGHT - 8) : HEIGHT / 2);
+  // What is always the same is drawn half-way up, and nothing at all as nothing.
+  const y = (value: number): number => HEIGHT - 4 - (high > low ? (value - low) / (high - low) : high === 0 ? 0 : 0.5) * (HEIGHT - 8);
   let path = "", drawing = false;
   samples.forEach(({ value }, number) => {
     if (value !== null) path += `${drawing ? "L" : "M"}${x(number).toFixed(1)} ${y(value).toFixed(1)}`;
