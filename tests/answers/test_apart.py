@@ -89,7 +89,6 @@ def test_it_gets_no_more_memory_than_it_may_have() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_who_kills_it_changes_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    ""x""
     def work() -> bytes:
         killed = len(list(tmp_path.iterdir()))
         if killed < 2:

@@ -43,9 +43,9 @@ def on_disk(store: Opened) -> Path:
     return store.directory.database
 
 
-@given(st.binary(max_size=300) | st.binary(min_size=20, max_size=30).map(lambda content: content * 3000),
-       st.integers(0, 1 << 20), st.integers(0, 7))
-def test_a_checksum_sees_each_bit(content: bytes, place: int, bit: int) -> None:
+@given(st.binary(max_size=300), st.sampled_from([1, 3000]), st.integers(0, 1 << 20), st.integers(0, 7))
+def test_a_checksum_sees_each_bit(piece: bytes, times: int, place: int, bit: int) -> None:
+    content = piece * times
     assert -(1 << 63) <= payload_sum(content) < 1 << 63 and payload_sum(content) == payload_sum(bytes(content))
     if content:
         place %= len(content)
