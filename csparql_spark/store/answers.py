@@ -43,7 +43,9 @@ WHOLE = f"{_COLUMNS}, checksum"
 def damage_of(row: tuple[object, ...]) -> Damage | None:
     """What is damaged of an answer that was read as `WHOLE`."""
     query, instant, part, rows, payload, position, checksum = row
-    if checksum is None or isinstance(payload, bytes) and checksum == answer_sum(query, instant, part, rows, payload):
+    # What is damaged need not even be a number.
+    formed = all(type(number) is int for number in (query, instant, part, rows)) and isinstance(payload, bytes)
+    if formed and (checksum is None or checksum == answer_sum(query, instant, part, rows, payload)):
         return None
     return answer_damage(position, query, instant, PAYLOAD)
 

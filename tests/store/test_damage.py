@@ -320,6 +320,17 @@ def test_an_answer(store: Opened) -> None:
     assert store.answers.at(7, 20) == read[1:2] and store.answers.latest(7) == read[2:]
 
 
+@pytest.mark.parametrize("column, value", [("rows", "7x"), ("rows", 1.5), ("rows", b"x"), ("part", "x"),
+                                           ("payload", "text"), ("payload", 7)])
+def test_an_answer_whose_numbers_are_none(store: Opened, column: str, value: object) -> None:
+    store.answers.write([StoredAnswer(7, 1000, 0, 1, b"what was said")])
+    with store.database.transaction() as connection:
+        connection.execute(f"UPDATE answers SET {column} = ?", (value,))
+    (read,) = store.answers.at(7, 1000)
+    assert (read.query, read.instant, read.payload, read.position) == (7, 1000, b"", 1)
+    assert read.damage == f"the answer at 1000 {PAYLOAD}"
+
+
 def test_an_answer_that_the_database_cannot_read(store: Opened) -> None:
     store.answers.write([StoredAnswer(7, instant, 0, 1, bytes([60 + instant]) * 20_000) for instant in (1, 2, 3)])
     path = on_disk(store)
