@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.store import Entry, LogWriter, QueryRecord, StoredAnswer, StreamRecord
@@ -43,6 +43,7 @@ def on_disk(store: Opened) -> Path:
     return store.directory.database
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300), st.sampled_from([1, 3000]), st.integers(0, 1 << 20), st.integers(0, 7))
 def test_a_checksum_sees_each_bit(piece: bytes, times: int, place: int, bit: int) -> None:
     content = piece * times
