@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bench.faults.row import Row, unless
 from csparql_spark.store import Database, DataDirectory, Draft, LogWriter
+from csparql_spark.store.directory import private
 
 SECONDS = 120
 
@@ -50,7 +51,7 @@ def in_use() -> Row:
 
 def damaged(where: str) -> Row:
     """The database overwritten with noise: its beginning, or pages in its middle."""
-    with _data() as data:
+    with private(), _data() as data:
         directory = DataDirectory(data).create()
         database = Database(directory.database).create()
         writer = LogWriter(database, directory.bell("log")).start()
