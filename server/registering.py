@@ -10,7 +10,8 @@ graphs, rule sets, the name) may have changed meanwhile, and then it is checked 
 from __future__ import annotations
 
 from csparql_spark.language import ContinuousQuery, LanguageError
-from csparql_spark.pipeline.admission import Refusal, admit
+from csparql_spark.pipeline.admission import Refusal, admit, check_together
+from csparql_spark.pipeline.current import Current
 from csparql_spark.pipeline.readings import compiled_of, read
 from csparql_spark.store import Draft, QueryRecord, Refused
 from csparql_spark.store.registry import absent, every, is_set, same
@@ -85,6 +86,8 @@ def admitted(backend: Backend, name: str, text: str, base: str) -> tuple[Continu
     rules = {rules.name for rules in registry.settings("rules")}
     admit(text, base=base, streams=streams.keys(), graphs=graphs, rules=rules)
     same_name(name, asked)
+    if not rules.isdisjoint(asked.entailment):
+        check_together(asked.entailment, Current(backend.log, registry).rules(asked.entailment))
     return asked, [*(derived.still_readable(*streams[stream]) for stream in streams_of(asked)),
                    *(is_set("background", graph, Refused()) for graph in graphs_of(asked)),
                    *(is_set("rules", name, Refused()) for name in asked.entailment if name in rules)]

@@ -19,14 +19,14 @@ from csparql_spark.entailment.regimes import W3C, stored
 from csparql_spark.entailment.sets import NAMES, text_of
 from csparql_spark.language import LanguageError, RuleFile, parse_rules
 from csparql_spark.language.rule_terms import RULE_SETS
-from csparql_spark.pipeline.admission import check_rules
+from csparql_spark.pipeline.admission import check_rules, check_together
 from csparql_spark.store import Draft, Refused
 from csparql_spark.store.registry import Setting, every, is_set, unchanged
 
 from csparql_spark.server import bodies
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.problems import Problem, of_language
-from csparql_spark.server.readers import InUse, unread
+from csparql_spark.server.readers import InUse, asked_of, unread
 from csparql_spark.server.room import Full, full, room
 
 KIND = "rules"
@@ -122,8 +122,13 @@ def checked_rules(backend: Backend, name: str, text: str) -> RuleFile:
     tail = backend.log.tail()
     others = (rules.name for rules in backend.registry.settings(KIND) if rules.name != name)
     entries = (backend.log.last_as_is(other, KIND, tail) for other in others)
-    return check_rules(name, text, {entry.subject: entry.payload.decode() for entry in entries
-                                    if entry is not None and entry.payload is not None})
+    texts = {entry.subject: entry.payload.decode() for entry in entries
+             if entry is not None and entry.payload is not None and entry.damage is None}
+    file = check_rules(name, text, texts)
+    for entailment in sorted({asked.entailment for query in backend.registry.queries()
+                       if (asked := asked_of(query)) is not None and name in asked.entailment}):
+        check_together(entailment, {**texts, name: text})
+    return file
 
 
 def warnings_of(text: str | None) -> list[str]:

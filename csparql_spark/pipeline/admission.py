@@ -37,6 +37,17 @@ def check_rules(name: str, text: str, others: Mapping[str, str]) -> RuleFile:
     return file
 
 
+def check_together(names: Collection[str], texts: Mapping[str, str]) -> None:
+    """Refuse rule sets that were let in one by one, and have no meaning under one query: rules of one may feed those of
+    another for ever. `texts` are the users' rule sets, by name. Raises `Refusal`."""
+    if len(names) < 2 or not any(name in texts for name in names):
+        return
+    try:
+        Program(rules_of(names, texts), TermDictionary())
+    except UnsafeRules as error:
+        raise Refusal("bad-rules", f"the rule sets {', '.join(names)} cannot be used together: {error}") from error
+
+
 def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Collection[str] = (),
           rules: Collection[str] = ()) -> ContinuousQuery:
     """The query of the text. Raises `LanguageError` when it does not parse, and `Refusal`."""

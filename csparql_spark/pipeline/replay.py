@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from csparql_spark.language import ContinuousQuery, Window, show
-from csparql_spark.pipeline.admission import Refusal, admit, check_rules
+from csparql_spark.pipeline.admission import Refusal, admit, check_rules, check_together
 from csparql_spark.pipeline.choosing import AUTO
 from csparql_spark.pipeline.group import Group, Told
 from csparql_spark.pipeline.instants import grid_of
@@ -63,6 +63,7 @@ class Script:
             query = read(text, base)
             text = show(dataclasses.replace(query, entailment=tuple(dict.fromkeys((*query.entailment, *entailment)))))
         query = admit(text, base=base, streams=streams.keys(), graphs=background.keys(), rules=rules.keys())
+        check_together(query.entailment, rules)
         for iri, chunk in streams.items():
             if chunk.unstamped:
                 raise Refusal("no-timestamps", f"{chunk.unstamped} of the {len(chunk)} triples recorded for <{iri}> "

@@ -161,3 +161,26 @@ def test_who_is_overtaken_sets_it_all_the_same(client, backend: Backend, monkeyp
     assert client.put("/rules/lab", data=PARTS).status_code == 200
     assert client.get("/rules/lab").text == PARTS
     assert backend.log.tail() == 2
+
+
+COUNTING = "[count: (?x <urn:a> ?n) addOne(?n, ?m) -> (?x <urn:b> ?m)]"
+BACK = "[back: (?x <urn:b> ?n) -> (?x <urn:a> ?n)]"
+FOR_EVER = "that it might never end: give what it derives a predicate of its own."
+
+
+def test_sets_that_end_alone_and_not_together(client) -> None:
+    client.put("/streams/s")
+    for name, text in (("counting", COUNTING), ("back", BACK), ("parts", PARTS)):
+        assert client.put(f"/rules/{name}", data=text).status_code == 201
+    refused = client.put("/queries/q", data=QUERY.format("counting, back"))
+    assert (refused.status_code, refused.json["code"]) == (422, "bad-rules")
+    assert refused.json["detail"].startswith("The rule sets counting, back cannot be used together: The rule [count: ")
+    assert refused.json["detail"].endswith(FOR_EVER)
+    assert client.put("/queries/q", data=QUERY.format("counting, parts")).status_code == 201
+    assert client.put("/queries/r", data=QUERY.format("back, parts").replace(" q ", " r ")).status_code == 201
+    refused = client.put("/rules/parts", data=BACK)
+    assert (refused.status_code, refused.json["code"]) == (422, "bad-rules")
+    assert refused.json["detail"].startswith("The rule sets counting, parts cannot be used together: ")
+    assert client.get("/rules/parts").text == PARTS
+    client.delete("/queries/q")
+    assert client.put("/rules/parts", data=BACK).status_code == 200
