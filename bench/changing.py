@@ -16,9 +16,9 @@ from unittest import mock
 
 import numpy as np
 
-from csparql_spark.pipeline import views
-from csparql_spark.pipeline.keeping import KeptGroup, Name, settle
-from csparql_spark.pipeline.routing import Router
+from csparql_spark.engine import views
+from csparql_spark.engine.group_state import KeptGroup, Name, settle
+from csparql_spark.schedule.routing import Router
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
 

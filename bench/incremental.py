@@ -17,7 +17,7 @@ import numpy as np
 from csparql_spark.answers.incremental import Incremental, Shared
 from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.answers.snapshot import Dataset, Snapshot
-from csparql_spark.entailment.expiration import Expiration
+from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.runs import ALWAYS
 from csparql_spark.windows.content import Content

@@ -24,10 +24,10 @@ from urllib.parse import quote
 from bench import many
 from bench.crowd import lines
 from bench.server import Server
-from csparql_spark.pipeline import readings
-from csparql_spark.pipeline.readings import MOST_BYTES, Readings, read
-from csparql_spark.pipeline.routing import Router
-from csparql_spark.pipeline.ticker import Ticker
+from csparql_spark.language.queries import query_cache
+from csparql_spark.language.queries.query_cache import MOST_BYTES, read, Readings
+from csparql_spark.schedule.routing import Router
+from csparql_spark.schedule.ticker import Ticker
 from csparql_spark.store import Database, DataDirectory, Log, LogWriter, Registry
 
 CLIENTS = 8
@@ -143,7 +143,7 @@ def _rows(router: Router, log: Log) -> Iterator[object]:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    with mock.patch.object(readings, "_readings", Readings(300, MOST_BYTES)):
+    with mock.patch.object(query_cache, "_readings", Readings(300, MOST_BYTES)):
         begun = time.perf_counter()
         work()
         return time.perf_counter() - begun

@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import TooMuch
-from csparql_spark.pipeline.admission import Refusal
-from csparql_spark.pipeline.choosing import AUTO, EVALUATORS, INCREMENTAL, why_snapshot
-from csparql_spark.pipeline.group import FAILURE, Told
-from csparql_spark.pipeline.once import ask
-from csparql_spark.pipeline.readings import read
-from csparql_spark.pipeline.replay import Script, answer
+from csparql_spark.asking.admission import Refusal
+from csparql_spark.engine.evaluator_choice import AUTO, EVALUATORS, INCREMENTAL, why_snapshot
+from csparql_spark.engine.group import FAILURE, Told
+from csparql_spark.asking.one_shot import ask
+from csparql_spark.language.queries.query_cache import read
+from csparql_spark.asking.replay import answer, Script
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import read_recording
 from csparql_spark.windows.content import ALWAYS

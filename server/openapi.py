@@ -10,7 +10,7 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, request
 
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.problems import Problem
+from csparql_spark.server.http.problems import Problem
 
 DOCUMENT = Path(__file__).with_name("openapi.json")
 LONGEST_URL = 32 << 10

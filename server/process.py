@@ -41,12 +41,12 @@ from csparql_spark.store.tokens import refuse_open_doors
 
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.calling import BadUrl
-from csparql_spark.server.addresses import Proxies
-from csparql_spark.server.connections import Server, inherited, listen
-from csparql_spark.server.limits import BODY_BYTES, Limits
-from csparql_spark.server.instants import event
-from csparql_spark.server.rules import remarks
+from csparql_spark.server.sinks.outgoing_calls import BadUrl
+from csparql_spark.server.http.addresses import Proxies
+from csparql_spark.server.http.connections import inherited, listen, Server
+from csparql_spark.server.http.limits import BODY_BYTES, Limits
+from csparql_spark.server.subscribers.instants import event
+from csparql_spark.server.routes.rules import remarks
 from csparql_spark.server.settings import Settings
 
 END_SECONDS = 15.0          # for an orderly end; after that it ends all the same

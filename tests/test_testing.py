@@ -10,8 +10,9 @@ from csparql_spark.answers import tables
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import Limits
 from csparql_spark.language import LanguageError
-from csparql_spark.pipeline import once, views
-from csparql_spark.pipeline.admission import Refusal
+from csparql_spark.asking import one_shot
+from csparql_spark.engine import views
+from csparql_spark.asking.admission import Refusal
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.testing import Instant, QueryFailed, replay
 
@@ -147,7 +148,7 @@ def test_a_query_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plain_sparql_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "LIMITS", Limits(rows=1))
+    monkeypatch.setattr(one_shot, "LIMITS", Limits(rows=1))
     with pytest.raises(QueryFailed, match="the answer has more than 1 rows, which is the limit for one instant"):
         list(replay(PLAIN.format(""), background=GRAPHS))
 

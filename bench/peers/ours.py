@@ -15,9 +15,9 @@ from bench.peers.rows import group, visible
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.incremental import Incremental, Shared
 from csparql_spark.answers.over_ids import over_ids
-from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.entailment.preparing import closed, prepare
-from csparql_spark.entailment.regimes import rules_of
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.entailment.rules.preparing import closed, prepare
+from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.runs import ALWAYS
 from csparql_spark.windows.content import Content

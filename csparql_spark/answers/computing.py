@@ -9,7 +9,7 @@ ids mean the same terms. Only what is a function of the terms alone may be asked
     computing.test(age, {"?a": ids}, length)        # a mask: where FILTER would let the row pass
     computing.term(sum_, {"?a": ids}, length)       # ids; -1 where it is an error
 
-Comparisons of plain numbers (see `plain`) do not need Oxigraph. What is computed gets an id of the dictionary, and
+Comparisons of plain numbers (see `plain_numbers`) do not need Oxigraph. What is computed gets an id of the dictionary, and
 keeps it until ids change their meaning.
 """
 
@@ -27,7 +27,7 @@ import pyoxigraph as ox
 
 from csparql_spark.answers.functions import Functions
 from csparql_spark.answers.patterns import Constant, Piece
-from csparql_spark.answers.plain import DECIMAL, DOUBLE, OTHER, Plain
+from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, OTHER, Plain
 from csparql_spark.relations.records import Records, Wide
 from csparql_spark.relations.runs import NEVER, Runs, grouped
 from csparql_spark.windows.content import Content

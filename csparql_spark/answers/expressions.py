@@ -28,8 +28,8 @@ from contextlib import contextmanager
 from csparql_spark.answers.functions import AGGREGATE, FUNCTION, NONE
 from csparql_spark.answers.patterns import Constant, Piece, Reading
 from csparql_spark.answers.zones import DATATYPES as TIMES
-from csparql_spark.language.syntax import Node as Tree
-from csparql_spark.language.timestamps import FUNCTION as TIMESTAMP
+from csparql_spark.language.queries.syntax import Node as Tree
+from csparql_spark.language.queries.timestamps import FUNCTION as TIMESTAMP
 from csparql_spark.language.tokens import Token
 from csparql_spark.rdf.terms import XSD, parse
 

@@ -1,6 +1,6 @@
 """Grouping: one row for each distinct combination of keys, with what its aggregates say of its rows.
 
-Counts, and sums and extremes of plain numbers (see `plain`), are taken over all groups at once. For other groups, and
+Counts, and sums and extremes of plain numbers (see `plain_numbers`), are taken over all groups at once. For other groups, and
 other aggregates, the bag of each group's terms is given to `aggregates`. Both say the same.
 
     grouping = Grouping(computing, dictionary)
@@ -22,7 +22,7 @@ import numpy as np
 from csparql_spark.answers.aggregates import AGGREGATES, MEAN_PLACES, average
 from csparql_spark.answers.algebra import Aggregate, Expression
 from csparql_spark.answers.computing import Computing
-from csparql_spark.answers.plain import DECIMAL, DOUBLE, INTEGER, OTHER, PLACES
+from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, INTEGER, OTHER, PLACES
 from csparql_spark.answers.ranks import ranks_by
 from csparql_spark.answers.tables import UNBOUND, Table, groups, numbered
 from csparql_spark.answers.values import Number, decimal_term, integer_term, number_term

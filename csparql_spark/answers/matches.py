@@ -12,7 +12,7 @@ triple pattern is matched in that, and joined with the rest of the graph.
 Blank nodes are variables here. A match has a column for each variable, also for those that nobody wants to see: rows
 that are equal but for these are several rows. Patterns without a variable match once or not at all. A table may be told
 to keep only some of the matches (`keep`): whoever wants to see no others looks at fewer. What a move adds is looked for
-together with others whose patterns differ in their constants only (see `families`).
+together with others whose patterns differ in their constants only (see `shared_templates`).
 
 Whoever has the content's ids renumbered has to tell it (`terms`, `renumber`).
 """
@@ -25,9 +25,9 @@ from typing import Protocol
 
 import numpy as np
 
-from csparql_spark.answers.families import Family, Span, generalized
+from csparql_spark.answers.shared_templates import Family, generalized, Span
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.entailment.joins import PLACES, Bindings, Plan, Shape, in_order, matched, plan, run
+from csparql_spark.entailment.evaluate.joins import Bindings, in_order, matched, PLACES, Plan, plan, run, Shape
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.keys import order_of

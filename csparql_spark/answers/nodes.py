@@ -18,7 +18,7 @@ from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
 from csparql_spark.answers.computing import Expression
 from csparql_spark.answers.operators import Evaluation
-from csparql_spark.language.describe import several
+from csparql_spark.language.queries.describe import several
 
 DENIED = "where there is none"
 NAMES = {"leftjoin": "left join"}

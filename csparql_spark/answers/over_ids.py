@@ -28,9 +28,9 @@ from csparql_spark.answers.expressions import Expressions, Unsupported, variable
 from csparql_spark.answers.functions import AGGREGATE, FUNCTION, NONE
 from csparql_spark.answers.patterns import (
     Block, Constant, Node, Pattern, Piece, Reading, TriplePath, iris_of, is_path, is_variable, may_be_empty)
-from csparql_spark.language.scope import grouped_variables, is_grouped, projected, visible
-from csparql_spark.language.syntax import Node as Tree
-from csparql_spark.language.syntax import read_tree
+from csparql_spark.language.queries.scope import grouped_variables, is_grouped, projected, visible
+from csparql_spark.language.queries.syntax import Node as Tree
+from csparql_spark.language.queries.syntax import read_tree
 from csparql_spark.language.tokens import Token, tokenize
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import RDF

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from csparql_spark.language.syntax import Node as Tree
+from csparql_spark.language.queries.syntax import Node as Tree
 from csparql_spark.language.tokens import Token
 from csparql_spark.rdf.terms import RDF, XSD, iri, literal
 
@@ -233,7 +233,7 @@ _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def _unescaped(text: str) -> str:
-    """A string of a body, between its quotes: there are no code point escapes in it (see `language.standard`)."""
+    """A string of a body, between its quotes: there are no code point escapes in it (see `language.queries.standard`)."""
     pieces = text.split("\\\\")
     for escaped, character in _ESCAPES.items():
         pieces = [piece.replace(f"\\{escaped}", character) for piece in pieces]

@@ -6,7 +6,7 @@ may take is counted in seconds of the processor, and the clock is only asked whe
     begun = now()
     ...
     now().processor - begun.processor      # seconds that a processor has worked for this thread
-    add(0.25)                              # a child has worked for it, too (see `apart`)
+    add(0.25)                              # a child has worked for it, too (see `forked`)
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ query over names (see `over_ids`). Patterns ask which terms are equal, and equal
 back as they were sent, while Oxigraph by itself would turn "01"^^xsd:integer into "1".
 
 Oxigraph cannot be ended once it has begun. What is sure to be too much is refused; what may be long is evaluated in a
-process of its own (see `apart`), and fails when its time is over; what cannot be long (see `products`) is evaluated
+process of its own (see `forked`), and fails when its time is over; what cannot be long (see `products`) is evaluated
 here and pays nothing. Measured with 100,000 triples: the look beforehand takes a millisecond for each pattern, the
 other process 1 to 5 ms.
 
@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyoxigraph as ox
 
-from csparql_spark.answers.apart import Failed, TooLarge, TooSlow, apart
+from csparql_spark.answers.forked import apart, Failed, TooLarge, TooSlow
 from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.construct import described, instantiated
 from csparql_spark.answers.functions import Functions, Stamps

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from csparql_spark.answers.algebra import Operator, Project, Reach, Scan, Union, filtered, join, named, scans
 from csparql_spark.answers.computing import Expression
 from csparql_spark.answers.patterns import TYPE, Constant, Node, Pattern, is_variable
-from csparql_spark.language.syntax import Node as Tree
+from csparql_spark.language.queries.syntax import Node as Tree
 from csparql_spark.rdf.terms import iri
 
 

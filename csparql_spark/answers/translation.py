@@ -21,9 +21,9 @@ from csparql_spark.answers.functions import FUNCTION
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.patterns import Node, Piece, Reading, iris_of, is_path, is_variable
 from csparql_spark.answers.steps import Block, Steps
-from csparql_spark.language.scope import is_grouped, projected
-from csparql_spark.language.syntax import Node as Tree
-from csparql_spark.language.syntax import read_tree
+from csparql_spark.language.queries.scope import is_grouped, projected
+from csparql_spark.language.queries.syntax import Node as Tree
+from csparql_spark.language.queries.syntax import read_tree
 from csparql_spark.language.tokens import tokenize
 from csparql_spark.rdf.terms import parse
 

@@ -12,14 +12,14 @@
     parse_rules(show_rules(file)) == file
 """
 
-from csparql_spark.language.describe import describe
+from csparql_spark.language.queries.describe import describe
 from csparql_spark.language.errors import LanguageError
-from csparql_spark.language.parser import parse
-from csparql_spark.language.printing import show
-from csparql_spark.language.query import ContinuousQuery, Window
-from csparql_spark.language.rule_parser import parse_rules
-from csparql_spark.language.rule_printing import show_rules
-from csparql_spark.language.rules import Atom, Guard, Rule, RuleFile
+from csparql_spark.language.queries.parser import parse
+from csparql_spark.language.queries.printing import show
+from csparql_spark.language.queries.query import ContinuousQuery, Window
+from csparql_spark.language.rules.parser import parse_rules
+from csparql_spark.language.rules.printing import show_rules
+from csparql_spark.language.rules.rule import Atom, Guard, Rule, RuleFile
 
 __all__ = [
     "Atom",

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from sqlparse.lexer import Lexer
 from sqlparse.tokens import Token as TokenTypes
 
-from csparql_spark.language.grammar import KEYWORDS
+from csparql_spark.language.queries.grammar import KEYWORDS
 
 _BASE = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 
 from csparql_spark.store import Database, DataDirectory
-from csparql_spark.store.ends import Ends
+from csparql_spark.store.batch_ends import Ends
 
 
 class Batches:

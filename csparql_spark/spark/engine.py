@@ -19,7 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 from csparql_spark import lifeline
 from csparql_spark.spark import job
 from csparql_spark.spark.checkpoint import is_unreadable, lacking, leave_another, set_aside
-from csparql_spark.spark.exits import Closed, Exits
+from csparql_spark.spark.delete_on_exit import Closed, Exits
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Database, DataDirectory, Status

@@ -1,9 +1,9 @@
-"""A group of queries as Spark's stateful processor: an adapter, all meaning is in `pipeline.group`.
+"""A group of queries as Spark's stateful processor: an adapter, all meaning is in `engine.group`.
 
-Its answers are told from here (see `telling`); what comes out of it are failures and costs.
+Its answers are told from here (see `answer_writer`); what comes out of it are failures and costs.
 
 Spark may run a batch in any worker, and run it again. Each worker process remembers the groups that it has seen;
-`pipeline.keeping` says whether what it remembers is what the state store holds.
+`engine.group_state` says whether what it remembers is what the state store holds.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import pandas
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from csparql_spark.answers.limits import Limits
-from csparql_spark.pipeline.group import Told
-from csparql_spark.pipeline.keeping import KeptGroup, Name, revive, settle
-from csparql_spark.pipeline.routing import Row, in_order
-from csparql_spark.spark.telling import Teller
+from csparql_spark.engine.group import Told
+from csparql_spark.engine.group_state import KeptGroup, Name, revive, settle
+from csparql_spark.schedule.routing import in_order, Row
+from csparql_spark.spark.answer_writer import Teller
 
 OUTPUT = "query long, instant long, part int, rows long, payload binary"
 

@@ -19,7 +19,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from csparql_spark.lifeline import Lifeline
-from csparql_spark.spark import callbacks, files, sorting
+from csparql_spark.spark import callbacks, cpu_features, files
 from csparql_spark.spark.scratch import Scratch
 from csparql_spark.store import DataDirectory
 
@@ -101,7 +101,7 @@ def _worker_python(scratch: Scratch) -> Path:
     begin = [sys.executable, "-m", "csparql_spark.spark.worker", str(scratch.line)]
     scratch.python.write_text(
         f"#!/bin/sh\n{f'export PYTHONPATH={shlex.quote(own)}' if own else 'unset PYTHONPATH'}\n"
-        + "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorting.unwanted().items())
+        + "".join(f"export {name}={shlex.quote(value)}\n" for name, value in cpu_features.unwanted().items())
         + f'exec {shlex.join(begin)} "$@"\n')
     scratch.python.chmod(0o700)
     return scratch.python

@@ -1,10 +1,10 @@
 """The log as a streaming source: offsets are places in the log, rows are entries addressed to their groups.
 
-`latestOffset` decides when a batch is due (see `pipeline.due`). While nothing is, it sleeps on the log's bell, so that
+`latestOffset` decides when a batch is due (see `schedule.due`). While nothing is, it sleeps on the log's bell, so that
 an idle engine costs next to nothing and a due one starts at once. Rows carry whole chunks, never single triples.
 
 An offset is {"seq": 41}, or {"seq": 41, "tick": 9000} of a batch that is begun before it is known where it ends (see
-`pipeline.foreseeing`): with the first tick after 41 that says that 9000 has passed. Its reader waits for that.
+`schedule.early_batches`): with the first tick after 41 that says that 9000 has passed. Its reader waits for that.
 
 Spark calls `latestOffset`, `partitions` and `commit` in one long-lived Python process on the driver, and `read` in
 workers: each of them keeps a router of its own, which it moves along the log.
@@ -24,12 +24,12 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
-from csparql_spark.pipeline.due import Due, Limits
-from csparql_spark.pipeline.foreseeing import LATEST_MS, LEAD_MS, Foresight
-from csparql_spark.pipeline.routing import Router, Row
+from csparql_spark.schedule.due import Due, Limits
+from csparql_spark.schedule.early_batches import Foresight, LATEST_MS, LEAD_MS
+from csparql_spark.schedule.routing import Router, Row
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Entry, Log
 from csparql_spark.store.bell import Bell
-from csparql_spark.store.ends import Ends
+from csparql_spark.store.batch_ends import Ends
 from csparql_spark.store.retention import Retention
 
 SCHEMA = "group string, shard int, seq long, kind string, at long, subject string, payload binary"

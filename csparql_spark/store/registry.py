@@ -57,7 +57,7 @@ class QueryRecord:
     text: str
     base: str | None
     paused: bool = False
-    compiled: Compiled | None = field(default=None, compare=False, repr=False)     # see `language.compiled`
+    compiled: Compiled | None = field(default=None, compare=False, repr=False)     # see `language.queries.compiled`
     damaged: bool = False      # what it asks for cannot be believed, and `text` is empty: the engine fails it
 
     @staticmethod

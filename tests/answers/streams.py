@@ -17,8 +17,8 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.incremental import Incremental, Shared, why_not
 from csparql_spark.answers.over_ids import Plan, over_ids
 from csparql_spark.answers.snapshot import Dataset, Snapshot
-from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.language.rules import Rule
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.language.rules.rule import Rule
 from csparql_spark.windows.content import ALWAYS, Content
 
 Triple = tuple[str, str, str]

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import computing as module
-from csparql_spark.answers import plain as plain_numbers
+from csparql_spark.answers import plain_numbers
 from csparql_spark.answers.aggregates import AGGREGATES
 from csparql_spark.answers.algebra import Aggregate
 from csparql_spark.answers.computing import COMPARISONS, Comparison, Computing, Expression
 from csparql_spark.answers.grouping import Grouping
 from csparql_spark.answers.patterns import Constant
-from csparql_spark.answers.plain import DECIMAL, DOUBLE, INTEGER, OTHER, Plain
+from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, INTEGER, OTHER, Plain
 from csparql_spark.answers.tables import Table
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import Content

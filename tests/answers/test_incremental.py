@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers import matches
 from csparql_spark.answers.incremental import Elsewhere, Incremental, TooManyMatches, TooManyRows, why_not
 from csparql_spark.answers.over_ids import over_ids
-from csparql_spark.language.rules import Atom, Rule
+from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import ALWAYS
 

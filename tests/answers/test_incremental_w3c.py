@@ -8,7 +8,7 @@ import pytest
 from csparql_spark.answers.incremental import Incremental, Shared, why_not
 from csparql_spark.answers.over_ids import Unsupported, over_ids
 from csparql_spark.answers.snapshot import Dataset, Snapshot
-from csparql_spark.entailment.expiration import Expiration
+from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.language import parse
 from csparql_spark.windows.content import Content
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.answers.patterns import Constant, Reading, TriplePath, is_path, is_variable, may_be_empty
-from csparql_spark.language.syntax import read_tree
+from csparql_spark.language.queries.syntax import read_tree
 from csparql_spark.language.tokens import tokenize
 from csparql_spark.rdf.terms import RDF, XSD
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from csparql_spark.answers.relevant import relevant
 from csparql_spark.rdf.dictionary import TermDictionary
 
-from ..pipeline.asked import Asked, Triple
-from ..pipeline.naive import solutions
+from tests.engine.asked import Asked, Triple
+from tests.engine.naive import solutions
 from .test_snapshot import graphs, patterns
 
 LEVEL = (("?r", "<urn:level>", "<urn:high>"), ("?r", "<urn:value>", "?v"))

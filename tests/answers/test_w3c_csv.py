@@ -8,7 +8,7 @@ import re
 import pytest
 
 from csparql_spark.answers.formats import CSV, write
-from csparql_spark.pipeline.once import ask
+from csparql_spark.asking.one_shot import ask
 
 from ..w3c import ROOT, Case, cases
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from csparql_spark.cli import city, main
 from csparql_spark.cli.city import BEGIN, GRAPH, QUERIES, STEP, City
-from csparql_spark.pipeline.readings import read
+from csparql_spark.language.queries.query_cache import read
 from csparql_spark.testing import replay
 
 DEMO = Path(city.__file__).parent / "city_files"

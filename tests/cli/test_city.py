@@ -8,7 +8,7 @@ import pytest
 
 from csparql_spark.cli import city
 from csparql_spark.cli.city import BEGIN, DISTRICTS, GRAPH, QUERIES, STEP, STREAMS, City
-from csparql_spark.pipeline.readings import read
+from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.testing import Instant, replay
 

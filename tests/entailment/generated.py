@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.strategy import Materialization
-from csparql_spark.language.rules import Atom, Guard, Rule
+from csparql_spark.entailment.maintain.strategy import Materialization
+from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.runs import ALWAYS

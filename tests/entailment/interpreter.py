@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from csparql_spark.entailment.maintenance import NOW, Comparison, MaintenanceProgram, MaintenanceRule, Part
-from csparql_spark.language.rules import Atom
+from csparql_spark.entailment.maintain.maintenance import Comparison, MaintenanceProgram, MaintenanceRule, NOW, Part
+from csparql_spark.language.rules.rule import Atom
 from tests.entailment.twin import Binding, Lookup, Triple, is_triple
 from tests.entailment.twin_guards import passed
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.entailment import builtins
-from csparql_spark.language.builtins import BUILTINS
-from csparql_spark.language.rules import Guard
+from csparql_spark.entailment.evaluate import builtins
+from csparql_spark.language.rules.builtins import BUILTINS
+from csparql_spark.language.rules.rule import Guard
 from tests.entailment import twin_guards
 from tests.entailment.worked import RDFS, XSD, guard, integer, term
 

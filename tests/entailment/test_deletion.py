@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.entailment.deletion import DeleteRederive
-from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.language.rules import Atom, Rule
+from csparql_spark.entailment.maintain.deletion import DeleteRederive
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from tests.entailment.generated import columns, decoded
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.derivations import Derivation, why
+from csparql_spark.entailment.evaluate.derivations import Derivation, why
 from tests.entailment.twin import Triple, closure
 from tests.entailment.worked import rule, tagged, triple
 

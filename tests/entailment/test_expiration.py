@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from csparql_spark.entailment import incremental
-from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.language.rules import Atom, Rule
+from csparql_spark.entailment.maintain import incremental
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import TaggedGraph
 from csparql_spark.relations.runs import ALWAYS, SMALL

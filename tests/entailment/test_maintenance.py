@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from csparql_spark.entailment.maintenance import imars_program, volz_program
-from csparql_spark.entailment.sets import rule_set
-from csparql_spark.language.rules import Rule
+from csparql_spark.entailment.maintain.maintenance import imars_program, volz_program
+from csparql_spark.entailment.rules.sets import rule_set
+from csparql_spark.language.rules.rule import Rule
 from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.interpreter import rows, run
 from tests.entailment.worked import guard, integer, rule, term, triple

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from csparql_spark.entailment.maintenance import imars_program, volz_program
-from csparql_spark.entailment.schema import specialise
-from csparql_spark.entailment.sets import rule_set
-from csparql_spark.language.rules import Rule
+from csparql_spark.entailment.maintain.maintenance import imars_program, volz_program
+from csparql_spark.entailment.rules.schema import specialise
+from csparql_spark.entailment.rules.sets import rule_set
+from csparql_spark.language.rules.rule import Rule
 from tests.entailment.twin import ALWAYS, Lookup, Triple, closure, is_triple, matches
 from tests.entailment.interpreter import rows, run
 from tests.entailment.worked import rule, tagged, triple, triples

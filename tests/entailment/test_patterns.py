@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment import patterns
-from csparql_spark.entailment.guards import BoundGuard, Terms
-from csparql_spark.entailment.patterns import all_match, counted, matches
-from csparql_spark.language.rules import Guard
+from csparql_spark.entailment.evaluate import patterns
+from csparql_spark.entailment.evaluate.guards import BoundGuard, Terms
+from csparql_spark.entailment.evaluate.patterns import all_match, counted, matches
+from csparql_spark.language.rules.rule import Guard
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import literal
 

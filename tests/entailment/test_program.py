@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment import program as module
-from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.entailment.absorption import absorbs
-from csparql_spark.entailment.program import Program
-from csparql_spark.entailment.safety import UnsafeRules, recursive
-from csparql_spark.language.rules import Atom, Guard, Rule
+from csparql_spark.entailment.evaluate import program as module
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.entailment.evaluate.absorption import absorbs
+from csparql_spark.entailment.evaluate.program import Program
+from csparql_spark.entailment.rules.safety import recursive, UnsafeRules
+from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, TaggedGraph
 from csparql_spark.relations.runs import ALWAYS

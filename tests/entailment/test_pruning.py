@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from hypothesis import given, settings, strategies as st
 
-from csparql_spark.entailment.pruning import may_match, prune
-from csparql_spark.entailment.schema import specialise
-from csparql_spark.entailment.sets import rule_set
-from csparql_spark.language.rules import Atom, Rule
+from csparql_spark.entailment.rules.pruning import may_match, prune
+from csparql_spark.entailment.rules.schema import specialise
+from csparql_spark.entailment.rules.sets import rule_set
+from csparql_spark.language.rules.rule import Atom, Rule
 from tests.entailment.twin import Lookup, Triple, closure
 from tests.entailment.worked import atoms, rule, triple, triples
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.safety import UnsafeRules, check
-from csparql_spark.entailment.sets import NAMES, rule_set
+from csparql_spark.entailment.rules.safety import check, UnsafeRules
+from csparql_spark.entailment.rules.sets import NAMES, rule_set
 from csparql_spark.language import parse_rules
-from csparql_spark.language.rules import Atom, Guard, Rule
+from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from tests.entailment.twin import Lookup, Triple, is_triple, matches
 
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"

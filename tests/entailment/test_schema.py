@@ -8,9 +8,9 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from csparql_spark.entailment.schema import WORDS, Specialised, specialise, subsumes
-from csparql_spark.entailment.sets import NAMES, rule_set
-from csparql_spark.language.rules import Rule
+from csparql_spark.entailment.rules.schema import specialise, Specialised, subsumes, WORDS
+from csparql_spark.entailment.rules.sets import NAMES, rule_set
+from csparql_spark.language.rules.rule import Rule
 from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.worked import guard, integer, rule, term, triple, triples
 

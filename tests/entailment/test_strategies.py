@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 
-from csparql_spark.entailment import explicit, program
-from csparql_spark.entailment.counting import Counting
-from csparql_spark.entailment.deletion import DeleteRederive
-from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.entailment.recompute import Recompute
-from csparql_spark.language.rules import Rule
+from csparql_spark.entailment.maintain import explicit
+from csparql_spark.entailment.evaluate import program
+from csparql_spark.entailment.maintain.counting import Counting
+from csparql_spark.entailment.maintain.deletion import DeleteRederive
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.entailment.maintain.recompute import Recompute
+from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations import graph, keys, runs
 from tests.entailment.generated import histories, layered_rules, rules, told

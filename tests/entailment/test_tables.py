@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.joins import Bindings
-from csparql_spark.entailment.tables import Table, tables
-from csparql_spark.language.rules import Atom, Guard, Rule
+from csparql_spark.entailment.evaluate.joins import Bindings
+from csparql_spark.entailment.evaluate.tables import Table, tables
+from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 
 P, Q, A, B, C = (f"<urn:{name}>" for name in "pqabc")

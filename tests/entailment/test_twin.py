@@ -11,9 +11,9 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from csparql_spark.entailment.sets import rule_set
+from csparql_spark.entailment.rules.sets import rule_set
 from csparql_spark.language import parse_rules
-from csparql_spark.language.rules import Atom, Rule
+from csparql_spark.language.rules.rule import Atom, Rule
 from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.worked import guard, integer, rule, tagged, term, triple
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from csparql_spark.entailment.sets import rule_set
-from csparql_spark.language.rules import Atom
+from csparql_spark.entailment.rules.sets import rule_set
+from csparql_spark.language.rules.rule import Atom
 from tests.entailment.twin import ALWAYS, Lookup, Triple, closure
 
 W3C = Path(__file__).resolve().parents[3] / "shared" / "w3c"

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from csparql_spark.language.rules import Atom, Rule
+from csparql_spark.language.rules.rule import Atom, Rule
 from tests.entailment.twin_guards import passed
 
 Triple = tuple[str, str, str]

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from csparql_spark.language.rules import Guard
+from csparql_spark.language.rules.rule import Guard
 from csparql_spark.rdf.terms import XSD, parse
 
 Binding = dict[str, str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csparql_spark.language.rules import Atom, Guard, Rule
+from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from tests.entailment.twin import Triple
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.language import parse
-from csparql_spark.language.body import BodyProblem, check_evaluable
+from csparql_spark.language.queries.body import BodyProblem, check_evaluable
 
 
 @pytest.mark.parametrize("body", ["SELECT ?s { ?s }", "SELECT ?s {} nonsense", "ASK { ?s !() ?o }",

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.language import LanguageError, parse
-from csparql_spark.language.bounds import DEEPEST_NESTING, LONGEST_TEXT, MOST_LINKS, MOST_TRIPLES, MOST_WORDS
+from csparql_spark.language.queries.bounds import DEEPEST_NESTING, LONGEST_TEXT, MOST_LINKS, MOST_TRIPLES, MOST_WORDS
 
 NESTS = {
     "groups": ("SELECT * {", "{ ", "?s ?p ?o", "}", "}"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.language import Window, describe, parse
-from csparql_spark.language.describe import describe_instants, describe_window
+from csparql_spark.language.queries.describe import describe_instants, describe_window
 from tests.language import texts
 
 S = "http://ex.org/s"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.language import LanguageError, parse
-from csparql_spark.language.grammar import KEYWORDS
+from csparql_spark.language.queries.grammar import KEYWORDS
 from tests.language import texts
 from tests.language.damage import damaged
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.language.rewriting import Rewriting
+from csparql_spark.language.queries.rewriting import Rewriting
 from csparql_spark.language.tokens import Token, tokenize
 from tests.language.texts import RARE, TWELVE
 

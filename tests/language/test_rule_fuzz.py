@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.language import LanguageError, parse_rules, show_rules
-from csparql_spark.language.builtins import BUILTINS, REFUSED
+from csparql_spark.language.rules.builtins import BUILTINS, REFUSED
 from tests.language.damage import damaged
 from tests.language.test_rule_parser import FIGURE_3
 

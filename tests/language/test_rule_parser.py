@@ -8,9 +8,9 @@ import re
 import pytest
 
 from csparql_spark.language import Atom, Guard, LanguageError, Rule, RuleFile, parse_rules
-from csparql_spark.language import rule_bounds as bounds
-from csparql_spark.language.bounds import LONGEST_TEXT
-from csparql_spark.language.rule_terms import PREDECLARED, RULE_SETS
+from csparql_spark.language.rules import bounds
+from csparql_spark.language.queries.bounds import LONGEST_TEXT
+from csparql_spark.language.rules.terms import PREDECLARED, RULE_SETS
 from tests.language.texts import SHARED
 
 EX = "@prefix ex: <http://ex.org/>.\n"

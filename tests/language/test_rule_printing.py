@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.language import Atom, Guard, Rule, RuleFile, parse_rules, show_rules
-from csparql_spark.language.builtins import BUILTINS
-from csparql_spark.language.rule_terms import RULE_SETS
+from csparql_spark.language.rules.builtins import BUILTINS
+from csparql_spark.language.rules.terms import RULE_SETS
 from csparql_spark.rdf.terms import XSD, iri, literal
 from tests.language.test_rule_fuzz import WHOLE
 from tests.language.test_rule_parser import FIGURE_3

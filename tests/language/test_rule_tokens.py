@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.language.rule_tokens import rule_tokens
+from csparql_spark.language.rules.tokens import rule_tokens
 
 
 def keys(text: str) -> list[str]:

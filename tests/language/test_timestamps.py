@@ -4,7 +4,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad, Store, Variable
 
 from csparql_spark.language import LanguageError, parse
-from csparql_spark.language.timestamps import FUNCTION
+from csparql_spark.language.queries.timestamps import FUNCTION
 
 EX = "http://ex.org/"
 HEAD = f"PREFIX : <{EX}> SELECT * FROM STREAM :s [RANGE 5s]"

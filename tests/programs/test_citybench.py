@@ -21,7 +21,7 @@ import pytest
 from csparql_spark.language import parse
 from csparql_spark.testing import Instant, replay
 
-from ..pipeline.running import matched_anew
+from tests.engine.running import matched_anew
 from .citybench import (CITYBENCH, XSD, Answer, Recording, file_of, instants_of, said, seen, static, static_text,
                         streams_of, text_of)
 

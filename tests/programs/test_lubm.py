@@ -17,7 +17,7 @@ import pyoxigraph as ox
 import pytest
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.pipeline.once import ask
+from csparql_spark.asking.one_shot import ask
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.testing import load
 

@@ -22,13 +22,13 @@ from click.testing import CliRunner
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import write
 from csparql_spark.cli import main
-from csparql_spark.pipeline.group import FAILURE, Told
-from csparql_spark.pipeline.replay import Script, answer
-from csparql_spark.pipeline.routing import Row
+from csparql_spark.engine.group import FAILURE, Told
+from csparql_spark.asking.replay import answer, Script
+from csparql_spark.schedule.routing import Row
 from csparql_spark.spark.play import play_together
 from csparql_spark.testing import load
 
-from ..pipeline.running import DictState, Worker, matched_anew, routed
+from tests.engine.running import DictState, matched_anew, routed, Worker
 
 QUERIES = Path(__file__).resolve().parents[2] / "queries"
 PROGRAMS = sorted(path.parent for path in QUERIES.glob("*/program.json"))

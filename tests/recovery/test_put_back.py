@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from csparql_spark.pipeline.replay import answer
+from csparql_spark.asking.replay import answer
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Draft, Log, LogWriter, QueryRecord, Registry
 from csparql_spark.store.incarnations import Incarnations

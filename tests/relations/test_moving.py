@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.expiration import Expiration
-from csparql_spark.language.rules import Atom, Rule
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations import moving as module
 from csparql_spark.relations.graph import Facts, TaggedGraph

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.pipeline.group import FAILURE, Group
-from csparql_spark.pipeline.routing import Router
+from csparql_spark.engine.group import FAILURE, Group
+from csparql_spark.schedule.routing import Router
 from csparql_spark.server.backend import Backend
 from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
 from csparql_spark.store.measures import Cost

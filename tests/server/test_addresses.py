@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.server.addresses import Proxies, share
+from csparql_spark.server.http.addresses import Proxies, share
 
 OURS = Proxies(("10.0.0.0/8", "::1", "2001:db8:1::/48"))
 

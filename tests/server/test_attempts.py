@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from csparql_spark.server import attempts
-from csparql_spark.server.attempts import FREE, SPAN_SECONDS, Attempts
+from csparql_spark.server.http import attempts
+from csparql_spark.server.http.attempts import Attempts, FREE, SPAN_SECONDS
 
 
 class Hands:

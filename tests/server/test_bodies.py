@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.server.bodies import AWAIT, PIECE, read, utf8
-from csparql_spark.server.problems import Problem
+from csparql_spark.server.http.bodies import AWAIT, PIECE, read, utf8
+from csparql_spark.server.http.problems import Problem
 
 
 class Slow(io.BytesIO):

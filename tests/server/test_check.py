@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from csparql_spark.language.errors import Fix
-from csparql_spark.language.mentions import Mention, mentions
+from csparql_spark.language.queries.mentions import Mention, mentions
 from tests.server.playing import BASE, TEXT
 
 GOLDENS = sorted((Path(__file__).parents[1] / "language" / "errors").glob("*.rq"))

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.pipeline.relay import draft_of
+from csparql_spark.schedule.relay import draft_of
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.rules import remarks
+from csparql_spark.server.routes.rules import remarks
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import Draft, Status
 from csparql_spark.store.damage import Damages

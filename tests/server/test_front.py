@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from csparql_spark.server import connections, door, front
-from csparql_spark.server.addresses import Proxies
-from csparql_spark.server.connections import Server, hand_over, listen
-from csparql_spark.server.limits import Limits
+from csparql_spark.server.http import connections, door, front
+from csparql_spark.server.http.addresses import Proxies
+from csparql_spark.server.http.connections import hand_over, listen, Server
+from csparql_spark.server.http.limits import Limits
 from tests.server.test_connections import Wire
 
 CROWD = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.language.durations import LONGEST
-from csparql_spark.server.lengths import length_of_time
-from csparql_spark.server.problems import Problem
+from csparql_spark.server.http.lengths import length_of_time
+from csparql_spark.server.http.problems import Problem
 
 
 @pytest.mark.parametrize("value, expected", [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.server.names import LONGEST_IRI, Names, as_sent, decoded
-from csparql_spark.server.problems import Problem
+from csparql_spark.server.http.names import as_sent, decoded, LONGEST_IRI, Names
+from csparql_spark.server.http.problems import Problem
 
 NAMES = Names("http://csparql.test:8000")
 IRIS = ["http://ex.org/temp", "http://ex.org/a%20b", "urn:x", "http://ex.org/ü?q=1#f",

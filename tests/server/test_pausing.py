@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from csparql_spark.server import pausing
+from csparql_spark.server.routes import pausing
 from csparql_spark.server.backend import Backend
 from tests.server.playing import BASE, TEXT, Engine, registered
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.server.connections import listen
+from csparql_spark.server.http.connections import listen
 from csparql_spark.server.process import limits_of, main
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Draft, Log, LogWriter, StoredAnswer

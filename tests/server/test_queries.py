@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from csparql_spark.language import parse
-from csparql_spark.language.compiled import compiled
+from csparql_spark.language.queries.compiled import compiled
 from csparql_spark.server.backend import Backend
 from csparql_spark.store import QueryRecord
 from tests.server.playing import BASE, TEXT, Engine, registered

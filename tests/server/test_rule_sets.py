@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.entailment.regimes import W3C
-from csparql_spark.entailment.sets import NAMES
-from csparql_spark.language.rule_terms import RULE_SETS
+from csparql_spark.entailment.rules.regimes import W3C
+from csparql_spark.entailment.rules.sets import NAMES
+from csparql_spark.language.rules.terms import RULE_SETS
 from tests.server.playing import Engine
 
 ONTOLOGY = """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.entailment.sets import NAMES, text_of
+from csparql_spark.entailment.rules.sets import NAMES, text_of
 from csparql_spark.language import parse_rules
-from csparql_spark.pipeline.admission import Refusal
-from csparql_spark.server import rules
+from csparql_spark.asking.admission import Refusal
+from csparql_spark.server.routes import rules
 from csparql_spark.server.backend import Backend
 from tests.server.playing import BASE
 

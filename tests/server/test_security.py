@@ -11,9 +11,9 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from csparql_spark.server.app import create_app
-from csparql_spark.server.attempts import FREE
+from csparql_spark.server.http.attempts import FREE
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.security import CSP
+from csparql_spark.server.http.security import CSP
 from csparql_spark.server.settings import Settings
 from csparql_spark.store.tokens import SCOPES, Tokens
 from tests.server.playing import BASE, TEXT

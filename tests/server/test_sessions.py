@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.server import sessions as module
-from csparql_spark.server.sessions import Sessions
+from csparql_spark.server.http import sessions as module
+from csparql_spark.server.http.sessions import Sessions
 from csparql_spark.store.tokens import Token, Tokens
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.server.shares import Places
+from csparql_spark.server.http.shares import Places
 
 TOTAL, EACH = 5, 2
 

@@ -6,7 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.server import vocabulary
+from csparql_spark.server.routes import vocabulary
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from tests.server.playing import BASE, TEXT

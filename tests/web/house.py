@@ -21,7 +21,7 @@ from types import TracebackType
 import numpy as np
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.server.connections import listen
+from csparql_spark.server.http.connections import listen
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Status, StoredAnswer
 from csparql_spark.store.tokens import Tokens
 from csparql_spark.windows.content import ALWAYS

@@ -1,0 +1,115 @@
+"""Before: what a query has answered last, held as an answer and what has changed since.
+
+Who tells what has changed must know what was there, also after a restart. A whole answer is large and its changes are
+small, so what has to be kept after an instant is a change:
+
+    whole answer ── gone, new ── gone, new ── gone, new          together they are the last answer
+
+    before = Before(answer.to_bytes())
+    before.change(instant, gone, new)            # answers, too
+    before.answer()                              # the whole as it is now
+    before.worn                                  # it had better be written whole again
+
+Answers that are changed are tables, in the order of their terms. If the whole says until when its rows hold, so do the
+changes; a row that holds longer than before has gone and come, and one whose time is over goes without being told.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from csparql_spark.answers.bindings import Answer, Bindings, CorruptAnswer
+from csparql_spark.answers.bag_difference import difference
+from csparql_spark.answers.ordering import in_order
+
+MOST = 100               # changes that are held: each of them takes time to be read
+_HEAD = struct.Struct("<qqq")
+
+
+class Change(NamedTuple):
+    instant: int
+    gone: bytes
+    new: bytes
+
+
+class Before:
+    def __init__(self, whole: bytes, changes: Iterable[Change] = ()) -> None:
+        self.whole, self.changes = whole, list(changes)
+        self._rows = sum(len(Answer.from_bytes(part)) for change in self.changes for part in change[1:])
+        self._most: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.whole) + sum(len(part) for change in self.changes for part in change[1:])
+
+    def change(self, instant: int, gone: Answer, new: Answer) -> None:
+        """At an instant rows have gone, besides those whose time is over, and come."""
+        self.changes.append(Change(instant, gone.to_bytes(), new.to_bytes()))
+        self._rows += len(gone) + len(new)
+
+    @property
+    def worn(self) -> bool:
+        """Whether the changes are more than the whole."""
+        if not self.changes:
+            return False
+        if self._most is None:
+            self._most = len(Answer.from_bytes(self.whole))
+        return self._rows > self._most or len(self.changes) > MOST
+
+    def answer(self) -> Answer:
+        whole = Answer.from_bytes(self.whole)
+        if not self.changes:
+            return whole
+        instants, *parts = zip(*self.changes)
+        gone, new = ([Answer.from_bytes(part) for part in of_each] for of_each in parts)
+        come, gone = (_lasting(_united(answers), instants[-1]) for answers in ([whole, *new], gone))
+        return _in_order(difference(come, gone))
+
+
+def packed(changes: Iterable[Change]) -> bytes:
+    """Changes as bytes."""
+    return b"".join(_HEAD.pack(change.instant, len(change.gone), len(change.new)) + change.gone + change.new
+                    for change in changes)
+
+
+def unpacked(payload: bytes) -> Iterator[Change]:
+    """The changes again. Raises `CorruptAnswer` for anything else."""
+    place = 0
+    while place < len(payload):
+        start = place + _HEAD.size
+        instant, *lengths = _HEAD.unpack(payload[place:start]) if start <= len(payload) else (0, len(payload), 0)
+        middle = start + lengths[0]
+        place = middle + lengths[1]
+        if place > len(payload):
+            raise CorruptAnswer(f"The changes of an answer are damaged: of {place:,} bytes {len(payload):,} are there.")
+        yield Change(instant, payload[start:middle], payload[middle:place])
+
+
+def _united(answers: list[Answer]) -> Answer:
+    """The rows of all of them."""
+    tables = [answer.table for answer in answers]
+    columns = [pa.concat_arrays(parts) for parts in zip(*(table.columns for table in tables))]
+    united = Answer.bindings(tables[0].variables, columns, sum(map(len, tables)))
+    untils = [answer.until for answer in answers]
+    return united if any(until is None for until in untils) else united.holding(np.concatenate(untils))
+
+
+def _lasting(answer: Answer, instant: int) -> Answer:
+    """The rows whose time is not over at an instant."""
+    if answer.until is None:
+        return answer
+    lasting = answer.until > instant
+    return Answer.from_table(answer.table.take(lasting)).holding(answer.until[lasting])
+
+
+def _in_order(answer: Answer) -> Answer:
+    """The rows in the order of their terms, of equal ones those first that hold longest."""
+    terms, ranks = answer.table.encoded()
+    ranks, until = in_order(ranks, answer.until)
+    table = Bindings.from_ids(answer.table.variables, terms, ranks, answer.table.length, in_order=True)
+    return Answer.from_table(table).holding(until)

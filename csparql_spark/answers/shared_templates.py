@@ -1,0 +1,204 @@
+"""Families: patterns that differ in their constants only, and what is new for all of them found together.
+
+A crowd asks the same of different things: `?s :in :room7 ; :value ?v`, `?s :in :room8 ; :value ?v`, … Each keeps its own
+matches. What a move adds to them is looked for once, with variables in the place of the constants, and then parted:
+
+    :room7 ─┐                              ┌─▶ new matches of the member with :room7
+    :room8 ─┼─▶ ?s :in ?0 ; :value ?v ─────┤
+     …     ─┘   (?0: a constant of some    └─▶ … with :room8
+                 member)
+
+    template, names, constants = generalized(patterns)         # None, if there is nothing in it to be shared
+    family.join(member)                                        # until nobody holds the member any more
+    family.shares(member, names, span, added)                  # bindings; None: the member has to look for itself
+
+Invariant: what a member gets is what it would have found. It has to look for itself where the members are few, and
+where more rows than all of them would come across on their own have to be gone through: where constants are what makes
+a pattern cheap.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from csparql_spark.answers.patterns import Pattern, is_variable
+from csparql_spark.entailment.evaluate.joins import Bindings, matched, Plan, plan, run, Shape
+from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.keys import stable_order_of
+from csparql_spark.relations.moving import Moving
+from csparql_spark.relations.runs import TooMuchAtOnce
+
+MANY = 8                # members that are worth it
+MOST_CONSTANTS = 2      # of a member: as many ids as fit into one number
+ID_BITS = 31
+PASSED_OVER = 50        # moves for which nothing is tried again after it was too much
+LEAST_ROWS = 1_000      # so many are gone through, however little has come
+NOWHERE = slice(0, 0)
+
+Span = tuple[int, int, int]
+
+
+class Member(Protocol):
+    """Who keeps the matches of a pattern of the family."""
+
+    variables: tuple[str, ...]
+    constants_apart: tuple[int, ...]        # the ids of its constants, in the order of the template
+
+
+class Generalized(NamedTuple):
+    template: tuple[Pattern, ...]           # with `?=0`, … for constants, and other names for variables
+    names: dict[str, str]                   # the variable in the template for each variable
+    constants: tuple[str, ...]
+
+
+class Found(NamedTuple):
+    """New matches of the template, and where those of a member are among them, by the number that its constants
+    make."""
+
+    places: dict[int, slice]
+    rows: Bindings
+
+
+def generalized(patterns: tuple[Pattern, ...]) -> Generalized | None:
+    names: dict[str, str] = {}
+    constants: dict[str, str] = {}
+
+    def general(node: str, place: int) -> str:
+        if is_variable(node):
+            return names.setdefault(node, f"?{len(names)}")
+        return node if place == 1 else constants.setdefault(node, f"?={len(constants)}")
+
+    template = tuple(tuple(general(node, place) for place, node in enumerate(pattern)) for pattern in patterns)
+    if not 0 < len(constants) <= MOST_CONSTANTS or not names:
+        return None
+    return Generalized(template, names, tuple(constants))
+
+
+class Family:
+    def __init__(self, moving: Moving, dictionary: TermDictionary, template: tuple[Pattern, ...]) -> None:
+        self._moving, self._dictionary, self._template = moving, dictionary, template
+        nodes = dict.fromkeys(node for pattern in template for node in pattern if is_variable(node))
+        self._constants = sorted(node for node in nodes if node.startswith("?="))
+        self._used = tuple(nodes)
+        self._members: weakref.WeakSet[Member] = weakref.WeakSet()
+        self.restart()
+
+    def restart(self) -> None:
+        """Ids mean other terms now."""
+        predicates = list(dict.fromkeys(pattern[1] for pattern in self._template if not is_variable(pattern[1])))
+        ids = dict(zip(predicates, self._dictionary.encode(predicates).tolist(), strict=True))
+        self._body = tuple((s, ids.get(p, p), o) for s, p, o in self._template)
+        self._plans: dict[tuple[int, int, tuple[int | None, ...]], Plan] = {}
+        self._span: Span | None = None
+        self._found: Found | None = None
+        self._passes = 0
+
+    def join(self, member: Member) -> None:
+        self._members.add(member)
+
+    def shares(self, member: Member, names: dict[str, str], span: Span, added: Facts) -> Bindings | None:
+        """What a member gets of what a move has added: its new matches, by its own variables; some may be there more
+        than once. `span` says from where to where the graph has moved, `names` how its variables are called in the
+        template."""
+        if span != self._span:
+            self._span, self._found = span, self._look(added)
+        if self._found is None:
+            return None
+        places, rows = self._found
+        place = places.get(_number(member.constants_apart), NOWHERE)
+        return Bindings({name: rows.columns[names[name]][place] for name in member.variables}, rows.tag[place])
+
+    def _look(self, added: Facts) -> Found | None:
+        if self._passes:
+            self._passes -= 1
+            return None
+        members = list(self._members)
+        if len(members) < MANY:
+            return None
+        wanted = [np.unique(column) for column in np.array([member.constants_apart for member in members]).T]
+        alike = {name: int(ids[0]) for name, ids in zip(self._constants, wanted, strict=True) if len(ids) == 1}
+        body = tuple(tuple(alike.get(node, node) for node in pattern) for pattern in self._body)
+        shape = Shape(body, tuple(name for name in self._used if name not in alike))
+        some = {name: _mask(ids, len(self._dictionary)) for name, ids in zip(self._constants, wanted, strict=True)
+                if name not in alike}
+        most = max(LEAST_ROWS, added.size * len(members) // 4)
+        found = []
+        for place in range(len(body)):
+            rows = self._joined(shape, place, added, some, most, tuple(sorted(alike.items())))
+            if rows is None:
+                self._passes = PASSED_OVER
+                return None
+            found.append(rows)
+        return self._parted(found, alike)
+
+    def _joined(self, shape: Shape, place: int, added: Facts, some: dict[str, np.ndarray], most: int,
+                alike: tuple[tuple[str, int], ...]) -> Bindings | None:
+        """The new matches that begin with one of the patterns; None if there is too much to go through."""
+        graph, pattern = self._moving.graph, shape.body[place]
+        if isinstance(pattern[1], int):
+            added = added.where(added.p == pattern[1])
+        rows = _wanted(matched(pattern, added), pattern, some)
+        if not len(rows.tag):
+            return rows
+        for step in self._steps(shape, place, alike):
+            try:                                            # without anything bound, each row with each that is found
+                rows = run((step,), graph, rows, most if step.bound else most // len(rows.tag))
+            except TooMuchAtOnce:
+                return None
+            rows = _wanted(rows, step.new, some)
+            if not len(rows.tag):
+                break
+        return rows
+
+    def _steps(self, shape: Shape, place: int, alike: tuple[tuple[str, int], ...]) -> Plan:
+        key = place, self._moving.graph.rows.bit_length() // 2, alike
+        if key not in self._plans:
+            if len(self._plans) > 100:
+                self._plans.clear()
+            known = [node for node in shape.body[place] if isinstance(node, str)]
+            self._plans[key] = plan(shape, self._moving.graph, known, place, all_fresh=True)
+        return self._plans[key]
+
+    def _parted(self, found: list[Bindings], alike: dict[str, int]) -> Found:
+        tag = np.concatenate([rows.tag for rows in found])
+        columns = {name: np.full(len(tag), alike[name]) if name in alike else
+                   np.concatenate([rows.columns[name] for rows in found if len(rows.tag)] or [tag])
+                   for name in self._used}
+        numbers = columns[self._constants[0]].astype(np.int64)
+        for name in self._constants[1:]:
+            numbers = (numbers << ID_BITS) | columns[name]
+        order = stable_order_of(numbers)
+        distinct, starts = np.unique(numbers[order], return_index=True)
+        ends = [*starts[1:].tolist(), len(order)]
+        places = dict(zip(distinct.tolist(), map(slice, starts.tolist(), ends), strict=True))
+        return Found(places, Bindings({name: column[order] for name, column in columns.items()
+                                       if name not in self._constants}, tag[order]))
+
+
+def _number(ids: Sequence[int]) -> int:
+    """One number for some ids."""
+    number = 0
+    for id in ids:
+        number = (number << ID_BITS) | id
+    return number
+
+
+def _mask(ids: np.ndarray, length: int) -> np.ndarray:
+    mask = np.zeros(max(length, int(ids[-1]) + 1), dtype=bool)
+    mask[ids] = True
+    return mask
+
+
+def _wanted(rows: Bindings, new: Sequence[object] | dict[str, str], some: dict[str, np.ndarray]) -> Bindings:
+    """The rows in which what stands for constants is a constant of some member."""
+    for name, mask in some.items():
+        if name in new and len(rows.tag):
+            kept = mask[rows.columns[name]]
+            if not kept.all():
+                rows = Bindings({one: column[kept] for one, column in rows.columns.items()}, rows.tag[kept])
+    return rows

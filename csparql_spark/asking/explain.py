@@ -1,0 +1,155 @@
+"""Explaining: how a query is read, what it sees, which evaluator answers it and why, and the rules it is run under.
+
+    told = explained(query, background={"http://…/kb": chunk}, rules={})
+    told["evaluator"], told["because"]            # "snapshot", "f:timestamp asks when a triple came, …"
+    written(told)                                  # the same, as lines to be read
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from csparql_spark.answers.incremental import Incremental, Shared
+from csparql_spark.answers.nodes import DENIED, join_orders
+from csparql_spark.answers.nodes import lines as written_plan
+from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.plan import plan
+from csparql_spark.entailment.rules.preparing import closed, prepare
+from csparql_spark.entailment.rules.regimes import rules_of
+from csparql_spark.language import ContinuousQuery, describe, show
+from csparql_spark.language.queries.describe import describe_instants, describe_output, describe_window
+from csparql_spark.language.queries.prologue import WELL_KNOWN
+from csparql_spark.engine.evaluator_choice import asked_for, moves_together, why_snapshot
+from csparql_spark.schedule.routing import group_key
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.rdf.terms import RDF
+from csparql_spark.relations.moving import Moving
+from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.windows.content import Content
+
+MOST_BACKGROUND = 200_000       # triples that are closed to show which rules are run; a larger one is not looked at
+SNAPSHOT = "snapshot (an Oxigraph store kept in step with the window)"
+TYPE = f"<{RDF}type>"
+_PREFIX = re.compile(r"(?i:PREFIX)\s+([^\s:]*):\s*<([^>]*)>")
+_IRI = re.compile(r"<([^<>\s\"]*[#/:])([^<>\s\"#/:]*)>")
+_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_NUMBER = re.compile(r'"([+-]?[0-9]+)"\^\^xsd:integer|"([+-]?[0-9]*\.[0-9]+)"\^\^xsd:decimal')
+# What makes that one cannot tell by the triples that are there how long a row holds.
+OPEN_ENDED = {"leftjoin": "OPTIONAL", "minus": "MINUS", "group": "aggregates", "slice": "LIMIT or OFFSET"}
+
+
+def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
+              rules: Mapping[str, str]) -> dict[str, object]:
+    """What there is to say of a query that can be registered. Graphs that are not in `background` count as empty."""
+    made = plan(query)
+    because = why_snapshot(query)
+    told: dict[str, object] = {
+        "text": show(query).rstrip(), "summary": describe(query).rstrip(),
+        "windows": [describe_window(window) for window in query.windows], "instants": describe_instants(query),
+        "tells": describe_output(query), "sparql": query.body.rstrip(),
+        "evaluator": "maintained" if because is None else "snapshot", "because": because,
+        "reads": None if made.reads is None else [[" ".join(one) for one in patterns] for patterns in made.reads],
+        "group": {"key": group_key(query), "streams": sorted({window.stream for window in query.windows}),
+                  "graphs": list(query.graphs), "entailment": list(query.entailment),
+                  "widest": max((window.range for window in query.windows if window.range), default=None)
+                  if moves_together(query) else None},
+        "shards": {"count": 1, "because": "a group has one shard: its windows are in one place"}}
+    tree = _plan(query, made, background) if because is None else None
+    told |= {"plan": tree, "join_order": None if tree is None else list(join_orders(tree))}
+    if query.entailment:
+        told["rules"] = _rules(query, background, rules)
+    return told
+
+
+def _plan(query: ContinuousQuery, made: Plan, background: Mapping[str, Chunk]) -> dict[str, object]:
+    """The plan as a tree, with the join orders as they are over the background and windows that are empty."""
+    content, moving = Content(), Moving()
+    chunk = Chunk.concat([background[graph] for graph in query.graphs if graph in background])
+    if len(chunk) <= MOST_BACKGROUND:
+        ids = content.dictionary.encode(chunk.terms)
+        moving.tell(moving.graph.add([(ids[chunk.s], ids[chunk.p], ids[chunk.o], np.full(len(chunk), ALWAYS))]))
+    return Incremental(made, query.body, Shared(moving, content)).nodes()
+
+
+def _rules(query: ContinuousQuery, background: Mapping[str, Chunk], texts: Mapping[str, str]) -> dict[str, object]:
+    """The rules of the regimes, and those that are run once the background's schema is worked into them."""
+    general = rules_of(query.entailment, texts)
+    told: dict[str, object] = {"written": len(general)}
+    chunks = [background[graph] for graph in query.graphs if graph in background]
+    if sum(map(len, chunks)) > MOST_BACKGROUND:
+        return told | {"run": None, "because": f"the background has more than {MOST_BACKGROUND:,} triples"}
+    chunk, dictionary = Chunk.concat(chunks), TermDictionary()
+    ids = dictionary.encode(chunk.terms)
+    facts = closed(general, dictionary, (ids[chunk.s], ids[chunk.p], ids[chunk.o]))
+    prepared = prepare(general, dictionary, tuple(map(np.asarray, facts)), asked_for(plan(query)))
+    return told | {"background": {"stated": len(chunk), "closed": len(facts[0])},
+                   "presumed": sorted(prepared.predicates), "run": [str(rule) for rule in prepared.rules]}
+
+
+def open_ended(tree: Mapping[str, object]) -> Iterator[str]:
+    """What of a maintained plan keeps its rows from saying until when they hold."""
+    if tree["node"] in OPEN_ENDED:
+        yield OPEN_ENDED[tree["node"]]
+    if tree["node"] == "exists" and tree["does"] == DENIED:
+        yield "NOT EXISTS"
+    for part in tree.get("parts", ()):
+        yield from open_ended(part)
+
+
+def _evaluation(told: Mapping[str, object]) -> str:
+    if told["plan"] is None:
+        return f"{SNAPSHOT}: {told['because']}"
+    reasons = " and ".join(dict.fromkeys(open_ended(told["plan"])))
+    until = f"with {reasons}, until when rows hold is not known" if reasons else "rows say until when they hold"
+    return f"maintained (matches move with the window; {until})"
+
+
+class Shortened:
+    """IRIs as a body's prefixes write them, and numbers as SPARQL has them."""
+
+    def __init__(self, body: str) -> None:
+        declared = {iri: prefix for prefix, iri in _PREFIX.findall(body)}
+        self._prefixes = {iri: prefix for prefix, iri in WELL_KNOWN.items()} | declared
+
+    def pattern(self, text: str) -> str:
+        """A triple; its predicate may be `a`."""
+        subject, predicate, object = text.split(" ", 2)
+        return self.line(f"{subject} {'a' if predicate == TYPE else predicate} {object}")
+
+    def line(self, text: str) -> str:
+        return _NUMBER.sub(lambda found: found[1] or found[2], _IRI.sub(self._name, text.replace(f" {TYPE} ", " a ")))
+
+    def _name(self, found: re.Match[str]) -> str:
+        start, local = found[1], found[2]
+        prefix = self._prefixes.get(start)
+        return found[0] if prefix is None or not _LOCAL.fullmatch(local) else f"{prefix}:{local}"
+
+
+def written(told: Mapping[str, object]) -> str:
+    """The explanation as text, with IRIs as the query's prefixes shorten them."""
+    short = Shortened(told["sparql"])
+    lines = [told["text"], "", told["summary"], "", "SPARQL body:", told["sparql"], "",
+             f"evaluation: {_evaluation(told)}",
+             f"group:      {told['group']['key']}, which all queries that read the same streams, graphs and rules "
+             "share"]
+    for patterns in told["reads"] or ():
+        lines.append(f"reads:      {' . '.join(map(short.pattern, patterns))}")
+    if told["reads"] is None:
+        lines.append("reads:      all triples")
+    orders = [order for scan in told["join_order"] or () for order in scan]
+    if orders:
+        lines += ["join order: what is new for the first of a line is looked up in the others, one after the other",
+                  *(f"  {'  then  '.join(map(short.pattern, order))}" for order in orders)]
+    if told["plan"] is not None:
+        lines += ["plan:", *(f"  {short.line(line)}" for line in written_plan(told["plan"]))]
+    if (rules := told.get("rules")) is not None:
+        run = rules["run"]
+        lines.append(f"rules:      {rules['written']} written, " + (
+            f"not worked out: {rules['because']}" if run is None else
+            f"{len(run)} run for this query and background{':' if run else ''}"))
+        lines += [f"  {short.line(rule)}" for rule in run or ()]
+    return "\n".join(lines)

@@ -1,0 +1,151 @@
+"""Replay: recorded streams, through the same processor as live ones, to their end.
+
+A recording is complete, so nothing in it is late: its elements are taken in the order of their stamps, whatever the
+order in the file, on the event clock. A query is answered from the first instant at or after the first element to the
+first instant at which every stream's last window has closed (one RANGE after its last element), or `until`:
+
+        first           last      last + RANGE
+    ────●──●───●──●──●──●────────────┤
+      │   │   │   │   │   │   │   │   │        answered at each instant of the grid
+      └ first instant                 └ last instant
+
+    script = Script.of(text, streams={"http://…/temp": chunk})
+    for told in answer(script.entries()):
+        ...
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from csparql_spark.language import ContinuousQuery, Window, show
+from csparql_spark.asking.admission import admit, check_rules, check_together, Refusal
+from csparql_spark.engine.evaluator_choice import AUTO
+from csparql_spark.engine.group import Group, Told
+from csparql_spark.schedule.instants import grid_of
+from csparql_spark.engine.member import Member
+from csparql_spark.language.queries.query_cache import read
+from csparql_spark.schedule.routing import Router
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.store.log import Draft, Entry
+from csparql_spark.store.registry import QueryRecord, StreamRecord
+from csparql_spark.windows.grid import Grid
+
+PIECE = 50_000       # elements in one chunk of a replayed recording
+
+
+@dataclass(frozen=True)
+class Script:
+    """One query and its recordings, as a log."""
+
+    query: ContinuousQuery
+    base: str | None
+    streams: Mapping[str, Chunk]
+    background: Mapping[str, Chunk] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
+    until: int | None = None
+
+    @classmethod
+    def of(cls, text: str, *, streams: Mapping[str, Chunk], background: Mapping[str, Chunk] | None = None,
+           rules: Mapping[str, str] | None = None, entailment: Collection[str] = (), base: str | None = None,
+           until: int | None = None) -> Script:
+        """Check a query against what is there to replay: recordings, background graphs, texts of rule sets by name.
+        `entailment` are regimes besides those that the query names. Raises `LanguageError` and `Refusal`."""
+        background, rules = background or {}, rules or {}
+        for name, written in rules.items():
+            check_rules(name, written, rules)
+        if entailment:
+            query = read(text, base)
+            text = show(dataclasses.replace(query, entailment=tuple(dict.fromkeys((*query.entailment, *entailment)))))
+        query = admit(text, base=base, streams=streams.keys(), graphs=background.keys(), rules=rules.keys())
+        check_together(query.entailment, rules)
+        for iri, chunk in streams.items():
+            if chunk.unstamped:
+                raise Refusal("no-timestamps", f"{chunk.unstamped} of the {len(chunk)} triples recorded for <{iri}> "
+                              "have no timestamp: name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>")
+        return cls(query, base, streams, background, rules, until)
+
+    @property
+    def elements(self) -> int:
+        return sum(len(chunk) for chunk in self.streams.values())
+
+    def end(self) -> int | None:
+        """The last instant; None if there is no element."""
+        if self.until is not None:
+            return self.until
+        seen = [window for window in self.query.windows if len(self.streams[window.stream])]
+        if not seen:
+            return None
+        closed = max(self._closed(window) for window in seen)
+        grid = grid_of(self.query)
+        if grid is None:
+            return closed
+        if any(window.step is None for window in seen):        # turns wait for the clock, as instants of time do
+            member = Member({"id": 0, "text": self.query.text, "base": self.base, "clocks": {}}, 0)
+            for iri, chunk in self._in_order(None):
+                member.arrived(iri, chunk.t, np.unique(chunk.t))
+            closed = closed if member.turned is None else max(closed, member.turned)
+        return grid.at_or_after(closed)
+
+    def _closed(self, window: Window) -> int:
+        """When a window is seen without the last element for the first time."""
+        last = self.streams[window.stream].last
+        return last if window.range is None else Grid((window.step,)).at_or_after(last + window.range)
+
+    def drafts(self) -> Iterator[Draft]:
+        """The entries, before a log has numbered them."""
+        for iri in self.streams:
+            yield StreamRecord.draft(iri, name=iri, clock="event", delay=0)
+        for iri, chunk in self.background.items():
+            yield Draft("background", iri, chunk.to_ipc(), rows=len(chunk))
+        for name, text in self.rules.items():
+            yield Draft("rules", name, text.encode())
+        yield QueryRecord.draft(self.query.name or "query", text=self.query.text, base=self.base)
+        end = self.end()
+        for iri, chunk in self._in_order(end):
+            yield Draft("chunk", iri, chunk.to_ipc(), rows=len(chunk), first=chunk.first, last=chunk.last)
+        if end is not None:
+            for iri in self.streams:
+                yield Draft("tick", iri, at=end)
+
+    def entries(self) -> Iterator[Entry]:
+        """The entries of the log, as a log would number them."""
+        for seq, draft in enumerate(self.drafts(), 1):
+            yield Entry(seq, draft.kind, draft.at or 0, draft.subject, draft.rows, draft.first, draft.last, 0,
+                        draft.payload)
+
+    def _in_order(self, end: int | None) -> Iterator[tuple[str, Chunk]]:
+        """The chunks of all streams, in the order of their first stamps."""
+        return heapq.merge(*(self._pieces(iri, chunk, end) for iri, chunk in self.streams.items()),
+                           key=lambda piece: piece[1].first)
+
+    @staticmethod
+    def _pieces(iri: str, chunk: Chunk, end: int | None) -> Iterator[tuple[str, Chunk]]:
+        order = np.argsort(chunk.t, kind="stable")
+        if end is not None:
+            order = order[:np.searchsorted(chunk.t[order], end, side="right")]
+        stamps = chunk.t[order]
+        start = 0
+        while start < len(order):
+            # Elements of one stamp stay together: for ELEMENTS they are one.
+            end_of_piece = int(np.searchsorted(stamps, stamps[min(start + PIECE, len(order)) - 1], side="right"))
+            yield iri, chunk.take(order[start:end_of_piece])
+            start = end_of_piece
+
+
+def answer(entries: Iterable[Entry], evaluator: str = AUTO) -> Iterator[Told]:
+    """Run a log through the processor in this process, without Spark, with one of `choosing.EVALUATORS`."""
+    held: dict[str, Entry] = {}
+    router = Router(held.get)
+    groups: dict[str, Group] = {}
+    for entry in entries:
+        if entry.kind == "background":
+            held[entry.subject] = entry
+        for row in router.route(entry):
+            yield from groups.setdefault(row.group, Group(row.group, evaluator)).feed([row])
+

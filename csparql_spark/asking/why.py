@@ -1,0 +1,161 @@
+"""Why: the derivation of a triple in each graph of a query's dataset that holds it at an instant.
+
+A tag is the instant at which a triple stops to hold: for an element of a window its stamp + RANGE, for what follows the
+earliest of its premises' tags, for what rests on background alone `ALWAYS`. Elements of windows that count have no such
+instant: they are said to hold until the next one (instant + 1).
+
+    found = reasons(query, rules, instant, ("<urn:a>", "<urn:isIn>", "<urn:c>"), elements, background)
+    found[0].graph                    # None: the default graph; or the IRI of a named window or graph
+    str(found[0].derivation)          # one line for each step, premises below what they prove
+
+The graphs are those that the query sees (see `dataset`). Only the facts that can have a part in it are looked at, and
+these one by one: it is asked seldom. What can have no part is not held while streams are read, and reading ends as soon
+as there is more than is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyoxigraph as ox
+
+from csparql_spark.entailment.evaluate.derivations import Derivation
+from csparql_spark.entailment.evaluate.derivations import why as derived
+from csparql_spark.entailment.evaluate.lookup import Triple
+from csparql_spark.entailment.rules.pruning import prune
+from csparql_spark.language import ContinuousQuery, Window
+from csparql_spark.language.rules.rule import Atom, is_variable, Rule
+from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.dataset import Graph, graphs_of, seen
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.errors import TermError
+from csparql_spark.rdf.terms import from_oxigraph
+from csparql_spark.relations.runs import ALWAYS
+
+MOST_FACTS = 50_000             # that can have a part in a derivation
+MOST_ELEMENTS = 2_000_000       # of windows, that are read to find them
+AT_ONCE = 10_000
+
+Elements = Callable[[Window], Iterable[Chunk]]       # stamped chunks, among which a window finds what it sees
+
+
+class Reason(NamedTuple):
+    """A graph that holds a triple, and why it does."""
+
+    graph: str | None
+    derivation: Derivation
+
+
+def triple_of(text: str) -> Triple:
+    """The triple of a text: three terms in N-Triples syntax. Raises `Refusal`."""
+    written = text.strip().removesuffix(".").strip()
+    try:
+        quads = ox.parse(f"{written} .", format=ox.RdfFormat.TURTLE)
+        triples = [tuple(map(from_oxigraph, quad.triple)) for quad in quads]
+    except (SyntaxError, TermError) as error:
+        raise Refusal("bad-triple", f"{text!r} is not a triple: write its subject, predicate and object as in "
+                      f'<urn:a> <urn:p> "1" ({error})') from error
+    if len(triples) != 1:
+        raise Refusal("bad-triple", f"{text!r} holds {len(triples)} triples: ask for one")
+    return triples[0]
+
+
+def reasons(query: ContinuousQuery, rules: Sequence[Rule], instant: int, triple: Triple, elements: Elements,
+            background: Mapping[str, Chunk]) -> list[Reason]:
+    """Why the graphs of a query hold a triple at an instant, for each that does, in the order of `graphs_of`.
+    `elements` gives the chunks of a window's stream, in the order of the log. Raises `Refusal` if there is too much
+    to look at."""
+    needed = prune(rules, [Atom(*triple)])
+    found = []
+    for graph in graphs_of(query):
+        facts = GraphFacts(triple, needed if graph.entails else (), graph)
+        for window in graph.windows:
+            for piece in seen(window, instant, elements(window)):
+                facts.read(piece, piece.t + window.range if window.range is not None else instant + 1)
+        derivation = _derivation(graph, facts, background)
+        if derivation is not None:
+            found.append(Reason(graph.name, derivation))
+    return found
+
+
+def _derivation(graph: Graph, facts: GraphFacts, background: Mapping[str, Chunk]) -> Derivation | None:
+    triple, own = facts.triple, facts.tags.get(facts.triple)
+    for name in (*graph.background, *graph.help):
+        facts.add(background[name], ALWAYS)
+    derivation = derived(facts.rules, facts.tags, triple)
+    if derivation is None or derivation.tag != ALWAYS or graph.name is None or not graph.windows:
+        return derivation
+    # What only helps a named window is not in it, nor is what follows from that alone.
+    return None if own is None else Derivation(triple, own)
+
+
+class GraphFacts:
+    """The facts of one graph that can have a part in a derivation of a triple under these rules, with their tags."""
+
+    def __init__(self, triple: Triple, rules: Sequence[Rule], graph: Graph) -> None:
+        self.triple, self.rules = triple, rules
+        self.tags: dict[Triple, int] = {}
+        self._wanted = list(dict.fromkeys([Atom(*triple), *(atom for rule in rules for atom in rule.body)]))
+        self._constants = list(dict.fromkeys(node for atom in self._wanted for node in atom.nodes
+                                             if not is_variable(node)))
+        self._where = "the default graph" if graph.name is None else f"<{graph.name}>"
+        self._read = 0
+
+    def read(self, chunk: Chunk, tags: np.ndarray | int) -> None:
+        """Add elements of a window."""
+        self._read += len(chunk)
+        if self._read > MOST_ELEMENTS:
+            raise Refusal("not-supported", f"the windows of {self._where} see more than {MOST_ELEMENTS:,} elements, "
+                          "and at most so many are read to explain one: ask about a query with a narrower window")
+        self.add(chunk, tags)
+
+    def add(self, chunk: Chunk, tags: np.ndarray | int) -> None:
+        """Add those of a chunk that can have a part."""
+        places = np.flatnonzero(self._fitting(chunk))
+        tags = np.broadcast_to(tags, len(chunk))
+        for first in range(0, len(places), AT_ONCE):
+            taken = places[first:first + AT_ONCE]
+            columns = (chunk.terms.take(pa.array(ids[taken])).to_pylist() for ids in (chunk.s, chunk.p, chunk.o))
+            for fact, tag in zip(zip(*columns), tags[taken].tolist(), strict=True):
+                self.tags[fact] = max(tag, self.tags.get(fact, tag))
+            if len(self.tags) > MOST_FACTS:
+                raise Refusal("not-supported", f"more than {MOST_FACTS:,} triples of {self._where} can have a part in "
+                              "this, and at most so many are looked at to explain one: ask about a query with a "
+                              "narrower window")
+
+    def _fitting(self, chunk: Chunk) -> np.ndarray:
+        """Which triples of a chunk fit one of the wanted patterns."""
+        found = pc.fill_null(pc.index_in(pa.array(self._constants, pa.string()), value_set=chunk.terms), -1)
+        ids = dict(zip(self._constants, found.to_pylist()))
+        mask = np.zeros(len(chunk), dtype=bool)
+        for atom in self._wanted:
+            fits, columns = np.ones(len(chunk), dtype=bool), {}
+            for node, column in zip(atom.nodes, (chunk.s, chunk.p, chunk.o)):
+                fits &= column == (columns.setdefault(node, column) if is_variable(node) else ids[node])
+            mask |= fits
+        return mask
+
+
+def as_tree(derivation: Derivation) -> dict[str, object]:
+    """The derivation as JSON: `until` is missing where the triple holds for ever."""
+    told: dict[str, object] = {"triple": list(derivation.triple)}
+    if derivation.tag != ALWAYS:
+        told["until"] = derivation.tag
+    if derivation.rule is None:
+        return told | {"given": True}
+    rule = derivation.rule
+    return told | {"rule": rule.name or str(rule), "text": str(rule),
+                   "premises": [as_tree(premise) for premise in derivation.premises]}
+
+
+def as_json(found: Sequence[Reason]) -> dict[str, object]:
+    """What was found as JSON: the first graph that holds the triple (null: the default graph) and why, and all of
+    them."""
+    said = [{"why": as_tree(reason.derivation), "text": str(reason.derivation), "graph": reason.graph}
+            for reason in found]
+    first = said[0] if said else {"why": None, "text": None, "graph": None}
+    return {"holds": bool(said), **first, "graphs": said}

@@ -1,0 +1,349 @@
+"""Closing: the graphs of a group's queries with all that follows from them under the group's rules, if it has any.
+
+Windows that only move on are closed once for all queries whose windows differ by a constant offset. A fact's tag is its
+stamp, less what its window is shorter than the widest; what follows has the earliest tag of its premises:
+
+    RANGE 4s         ────────[────]t          tags later than t − 4s
+    RANGE 9s         ───[─────────]t          tags later than t − 9s: the same facts, looked at from further back
+
+Other windows (that count, or are seen as of another instant than the rest) are closed by what comes and goes in them.
+Triples of a stream that no member asks for, and no rule, do not go into what is closed (see `answers.semijoin_filter`). What is
+left out depends on who the members are, and what they say does not: when one comes that asks for more, windows are
+closed anew from the content. The background is closed once. A named window holds what it says and what follows with
+the help of the background, without the background itself.
+
+    closures = Closures(content, number, rules)
+    default, named = closures.closed(member, sights, since, instant, seq)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from csparql_spark.answers import semijoin_filter
+from csparql_spark.answers.incremental import Shared
+from csparql_spark.answers.matches import renamed
+from csparql_spark.answers.patterns import Pattern
+from csparql_spark.answers.snapshot import merged
+from csparql_spark.answers.semijoin_filter import Groups, narrow, Waiting
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.entailment.rules.preparing import as_they_are, closed_once, Columns, prepare, Prepared
+from csparql_spark.entailment.rules.regimes import rules_of
+from csparql_spark.language import Window
+from csparql_spark.language.rules.rule import Atom
+from csparql_spark.engine.evaluator_choice import moves_together
+from csparql_spark.engine.member import Member
+from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.rows import Triples
+from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.windows.content import Content, Elements
+from csparql_spark.windows.progress import NEVER
+
+
+Background = Callable[[], Columns]        # looked at only where something has to be prepared
+Found = TypeVar("Found")
+
+
+class Slide(NamedTuple):
+    """Windows that move together: their streams, each with how much shorter its window is than the widest."""
+
+    streams: tuple[tuple[str, int], ...]
+    since: int
+
+
+class Contradicted(Exception):
+    """A stream says something about the schema that was presumed to be known."""
+
+
+class Closures:
+    def __init__(self, content: Content, number: Callable[[str], int], members: Mapping[int, Member]) -> None:
+        self._content, self._number, self._members = content, number, members
+        self._texts: dict[str, str] = {}                   # users' rule files
+        self._digests: dict[str, bytes] = {}               # of the background graphs
+        self._prepared: Prepared | None = None
+        self._asked: set[Atom] | None = set()              # what the closures are made for: under rules,
+        self._read: Groups | None = frozenset()            # and without; the members who ask for no more than that:
+        self._covered: set[int] = set()
+        self._schema_moves = False                         # the streams speak about the schema: presume nothing
+        self._sliding: dict[Slide, list[Sliding]] = {}
+        self._replaced: dict[tuple[tuple[Window, ...], int], Replaced] = {}
+        self._reach: dict[tuple[tuple[str, int], ...], int] = {}
+        content.holders.append(self)
+
+    def set_rules(self, name: str, text: str) -> None:
+        self._texts[name] = text
+        self.restart()
+
+    def set_background(self, graph: str, payload: bytes) -> None:
+        self._digests[graph] = hashlib.sha256(payload).digest()
+        self.restart()
+
+    def restart(self) -> None:
+        """The rules, or the background, are others now."""
+        self._prepared = None
+        self._sliding.clear()
+        self._replaced.clear()
+
+    def changed(self) -> None:
+        """Members have come or gone."""
+        self._reach.clear()
+        gone = self._covered - self._members.keys()
+        self._covered -= gone
+        if gone and self._read is None and self._prepared is not None and not self._prepared.rules:
+            self._narrow()
+
+    def _narrow(self) -> None:
+        """So much was asked that any triple might matter. When only half as much is, it pays again to look at what."""
+        living = [member for member in self._members.values() if member.failed is None]
+        if 0 < len(living) <= semijoin_filter.MOST_PATTERNS:
+            read = _read_by(living)
+            if read is not None and 2 * sum(map(len, read)) <= semijoin_filter.MOST_PATTERNS:
+                self.restart()
+
+    def closed(self, member: Member, sights: list[Elements], since: int, instant: int, seq: int,
+               background: Background) -> tuple[Columns, dict[str, Columns]]:
+        """The closed default graph of a member and its closed named windows. `sights`: what its windows see."""
+        return self._presuming(member, background,
+                               lambda prepared: self._closed(prepared, member, sights, since, instant, seq))
+
+    def sliding(self, member: Member, since: int, instant: int, seq: int,
+                background: Background) -> tuple[Sliding, int]:
+        """The closed default graph of a member whose windows move together, and its widest RANGE: what is tagged later
+        than the instant minus that holds for the member."""
+        return self._presuming(member, background,
+                               lambda _: self._slid_for(list(member.windows), since, instant, seq))
+
+    def _presuming(self, member: Member, background: Background, close: Callable[[Prepared], Found]) -> Found:
+        """Close under the rules that presume a schema, and once more under the rules as they are if they presumed
+        wrongly."""
+        try:
+            return close(self._ready(member, background))
+        except Contradicted:
+            self._schema_moves = True
+            self.restart()
+            return close(self._ready(member, background))
+
+    def _closed(self, prepared: Prepared, member: Member, sights: list[Elements], since: int, instant: int,
+                seq: int) -> tuple[Columns, dict[str, Columns]]:
+        unnamed = [place for place, window in enumerate(member.windows) if window.name is None]
+        default = prepared.background
+        if unnamed:
+            default = self._graph(member, unnamed, sights, since, instant, seq)[:3]
+        named = {}
+        for place, window in enumerate(member.windows):
+            if window.name is not None:
+                s, p, o, tag = self._graph(member, [place], sights, since, instant, seq)
+                own = np.flatnonzero(tag < ALWAYS)
+                named[window.name] = merged([(s[own], p[own], o[own]), sights[place][:3]])
+        return default, named
+
+    def _ready(self, member: Member, background: Background) -> Prepared:
+        """What closures are made of; they are made anew for a member that asks for more than those before."""
+        if self._prepared is None or member.id not in self._covered and not self._covers(member):
+            living = [other for other in (*self._members.values(), member) if other.failed is None]
+            asked = [other.asked for other in living]
+            self._asked = None if None in asked else set().union(*asked)
+            self._read = _read_by(living)
+            self.restart()
+            self._prepared = self._prepare(member, background())
+            self._covered.clear()
+        self._covered.add(member.id)
+        return self._prepared
+
+    def _covers(self, member: Member) -> bool:
+        if member.query.entailment:
+            return self._asked is None or member.asked is not None and member.asked <= self._asked
+        return self._read is None or member.plan.reads is not None and self._read.issuperset(_named_alike(member))
+
+    def _prepare(self, member: Member, background: Columns) -> Prepared:
+        if not member.query.entailment:
+            return as_they_are((), background)
+        rules = rules_of(member.query.entailment, self._texts)
+        dictionary = self._content.dictionary
+        name = rules, tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
+        facts = closed_once(name, rules, dictionary, background)
+        return (as_they_are(rules, facts) if self._schema_moves
+                else prepare(rules, dictionary, facts, self._asked))
+
+    def _wanted(self) -> Groups | None:
+        """What is made of triples that come: the patterns that are read, and what rules look at."""
+        rules = self._prepared.rules
+        if not rules:
+            return self._read
+        if self._asked is None:
+            return None
+        # What follows from a triple is not known before: each pattern is looked at by itself.
+        return narrow((atom.nodes,) for atom in {*self._asked, *(atom for rule in rules for atom in rule.body)})
+
+    # --- one graph
+
+    def _graph(self, member: Member, places: list[int], sights: list[Elements], since: int, instant: int,
+               seq: int) -> tuple[np.ndarray, ...]:
+        if moves_together(member.query):
+            sliding, widest = self._slid_for([member.windows[place] for place in places], since, instant, seq)
+            return sliding.facts.visible(instant - widest)
+        key = tuple(member.windows[place] for place in places), since
+        if key not in self._replaced:
+            self._replaced[key] = Replaced(self._content, self._prepared)
+        seen = [sights[place][:3] for place in places]
+        self._check([(p, o) for _, p, o in seen])
+        return self._replaced[key].move(merged(seen))
+
+    def _slid_for(self, windows: list[Window], since: int, instant: int, seq: int) -> tuple[Sliding, int]:
+        widest = max(window.range for window in windows)
+        streams = tuple(sorted({(window.stream, widest - window.range) for window in windows}))
+        return self._slid(Slide(streams, since), instant, seq, widest), widest
+
+    def _slid(self, slide: Slide, instant: int, seq: int, widest: int) -> Sliding:
+        """The closure of windows that have moved to an instant."""
+        # Clocks are read for each query by itself: one may still be at an instant that others have passed.
+        known = self._sliding.setdefault(slide, [])
+        behind = [one for one in known if one.now <= instant]
+        if not behind:
+            behind = [Sliding(self._content, self._prepared, self._wanted())]
+            known.append(behind[0])
+        chosen = max(behind, key=lambda one: one.now)
+        if (chosen.now, chosen.seq) != (instant, seq):
+            reach = max(widest, self._reach_of(slide.streams))
+            came = []
+            for stream, offset in slide.streams:
+                elements = self._content.window(self._number(stream), instant - reach + offset, instant, slide.since)
+                new = np.flatnonzero((elements.t > chosen.now) | (elements.seq > chosen.seq))
+                came.append((Elements(*(column[new] for column in elements)), offset))
+            self._check([(elements.p, elements.o) for elements, _ in came])
+            chosen.move(came, instant, seq, instant - reach)
+        return chosen
+
+    def _check(self, came: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
+        if not all(self._prepared.presumes(self._content.dictionary, p, o) for p, o in came):
+            raise Contradicted
+
+    def _reach_of(self, streams: tuple[tuple[str, int], ...]) -> int:
+        """The widest window of all members that share these closures, or will."""
+        if not self._reach:
+            for member in self._members.values():
+                if member.failed is None and moves_together(member.query):
+                    for windows in _graphs(member):
+                        widest = max(window.range for window in windows)
+                        key = tuple(sorted({(window.stream, widest - window.range) for window in windows}))
+                        self._reach[key] = max(widest, self._reach.get(key, 0))
+        return self._reach.get(streams, 0)
+
+    # --- forgetting
+
+    def forget(self, used: Collection[int]) -> None:
+        """Drop what is looked at by no member; `used` are the places since which the members' views look."""
+        for slide in [slide for slide in self._sliding if slide.since not in used or not self._reach_of(slide.streams)]:
+            del self._sliding[slide]
+        for known in self._sliding.values():
+            newest = max(one.seq for one in known)
+            known[:] = [one for one in known if one.seq == newest]
+        if not self._replaced:
+            return
+        live = {(windows, since) for member in self._members.values() if member.failed is None
+                for windows in map(tuple, _graphs(member)) for since in (0, member.id)}
+        for key in self._replaced.keys() - live:
+            del self._replaced[key]
+
+    def terms(self) -> np.ndarray:
+        """The ids that closures hold."""
+        parts = [ids for one in self._all() for ids in one.terms()]
+        if self._prepared is not None:
+            parts += self._prepared.background
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+    def renumber(self, table: np.ndarray) -> None:
+        for one in self._all():
+            one.renumber(table)
+        if self._prepared is not None:
+            background = tuple(table[column] for column in self._prepared.background)
+            self._prepared = Prepared(self._prepared.rules, background, self._prepared.predicates,
+                                      self._prepared.classes)
+
+    def _all(self) -> list[Sliding | Replaced]:
+        return [one for known in self._sliding.values() for one in known] + list(self._replaced.values())
+
+
+class Sliding:
+    """Windows that move on, closed."""
+
+    def __init__(self, content: Content, prepared: Prepared, wanted: Groups | None) -> None:
+        self.facts = Expiration(content.dictionary, prepared.rules)
+        known = Facts(*prepared.background, np.full(len(prepared.background[0]), ALWAYS))
+        self.facts.load_closed(*known)
+        self._waiting = Waiting(wanted, content.dictionary)
+        self._waiting.introduce(known)
+        self.shared = Shared(self.facts.moving, content)       # what queries over it have in common
+        self.now, self.seq = NEVER, 0
+
+    def move(self, came: Iterable[tuple[Elements, int]], instant: int, seq: int, horizon: int) -> None:
+        self.facts.expire(horizon)
+        self._waiting.expire(horizon)
+        for elements, offset in came:
+            wanted = self._waiting.let_in(Facts(elements.s, elements.p, elements.o, elements.t - offset))
+            if wanted.size:
+                self.facts.insert(*wanted)
+        self.now, self.seq = instant, seq
+
+    def terms(self) -> list[np.ndarray]:
+        return [self.facts.terms(), self.shared.terms(), self._waiting.terms()]
+
+    def renumber(self, table: np.ndarray) -> None:
+        self.facts.renumber(table)
+        self.shared.renumber(table)
+        self._waiting.renumber(table)
+
+
+class Replaced:
+    """A graph that becomes another one at each instant, closed."""
+
+    def __init__(self, content: Content, prepared: Prepared) -> None:
+        self.facts = Expiration(content.dictionary, prepared.rules)
+        s, p, o = prepared.background
+        self._background = Triples.of(s, p, o)
+        self.facts.load_closed(s, p, o, np.full(len(s), ALWAYS))
+        self._held = Triples.none()
+
+    def move(self, columns: Columns) -> tuple[np.ndarray, ...]:
+        # What the background says too is left to it: it does not go when the window moves on.
+        triples = Triples.of(*columns).minus(self._background)
+        gone, new = self._held.minus(triples), triples.minus(self._held)
+        if len(gone):
+            self.facts.remove(gone.s, gone.p, gone.o)
+        if len(new):
+            self.facts.insert(new.s, new.p, new.o, np.full(len(new), ALWAYS - 1))
+        self._held = triples
+        return self.facts.visible(NEVER)
+
+    def terms(self) -> list[np.ndarray]:
+        held = [getattr(triples, place) for triples in (self._held, self._background) for place in "spo"]
+        return [self.facts.terms(), *held]
+
+    def renumber(self, table: np.ndarray) -> None:
+        self.facts.renumber(table)
+        self._held = Triples(*(table[column] for column in (self._held.s, self._held.p, self._held.o)))
+        background = self._background
+        self._background = Triples(*(table[column] for column in (background.s, background.p, background.o)))
+
+
+def _graphs(member: Member) -> list[list[Window]]:
+    """The windows that make up each graph of a member."""
+    unnamed = [window for window in member.windows if window.name is None]
+    return [group for group in (unnamed, *([window] for window in member.windows if window.name is not None)) if group]
+
+
+def _read_by(members: Iterable[Member]) -> Groups | None:
+    """The basic graph patterns that are looked for in closures; None: any triple may be."""
+    readers = [member for member in members if member.query.entailment or not member.snapshot]
+    if any(member.plan.reads is None for member in readers):
+        return None
+    return narrow(patterns for member in readers for patterns in _named_alike(member))
+
+
+def _named_alike(member: Member) -> Iterable[tuple[Pattern, ...]]:
+    """What a member reads, with the same names for variables as others have who read the same."""
+    return (renamed(patterns)[0] for patterns in member.plan.reads)

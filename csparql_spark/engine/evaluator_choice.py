@@ -1,0 +1,52 @@
+"""Choosing: which evaluator answers a query, and why; what it asks for. It is decided from the text, once.
+
+    maintained   the matches move with the window; an answer costs what changed, and says until when its rows hold
+    snapshot     the body is matched anew in a store that is kept in step
+
+    why_snapshot(query)                    # None, or the reason in words
+
+Who compares the two (see `testing`) may decide it himself: `SNAPSHOT` and `INCREMENTAL` in the place of `AUTO`.
+"""
+
+from __future__ import annotations
+
+from csparql_spark.answers.incremental import why_not
+from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.plan import plan_of
+from csparql_spark.language import ContinuousQuery
+from csparql_spark.language.rules.rule import Atom
+from csparql_spark.remembering import bounded
+
+AUTO, SNAPSHOT, INCREMENTAL = EVALUATORS = ("auto", "snapshot", "incremental")
+
+
+def moves_together(query: ContinuousQuery) -> bool:
+    """Whether at each instant of a query all its windows are seen as of that instant."""
+    if any(window.range is None for window in query.windows):
+        return False
+    steps = {window.step for window in query.windows}
+    return len(steps) == 1 if query.every is None else all(query.every % step == 0 for step in steps)
+
+
+def why_snapshot(query: ContinuousQuery) -> str | None:
+    """Why a query is answered by the snapshot evaluator; None if its answers are maintained."""
+    if any(window.name is not None for window in query.windows) or query.named_graphs:
+        return "named windows and graphs are not maintained"
+    if any(window.range is None for window in query.windows):
+        return "when an element leaves a window that counts is not known before"
+    if not moves_together(query):
+        return "its windows are seen as of different instants"
+    return _why_not(query.body)
+
+
+@bounded(most=1024, longest=2048)
+def _why_not(body: str) -> str | None:
+    return why_not(plan_of(body), body)
+
+
+def asked_for(plan: Plan) -> set[Atom] | None:
+    """The triple patterns that a plan asks for; None if that is any."""
+    if plan.reads is None:
+        return None
+    return {Atom(*(f"?{node[2:]}" if node.startswith("_:") else node for node in pattern))
+            for patterns in plan.reads for pattern in patterns}

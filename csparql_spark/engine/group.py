@@ -1,0 +1,329 @@
+"""A group: the stateful processor of the queries that share one materialization. It knows nothing of Spark.
+
+It is given the rows of its log entries in order, and answers instant by instant:
+
+    row ─▶ content grows ─▶ clocks move ─▶ for each instant that has passed: window ─▶ graph ─▶ plan ─▶ answer
+                                                                 └─▶ what no window will see again is forgotten
+
+Invariants: rows that it has seen are ignored, so a batch may come twice; answers depend on the rows and their order
+alone, not on how they are cut into batches; a query that fails is marked, says so once, and the others go on. Where an
+entry is damaged, the queries fail that would have had to read it: those that are there when it comes.
+
+    group = Group("1f0c…")
+    for told in group.feed(rows):
+        print(told.query, told.instant, told.payload)
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from csparql_spark.answers.limits import Limits
+from csparql_spark.entailment.evaluate.patterns import counted
+from csparql_spark.engine.evaluator_choice import AUTO, INCREMENTAL, SNAPSHOT
+from csparql_spark.engine.costs import Costs
+from csparql_spark.engine.member import Member, TooManyInstants
+from csparql_spark.schedule.routing import DAMAGED, Row, UNREADABLE
+from csparql_spark.engine.views import Views
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.windows.content import ALWAYS, Content
+from csparql_spark.windows.progress import Arrival
+
+FAILURE = -1                 # the part of what is told when a query has failed
+AGAIN = "delete the query and register it again"
+WAYS_OUT = {"register": AGAIN, "background": f"set the graph again, {AGAIN}", "rules": f"set the rules again, {AGAIN}"}
+MEASURES = -2                # and of what the answers of a batch have cost (see `costs`): no query tells that
+
+
+class Told(NamedTuple):
+    """What a group says: an answer, or (part FAILURE) the reason why a query will not answer any more, or (part
+    MEASURES) what its answers have cost."""
+
+    query: int
+    instant: int
+    part: int
+    rows: int
+    payload: bytes
+
+
+class Piece:
+    """Chunks that came between two registrations, by stream: a member sees all of them or none."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.chunks: dict[int, list[Chunk]] = {}
+
+    def take(self, stream: int, seq: int, chunk: Chunk) -> None:
+        self.seq = seq
+        self.chunks.setdefault(stream, []).append(chunk)
+
+
+def unreadable(error: Exception) -> str:
+    return f"the query cannot be read: {error}"
+
+
+class Group:
+    def __init__(self, key: str, evaluator: str = AUTO) -> None:
+        self.key = key
+        self._evaluator = evaluator
+        self.seq = 0
+        self.members: dict[int, Member] = {}
+        self.streams: dict[str, int] = {}                 # IRI of a stream or graph → its number in `content`
+        self.graphs: dict[str, int] = {}                  # background graph → place of the entry that set it
+        self.content = Content()
+        self.new_graphs: dict[str, bytes] = {}            # background that came since it was kept
+        self.unreadable: dict[int, str] = {}              # queries that could not be read when the group came back
+        self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
+        self.rules: dict[str, tuple[int, str]] = {}       # user's rule set → place of the entry that set it, its text
+        self.arrival = Arrival()
+        self._untimed: list[Member] | None = []           # members that look at more than this clock; None: not known
+        self._soonest: int | None = None                  # no other member has an instant before; None: not known
+        self._views = Views(self.content, self.number, self.members, maintained_only=evaluator == INCREMENTAL)
+        self._costs = Costs()
+        self._came: int | None = None                     # when the entry arrived that is being answered
+
+    def feed(self, rows: Iterable[Row]) -> Iterator[Told]:
+        """Take the next rows, in the order of the log; say what became true."""
+        for id, reason in self.unreadable.items():
+            yield Told(id, 0, FAILURE, 0, reason.encode())
+        self.unreadable = {}
+        for row in rows:
+            if row.kind == "background":
+                # It may come again long after its place, for a query that has just been registered.
+                self.set_background(row.subject, row.seq, row.payload)
+                self.seq = max(self.seq, row.seq)
+                continue
+            if row.kind == "rules":
+                self.set_rules(row.subject, row.seq, row.payload.decode())
+                self.seq = max(self.seq, row.seq)
+                continue
+            if row.kind == DAMAGED:
+                yield from self._lose(row)
+                self.seq = max(self.seq, row.seq)
+                continue
+            if row.seq <= self.seq:
+                continue
+            self.seq = row.seq
+            self._came = None if row.kind == "tick" and row.subject is not None else row.at
+            match row.kind:
+                case "register":
+                    yield from self._register(row)
+                    continue            # it moves no clock: nothing is due to the others that was not before
+                case "unregister":
+                    self._unregister(row)
+                case "pause" | "resume":
+                    yield from self._turn(row)
+                case "chunk":
+                    self._chunk(row)
+                case "tick":
+                    if row.subject is None:
+                        self.arrival.tick(row.at)
+                    else:
+                        for member in self.untimed:
+                            member.progress.tick(row.subject, row.at)
+            yield from self._answer()
+        self._forget()
+
+    # --- what a row changes
+
+    def _register(self, row: Row) -> Iterator[Told]:
+        try:
+            member = Member.read(row.payload, row.at, self.arrival)
+        # A text that was admitted once and cannot be read now: its own failure, nobody else's.
+        except Exception as error:
+            yield Told(row.seq, row.at, FAILURE, 0, unreadable(error).encode())
+            return
+        member.snapshot |= self._evaluator == SNAPSHOT
+        self.members[member.id] = member
+        self.members_changed()
+        self.fresh.append(Piece())
+        yield from self._answer([member])
+
+    def _lose(self, row: Row) -> Iterator[Told]:
+        """An entry is damaged."""
+        lost = json.loads(row.payload)
+        reason = f"{lost['reason']}; {WAYS_OUT.get(lost['kind'], f'{AGAIN}: it goes on with what comes then')}"
+        match lost["kind"]:
+            case "register":
+                if self.key == UNREADABLE:
+                    yield Told(row.seq, row.at, FAILURE, 0, reason.encode())
+                elif self.members.pop(row.seq, None) is not None:       # read while it was whole
+                    self.members_changed()
+                return
+            case "background":
+                known = self.graphs.get(row.subject, 0)
+            case "rules":
+                known = self.rules.get(row.subject, (0, ""))[0]
+            case _:
+                known = self.seq
+        # What was read while it was whole is still known.
+        for member in list(self.members.values()) if lost["seq"] > known else ():
+            if member.failed is None:
+                yield self._fail(member, row.at, ValueError(reason))
+
+    def _unregister(self, row: Row) -> None:
+        self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read
+        self.members_changed()
+
+    def _turn(self, row: Row) -> Iterator[Told]:
+        """A query is paused, or goes on. The entry tells the time, as any other does: up to it, instants have passed on
+        the arrival clock."""
+        member = self.members.get(json.loads(row.payload)["id"])
+        if member is None:
+            return                          # it could not be read
+        member.progress.tick(None, row.at - 1)
+        self._soonest = None
+        # What has passed is answered before a pause, and passed over before a resume.
+        yield from self._answer()
+        member.paused = row.kind == "pause"
+        self._soonest = None
+
+    def members_changed(self) -> None:
+        """Members have come, gone or failed: how far back somebody may look is another question now."""
+        self._untimed = self._soonest = None
+        self._views.closures.changed()
+
+    @property
+    def untimed(self) -> list[Member]:
+        if self._untimed is None:
+            self._untimed = [member for member in self.members.values() if not member.timed]
+        return self._untimed
+
+    def set_background(self, graph: str, seq: int, payload: bytes) -> None:
+        """Take a background graph, unless it is known at `seq` or later."""
+        if seq > self.graphs.get(graph, 0):
+            self.graphs[graph] = seq
+            self.new_graphs[graph] = payload
+            self._views.closures.set_background(graph, payload)
+            self.content.replace(self.number(graph), Chunk.from_ipc(payload))
+
+    def set_rules(self, name: str, seq: int, text: str) -> None:
+        """Take a user's rule set, unless it is known at `seq` or later."""
+        if seq > self.rules.get(name, (0, ""))[0]:
+            self.rules[name] = seq, text
+            self._views.closures.set_rules(name, text)
+
+    def _chunk(self, row: Row) -> None:
+        chunk = Chunk.from_ipc(row.payload).stamped(row.at)
+        if not len(chunk):
+            return
+        stream = self.number(row.subject)
+        self.content.add(stream, row.seq, chunk)
+        self.fresh[-1].take(stream, row.seq, chunk)
+        self.arrival.logged(row.at)
+        first, last = chunk.first, chunk.last
+        apart = False
+        for member in self.untimed:
+            progress = member.progress
+            if row.subject in progress.clocks:
+                reading = progress.reading(row.subject)
+                if first <= reading and row.subject in progress.event:
+                    progress.late += self.content.late(stream, row.seq, reading)
+                progress.arrived(row.subject, row.at, first, last)
+                if member.counts and member.failed is None:
+                    member.arrived(row.subject, chunk.t, np.unique(chunk.t))
+                    if any(window.elements is not None for window in member.windows):
+                        apart = True
+        if apart:       # a slide must not hide which triples came in one push
+            self.fresh.append(Piece())
+
+    def limit(self, limits: Limits) -> None:
+        """What each of its queries may have from now on."""
+        self._views.given = limits
+
+    def state_bytes(self, member: int) -> int:
+        """What is held for a query, about; what it shares with others counts for each of them."""
+        return self._views.state_bytes(member)
+
+    def number(self, iri: str) -> int:
+        return self.streams.setdefault(iri, len(self.streams))
+
+    # --- answering
+
+    def _answer(self, members: Iterable[Member] | None = None) -> Iterator[Told]:
+        """Tell what is due to these members, or to all."""
+        due, failed = [], []
+        for member in self._awake() if members is None else members:
+            if member.failed is None and member.paused:
+                member.pass_over()
+            elif member.failed is None:
+                try:
+                    due += [(instant, -member.widest, member.id) for instant in member.due()]
+                except TooManyInstants as error:
+                    failed.append((member, error))
+        for member, error in failed:
+            yield self._fail(member, error.instant, error)
+        if members is None and (self._soonest is None or self.arrival.reading >= self._soonest):
+            self._soonest = min((member.soonest() for member in self.members.values()
+                                 if member.timed and member.failed is None), default=ALWAYS)
+        # The widest windows first: the others may cut their answers out of theirs.
+        for instant, _, id in sorted(due):
+            member = self.members[id]
+            if member.failed is None:
+                yield self._tell(member, instant)
+
+    def _awake(self) -> Iterable[Member]:
+        """The members that may have instants that have passed. Rows are many, and few of them make somebody's due."""
+        if self._soonest is not None and self.arrival.reading < self._soonest:
+            return self.untimed
+        return self.members.values()
+
+    def _tell(self, member: Member, instant: int) -> Told:
+        begun = time.perf_counter_ns()
+        try:
+            with counted() as refused:
+                _, rows, payload = self._views.say(member, instant, self.seq)
+            self._costs.refused += refused.count
+        except Exception as error:       # whatever a query does to the evaluator, it does to itself alone
+            return self._fail(member, instant, error)
+        self._costs.note(member, instant=instant, rows=rows, micros=(time.perf_counter_ns() - begun) // 1000,
+                         due=self._came if member.progress.event else instant)
+        return Told(member.id, instant, 0, rows, payload)
+
+    def measured(self) -> Iterator[Told]:
+        """What the answers have cost since this was asked last, if there were any. It is beside what is true: the same
+        log may cost something else."""
+        cost = self._costs.told(elements=self._views.elements, state=self.state_bytes, nodes=self._views.nodes)
+        if cost is not None:
+            yield Told(0, 0, MEASURES, 0, cost)
+
+    def _fail(self, member: Member, instant: int, error: Exception) -> Told:
+        member.fail(str(error) or type(error).__name__)
+        self.members_changed()
+        return Told(member.id, instant, FAILURE, 0, member.failed.encode())
+
+    # --- forgetting
+
+    def _forget(self) -> None:
+        self.content.forget(self.horizons(), self.places())
+        self._views.forget({id for id, member in self.members.items() if member.failed is None and not member.paused})
+
+    def horizons(self) -> dict[int, int]:
+        """For each stream that it is known of: elements stamped this or earlier are not seen again through any window
+        of time."""
+        horizons = {}
+        for iri, stream in self.streams.items():
+            if iri not in self.graphs:
+                reach = [member.horizon(window) for member in self.members.values() if member.failed is None
+                         for window in member.windows if window.stream == iri and window.range is not None]
+                if None not in reach:
+                    horizons[stream] = min(reach, default=ALWAYS)
+        return horizons
+
+    def places(self) -> dict[int, int]:
+        """For each stream that is counted: elements logged before this place are not seen again through any window that
+        counts."""
+        places: dict[int, int] = {}
+        for member in self.members.values():
+            for place, count in member.counts.items() if member.failed is None else ():
+                window = member.windows[place]
+                stream = self.number(window.stream)
+                needed = self.content.counted(stream, member.id, 0, count.needed(), graphs=window.elements is not None)
+                oldest = int(needed.seq.min()) if len(needed.seq) else ALWAYS
+                places[stream] = min(oldest, places.get(stream, ALWAYS))
+        return places

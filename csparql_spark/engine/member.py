@@ -1,0 +1,212 @@
+"""A member: one registered query in its group, with its plan, its progress and the instants it has still to answer.
+
+    registered ──▶ waiting for its first instant ──▶ answering ──▶ failed (with a reason; the others go on)
+                                                       ⇅
+                                                     paused
+
+Its instants are the multiples of its windows' steps and the turns of windows that count, or the multiples of COMPUTE
+EVERY. An instant is due when the clocks of all its streams have passed it; a query whose windows all count waits for no
+clock. At an instant each window is seen as of its own last step, or turn:
+
+    RANGE 4s STEP 4s     ────┼───────┼───────┼────
+    RANGE 9s STEP 6s     ────────┼───────────┼────
+    instants                 4   6   8      12        at 8 the second window is that of 6
+
+While it is paused, instants and turns pass and are not answered; what arrives is in its windows when it goes on, and is
+counted. It goes on with the first instant that has not passed when its `resume` is logged.
+
+Where the engine starts from the log again, the registration says up to which instant the query has answered before
+(`answered`), or why it has failed; it begins with that instant, for what it tells afterwards is the same.
+
+A member sees only elements logged after it (`id` is the place of its registration). Everything that changes is in
+`state()`, which is kept between batches: after `Member(told, at).restore(state)` it is the same member.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from csparql_spark.answers.last_answer import Before
+from csparql_spark.answers.plan import plan
+from csparql_spark.language import ContinuousQuery, Window
+from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
+from csparql_spark.schedule.instants import grid_of
+from csparql_spark.language.queries.query_cache import read
+from csparql_spark.windows.counting import Count, arrive
+from csparql_spark.windows.progress import Arrival, Clock, Progress
+
+MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
+
+CHANGING = ("arrival", "event", "first", "late")      # what entries change of a Progress
+
+
+class TooManyInstants(Exception):
+    """There are more instants than can be answered at once; `instant` is the first of them."""
+
+    def __init__(self, instant: int, reason: str) -> None:
+        super().__init__(reason)
+        self.instant = instant
+
+
+def count_of(window: Window) -> Count | None:
+    """The counting of a window, if it counts."""
+    if window.triples is not None:
+        return Count(window.triples, window.triples_step or window.triples)
+    if window.elements is not None:
+        return Count(window.elements, window.elements_step or window.elements)
+    return None
+
+
+class Member:
+    def __init__(self, told: dict[str, object], at: int, arrival: Arrival | None = None) -> None:
+        """`told` is what routing says of a registration; `at` its arrival stamp; `arrival` the clock that it shares
+        with others."""
+        self.told = told
+        self.id: int = told["id"]
+        self.query: ContinuousQuery = read(told["text"], told["base"], told.get("compiled"))
+        self.plan = plan(self.query)
+        self.snapshot = why_snapshot(self.query) is not None     # which evaluator answers it
+        self.asked = asked_for(self.plan)
+        self.windows = self.query.windows
+        self.widest = max((window.range or 0 for window in self.windows), default=0)
+        self.grid = grid_of(self.query)
+        clocks = {stream: Clock(**clock) for stream, clock in told["clocks"].items()}
+        self.progress = Progress.begin(at=at, clocks=clocks, shared=arrival)
+        self.counts = {place: count for place, window in enumerate(self.windows)
+                       if (count := count_of(window)) is not None}
+        self.next: int | None = None
+        self.answered: int | None = None        # the newest instant that was due
+        self.turned: int | None = None          # the newest turn of any window that counts
+        self.before: Before | None = None       # what was answered there, where the query tells what has changed
+        self.failed: str | None = told.get("failed")
+        self.paused: bool = told.get("paused", False)
+        self._told_before: int | None = told.get("answered")
+
+    @classmethod
+    def read(cls, payload: bytes, at: int, arrival: Arrival | None = None) -> Member:
+        return cls(json.loads(payload), at, arrival)
+
+    @property
+    def timed(self) -> bool:
+        """Whether the arrival clock alone says when its instants have passed."""
+        return not self.counts and not self.progress.event
+
+    @property
+    def turns_only(self) -> bool:
+        """Whether no clock matters: each instant is a turn of a window that counts."""
+        return self.grid is None
+
+    @property
+    def turns_tell(self) -> bool:
+        """Whether each turn of a window that counts is an instant."""
+        return self.query.every is None and bool(self.counts)
+
+    def due(self) -> list[int]:
+        """The instants that have passed and are not answered yet; they count as answered from now on. `TooManyInstants`
+        if there are too many at once."""
+        passed = self.progress.passed
+        turns = {turn for count in self.counts.values() for turn, _ in count.turns
+                 if self.turns_tell and (self.turns_only or turn <= passed)}
+        if len(turns) > MOST_INSTANTS:
+            raise TooManyInstants(min(turns), (
+                f"so many elements have come at once that its windows have turned {len(turns):,} times, and at most "
+                f"{MOST_INSTANTS:,} instants are answered at once: delete the query and register it again with a "
+                "larger STEP, or with COMPUTE EVERY"))
+        if self.grid is not None:
+            if self.next is None:
+                start = self._start()
+                if start is None:
+                    return []
+                self.next = self.grid.at_or_after(start)
+            most = len(turns) + self.grid.most_between(self.next, passed)
+            if most > MOST_INSTANTS:
+                raise TooManyInstants(self.next, (
+                    f"the clock has moved from {self.next} to {passed} at once, which is {most:,} instants of this "
+                    f"query, and at most {MOST_INSTANTS:,} are answered at once: delete the query and register it "
+                    "again (over a new stream, if a wrong timestamp was the reason)"))
+        timed = [] if self.grid is None else list(self.grid.between(self.next, passed))
+        if timed:
+            self.next = self.grid.after(timed[-1])
+        instants = sorted({*timed, *turns})
+        if instants:
+            self.answered = instants[-1]
+        return instants
+
+    def soonest(self) -> int:
+        """The next instant of a member that is timed."""
+        return self.grid.at_or_after(self._start()) if self.next is None else self.next
+
+    def _start(self) -> int | None:
+        """Where its instants begin; None while that is not known."""
+        start = self.progress.start()
+        return start if start is None or self._told_before is None else max(start, self._told_before)
+
+    def pass_over(self) -> None:
+        """The instants that have passed and are not answered yet never will be."""
+        passed = self.progress.passed
+        if self.turns_only:
+            passed = max((turn for count in self.counts.values() for turn, _ in count.turns), default=passed)
+        over = [turn for count in self.counts.values() for turn, _ in count.turns if self.turns_tell and turn <= passed]
+        if self.grid is not None:
+            if self.next is None:
+                start = self._start()
+                if start is None:
+                    return
+                self.next = self.grid.at_or_after(start)
+            if self.next <= passed:
+                over.append(self.grid.at_or_before(passed))
+                self.next = self.grid.after(passed)
+        if over:
+            self.answered = max(over)
+            self.see(passed)
+
+    def arrived(self, stream: str, stamps: np.ndarray, pushed: np.ndarray) -> None:
+        """Triples of a stream have arrived, stamped so; `pushed` are the stamps of the graphs that they make up."""
+        for graphs, came in ((False, stamps), (True, pushed)):
+            counts = [count for place, count in self.counts.items() if self.windows[place].stream == stream
+                      and (self.windows[place].elements is not None) is graphs]
+            told = [instant for instant in (self.answered, self.turned) if instant is not None]
+            turned = arrive(counts, came, max(told, default=None), apart=self.turns_tell)
+            if turned is not None:
+                self.turned = turned
+
+    def see(self, instant: int) -> None:
+        """Look at the windows that count as they are at an instant."""
+        for count in self.counts.values():
+            count.see(instant)
+
+    def as_of(self, window: Window, instant: int) -> int:
+        """The instant of a window that is seen at an instant: its own last one."""
+        return instant // window.step * window.step
+
+    def horizon(self, window: Window) -> int | None:
+        """Elements stamped this or earlier are not seen again through this window of time; None while that is not
+        known."""
+        soonest = self.next
+        if self.turns_tell:         # a turn may come at any time after what was answered
+            soonest = None if soonest is None or self.answered is None else min(soonest, self.answered + 1)
+        return None if soonest is None else self.as_of(window, soonest) - window.range
+
+    def fail(self, reason: str) -> None:
+        """Answer no more, and hold nothing."""
+        self.failed, self.before = reason, None
+        for count in self.counts.values():
+            count.turns.clear()
+
+    def state(self) -> dict[str, object]:
+        progress = self.progress
+        return {"registered": progress.registered, "next": self.next, "answered": self.answered,
+                "turned": self.turned, "failed": self.failed, "paused": self.paused,
+                "counts": {place: count.state() for place, count in self.counts.items()},
+                "progress": {name: getattr(progress, name) for name in CHANGING}}
+
+    def restore(self, state: dict[str, object]) -> None:
+        for name in ("next", "answered", "turned", "failed"):
+            setattr(self, name, state[name])
+        self.paused = state.get("paused", False)        # a state that was kept before there was pausing does not say
+        for place, counted in state["counts"].items():
+            self.counts[int(place)].restore(counted)
+        for name, value in state["progress"].items():
+            setattr(self.progress, "own" if name == "arrival" else name, value)

@@ -1,0 +1,150 @@
+"""Rule tables: many rules that differ in their constants only, evaluated as one.
+
+A schema that was worked into rules makes thousands of them, all alike: `(?x type Robin) -> (?x type Bird)`, and so on.
+They become one rule, in which parameters stand for the constants that differ, and a table with a row for each rule. The
+table is joined with what is known first, all rows at once; after that, a parameter is a variable that has its value.
+
+    (?x type $0) -> (?x type $1)         $0     $1
+                                         Robin  Bird
+                                         Bird   Animal
+
+    for table in tables(rules, few=8): table.rules, table.body, table.head, table.columns
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from csparql_spark.entailment.evaluate.joins import Bindings, Pattern
+from csparql_spark.language.rules.rule import is_variable, Rule
+from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.relations.keys import distinct, order_of, ordered
+
+IDS = 31                        # bits of an id: two fit into a key
+MOST = 10_000_000               # pairs of rules that are looked at to see whether a third makes both steps
+
+
+@dataclass(eq=False, slots=True)
+class Table:
+    """One rule without parameters, or several that share a form."""
+
+    rules: tuple[Rule, ...]
+    body: tuple[Pattern, ...]
+    head: tuple[Pattern, ...]
+    columns: dict[str, np.ndarray]                         # by parameter: its value in each of the rules
+    _indexes: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    def joined(self, bindings: Bindings) -> Bindings:
+        """The bindings with a value for each parameter: one row for each rule that agrees with what is bound."""
+        if not self.columns or not len(bindings.tag):
+            return bindings
+        names = tuple(name for name in self.columns if name in bindings.columns)
+        if names:
+            index, rows = self._agreeing(names, bindings)
+        else:
+            count = len(self.rules)
+            index = np.repeat(np.arange(len(bindings.tag)), count)
+            rows = np.tile(np.arange(count), len(bindings.tag))
+        columns = {name: column[index] for name, column in bindings.columns.items()}
+        columns.update((name, column[rows]) for name, column in self.columns.items() if name not in columns)
+        return Bindings(columns, bindings.tag[index])
+
+    def _agreeing(self, names: tuple[str, ...], bindings: Bindings) -> tuple[np.ndarray, np.ndarray]:
+        if names not in self._indexes:
+            keys = _key(self.columns, names)
+            order = order_of(keys)
+            self._indexes[names] = keys[order], order
+        keys, order = self._indexes[names]
+        sought = _key(bindings.columns, names)
+        first = keys.searchsorted(sought)
+        counts = keys.searchsorted(sought, side="right") - first
+        index = np.repeat(np.arange(len(sought)), counts)
+        rows = order[np.arange(len(index)) + np.repeat(first - np.cumsum(counts) + counts, counts)]
+        for name in names[2:]:
+            same = self.columns[name][rows] == bindings.columns[name][index]
+            index, rows = index[same], rows[same]
+        return index, rows
+
+    def absorbs(self) -> bool:
+        """Whether applying the rules to what they have derived adds nothing: they replace one constant by another, and
+        for two steps there is always one rule that makes them at once."""
+        if len(self.body) != 1 or len(self.head) != 1 or len(self.columns) != 2:
+            return False
+        changed = [pair for pair in zip(self.body[0], self.head[0]) if pair[0] != pair[1]]
+        if len(changed) != 1 or not set(changed[0]) <= set(self.columns):
+            return False
+        old, new = changed[0]
+        pairs = distinct(ordered(_key(self.columns, (old, new))))
+        first, next_ = pairs >> IDS, pairs & (1 << IDS) - 1
+        begin = first.searchsorted(next_)
+        counts = first.searchsorted(next_, side="right") - begin
+        if counts.sum() > MOST:
+            return False
+        rows = np.arange(counts.sum()) + np.repeat(begin - np.cumsum(counts) + counts, counts)
+        return bool(np.isin(np.repeat(first, counts) << IDS | next_[rows], pairs).all())
+
+    def only(self, rules: set[Rule]) -> Table | None:
+        """The part of the table that is about these rules."""
+        rows = [place for place, rule in enumerate(self.rules) if rule in rules]
+        if len(rows) in (0, len(self.rules)):
+            return self if rows else None
+        return Table(tuple(self.rules[row] for row in rows), self.body, self.head,
+                     {name: column[rows] for name, column in self.columns.items()})
+
+
+def _key(columns: dict[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
+    return columns[names[0]] if len(names) == 1 else columns[names[0]] << IDS | columns[names[1]]
+
+
+Form = tuple[tuple[str | None, ...], int, int]             # nodes (None: a constant), atoms in the body and in the head
+
+
+def tables(rules: Iterable[Rule], dictionary: TermDictionary, alone: set[Rule], few: int) -> Iterator[Table]:
+    """The rules, those of the same form together where there are more than `few`. Rules with guards, and those to be
+    left `alone`, are tables of one."""
+    forms: dict[Form | Rule, list[tuple[Rule, list[str]]]] = {}
+    for rule in rules:
+        form, constants = _taken_apart(rule)
+        forms.setdefault(rule if rule.guards or rule in alone else form, []).append((rule, constants))
+    for form, members in forms.items():
+        if isinstance(form, Rule) or len(members) <= few:
+            for rule, _ in members:
+                nodes = [node if is_variable(node) else int(dictionary.encode([node])[0]) for node in _nodes(rule)]
+                yield Table((rule,), *_atoms(nodes, len(rule.body)), {})
+        else:
+            yield _shared(form, members, dictionary)
+
+
+def _shared(form: Form, members: list[tuple[Rule, list[str]]], dictionary: TermDictionary) -> Table:
+    nodes, columns = list(form[0]), {}
+    places = [place for place, node in enumerate(nodes) if node is None]
+    for place, terms in zip(places, zip(*(constants for _, constants in members))):
+        ids = dictionary.encode(terms)
+        if (ids == ids[0]).all():
+            nodes[place] = int(ids[0])
+        else:
+            nodes[place] = f"?${len(columns)}"
+            columns[nodes[place]] = ids
+    if not columns:                                        # they are the same but for the names of variables
+        columns["?$0"] = np.arange(len(members))
+    return Table(tuple(rule for rule, _ in members), *_atoms(nodes, form[1]), columns)
+
+
+def _nodes(rule: Rule) -> list[str]:
+    return [node for atom in (*rule.body, *rule.head) for node in atom.nodes]
+
+
+def _taken_apart(rule: Rule) -> tuple[Form, list[str]]:
+    """Its form, in which variables have names that tell nothing, and its constants."""
+    names: dict[str, str] = {}
+    nodes = _nodes(rule)
+    form = tuple(names.setdefault(node, f"?{len(names)}") if is_variable(node) else None for node in nodes)
+    return (form, len(rule.body), len(rule.head)), [node for node in nodes if not is_variable(node)]
+
+
+def _atoms(nodes: Sequence[str | int], body: int) -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:
+    atoms = tuple(tuple(nodes[place:place + 3]) for place in range(0, len(nodes), 3))
+    return atoms[:body], atoms[body:]

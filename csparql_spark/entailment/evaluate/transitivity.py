@@ -1,0 +1,59 @@
+"""Transitive rules, with each path taken once.
+
+Joined like any other rule, the one that says that a predicate is transitive finds a path of n steps in n - 1 ways, and
+what it has found has to be joined again. What it makes of new facts can be told at once instead, if all other facts
+are closed under it already (`old` below; of two facts of it that meet, at least the consequence is new): a path that
+uses a new fact is
+
+    [old] new  [old] new  …  [old] new  [old]
+    ───hop───  ───hop───     ───hop───
+
+and where the hops are whole, each path is made up of them in one way. So new facts are extended to the left, once;
+then hop is joined to hop until nothing is new; then all is extended to the right, once.
+
+    for block in extended(graph, predicate, delta): ...     # `delta`: the graph's fresh facts with the predicate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from csparql_spark.language.rules.rule import is_variable, Rule
+from csparql_spark.relations.graph import Block, Facts, Matches, TaggedGraph
+
+
+def is_transitivity(rule: Rule) -> bool:
+    """Whether a rule says that one predicate is transitive, and nothing else."""
+    if len(rule.body) != 2 or len(rule.head) != 1 or rule.guards or is_variable(rule.head[0].predicate):
+        return False
+    if len({atom.predicate for atom in (*rule.body, *rule.head)}) > 1:
+        return False
+    start, end = rule.head[0].subject, rule.head[0].object
+    return any(one.subject == start and other.object == end and one.object == other.subject
+               and len({start, end, one.object}) == 3 and all(map(is_variable, (start, end, one.object)))
+               for one, other in (rule.body, rule.body[::-1]))
+
+
+def extended(graph: TaggedGraph, predicate: int, delta: Facts) -> Iterator[Block]:
+    """All paths that use one of the new facts, each with the greatest tag that one of its kind has."""
+    old = graph.count(predicate) > delta.size
+    hops = TaggedGraph()
+    hops.add([delta, _left(delta, predicate, graph.search(p=predicate, o=delta.s, fresh=False))] if old else [delta])
+    paths, last = TaggedGraph(), hops.facts()
+    paths.add([last])
+    while last.size:
+        last = paths.add([_right(last, predicate, hops.search(p=predicate, s=last.o))])
+    last = paths.facts()
+    yield last
+    if old:
+        yield _right(last, predicate, graph.search(p=predicate, s=last.o, fresh=False))
+
+
+def _left(facts: Facts, predicate: int, found: Matches) -> Block:
+    return found.column("s"), predicate, facts.o[found.index], np.minimum(facts.tag[found.index], found.tag)
+
+
+def _right(facts: Facts, predicate: int, found: Matches) -> Block:
+    return facts.s[found.index], predicate, found.column("o"), np.minimum(facts.tag[found.index], found.tag)

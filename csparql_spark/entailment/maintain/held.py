@@ -1,0 +1,31 @@
+"""What is held by the strategies that keep a closed graph beside what was stated, and how it is looked at.
+
+    class Incremental(Held):
+        ...                             # has a program, the explicit facts, and the graph that they are closed in
+    facts.visible(after=12)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from csparql_spark.entailment.maintain.explicit import ExplicitFacts
+from csparql_spark.entailment.evaluate.program import Program
+from csparql_spark.relations.graph import Facts, TaggedGraph
+from csparql_spark.relations.keys import distinct
+
+
+class Held:
+    _program: Program
+    _explicit: ExplicitFacts
+    _graph: TaggedGraph
+
+    def stated(self) -> Facts:
+        """The explicit facts."""
+        return self._explicit.facts()
+
+    def visible(self, after: int) -> Facts:
+        return self._graph.facts(after)
+
+    def terms(self) -> np.ndarray:
+        return distinct(np.sort(np.concatenate([self._graph.terms(), self._program.terms()])))

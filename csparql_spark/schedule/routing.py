@@ -1,0 +1,270 @@
+"""Routing: which groups an entry of the log goes to.
+
+A *group* is the set of queries that can share one materialization: the same streams, the same background graphs, the
+same rules. Its key says so and nothing else, so a group that ends and comes again has the same key. A *shard* is a
+slice of a group's data; a group has one.
+
+The router is a fold over the entries that make the registry. It is given the log from its beginning (chunks and ticks
+may be left out), and answers for the place in the log where it stands: the rows of an entry are a function of the log.
+
+A damaged entry goes, as a row of the kind `damaged` that carries the sentence, to those who would have had to read it:
+the queries of that group fail. If what is damaged is a registration, or what made a stream or graph that it reads, it
+is that query alone.
+
+    router.route(entry)      # [Row(group="1f0c…", shard=0, seq=7, kind="chunk", …)]
+
+Who reads what is counted as queries come and go: what an entry costs does not grow with the number of queries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from csparql_spark.language import ContinuousQuery, LanguageError
+from csparql_spark.schedule.instants import grid_of, is_known_before
+from csparql_spark.language.queries.query_cache import read
+from csparql_spark.store.log import Entry
+from csparql_spark.windows.grid import Grid
+
+
+class Row(NamedTuple):
+    """What travels to a group: one entry of the log, addressed."""
+
+    group: str
+    shard: int
+    seq: int
+    kind: str
+    at: int
+    subject: str | None
+    payload: bytes | None
+
+
+class Routed(NamedTuple):
+    """A registered query, as far as the router needs to know it."""
+
+    id: int
+    group: str
+    streams: tuple[str, ...]
+    graphs: tuple[str, ...]
+    grid: Grid | None
+    counts: bool = False       # whether a window that counts makes instants of its own: then each push may make one
+    entailment: tuple[str, ...] = ()
+    paused: bool = False
+
+
+Thing = tuple[str, str]        # a stream, graph or rule set: ("stream", "http://…/temp")
+
+DAMAGED = "damaged"            # a row in the place of a damaged entry: what that was, and where, and the sentence
+UNREADABLE = "unreadable"      # the group of queries whose text cannot be read (any more): it tells why
+
+
+class Router:
+    def __init__(self, background: Callable[[str], Entry | None] = lambda graph: None) -> None:
+        """`background` finds the newest `background` entry of a graph where the router stands, with its payload."""
+        self.seq = 0
+        self.version = 0                           # how many entries of the registry it has taken
+        self._background = background
+        self._clocks: dict[str, dict[str, object]] = {}
+        self._queries: dict[str, Routed] = {}
+        self._readers: defaultdict[Thing, dict[str, int]] = defaultdict(dict)       # and how many queries of each group
+        self._graphs: dict[str, int] = {}
+        self._rules: dict[str, Entry] = {}         # users' rule sets; they are small
+        self._damaged: dict[str, str] = {}         # streams of which it is not known how they were made, and why
+        self._unknown: str | None = None           # why it is not known of some entry what it made, if there is one
+
+    @property
+    def queries(self) -> dict[str, Routed]:
+        return self._queries
+
+    def clock(self, stream: str) -> dict[str, object]:
+        """The clock of a stream: {"kind", "delay"}."""
+        return self._clocks.get(stream, {"kind": "arrival", "delay": 0})
+
+    def route(self, entry: Entry, sent: set[tuple[str, int]] | None = None) -> list[Row]:
+        """Take the next entry; return its rows. `sent`: which background and rules have gone to which group with the
+        same batch; they are not sent again."""
+        sent = set() if sent is None else sent
+        self.seq = entry.seq
+        self.version += entry.kind not in ("chunk", "tick")
+        if entry.damage is not None:
+            return self._of_damaged(entry, sent)
+        match entry.kind:
+            case "stream":
+                made = json.loads(entry.payload)
+                self._clocks[entry.subject] = {"kind": made["clock"], "delay": made["delay"]}
+                self._damaged.pop(entry.subject, None)
+                return []
+            case "drop":
+                self._clocks.pop(entry.subject, None)
+                self._damaged.pop(entry.subject, None)
+                return []
+            case "register":
+                return self._register(entry, sent)
+            case "unregister":
+                routed = self._forget(entry.subject)
+                return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())] if routed else []
+            case "pause" | "resume":
+                routed = self._queries.get(entry.subject)
+                if routed is None:
+                    return []
+                self._queries[entry.subject] = routed._replace(paused=entry.kind == "pause")
+                return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())]
+            case "rules":
+                return self._set_rules(entry, sent)
+            case "background":
+                self._graphs[entry.subject] = entry.seq
+                return _unsent(self._to(entry, [("graph", entry.subject)]), sent)
+            case "chunk":
+                return self._to(entry, [("stream", entry.subject)])
+            case "tick" if entry.subject is None:
+                return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
+                                        and self.clock(thing[1])["kind"] == "arrival"])
+            case "tick":
+                return self._to(entry, [("stream", entry.subject)])
+            case "skipped":
+                return []
+        raise ValueError(f"the log holds an entry of the unknown kind {entry.kind!r}")
+
+    def follow(self, entry: Entry) -> None:
+        """Take the next entry, where its rows have gone already."""
+        if entry.kind == "register" and entry.damage is None:
+            self.seq, self.version = entry.seq, self.version + 1
+            self._know(entry, json.loads(entry.payload))
+        else:
+            self.route(entry)
+
+    def _know(self, entry: Entry, made: dict[str, object]) -> Routed:
+        """The query that an entry registers; it is there from now on."""
+        try:
+            query = read(made["text"], made["base"], made.get("compiled"))
+            routed = Routed(entry.seq, group_key(query), tuple(dict.fromkeys(w.stream for w in query.windows)),
+                            tuple(dict.fromkeys((*query.graphs, *query.named_graphs))), grid_of(query),
+                            not is_known_before(query), query.entailment, made.get("paused", False))
+        except (LanguageError, ValueError):
+            routed = Routed(entry.seq, UNREADABLE, (), (), None)
+        self._forget(entry.subject)
+        self._queries[entry.subject] = routed
+        for thing in _read_by(routed):
+            groups = self._readers[thing]
+            groups[routed.group] = groups.get(routed.group, 0) + 1
+        return routed
+
+    def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
+        made = json.loads(entry.payload)
+        routed = self._know(entry, made)
+        unsure = self._unsure(routed)
+        if unsure is not None:
+            return [_row(UNREADABLE, dataclasses.replace(entry, damage=unsure), None)]
+        told = {"id": entry.seq, "name": entry.subject, **made, "clocks": {s: self.clock(s) for s in routed.streams}}
+        rows = []
+        # A group may be new, and background is logged once: it is sent again, and groups that have it already see that.
+        for graph in routed.graphs:
+            if (routed.group, self._graphs.get(graph)) in sent:
+                continue
+            if graph in self._graphs and (background := self._background(graph)) is not None:
+                if background.damage is not None:       # whatever of it is damaged: it is this graph that lacks
+                    background = dataclasses.replace(background, kind="background", subject=graph)
+                rows.append(_row(routed.group, background, background.payload))
+        rows += [_row(routed.group, self._rules[name], self._rules[name].payload) for name in routed.entailment
+                 if name in self._rules]
+        # What is whole is there before the query, and what is damaged concerns it: it must be there to fail.
+        rows = [row._replace(seq=entry.seq) if row.kind == DAMAGED else row for row in rows]
+        return [_row(routed.group, entry, json.dumps(told).encode()), *_unsent(rows, sent)]
+
+    def _unsure(self, routed: Routed) -> str | None:
+        """Why it is not known how a stream or graph was made that a query reads; None if it is."""
+        for stream in routed.streams:
+            if stream in self._damaged:
+                return self._damaged[stream]
+        # Who was let in reads what there is: what is not known here was made by an entry that cannot be read.
+        known = (all(stream in self._clocks for stream in routed.streams)
+                 and all(graph in self._graphs for graph in routed.graphs))
+        return None if known else self._unknown
+
+    def _forget(self, name: str) -> Routed | None:
+        routed = self._queries.pop(name, None)
+        for thing in () if routed is None else _read_by(routed):
+            groups = self._readers[thing]
+            groups[routed.group] -= 1
+            if not groups[routed.group]:
+                del groups[routed.group]
+            if not groups:
+                del self._readers[thing]
+        return routed
+
+    def _of_damaged(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
+        match entry.kind:
+            case "register":
+                self._forget(entry.subject)
+                self._queries[entry.subject] = Routed(entry.seq, UNREADABLE, (), (), None)
+                return [_row(UNREADABLE, entry, None)]
+            case "stream":      # queries that are there know its clock; those that come fail
+                self._damaged[entry.subject] = entry.damage
+                return []
+            case "background":
+                self._graphs[entry.subject] = entry.seq
+                return _unsent(self._to(entry, [("graph", entry.subject)]), sent)
+            case "rules":
+                self._rules[entry.subject] = entry
+                return _unsent(self._to(entry, [("rules", entry.subject)]), sent)
+        if entry.subject is None:
+            self._unknown = entry.damage
+        return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
+                                and entry.subject in (None, thing[1])])
+
+    def everywhere(self, row: Row) -> list[Row]:
+        """The row for its group, and for all others: nobody can tell any more which of them it concerns."""
+        groups = dict.fromkeys((row.group, *(routed.group for routed in self._queries.values())))
+        return [row._replace(group=group) for group in groups]
+
+    def _set_rules(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
+        if entry.payload is None:
+            self._rules.pop(entry.subject, None)         # nobody uses it: that was seen to
+            return []
+        self._rules[entry.subject] = entry
+        return _unsent(self._to(entry, [("rules", entry.subject)]), sent)
+
+    def _to(self, entry: Entry, things: Iterable[Thing]) -> list[Row]:
+        groups = dict.fromkeys(group for thing in things for group in self._readers.get(thing, ()))
+        return [_row(group, entry, entry.payload) for group in groups]
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """The rows of a batch as their group takes them: in the order of the log, and behind a registration what is damaged
+    of what it reads."""
+    return sorted(rows, key=lambda row: (row.seq, row.kind == DAMAGED))
+
+
+def _read_by(routed: Routed) -> set[Thing]:
+    """What a query reads, or is run under."""
+    return {*(("stream", iri) for iri in routed.streams), *(("graph", iri) for iri in routed.graphs),
+            *(("rules", name) for name in routed.entailment)}
+
+
+def _unsent(rows: list[Row], sent: set[tuple[str, int]]) -> list[Row]:
+    """The rows that have not gone to their groups with this batch, which they now have. Damage is told to each
+    query."""
+    fresh = [row for row in rows if (row.group, row.seq) not in sent]
+    sent.update((row.group, row.seq) for row in fresh if row.kind != DAMAGED)
+    return fresh
+
+
+def group_key(query: ContinuousQuery) -> str:
+    """The key of the group of a query."""
+    shared = {"streams": sorted({window.stream for window in query.windows}),
+              "graphs": sorted(set(query.graphs)), "entailment": sorted(query.entailment)}
+    if query.named_graphs:
+        shared["named"] = sorted(set(query.named_graphs))
+    return hashlib.sha256(json.dumps(shared).encode()).hexdigest()[:16]
+
+
+def _row(group: str, entry: Entry, payload: bytes | None) -> Row:
+    if entry.damage is not None:
+        damage = json.dumps({"kind": entry.kind, "seq": entry.seq, "reason": entry.damage}).encode()
+        return Row(group, 0, entry.seq, DAMAGED, entry.at, entry.subject, damage)
+    return Row(group, 0, entry.seq, entry.kind, entry.at, entry.subject, payload)

@@ -1,0 +1,56 @@
+"""Telling: answers go into the answer store while a group is still at work, not with the end of its batch.
+
+    group   answers ── answers ── answers ──│ state, task, batch: all that Spark has to finish
+    store        └ told      └ told      └ told
+
+Nobody need wait for what Spark writes down: answers are a function of the log and are keyed, so a batch that is run
+again tells the same again, and the first stands. What is not an answer (that a query has failed, what answers have cost)
+goes on to the sink.
+
+Invariant: when a group has been gone through, all of its answers are in the store.
+
+    teller = Teller("data")
+    rest = list(teller.through(group.feed(rows)))
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterable, Iterator
+
+from csparql_spark.engine.group import Told
+from csparql_spark.store import AnswerStore, Database, DataDirectory, StoredAnswer
+
+SLICE_SECONDS = 0.02         # answers wait for others so long: a transaction has its price
+
+
+class Teller:
+    """It is sent to workers; what it writes to is opened there, once in each process."""
+
+    def __init__(self, data: str) -> None:
+        self._data = data
+
+    def through(self, told: Iterable[Told]) -> Iterator[Told]:
+        """Write the answers among what is told; what is not one comes through."""
+        waiting: list[StoredAnswer] = []
+        begun = 0.0
+        for one in told:
+            if one.part < 0:
+                yield one
+                continue
+            now = time.monotonic()
+            if not waiting:
+                begun = now
+            waiting.append(StoredAnswer(*one))
+            if now - begun >= SLICE_SECONDS:
+                _answers(self._data).write(waiting)
+                waiting = []
+        if waiting:
+            _answers(self._data).write(waiting)
+
+
+@functools.cache
+def _answers(data: str) -> AnswerStore:
+    directory = DataDirectory(data)
+    return AnswerStore(Database(directory.database), directory.bell("answers"))

@@ -1,0 +1,146 @@
+"""Bodies: the bytes of a request, whole or not at all, and never more than a limit.
+
+A body is complete when as many bytes came as Content-Length promised, or when its last chunk came. One that is too
+large is refused as soon as that is known, and a body counts as long as it is after decompression.
+
+A server that does not read whole bodies before it asks the application is told with `AWAIT` that this one is wanted, up
+to how many bytes: then the request is interrupted here, and begins again when they are there. So a body is read before
+anything is changed.
+
+    body = read(request.environ, limit=100_000_000)      # raises Problem: truncated-body, too-large, …
+    text = utf8(body, "The data")
+    text = declared(request, 262_144, TEXT_TYPES, "The rule file")      # both, of what says that it is text
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import pyarrow as pa
+from flask import Request
+
+from csparql_spark.rdf.errors import UnsupportedFormat
+from csparql_spark.server.http.problems import Problem
+
+PIECE = 64 << 10
+AWAIT = "csparql_spark.await_body"
+# What command line clients say when nobody told them what they send.
+UNSAID_TYPES = ("", "application/x-www-form-urlencoded", "application/octet-stream")
+
+
+def read(environ: dict[str, object], limit: int) -> bytes:
+    """The body of a request, decompressed. Raises `Problem`."""
+    encoding = str(environ.get("HTTP_CONTENT_ENCODING", "")).strip().lower()
+    if encoding in ("gzip", "x-gzip"):
+        return _bounded(_gunzipped(_pieces(environ, limit, PIECE), limit), limit)
+    if encoding == "zstd":
+        return _bounded(_unzstd(_bounded(_pieces(environ, limit), limit)), limit)
+    if encoding not in ("", "identity"):
+        raise Problem("unsupported-encoding", f"The Content-Encoding {encoding!r} is not supported: send the body as "
+                      "it is, or with gzip or zstd.", headers={"Accept-Encoding": "gzip, zstd"},
+                      accepted=["gzip", "zstd", "identity"])
+    return _bounded(_pieces(environ, limit), limit)
+
+
+def utf8(body: bytes, what: str) -> str:
+    try:
+        return body.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        raise Problem("bad-body", f"{what} is not UTF-8: byte 0x{body[error.start]:02x} in line {line} "
+                      f"(byte {error.start} of the body) cannot stand there.") from None
+
+
+def declared(request: Request, limit: int, accepted: tuple[str, ...], what: str) -> str:
+    """The text in a request, of a media type that is accepted, of another kind of text, or unsaid."""
+    kind = request.mimetype
+    charset = request.mimetype_params.get("charset", "utf-8").lower()
+    if charset not in ("utf-8", "utf8", "us-ascii"):
+        raise Problem("unsupported-encoding", f"{what} is declared as {charset}: texts are read as UTF-8 only.")
+    if not (kind in UNSAID_TYPES or kind in accepted or kind.startswith("text/")):
+        raise Problem("unsupported-format", f"{what} cannot come as {kind}: send it as one of "
+                      f"{', '.join(accepted)}.", accepted=list(accepted))
+    return utf8(read(request.environ, limit), what)
+
+
+def strange(error: UnsupportedFormat, kind: str | None) -> Problem:
+    """What is said of a body that is called something else than RDF."""
+    curl = (" With curl that is -H 'Content-Type: text/turtle'; without it, curl says that it sends a form."
+            if (kind or "").startswith("application/x-www-form-urlencoded") else "")
+    return Problem("unsupported-format", f"{error}{curl}", accepted=list(error.accepted))
+
+
+def _pieces(environ: dict[str, object], limit: int, most: int = 1 << 62) -> Iterator[bytes]:
+    """What comes over the connection; when it ends early, a problem instead of an end."""
+    stream: BinaryIO = environ["wsgi.input"]
+    length = str(environ.get("CONTENT_LENGTH") or "")
+    if length and not (length.isascii() and length.isdigit()):
+        raise Problem("bad-request", f"The Content-Length {length!r} is not a number of bytes.")
+    if length and int(length) > limit:
+        raise _too_large(limit, int(length))
+    if (wait := environ.get(AWAIT)) is not None:
+        wait(limit)
+    # Without a length there is a body only if the server can tell where it ends: it is chunked.
+    missing = int(length) if length else None if environ.get("wsgi.input_terminated") else 0
+    try:
+        while missing is None or missing:
+            piece = stream.read(min(most, limit + 1 if missing is None else missing))
+            if not piece:
+                break
+            missing = None if missing is None else missing - len(piece)
+            yield piece
+    except EOFError:
+        raise Problem("truncated-body", "The connection ended in the middle of the body: nothing was kept. "
+                      "Send the body again.") from None
+    if missing:
+        raise Problem("truncated-body", f"Content-Length promised {length} bytes and {missing} of them did not come: "
+                      "nothing was kept. Send the body again.", expected=int(length), received=int(length) - missing)
+
+
+def _bounded(pieces: Iterator[bytes], limit: int) -> bytes:
+    whole, size = [], 0
+    for piece in pieces:
+        whole.append(piece)
+        size += len(piece)
+        if size > limit:
+            raise _too_large(limit)
+    return b"".join(whole)              # of one piece: that piece
+
+
+def _gunzipped(pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
+    """The content of one or more gzip members, in pieces of which none is much larger than `PIECE`."""
+    member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    begun = False
+    try:
+        for piece in pieces:
+            while piece:
+                begun = True
+                yield member.decompress(piece, PIECE)
+                piece = member.unconsumed_tail
+                if member.eof:
+                    piece, begun = member.unused_data, False
+                    member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    except zlib.error as error:
+        raise Problem("bad-body", f"The body is not gzip, although its Content-Encoding says so ({error}).") from None
+    if begun:
+        raise Problem("truncated-body", "The gzip data ends in the middle: nothing was kept. Send the body again.")
+
+
+def _unzstd(body: bytes) -> Iterator[bytes]:
+    """The content of zstd frames, in pieces."""
+    if not body:
+        return
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(body), "zstd") as content:
+            while piece := content.read(PIECE):
+                yield piece
+    except OSError as error:
+        raise Problem("bad-body", f"The body is not whole zstd data, although its Content-Encoding says so ({error})."
+                      ) from None
+
+
+def _too_large(limit: int, length: int | None = None) -> Problem:
+    told = f"The body has {length} bytes" if length else "The body is larger than the limit"
+    return Problem("too-large", f"{told}, and this server takes at most {limit} here: send it in parts.", limit=limit)

@@ -1,0 +1,67 @@
+"""Forgetting: lets the store forget what no registered window can reach any more, and give its room back.
+
+    Forgetter(settings, database, registry, retention, repeats).start()      # a round every settings.forget_seconds
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import threading
+import time
+
+from csparql_spark.store import Database, Registry, StoreError
+from csparql_spark.store.repeats import Repeats
+from csparql_spark.store.retention import Retention
+from csparql_spark.store.vacuum import give_back
+
+from csparql_spark.server.routes.dependents import asked_of
+from csparql_spark.server.settings import Settings
+
+
+class Forgetter:
+    def __init__(self, settings: Settings, database: Database, registry: Registry, retention: Retention,
+                 repeats: Repeats) -> None:
+        self._settings, self._database = settings, database
+        self._registry, self._retention = registry, retention
+        self._repeats = repeats
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="forgetter", daemon=True)
+
+    def start(self) -> Forgetter:
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def forget(self) -> int:
+        """One round; how many entries and answers went."""
+        self._repeats.forget(int(time.time() * 1000))
+        return self._retention.forget(keep_log=self._settings.keep_log, reach=self.reach(),
+                                      keep_answers=self._settings.keep_answers)
+
+    def reach(self) -> int:
+        """How far back, in ms, the windows of the registered queries reach.
+
+        A window that counts reaches nowhere: how long n triples take is not known, and one slow stream would keep the
+        whole log for ever. Nothing is lost by that. What a window holds is in the engine's state from the moment that
+        it was read; the log is needed for what was not read yet, and for a while after that for people who look.
+        """
+        delays = {stream.iri: stream.delay for stream in self._registry.streams()}
+        reaches = [0]
+        for record in self._registry.queries():
+            asked = asked_of(record)
+            if asked is not None:
+                reaches += (window.range + delays.get(window.stream, 0) for window in asked.windows
+                            if window.range is not None)
+        return max(reaches)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._settings.forget_seconds):
+            try:
+                self.forget()
+                give_back(self._database, self._stop.wait)
+            except (sqlite3.Error, StoreError) as error:
+                print(f"csparql-spark: nothing was forgotten this time: {error}", file=sys.stderr, flush=True)

@@ -1,0 +1,184 @@
+"""Answers: what a query said, at its newest instant or at another one, or as it goes on saying it.
+
+    GET /queries/HotRooms/answers                                   the newest instant, in a format by Accept
+    GET /queries/HotRooms/answers?at=1700000000000&format=csv       another instant, another format
+    GET /queries/HotRooms/answers?from=…&to=…&limit=100             all instants between the two, both counted
+    GET /queries/HotRooms/answers    Accept: text/event-stream      server-sent events
+
+A range is an array of what events hold, or (application/x-ndjson) a line for each; it is sent as it is read, at most
+`limit` instants, and a Link header with rel="next" says where it goes on. In the place of an answer that is damaged on
+the disk there is {"query", "at", "problem"}.
+
+Events begin after `Last-Event-ID` (or `?lastEventId=`), at `?from=beginning`, after `?from=<instant>`, or with the
+newest answer (`?from=latest`, and by default). What a client has seen counts more than what its URL asks for: a browser
+that reconnects sends both.
+
+Before its first instant a query has no answer: 204, with Retry-After and the sentence in X-CSPARQL-Status.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from email.utils import formatdate
+from urllib.parse import quote, urlencode
+
+from flask import Blueprint, Response, request
+
+from csparql_spark.answers.formats import ND_JSON, PLAIN_JSON
+from csparql_spark.asking.timeline import said
+from csparql_spark.rdf.stamps import parse_stamp
+from csparql_spark.store import QueryRecord, StoredAnswer
+
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.events import EVENTS, seen_id, subscribed
+from csparql_spark.server.subscribers.fanout import instants_of
+from csparql_spark.server.subscribers import instants
+from csparql_spark.server.subscribers.instants import holding, whole, windows_of
+from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes.registration import found
+from csparql_spark.server.http.negotiation import asked_type, spelled
+from csparql_spark.server.subscribers.subscription import after_instant, FIRST, LATEST, Start, start_after
+
+RANGES = (PLAIN_JSON, ND_JSON, "application/ndjson")
+USUAL_INSTANTS, MOST_INSTANTS = 100, 1000
+END = 1 << 62
+LONGEST_BOUNDS = 4096           # of a header; SPARQL JSON says it at any length
+IRI_SIGNS = "/:?#[]@!$&'()*+,;=%~"
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("answers", __name__)
+    names = backend.names
+
+    @blueprint.get("/queries/<name:name>/answers")
+    def answers(name: str) -> Response:
+        query = found(backend, name)
+        if prefers_events():
+            return subscribed(backend, [query.name], asked_start(backend, query))
+        if not request.args.keys().isdisjoint(("from", "to", "limit")):
+            return told_between(query)
+        if "at" in request.args:
+            parts = told_at(query, request.args["at"])
+        else:
+            parts = backend.answers.latest(query.id)
+        return told(query, parts) if parts else waiting(query)
+
+    def told_between(query: QueryRecord) -> Response:
+        if "at" in request.args:
+            raise Problem("bad-setting", "at= asks for one instant, and from=, to= and limit= for several: leave "
+                          "one out.")
+        low, high, limit = asked_range()
+        media_type = asked_type("a range of answers", RANGES)
+        found = backend.answers.instants(query.id, low, high, limit + 1)
+        headers = {"Cache-Control": "no-store", "Vary": "Accept"}
+        if len(found) > limit:
+            given = {**request.args.to_dict(), "from": str(found.pop()), "limit": str(limit)}
+            headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
+        envelopes = (instants.told(query.name, parts, windows_of(query, instant))
+                     for instant in found if (parts := backend.answers.at(query.id, instant)))
+        written = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
+        return Response(written, headers=headers, content_type=media_type)
+
+    def told_at(query: QueryRecord, text: str) -> list[StoredAnswer]:
+        instant = instant_of("at", text)
+        parts = backend.answers.at(query.id, instant)
+        if not parts:
+            bounds = backend.answers.bounds(query.id)
+            kept = f"answers are kept from {said(bounds[0])} to {said(bounds[1])}" if bounds else "it has no answers yet"
+            raise Problem("no-answer", f"The query {query.name} has no answer at {said(instant)}: {kept}.",
+                          query=query.name, at=instant, oldest=bounds and bounds[0], latest=bounds and bounds[1])
+        return parts
+
+    def waiting(query: QueryRecord) -> Response:
+        failure = backend.answers.failure(query.id)
+        if failure is not None:
+            raise Problem("query-failed", f"The query {query.name} failed at {failure[0]}, before it had an answer: "
+                          f"{sentence(failure[1])}", query=query.name, at=failure[0], reason=failure[1])
+        grid, now = instants_of(query), backend.writer.clock.now()
+        seconds = 1 if grid is None else math.ceil((grid.after(now) + 1 - now) / 1000)
+        return Response(status=204, headers={"Retry-After": str(seconds), "Cache-Control": "no-store",
+                                             "X-CSPARQL-Status": "waiting for the first instant"})
+
+    return blueprint
+
+
+def told(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
+    """The response with what a query said at an instant."""
+    answer, instant = whole(parts), parts[0].instant
+    headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
+    if 0 <= instant < 1 << 47:
+        headers["Last-Modified"] = formatdate(instant / 1000, usegmt=True)
+    windows = windows_of(query, instant)
+    bounds = ", ".join(f"<{quote(window['stream'], safe=IRI_SIGNS)}>; opens={window['opens']}; "
+                       f"closes={window['closes']}" for window in windows)
+    if windows and len(bounds) <= LONGEST_BOUNDS:
+        headers["X-CSPARQL-Windows"] = bounds.replace("opens=None; ", "")
+    return spelled(answer, extra={"query": query.name, "at": instant, "windows": windows, **holding(answer)},
+                   headers=headers)
+
+
+def asked_range() -> tuple[int, int, int]:
+    """From when until when, and how many instants at most."""
+    begin, end, limit = (request.args.get(name) for name in ("from", "to", "limit"))
+    low = -END if begin in (None, "beginning") else instant_of("from", begin, "beginning, ")
+    high = END if end in (None, "latest") else instant_of("to", end, "latest, ")
+    if limit is None:
+        return low, high, USUAL_INSTANTS
+    if not (limit.isascii() and limit.isdigit() and len(limit) < 10 and 0 < int(limit) <= MOST_INSTANTS):
+        raise Problem("bad-setting", f"The limit {limit[:100]!r} is not a number of instants from 1 to "
+                      f"{MOST_INSTANTS}.")
+    return low, high, int(limit)
+
+
+def lines(documents: Iterator[bytes]) -> Iterator[bytes]:
+    for document in documents:
+        yield document + b"\n"
+
+
+def array(documents: Iterator[bytes]) -> Iterator[bytes]:
+    before = b"["
+    for document in documents:
+        yield before + document
+        before = b",\n"
+    yield b"]\n" if before != b"[" else b"[]\n"
+
+
+def prefers_events() -> bool:
+    """Whether the client names text/event-stream, and prefers nothing else to it."""
+    if "format" in request.args:
+        return False
+    weights = {media_type.lower(): weight for media_type, weight in request.accept_mimetypes}
+    wanted = weights.pop(EVENTS, 0)
+    return wanted > 0 and wanted >= max(weights.values(), default=0)
+
+
+def asked_start(backend: Backend, query: QueryRecord) -> Start:
+    order, event_id = backend.fanout.order, seen_id()
+    if event_id:
+        return start_after(event_id, order)
+    begin = request.args.get("from", "latest")
+    if begin in ("latest", "beginning"):
+        return LATEST if begin == "latest" else FIRST
+    return after_instant(query.id, instant_of("from", begin, "beginning, latest, "), order)
+
+
+def asked_instant(backend: Backend, query: QueryRecord, otherwise: str) -> int:
+    """The instant that a request asks about with `at`: the newest one, if it does not say. `otherwise` goes on after
+    "has no answer yet"."""
+    at = request.args.get("at", "latest")
+    if at != "latest":
+        return instant_of("at", at, "latest, ")
+    bounds = backend.answers.bounds(query.id)
+    if bounds is None:
+        raise Problem("no-answer", f"The query {query.name} has no answer yet{otherwise}", query=query.name)
+    return bounds[1]
+
+
+def instant_of(argument: str, text: str, others: str = "") -> int:
+    try:
+        # A plus sign in the query of a URL is a space by now; no instant has a space.
+        return parse_stamp(text.replace(" ", "+"))
+    except ValueError as error:
+        raise Problem("bad-instant", f"{argument}={text[:100]} is no instant: {error}. Write {others}epoch "
+                      "milliseconds or an xsd:dateTime such as 2023-11-14T22:13:20Z.") from None

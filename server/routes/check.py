@@ -1,0 +1,210 @@
+"""Checking: what is wrong with a text, told without doing anything, for editors.
+
+    POST /check                          the text of a query            {"ok": false, "errors": [{"line": 3, …}], …}
+    POST /check?kind=question            what /sparql is to be asked
+    POST /check?kind=rules&name=lab      the text of a rule file
+    POST /check?name=HotRooms            as PUT /queries/HotRooms would say it
+
+The checks are those of a registration, so what is `ok` would be registered now. A response is 200 whatever is found.
+Each error has a place (line and column from 1, in characters), a `hint`, and where it is plain what to write instead a
+`fix`: a replacement of some characters, after which that error is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from difflib import get_close_matches
+
+from flask import Blueprint, request
+
+from csparql_spark.entailment.rules.regimes import known
+from csparql_spark.entailment.rules.sets import NAMES, RuleSetError
+from csparql_spark.language import ContinuousQuery, LanguageError, parse
+from csparql_spark.language.errors import Fix, Lines
+from csparql_spark.language.queries.mentions import Mention, mentions
+from csparql_spark.asking.admission import Refusal
+
+from csparql_spark.server.http import bodies, names
+from csparql_spark.server.sources import derived
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.description import window_told
+from csparql_spark.server.http.problems import fix_told, Problem, sentence
+from csparql_spark.server.routes.dependents import streams_of
+from csparql_spark.server.routes.registration import admitted, asks_the_same
+from csparql_spark.server.routes.rules import checked_rules, refuse_built_in
+from csparql_spark.server.routes.vocabulary import prefixes_of
+
+TEXT_TYPES = ("text/plain", "application/sparql-query", "application/x-jena-rules")
+KINDS = ("query", "question", "rules")
+UNNAMED = "unnamed"
+_WARNING = re.compile(r"line (\d+), column (\d+): (.*)", re.DOTALL)
+
+Told = dict[str, object]
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("check", __name__)
+
+    @blueprint.post("/check")
+    def check() -> Told:
+        kind = request.args.get("kind", "query")
+        if kind not in KINDS:
+            raise Problem("bad-setting", f"kind={kind[:100]} cannot be checked: write query, question or rules.")
+        name = names.decoded(request.args["name"]) if request.args.get("name") else None
+        text = bodies.declared(request, backend.settings.query_limit, TEXT_TYPES, "The text")
+        if kind == "question":
+            return question_checked(backend, text)
+        return query_checked(backend, name, text) if kind == "query" else rules_checked(backend, name, text)
+
+    return blueprint
+
+
+def query_checked(backend: Backend, name: str | None, text: str) -> Told:
+    base = f"{backend.names.base}/"
+    try:
+        asked = parse(text, base=base)
+    except LanguageError as error:
+        return outcome("query", errors=[language_told(backend, text, error)])
+    told = {"name": asked.name, "form": asked.form, "streams": list(streams_of(asked)),
+            "windows": [window_told(window) for window in asked.windows]}
+    errors = unknown(backend, text, base, asked) or taken(backend, name or asked.name, text, base, asked)
+    if not errors:
+        try:
+            admitted(backend, name or asked.name or UNNAMED, text, base)
+        except (Refusal, Problem) as refused:
+            errors = [refused_told(text, base, asked, refused)]
+    return outcome(asked.kind, asked.warnings, errors, **told)
+
+
+def question_checked(backend: Backend, text: str) -> Told:
+    """A question that is asked once: of a graph that is not there nothing is known, and that is no mistake."""
+    base = f"{backend.names.base}/"
+    try:
+        asked = parse(text, base=base)
+    except LanguageError as error:
+        return outcome("question", errors=[language_told(backend, text, error)])
+    errors = [told for told in unknown(backend, text, base, asked) if told["code"] != "unknown-graph"]
+    if not errors and (asked.name is not None or asked.output != "RSTREAM"):
+        errors = [named(text, base, "refused", "A question that is asked once has no name, and no ISTREAM or DSTREAM.",
+                        "Leave REGISTER … AS out.")]
+    return outcome("question", asked.warnings, errors, form=asked.form, streams=list(streams_of(asked)))
+
+
+def rules_checked(backend: Backend, name: str | None, text: str) -> Told:
+    try:
+        if name is not None:
+            refuse_built_in(name)
+        file = checked_rules(backend, name or UNNAMED, text)
+    except LanguageError as error:
+        return outcome("rules", errors=[language_told(backend, text, error)])
+    except (Refusal, Problem) as refused:
+        return outcome("rules", errors=[at_start(refused)])
+    return outcome("rules", file.warnings, name=name, rules=len(file.rules))
+
+
+def outcome(kind: str, warnings: tuple[str, ...] = (), errors: list[Told] | None = None, **more: object) -> Told:
+    return {"ok": not errors, "kind": kind, "name": None, "form": None, "streams": [], "windows": [], **more,
+            "warnings": [warning_told(warning) for warning in warnings], "errors": errors or []}
+
+
+def warning_told(warning: str) -> Told:
+    match = _WARNING.fullmatch(warning)
+    if match is None:
+        return {"message": warning}
+    return {"line": int(match[1]), "column": int(match[2]), "message": match[3]}
+
+
+def language_told(backend: Backend, text: str, error: LanguageError) -> Told:
+    """A mistake in the language; a prefix that is not declared may be one that other queries declare."""
+    fix = error.fix
+    if fix is None and error.code == "undeclared-prefix":
+        prefix = error.offending.partition(":")[0]
+        iri = prefixes_of(backend).get(prefix)
+        if iri is not None:
+            fix = Fix.declaring(text, prefix, iri)
+    return {"line": error.line, "column": error.column, "endLine": error.line, "endColumn": error.end_column,
+            "message": error.message, "hint": error.hint, "code": error.code, "fix": None, **fix_told(fix)}
+
+
+def unknown(backend: Backend, text: str, base: str, asked: ContinuousQuery) -> list[Told]:
+    """The streams, graphs and rule sets that the query reads and that are not there, each where the text names it."""
+    registry = backend.registry
+    streams = derived.readable(registry).keys()
+    graphs = {graph.name for graph in registry.settings("background")}
+    rules = {*NAMES, *(rules.name for rules in registry.settings("rules"))}
+    told: list[Told] = []
+    for mention in mentions(text, base):
+        if mention.role == "stream" and mention.name not in streams:
+            told.append(missing(text, mention, "unknown-stream", f"There is no stream <{mention.name}>.", streams,
+                                "Create it first."))
+        elif mention.role == "graph" and mention.name not in graphs:
+            told.append(missing(text, mention, "unknown-graph", f"There is no background graph <{mention.name}>.",
+                                graphs, "Load it first."))
+        elif mention.role == "rules" and ":" not in mention.name and not known_rules(mention.name, rules):
+            told.append(missing(text, mention, "unknown-rules", f"There is no rule set {mention.name}.", rules,
+                                f"There are {', '.join(sorted(rules))}."))
+    return told
+
+
+def known_rules(name: str, rules: set[str]) -> bool:
+    try:
+        known(name, rules)
+    except RuleSetError:
+        return False
+    return True
+
+
+def missing(text: str, mention: Mention, code: str, message: str, there: Collection[str], otherwise: str) -> Told:
+    """A thing that is not there; perhaps one of a similar name is meant."""
+    close = get_close_matches(mention.name, sorted(there), n=1, cutoff=0.75)
+    fix = None
+    if close:
+        written = close[0] if mention.role == "rules" else f"<{close[0]}>"
+        fix = Fix.replacing(text, mention.start, mention.end, written)
+    return {**place(text, mention), "message": message, "hint": f"Did you mean {close[0]}?" if close else otherwise,
+            "code": code, "fix": None, **fix_told(fix)}
+
+
+def taken(backend: Backend, name: str | None, text: str, base: str, asked: ContinuousQuery) -> list[Told]:
+    """The name, if something else has it."""
+    if name is None:
+        return []
+    live = backend.registry.query(name)
+    if live is not None:
+        if live.text == text and asks_the_same(live, base):
+            return []
+        return [named(text, base, "query-exists", f"The query {name} is registered and asks for something else.",
+                      "Use another name, or delete it first.")]
+    stream = backend.registry.stream(backend.names.stream_iri(name)) if asked.kind == "stream" else None
+    if stream is not None and stream.producer != name:
+        return [named(text, base, "stream-exists", f"The query would make the stream <{stream.iri}>, and there is one "
+                      "already.", "Use another name.")]
+    return []
+
+
+def refused_told(text: str, base: str, asked: ContinuousQuery, refused: Refusal | Problem) -> Told:
+    """What was refused, at the place that it is about, as far as that is known."""
+    if refused.code in ("name-mismatch", "cycle"):
+        return named(text, base, refused.code, sentence(str(refused)), None)
+    return at_start(refused)
+
+
+def at_start(refused: Refusal | Problem) -> Told:
+    errors = refused.members.get("errors") if isinstance(refused, Problem) else None
+    if errors:
+        return {"hint": None, "fix": None, "code": refused.code, **errors[0]}
+    return {"line": 1, "column": 1, "endLine": 1, "endColumn": 2, "message": sentence(str(refused)), "hint": None,
+            "code": refused.code, "fix": None}
+
+
+def named(text: str, base: str, code: str, message: str, hint: str | None) -> Told:
+    """A mistake about the query's name, where the text has it."""
+    where = next((mention for mention in mentions(text, base) if mention.role == "name"), Mention("name", "", 0, 1))
+    return {**place(text, where), "message": message, "hint": hint, "code": code, "fix": None}
+
+
+def place(text: str, mention: Mention) -> Told:
+    lines = Lines(text)
+    (line, column), (end_line, end_column) = lines.locate(mention.start), lines.locate(mention.end)
+    return {"line": line, "column": column, "endLine": end_line, "endColumn": end_column}

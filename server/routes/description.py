@@ -1,0 +1,77 @@
+"""Describing a query: what there is to say of it, in every response that is about one.
+
+    described(backend, query, made_streams(backend.registry))
+    # {"name": "HotRooms", "status": "running", "windows": […], …}
+
+Its `status` is running, paused or failed. A query that reads streams of queries that do not go on has to wait for
+these: `waiting_for` names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from csparql_spark.language import ContinuousQuery, Window
+from csparql_spark.store import QueryRecord, Registry
+
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.dependents import asked_of, streams_of
+
+WINDOW = ("stream", "name", "range", "step", "triples", "triples_step", "elements", "elements_step")
+
+
+def made_streams(registry: Registry) -> dict[str, str]:
+    """The streams that queries make, by the names of the queries."""
+    return {stream.producer: stream.iri for stream in registry.streams() if stream.producer is not None}
+
+
+def described(backend: Backend, query: QueryRecord, streams: Mapping[str, str]) -> dict[str, object]:
+    """What there is to say of a query; `streams` are those that queries make."""
+    url = backend.names.query_url(query.name)
+    asked = asked_of(query)
+    failure = backend.answers.failure(query.id)
+    bounds = backend.answers.bounds(query.id)
+    return {"name": query.name, "id": query.id, "url": url, "answers": f"{url}/answers", "text": query.text,
+            "registered": query.registered, **reading(asked), "stream": streams.get(query.name),
+            "status": status_of(backend, query),
+            "failure": None if failure is None else {"at": failure[0], "reason": failure[1]},
+            "waiting_for": waiting_for(backend, asked, streams),
+            "oldest": bounds and bounds[0], "latest": bounds and bounds[1]}
+
+
+def status_of(backend: Backend, query: QueryRecord) -> str:
+    if backend.answers.failure(query.id) is not None:
+        return "failed"
+    return "paused" if query.paused else "running"
+
+
+def waiting_for(backend: Backend, asked: ContinuousQuery | None, streams: Mapping[str, str]) -> list[dict[str, str]]:
+    """The queries that do not go on, of those that make what a query reads, perhaps through others: each with its
+    status."""
+    makers = {iri: name for name, iri in streams.items()}
+    waiting: dict[str, dict[str, str]] = {}
+    reads = [] if asked is None else list(streams_of(asked))
+    for iri in reads:                   # it grows on the way
+        maker = backend.registry.query(makers[iri]) if iri in makers else None
+        if maker is None or maker.name in waiting:
+            continue
+        waiting[maker.name] = {"query": maker.name, "status": status_of(backend, maker)}
+        through = asked_of(maker)
+        reads += [] if through is None else [more for more in streams_of(through) if more not in reads]
+    return [one for one in waiting.values() if one["status"] != "running"]
+
+
+def reading(asked: ContinuousQuery | None) -> dict[str, object]:
+    """What a registered query asks for, as far as its description tells it."""
+    if asked is None:
+        return {"kind": None, "form": None, "output": None, "every": None, "streams": [], "windows": [], "graphs": [],
+                "named_graphs": [], "entailment": [], "warnings": []}
+    return {"kind": asked.kind, "form": asked.form, "output": asked.output, "every": asked.every,
+            "streams": list(streams_of(asked)), "windows": [window_told(window) for window in asked.windows],
+            "graphs": list(asked.graphs), "named_graphs": list(asked.named_graphs),
+            "entailment": list(asked.entailment), "warnings": list(asked.warnings)}
+
+
+def window_told(window: Window) -> dict[str, object]:
+    """What there is to say of a window: how far it reaches, and after how much it is seen anew."""
+    return {key: getattr(window, key) for key in WINDOW if getattr(window, key) is not None}

@@ -1,0 +1,86 @@
+"""How a query is read and answered: GET /queries/{name}/explain.
+
+Its windows and instants in words, its SPARQL body, which evaluator answers it and why, who shares its group and how far
+back what they share reaches, the rules that are run for it over the background as it is now, and what is so live: how
+much its windows and its newest answer hold, what that answer has cost, and (a few seconds old, perhaps) what each part
+of a maintained plan has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flask import Blueprint
+
+from csparql_spark.language import ContinuousQuery, LanguageError
+from csparql_spark.language.queries.query_cache import read
+from csparql_spark.engine.evaluator_choice import moves_together
+from csparql_spark.asking.log_view import Current
+from csparql_spark.asking.explain import explained
+from csparql_spark.schedule.routing import group_key
+from csparql_spark.store import QueryRecord
+from csparql_spark.store.measures import Measures
+
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.measures import told as measured
+from csparql_spark.server.routes.registration import found, whole
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("explain", __name__)
+    current, measures = Current(backend.log, backend.registry), Measures(backend.database)
+
+    @blueprint.get("/queries/<name:name>/explain")
+    def explain(name: str) -> dict[str, object]:
+        record = found(backend, name)
+        query = whole(record)
+        told = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
+                         rules=current.rules(query.entailment))
+        others = [other for other in backend.registry.queries() if other.id != record.id
+                  and key_of(other) == told["group"]["key"]]
+        told["group"]["shared_with"] = [other.name for other in others]
+        told["group"]["widest"] = widest(query, [whole(other) for other in others])
+        parts = backend.answers.latest(record.id)
+        instant = parts[0].instant if parts else None
+        elements = [None if instant is None or window.range is None else len(current.elements(
+            window.stream, low=instant - window.range, high=instant, after=record.id)) for window in query.windows]
+        live = {"instant": instant, "rows": sum(part.rows for part in parts), "elements": elements}
+        return {"query": name, **told, "live": live | cost_of(measures, record.id)}
+
+    return blueprint
+
+
+def widest(query: ContinuousQuery, others: Iterable[ContinuousQuery]) -> int | None:
+    """How far back the graph reaches that a query shares with those of its group whose windows differ from its own by a
+    constant; None if its windows do not move together."""
+    offsets = offsets_of(query)
+    if offsets is None:
+        return None
+    return max(window.range for one in (query, *others) if offsets_of(one) == offsets for window in one.windows)
+
+
+def offsets_of(query: ContinuousQuery) -> set[tuple[str, int]] | None:
+    """The streams of a query whose windows move together, each with how much shorter its window is than the widest."""
+    if not moves_together(query):
+        return None
+    longest = max(window.range for window in query.windows)
+    return {(window.stream, longest - window.range) for window in query.windows}
+
+
+def cost_of(measures: Measures, query: int) -> dict[str, object]:
+    """What the newest answer of a query has cost, as far as it was measured; and its plan, as it was told last."""
+    point = measures.newest(query)
+    if point is None:
+        return {"micros": None, "latency_ms": None, "state_bytes": None, "late": None, "refused_patterns": None,
+                "nodes": None}
+    told = measured(point)
+    return {**{name: told[name] for name in ("micros", "latency_ms", "state_bytes", "late")},
+            "refused_patterns": point.totals.refused_patterns, "nodes": measures.plan(query)}
+
+
+def key_of(record: QueryRecord | None) -> str | None:
+    """The key of a query's group, if it is there and can be read."""
+    try:
+        return None if record is None else group_key(read(record.text, record.base, record.compiled))
+    except LanguageError:
+        return None

@@ -1,0 +1,208 @@
+"""Graphs: what is known besides the streams. Queries read them with FROM <iri> and FROM NAMED <iri>.
+
+    GET    /graphs                     which there are
+    PUT    /graphs?graph=<iri>         RDF: the graph is this from now on           201; 200 if there was one
+    POST   /graphs?graph=<iri>         RDF: the graph has this, too                 201; 200 if there was one
+    GET    /graphs?graph=<iri>         its triples, in a format by Accept or ?format=
+    DELETE /graphs?graph=<iri>         204; 409 while a query reads it
+
+This is the SPARQL 1.1 Graph Store HTTP Protocol, with graphs named in the URL's query; there is no default graph. A
+graph is a set of triples: what it has already changes nothing, and an act that changes nothing leaves no entry in the
+log. A change is seen at the next instant of the queries that read the graph. Blank nodes belong to the request that
+brought them. Bodies name no graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyoxigraph as ox
+from flask import Blueprint, Response, request
+
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
+from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
+from csparql_spark.rdf.terms import valid_iri
+from csparql_spark.relations.rows import Triples
+from csparql_spark.store import Draft, Refused
+from csparql_spark.store.damage import Damaged
+from csparql_spark.store.registry import Setting, every, is_set, unchanged
+
+from csparql_spark.server.http import bodies
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.http.names import LONGEST_IRI
+from csparql_spark.server.http.problems import of_rdf, Problem
+from csparql_spark.server.routes.dependents import graphs_of, InUse, unread
+from csparql_spark.server.routes.quotas import Full, full, room
+from csparql_spark.server.http.negotiation import drawn
+
+KIND = "background"
+NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)       # formats in which a body can name graphs
+HOW_TO = "name one as /graphs?graph= with its percent-encoded IRI"
+
+Change = Callable[[Chunk | None], Chunk]
+
+
+class GraphStore:
+    """The background graphs, as entries of the log make them."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def names(self) -> list[str]:
+        return [graph.name for graph in self._backend.registry.settings(KIND)]
+
+    def described(self, graph: Setting) -> dict[str, object]:
+        return {"iri": graph.name, "url": self._backend.names.graph_url(graph.name), "triples": graph.rows,
+                "changed": graph.changed}
+
+    def unknown(self, iri: str) -> Problem:
+        return Problem("unknown-graph", f"There is no background graph <{iri}>: create it with PUT "
+                       f"{self._backend.names.graph_url(iri)}.", graph=iri)
+
+    def current(self, iri: str) -> tuple[int | None, Chunk | None]:
+        """The place of the entry that set the graph, and its triples; nothing, if there is no such graph."""
+        entry = self._backend.log.last(iri, KIND, self._backend.log.tail())
+        return (None, None) if entry is None or entry.payload is None else (entry.seq, Chunk.from_ipc(entry.payload))
+
+    def changed(self, iri: str, change: Change, *, anew: bool = False) -> tuple[dict[str, object], int, dict[str, str]]:
+        """Make the graph what `change` makes of it; again, if somebody else was faster. `anew`: whatever it was, and
+        be it damaged."""
+        headers = {"Location": self._backend.names.graph_url(iri)}
+        while True:
+            try:
+                id, before = self.current(iri)
+            except Damaged:
+                if not anew:
+                    raise
+                id, before = self._backend.log.last_as_is(iri, KIND, self._backend.log.tail()).seq, None
+            now = change(before)
+            if before is not None and union(before, now) == len(before) == len(now):
+                graph = self._backend.registry.setting(KIND, iri)
+                if graph is None:
+                    continue        # it has just been deleted
+                return self.described(graph), 200, headers
+            made = self.set_if(iri, id, now)
+            if made is not None:
+                return self.described(made), 201 if id is None else 200, headers
+
+    def set_if(self, iri: str, id: int | None, now: Chunk) -> Setting | None:
+        """Make the graph this, if it still is what the entry `id` made of it (None: not there); None if it is not."""
+        settings, payload = self._backend.settings, now.to_ipc()
+        if len(payload) > settings.graph_limit:
+            raise Problem("too-large", f"The graph <{iri}> would have {len(payload)} bytes, and this server keeps "
+                          f"at most {settings.graph_limit} of one graph: divide it into several graphs.",
+                          limit=settings.graph_limit)
+        guards = [unchanged(KIND, iri, id, Refused()), *([room(self._backend, "graphs")] if id is None else [])]
+        try:
+            entry = self._backend.writer.append(Draft(KIND, iri, payload, rows=len(now)), every(*guards))
+        except Full:
+            raise full(self._backend, "graphs") from None
+        except Refused:
+            return None
+        return Setting(entry.seq, KIND, iri, entry.at, len(now))
+
+    def delete(self, iri: str) -> None:
+        try:
+            self._backend.writer.append(Draft(KIND, iri), every(is_set(KIND, iri, Refused()),
+                                                                unread(lambda asked: iri in graphs_of(asked))))
+        except InUse as readers:
+            raise Problem("graph-in-use", f"The graph <{iri}> is read by {readers}.", graph=iri,
+                          queries=readers.queries) from None
+        except Refused:
+            raise self.unknown(iri) from None
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("graphs", __name__)
+    graphs = GraphStore(backend)
+
+    def brought(iri: str) -> Chunk:
+        """The triples in the request."""
+        try:
+            format = format_of_media_type(request.headers.get("Content-Type"))
+        except UnsupportedFormat as error:
+            raise bodies.strange(error, request.headers.get("Content-Type")) from None
+        body = bodies.read(request.environ, backend.settings.body_limit)
+        bodies.utf8(body, "The data")
+        try:
+            chunk = parse_push(body, format, base=iri, blank_prefix=backend.blank_prefix())
+        except RdfError as error:
+            raise of_rdf(error, "Nothing was changed.") from None
+        refuse_names(body, format, iri)
+        return distinct(chunk)
+
+    @blueprint.get("/graphs")
+    def read_graphs() -> dict[str, object] | Response:
+        if not request.args:
+            return {"graphs": [graphs.described(graph) for graph in backend.registry.settings(KIND)]}
+        iri = asked_graph("format")
+        _, chunk = graphs.current(iri)
+        if chunk is None:
+            raise graphs.unknown(iri)
+        return drawn(chunk.to_ntriples(), "a graph")
+
+    @blueprint.put("/graphs")
+    def put_graph() -> tuple[dict[str, object], int, dict[str, str]]:
+        iri = asked_graph()
+        new = brought(iri)
+        return graphs.changed(iri, lambda before: new, anew=True)
+
+    @blueprint.post("/graphs")
+    def post_graph() -> tuple[dict[str, object], int, dict[str, str]]:
+        iri = asked_graph()
+        new = brought(iri)
+        return graphs.changed(iri, lambda before: new if before is None else distinct(Chunk.concat([before, new])))
+
+    @blueprint.delete("/graphs")
+    def delete_graph() -> tuple[str, int]:
+        iri = asked_graph()
+        graphs.delete(iri)
+        return "", 204
+
+    return blueprint
+
+
+def asked_graph(*others: str) -> str:
+    """The graph that the URL names."""
+    if "default" in request.args:
+        raise Problem("bad-graph", "This server has no default graph, because a query says itself what it reads: "
+                      f"{HOW_TO}.")
+    strange = sorted(request.args.keys() - {"graph", *others})
+    if strange:
+        raise Problem("bad-setting", f"A graph has no setting {strange[0][:100]!r}: {HOW_TO}.")
+    iris = request.args.getlist("graph")
+    if len(iris) != 1:
+        raise Problem("bad-graph", f"The URL names {len(iris) or 'no'} graph{'s' if len(iris) > 1 else ''}: {HOW_TO}.")
+    return named_graph(iris[0])
+
+
+def named_graph(iri: str) -> str:
+    if ":" not in iri or len(iri) > LONGEST_IRI or not valid_iri(iri):
+        raise Problem("bad-graph", f"{iri[:200]!r} cannot name a graph: write a percent-encoded absolute IRI of at "
+                      f"most {LONGEST_IRI} characters, without angle brackets.")
+    return iri
+
+
+def refuse_names(body: bytes, format: RdfFormat, iri: str) -> None:
+    """Raises `Problem` if the body, which parses, names graphs: to merge them into one is not what anybody means."""
+    if format not in NAMING or not body.strip():
+        return
+    try:
+        # Whatever is in a named graph is nothing that N-Triples can say.
+        ox.serialize(ox.parse(body.removeprefix(b"\xef\xbb\xbf"), format=format.oxigraph, base_iri=iri),
+                     format=ox.RdfFormat.N_TRIPLES)
+    except ValueError:
+        raise Problem("bad-graph", "The body names graphs, and the URL names the one that it is for: send the triples "
+                      "of that graph, without its name. Nothing was changed.") from None
+
+
+def distinct(chunk: Chunk) -> Chunk:
+    """The set of the triples of a chunk, without stamps."""
+    triples = Triples.of(*(ids.astype("int64") for ids in (chunk.s, chunk.p, chunk.o)))
+    return Chunk.from_columns(chunk.terms, triples.s, triples.p, triples.o)
+
+
+def union(one: Chunk, other: Chunk) -> int:
+    """How many triples two sets have together."""
+    return len(distinct(Chunk.concat([one, other])))

@@ -1,0 +1,112 @@
+"""Health: whether answers will come, and if not, what is in the way.
+
+    GET /health     {"status": "ok", "engine": {"state": "running", "position": 812, "behind": 0, "lag_ms": 0, …}, …}
+
+`starting`: the engine is not there yet; what is pushed is kept for it. `behind`: it runs, and something has waited for
+it for longer than `lag-limit`. `degraded`: it has failed or is gone, or something that is stored is damaged: `damaged`
+names the entries of the log and the answers that were found to be, the newest first, and `skipped` the entries that
+were decided to be passed over. The web process itself serves in all of them, so the response is 200; it is 503 when the
+store cannot be read.
+
+What waits is an entry of the log that no batch has gone through, or an instant that has passed and that nobody has
+written down yet: answers are told before their batch ends, so a server that is `ok` has told all that is due, but for
+the last `lag-limit`. Nothing waits on an idle server.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from flask import Blueprint
+
+from csparql_spark.store.damage import ANSWER, Damage
+
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.http.security import may
+
+HEALTH = ("starting", "ok", "behind", "degraded")
+MOST_DAMAGES = 100
+# What the subject of an entry is.
+SUBJECTS = {"chunk": "stream", "stream": "stream", "background": "graph", "rules": "rules", "register": "query"}
+
+
+class Backlog(NamedTuple):
+    """Up to where the log is answered, how many entries it has after that, and for how long the oldest thing waits."""
+
+    position: int
+    entries: int
+    lag_ms: int
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("health", __name__)
+
+    @blueprint.get("/health")
+    def health() -> dict[str, object]:
+        tail, waiting = backend.log.tail(), backlog(backend)
+        engine = engine_of(backend.status.of("engine") or {})
+        engine |= {"position": waiting.position, "behind": waiting.entries, "lag_ms": waiting.lag_ms}
+        damages = backend.damages.all()
+        damaged = [one for one in damages if one.skipped is None]
+        status = status_of(engine, backend.settings.lag_limit, bool(damaged))
+        if not may("read"):         # whether it lives is no secret; what it does is
+            return {"status": status}
+        skipped = [one for one in damages if one.skipped is not None]
+        names = {query.id: query.name for query in backend.registry.queries()} if damaged else {}
+        return {"status": status, "engine": engine, "log": {"tail": tail},
+                "queries": len(backend.registry.queries()), "streams": len(backend.registry.streams()),
+                "subscribers": backend.fanout.subscribers,
+                **({"mqtt": backend.mqtt.described()} if backend.mqtt else {}),
+                **({"damaged": newest(damaged, names), "damages": len(damaged)} if damaged else {}),
+                **({"skipped": newest(skipped, names)} if skipped else {})}
+
+    return blueprint
+
+
+def backlog(backend: Backend) -> Backlog:
+    position, now = backend.retention.batch_end(), backend.writer.clock.now()
+    tail, since = backend.log.tail(), backend.log.waiting_since(position)
+    unread = 0 if since is None else now - since
+    return Backlog(position, max(0, tail - position), max(0, unread, backend.ticker.overdue(now)))
+
+
+def engine_of(told: dict[str, object]) -> dict[str, object]:
+    """What the engine said of itself, and whether it is still there to say so."""
+    state = told.get("state", "starting")
+    if "pid" in told and state in ("starting", "running") and not alive(told["pid"]):
+        state = "gone"
+    return {**told, "state": state}
+
+
+def status_of(engine: dict[str, object], lag_limit: int, damaged: bool) -> str:
+    if engine["state"] != "running" or damaged:
+        return "starting" if engine["state"] == "starting" and not damaged else "degraded"
+    return "ok" if engine["lag_ms"] <= lag_limit else "behind"
+
+
+def newest(damages: list[Damage], names: Mapping[int, str]) -> list[dict[str, object]]:
+    """What was found, the newest first, and not all of it if that is much."""
+    found = sorted(damages, key=lambda one: one.skipped or one.noticed, reverse=True)
+    return [described(one, names) for one in found[:MOST_DAMAGES]]
+
+
+def described(damage: Damage, names: Mapping[int, str]) -> dict[str, object]:
+    """What is damaged, by name, as far as the name can be believed. `names` of queries."""
+    when = {"noticed": damage.noticed, **({} if damage.skipped is None else {"skipped": damage.skipped})}
+    if damage.what == ANSWER:
+        return {"position": damage.place, "query": names.get(int(damage.subject)), "at": damage.at,
+                "reason": damage.reason, **when}
+    whose = {SUBJECTS[damage.kind]: damage.subject} if damage.kind in SUBJECTS else {}
+    return {"seq": damage.place, "kind": damage.kind, **whose, "at": damage.at, "reason": damage.reason, **when}
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True         # it is there, and is not ours
+    return True

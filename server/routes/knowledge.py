@@ -1,0 +1,201 @@
+"""Knowledge: /kb, as clients of rsp-services know it: background graphs, in other words.
+
+    POST /kb    action=put&iri=<graph>&serialization=<RDF>       the graph is this from now on          200
+    POST /kb    action=delete&iri=<graph>                        it is deleted                          200
+    POST /kb    action=update&queryBody=<SPARQL Update>          what it says is done                   200
+    GET  /kb?query=<SPARQL>                                      the same as GET /sparql
+
+RDF is read as its `contentType` says, or as the first of RDF/XML, Turtle (and so N-Triples) and JSON-LD that it is. An
+update changes one graph at a time: that which it names with GRAPH or WITH, or the one of `iri`, which is its default
+graph. It is worked out on a copy, and done if nobody has changed the graph meanwhile; else it is worked out again.
+Terms that are there keep their spelling. What it adds is spelled as the evaluator does ("01" is 1). Nothing is ever
+fetched: LOAD and SERVICE are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import pyoxigraph as ox
+from flask import Blueprint, Response, request
+from werkzeug.datastructures import MultiDict
+
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
+from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
+
+from csparql_spark.server.http import bodies
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.graphs import distinct, GraphStore, named_graph
+from csparql_spark.server.http.problems import of_rdf, Problem, sentence
+from csparql_spark.server.routes.sparql import asking, fields_of, FORM
+
+GUESSED = (RdfFormat.RDF_XML, RdfFormat.TURTLE, RdfFormat.JSON_LD)
+MOST_TRIPLES = 200_000            # in all the graphs that an update may look at
+NOWHERE, ANY = ox.DefaultGraph(), ox.NamedNode("urn:x")
+XSD_STRING = ox.NamedNode("http://www.w3.org/2001/XMLSchema#string")
+# The letters that a keyword which makes the evaluator fetch something begins with, wherever they are.
+_FETCHING = re.compile(r"s(?=ervice)|l(?=oad)", re.IGNORECASE)
+
+
+class Change(NamedTuple):
+    graph: str
+    removed: set[str]       # lines of N-Triples, as they are spelled in the graph
+    added: bytes
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("knowledge", __name__)
+    graphs, ask = GraphStore(backend), asking(backend)
+
+    @blueprint.post("/kb")
+    def change() -> dict[str, object]:
+        if request.mimetype != FORM:
+            raise Problem("unsupported-format", "/kb is told what to do in a form: send action=put, delete or update "
+                          f"as {FORM}.", accepted=[FORM])
+        limit = backend.settings.body_limit
+        fields = fields_of(bodies.utf8(bodies.read(request.environ, limit), "The form"))
+        action = fields.get("action")
+        if action == "update":
+            return updated(given(fields, "queryBody"), fields.get("iri") or None)
+        iri = named_graph(given(fields, "iri"))
+        if action == "put":
+            new = brought(given(fields, "serialization"), fields.get("contentType"), iri)
+            return graphs.changed(iri, lambda before: new, anew=True)[0]
+        if action == "delete":
+            graphs.delete(iri)
+            return {"iri": iri, "deleted": True}
+        raise Problem("bad-setting", f"There is no action {str(action)[:100]!r}: there are put, delete and update.")
+
+    @blueprint.get("/kb")
+    def ask_by_get() -> Response:
+        if not request.args.get("query"):
+            raise Problem("bad-setting", "There is no query: ask with GET /kb?query= and the percent-encoded SPARQL.")
+        return ask(request.args["query"], request.args)
+
+    def brought(text: str, media_type: str | None, iri: str) -> Chunk:
+        try:
+            formats = (format_of_media_type(media_type),) if media_type else GUESSED
+        except UnsupportedFormat as error:
+            raise Problem("unsupported-format", str(error), accepted=list(error.accepted)) from None
+        failure: RdfError | None = None
+        for format in formats:
+            try:
+                return distinct(parse_push(text.encode(), format, base=iri, blank_prefix=backend.blank_prefix()))
+            except RdfError as error:
+                # What Turtle says of a text tells most people more than what XML says of it.
+                failure = error if failure is None or format is RdfFormat.TURTLE else failure
+        assert failure is not None
+        raise of_rdf(failure, "Nothing was changed.")
+
+    def updated(text: str, iri: str | None) -> dict[str, object]:
+        if len(text.encode()) > backend.settings.query_limit:
+            raise Problem("too-large", f"The update is larger than {backend.settings.query_limit} bytes: send it in "
+                          "parts.", limit=backend.settings.query_limit)
+        default = None if iri is None else named_graph(iri)
+        while True:
+            before = {name: graphs.current(name) for name in graphs.names()}
+            if default is not None:
+                before.setdefault(default, (None, None))
+            size = sum(len(chunk) for _, chunk in before.values() if chunk is not None)
+            if size > MOST_TRIPLES:
+                raise Problem("too-large", f"The background has {size} triples, and updates look at {MOST_TRIPLES} at "
+                              "most: PUT or POST the graph to /graphs instead.", limit=MOST_TRIPLES)
+            there = {name: chunk for name, (_, chunk) in before.items() if chunk is not None}
+            changes = worked_out(text, there, default)
+            if not changes:
+                return {"changed": None, "added": 0, "removed": 0}
+            if len(changes) > 1:
+                raise Problem("bad-update", f"The update changes {len(changes)} graphs, "
+                              f"{', '.join(f'<{change.graph}>' for change in changes[:5])}: send one for each of them, "
+                              "because changes of several graphs cannot be done at once.")
+            (change,) = changes
+            id, chunk = before.get(change.graph, (None, None))
+            now = replaced(chunk, change)
+            made = graphs.set_if(change.graph, id, now)
+            if made is not None:
+                return {"changed": graphs.described(made), "added": change.added.count(b"\n"),
+                        "removed": len(change.removed)}
+
+    def replaced(chunk: Chunk | None, change: Change) -> Chunk:
+        kept = [line for line in (b"" if chunk is None else chunk.to_ntriples()).decode().splitlines(keepends=True)
+                if line not in change.removed]
+        old = parse_push("".join(kept).encode(), RdfFormat.N_TRIPLES, base=None, blank_prefix=backend.blank_prefix())
+        new = parse_push(change.added, RdfFormat.N_TRIPLES, base=None, blank_prefix=backend.blank_prefix())
+        return distinct(Chunk.concat([old, new]))
+
+    return blueprint
+
+
+def given(fields: MultiDict[str, str], name: str) -> str:
+    if not fields.get(name):
+        raise Problem("bad-setting", f"The form has no field {name}: it has action and, for put, iri and "
+                      "serialization; for delete, iri; for update, queryBody.")
+    return fields[name]
+
+
+def harmless(text: str) -> str:
+    """The update with an escape for a letter of each SERVICE and LOAD. In an IRI or a string the escape is the letter;
+    a keyword with an escape in it is none. So nobody has to know where in a text strings and comments begin and end."""
+    return _FETCHING.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
+
+
+def worked_out(text: str, graphs: dict[str, Chunk], default: str | None) -> list[Change]:
+    """What an update changes, graph by graph; in `default` is what it says of no graph."""
+    store = ox.Store()
+    # The store spells some literals in its own way: what it has is compared with what it had, not with what we have.
+    spelled: dict[str, dict[ox.Triple, list[str]]] = {}
+    for name, chunk in graphs.items():
+        place = NOWHERE if name == default else ox.NamedNode(name)
+        lines = chunk.to_ntriples()
+        store.bulk_extend(ox.Quad(*quad.triple, place) for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES))
+        spelled[name] = originals(lines)
+    before = set(store)
+    try:
+        store.update(harmless(text), base_iri=default)
+    except (SyntaxError, ValueError, OSError) as error:
+        hint = (" SERVICE and LOAD are not followed here: nothing is ever fetched; and a prefixed name with these "
+                "letters has to be written as an IRI.") if _FETCHING.search(text) else ""
+        raise Problem("bad-update", f"The update cannot be done: {sentence(str(error))}{hint}") from None
+    after = set(store)
+    if default is None and any(quad.graph_name == NOWHERE for quad in after):
+        raise Problem("bad-update", "The update says something of no graph, and this server has no default graph: "
+                      "write GRAPH <…> { … } or WITH <…>, or send the graph's IRI as iri.")
+    changes: dict[str, tuple[set[str], list[ox.Triple]]] = {}
+    for quad in (before ^ after):
+        if not isinstance(quad.graph_name, ox.NamedNode | ox.DefaultGraph):
+            raise Problem("bad-update", "The update makes a graph without an IRI: name it.")
+        name = default if quad.graph_name == NOWHERE else quad.graph_name.value
+        removed, added = changes.setdefault(name, (set(), []))
+        if quad in after:
+            added.append(quad.triple)
+        else:
+            removed.update(spelled[name][quad.triple])
+    return [Change(name, removed, written(added)) for name, (removed, added) in sorted(changes.items())]
+
+
+def originals(lines: bytes) -> dict[ox.Triple, list[str]]:
+    """The lines of a graph by what the store makes of them."""
+    found: dict[ox.Triple, list[str]] = {}
+    known: dict[ox.Literal, ox.Literal] = {}
+    for quad, line in zip(ox.parse(lines, format=ox.RdfFormat.N_TRIPLES), lines.decode().split("\n"), strict=False):
+        object = quad.object
+        if isinstance(object, ox.Literal) and object.language is None and object.datatype != XSD_STRING:
+            if object not in known:
+                known[object] = as_stored(object)
+            object = known[object]
+        found.setdefault(ox.Triple(quad.subject, quad.predicate, object), []).append(line + "\n")
+    return found
+
+
+def as_stored(literal: ox.Literal) -> ox.Literal:
+    """The literal as the store spells it."""
+    store = ox.Store()
+    store.add(ox.Quad(ANY, ANY, literal, NOWHERE))
+    (quad,) = store
+    return quad.object
+
+
+def written(triples: list[ox.Triple]) -> bytes:
+    return b"" if not triples else ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)

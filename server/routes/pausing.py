@@ -1,0 +1,64 @@
+"""Pausing: a query answers no more, and goes on when it is told to.
+
+    POST /queries/HotRooms/pause       200, with the description of the query; so it is when it was paused already
+    POST /queries/HotRooms/resume      200; it goes on with the first instant that has not passed
+    PUT  /queries/HotRooms?paused=true registers it paused: no instant passes before it is
+
+Both are entries of the log, and so have a place between its instants: what has passed before a pause is answered, what
+passes before the resume is not, ever. What is pushed meanwhile is in the windows of the instants that follow. A stream
+that a paused query makes stands still, and so do the queries that read it.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint
+
+from csparql_spark.store import QueryRecord, Refused
+from csparql_spark.store.registry import standing
+
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.description import described, made_streams
+from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes.registration import found
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("pausing", __name__)
+
+    @blueprint.post("/queries/<name:name>/pause")
+    def pause_query(name: str) -> dict[str, object]:
+        return described(backend, pause(backend, name), made_streams(backend.registry))
+
+    @blueprint.post("/queries/<name:name>/resume")
+    def resume_query(name: str) -> dict[str, object]:
+        return described(backend, resume(backend, name), made_streams(backend.registry))
+
+    return blueprint
+
+
+def pause(backend: Backend, name: str) -> QueryRecord:
+    """The query of that name, paused from now on. Raises `Problem`."""
+    return _turned(backend, name, True)
+
+
+def resume(backend: Backend, name: str) -> QueryRecord:
+    """The query of that name, which goes on. Raises `Problem`."""
+    return _turned(backend, name, False)
+
+
+def _turned(backend: Backend, name: str, paused: bool) -> QueryRecord:
+    while True:
+        query = found(backend, name)
+        failure = backend.answers.failure(query.id)
+        if failure is not None:
+            raise Problem("query-failed", f"The query {name} failed at {failure[0]}, and answers no more: "
+                          f"{sentence(failure[1])} Delete it, and register it again.", query=name, at=failure[0],
+                          reason=failure[1])
+        if query.paused == paused:
+            return query
+        try:
+            backend.writer.append(query.turn(paused), standing(query.id, not paused, Refused()))
+        except Refused:
+            continue        # somebody was quicker, with this or another change
+        backend.ticker.changed()
+        backend.fanout.changed()

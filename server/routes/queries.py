@@ -1,0 +1,71 @@
+"""Queries: registering, describing and deleting them.
+
+    PUT    /queries/HotRooms       REGISTER QUERY HotRooms AS SELECT …      201; 200 if it is there with the same text
+    PUT    /queries/HotRooms?paused=true                                    the same, and it answers when it is resumed
+    GET    /queries                GET /queries/HotRooms
+    DELETE /queries/HotRooms       204
+
+A registration is checked whole before it is logged, and is durable when the response is sent: a query that is answered
+with 2xx will answer. Relative IRIs in a text start from the server's base URL. A stream query has a `stream`.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, request
+
+from csparql_spark.server.http import bodies
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.description import described, made_streams
+from csparql_spark.server.http.documents import json_of
+from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.routes.registration import found, register, unregister
+
+TEXT_TYPES = ("application/sparql-query", "text/plain", "application/json")
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("queries", __name__)
+    names, registry = backend.names, backend.registry
+
+    @blueprint.get("/queries")
+    def list_queries() -> dict[str, object]:
+        streams = made_streams(registry)
+        return {"queries": [described(backend, query, streams) for query in registry.queries()]}
+
+    @blueprint.put("/queries/<name:name>")
+    def register_query(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
+        paused = asked_paused()
+        query, new = register(backend, name, asked_text(backend.settings.query_limit), paused=paused)
+        told = described(backend, query, made_streams(registry))
+        return told, 201 if new else 200, {"Location": names.query_url(name)}
+
+    @blueprint.get("/queries/<name:name>")
+    def describe_query(name: str) -> dict[str, object]:
+        return described(backend, found(backend, name), made_streams(registry))
+
+    @blueprint.delete("/queries/<name:name>")
+    def delete_query(name: str) -> tuple[str, int]:
+        unregister(backend, name)
+        return "", 204
+
+    return blueprint
+
+
+def asked_text(limit: int) -> str:
+    """The text of the query in the request."""
+    text = bodies.declared(request, limit, TEXT_TYPES, "The text of a query")
+    if request.mimetype == "application/json":
+        told = json_of(text, "The text of a query", '{"query": "REGISTER QUERY …"}')
+        text = told.get("query") if isinstance(told, dict) else told
+        if not isinstance(text, str):
+            raise Problem("bad-body", "The body is JSON, and neither the text of a query nor an object with one: send "
+                          '{"query": "REGISTER QUERY …"}.')
+    return text
+
+
+def asked_paused() -> bool:
+    """Whether the query is to be paused from its beginning."""
+    given = request.args.get("paused", "false")
+    if given not in ("true", "false"):
+        raise Problem("bad-setting", f"paused={given[:100]} is neither true nor false.")
+    return given == "true"

@@ -1,0 +1,138 @@
+"""Registering: how a query's text becomes an entry of the log, and how the query is deleted again.
+
+A registration is checked whole before it is logged, and once more inside the log: what it was checked against (streams,
+graphs, rule sets, the name) may have changed meanwhile, and then it is checked again.
+
+    query, made = register(backend, "HotRooms", text)       # raises Problem, LanguageError, Refusal
+    unregister(backend, "HotRooms")
+"""
+
+from __future__ import annotations
+
+from csparql_spark.language import ContinuousQuery, LanguageError
+from csparql_spark.asking.admission import admit, check_together, Refusal
+from csparql_spark.asking.log_view import Current
+from csparql_spark.language.queries.query_cache import compiled_of, read
+from csparql_spark.store import Draft, QueryRecord, Refused
+from csparql_spark.store.registry import absent, every, is_set, same
+from csparql_spark.store.writer import Guard
+
+from csparql_spark.server.sources import derived
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.http.names import is_plain
+from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.routes.dependents import asked_of, graphs_of, InUse, streams_of, unread
+from csparql_spark.server.routes.quotas import Full, full, room
+
+
+def register(backend: Backend, name: str, text: str, *, paused: bool = False) -> tuple[QueryRecord, bool]:
+    """The query of that name and text, and whether it was made now; then it may be `paused` from the beginning."""
+    base = f"{backend.names.base}/"
+    try:
+        while True:
+            live = backend.registry.query(name)
+            if live is not None:
+                if live.text == text and asks_the_same(live, base):
+                    return live, False
+                raise Problem("query-exists", f"The query {name} is registered and asks for something else: delete it "
+                              "first, or use another name.", query=name, url=backend.names.query_url(name))
+            asked, guards = admitted(backend, name, text, base)
+            compiled = compiled_of(asked)
+            try:
+                guards += own(backend, name, asked)
+                entry = backend.writer.append(
+                    QueryRecord.draft(name, text=text, base=base, paused=paused, compiled=compiled),
+                    every(absent("queries", name, Refused()), *guards, room(backend, "queries")))
+            except Full as error:
+                raise full(backend, str(error)) from None
+            except Refused:
+                continue        # what it was checked against has just changed: check again
+            backend.ticker.changed()
+            backend.fanout.changed()
+            return QueryRecord(entry.seq, name, entry.at, text, base, paused, compiled), True
+    except (Problem, LanguageError, Refusal):
+        derived.drop_orphans(backend, name)
+        raise
+
+
+def unregister(backend: Backend, name: str) -> None:
+    while True:
+        query = found(backend, name)
+        streams = {stream.iri for stream in derived.made_by(backend.registry, name)}
+        try:
+            backend.writer.append(Draft("unregister", subject=name), every(
+                same("queries", query.id, Refused()),
+                unread(lambda asked: not streams.isdisjoint(streams_of(asked)), but=name)))
+            break
+        except InUse as readers:
+            iri = min(streams)
+            raise Problem("stream-in-use", f"The query {name} makes the stream <{iri}>, which is read by {readers}.",
+                          stream=iri, queries=readers.queries) from None
+        except Refused:
+            continue        # it has just been deleted: perhaps there is another one by now
+    derived.drop_orphans(backend, name)
+    backend.fanout.changed()
+    backend.ticker.changed()
+
+
+def admitted(backend: Backend, name: str, text: str, base: str) -> tuple[ContinuousQuery, list[Guard]]:
+    """What the text asks for, if it is let in, and the guards of what it was checked against."""
+    asked = read(text, base)
+    registry = backend.registry
+    if asked.kind == "stream":
+        derived.refuse_cycle(name, backend.names.stream_iri(name), asked, registry)
+    streams = derived.readable(registry)
+    graphs = {graph.name for graph in registry.settings("background")}
+    rules = {rules.name for rules in registry.settings("rules")}
+    admit(text, base=base, streams=streams.keys(), graphs=graphs, rules=rules)
+    same_name(name, asked)
+    if not rules.isdisjoint(asked.entailment):
+        check_together(asked.entailment, Current(backend.log, registry).rules(asked.entailment))
+    return asked, [*(derived.still_readable(*streams[stream]) for stream in streams_of(asked)),
+                   *(is_set("background", graph, Refused()) for graph in graphs_of(asked)),
+                   *(is_set("rules", name, Refused()) for name in asked.entailment if name in rules)]
+
+
+def own(backend: Backend, name: str, asked: ContinuousQuery) -> list[Guard]:
+    """The stream that a stream query fills is there from now on; the guard that it still is when the query comes."""
+    if asked.kind != "stream":
+        derived.drop_orphans(backend, name)
+        return [derived.no_orphans(name)]
+    derived.drop_orphans(backend, name, but=backend.names.stream_iri(name))
+    stream = derived.own_stream(backend, name)
+    return [same("streams", stream.id, Refused()), derived.no_orphans(name, but=stream.id)]
+
+
+def found(backend: Backend, name: str) -> QueryRecord:
+    query = backend.registry.query(name)
+    if query is None:
+        url = backend.names.query_url(name)
+        raise Problem("unknown-query", f"There is no query {name}: register it with PUT {url}.", query=name)
+    return query
+
+
+def whole(query: QueryRecord) -> ContinuousQuery:
+    """What a registered query asks for. Raises `Problem` if its registration is damaged."""
+    if query.damaged:
+        raise Problem("damaged", f"The registration of the query {query.name} is damaged on the disk: delete the query "
+                      "and register it again.", query=query.name)
+    return read(query.text, query.base, query.compiled)
+
+
+def asks_the_same(query: QueryRecord, base: str) -> bool:
+    """Whether the query's text asks for the same with another base: whether there is no relative IRI in it, that is."""
+    if query.base == base:
+        return True
+    try:
+        return asked_of(query) == read(query.text, base)
+    except LanguageError:
+        return False
+
+
+def same_name(name: str, asked: ContinuousQuery) -> None:
+    """A query's name is the one in its URL; a word in its text may not say otherwise."""
+    if asked.name is not None and is_plain(asked.name) and asked.name != name:
+        written = name if is_plain(name) else f"<{name}>"
+        raise Problem("name-mismatch", f"The text registers {asked.name} and the URL names {name}: PUT it to "
+                      f"/queries/{asked.name}, or write REGISTER {asked.kind.upper()} {written} AS.",
+                      text=asked.name, url=name)

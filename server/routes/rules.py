@@ -1,0 +1,169 @@
+"""Rule sets: what follows from what. Queries name them with USING ENTAILMENT.
+
+    GET    /rules              those of the server, and those that users brought, with what there is to warn of
+    PUT    /rules/lab          a rule file in Jena's syntax                  201; 200 if there was one
+    GET    /rules/lab          the text, as it was sent
+    DELETE /rules/lab          204; 409 while a query uses it
+
+A rule file is checked whole before it is logged. A change is seen at the next instant of the queries that use the set.
+The names of the server's own sets, and what else stands for them, are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flask import Blueprint, Response, request
+
+from csparql_spark.entailment.rules.regimes import stored, W3C
+from csparql_spark.entailment.rules.sets import NAMES, text_of
+from csparql_spark.language import LanguageError, RuleFile, parse_rules
+from csparql_spark.language.rules.terms import RULE_SETS
+from csparql_spark.asking.admission import check_rules, check_together
+from csparql_spark.store import Draft, Refused
+from csparql_spark.store.registry import Setting, every, is_set, unchanged
+
+from csparql_spark.server.http import bodies
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.http.problems import of_language, Problem
+from csparql_spark.server.routes.dependents import asked_of, InUse, unread
+from csparql_spark.server.routes.quotas import Full, full, room
+
+KIND = "rules"
+TEXT_TYPES = ("text/plain", "application/x-jena-rules")
+TAKEN = {name.lower() for name in (*NAMES, *RULE_SETS)}
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("rules", __name__)
+    names, registry, log, writer = backend.names, backend.registry, backend.log, backend.writer
+
+    def described(rules: Setting) -> dict[str, object]:
+        return told(rules.name, rules.rows) | {"changed": rules.changed}
+
+    def listed(rules: Setting) -> dict[str, object]:
+        return described(rules) | {"warnings": warnings_of(current(rules.name)[1])}
+
+    def told(name: str, count: int) -> dict[str, object]:
+        return {"name": name, "url": names.rules_url(name), "built_in": is_built_in(name), "rules": count,
+                "changed": None}
+
+    def unknown(name: str) -> Problem:
+        there = ", ".join([*NAMES, *(rules.name for rules in registry.settings(KIND))])
+        return Problem("unknown-rules", f"There is no rule set {name}: there are {there}. Bring it with PUT "
+                       f"{names.rules_url(name)}.", rules=name)
+
+    def current(name: str) -> tuple[int | None, str | None]:
+        """The place of the entry that set the rule set, and its text; nothing, if there is no such set, and no text
+        if that is damaged."""
+        entry = log.last_as_is(name, KIND, log.tail())
+        if entry is not None and entry.damage is not None:
+            return entry.seq, None
+        return (None, None) if entry is None or entry.payload is None else (entry.seq, entry.payload.decode())
+
+    def checked(name: str, text: str) -> RuleFile:
+        try:
+            return checked_rules(backend, name, text)
+        except LanguageError as error:
+            raise of_language(error, "bad-rules") from None
+
+    @blueprint.get("/rules")
+    def list_rules() -> dict[str, object]:
+        ours = [told(name, len(parse_rules(text_of(name)).rules)) | {"warnings": []} for name in NAMES]
+        return {"rules": [*ours, *(listed(rules) for rules in registry.settings(KIND))]}
+
+    @blueprint.put("/rules/<name:name>")
+    def put_rules(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
+        refuse_built_in(name)
+        text = bodies.declared(request, backend.settings.query_limit, TEXT_TYPES, "The rule file")
+        file = checked(name, text)
+        headers = {"Location": names.rules_url(name)}
+        warnings = {"warnings": list(file.warnings)}
+        while True:
+            id, before = current(name)
+            if before == text and (rules := registry.setting(KIND, name)) is not None and rules.id == id:
+                return described(rules) | warnings, 200, headers
+            try:
+                guards = [unchanged(KIND, name, id, Refused()), *([room(backend, KIND)] if id is None else [])]
+                entry = writer.append(Draft(KIND, name, text.encode(), rows=len(file.rules)), every(*guards))
+            except Full:
+                raise full(backend, KIND) from None
+            except Refused:
+                continue        # somebody else was faster: the newest counts
+            made = Setting(entry.seq, KIND, name, entry.at, len(file.rules))
+            return described(made) | warnings, 201 if id is None else 200, headers
+
+    @blueprint.get("/rules/<name:name>")
+    def read_rules(name: str) -> Response:
+        text = text_of(RULE_SETS.get(name, name)) if is_built_in(name) else current(name)[1]
+        if text is None:
+            log.last(name, KIND, log.tail())        # raises, if it is there and damaged
+            raise unknown(name)
+        return Response(text, headers={"Cache-Control": "no-store"}, content_type="text/plain; charset=utf-8")
+
+    @blueprint.delete("/rules/<name:name>")
+    def delete_rules(name: str) -> tuple[str, int]:
+        refuse_built_in(name)
+        try:
+            writer.append(Draft(KIND, name), every(is_set(KIND, name, Refused()),
+                                                   unread(lambda asked: name in asked.entailment)))
+        except InUse as readers:
+            raise Problem("rules-in-use", f"The rule set {name} is used by {readers}.", rules=name,
+                          queries=readers.queries) from None
+        except Refused:
+            raise unknown(name) from None
+        return "", 204
+
+    return blueprint
+
+
+def checked_rules(backend: Backend, name: str, text: str) -> RuleFile:
+    """The rule file, if it could be set under that name now. Raises `LanguageError` and `Refusal`."""
+    tail = backend.log.tail()
+    others = (rules.name for rules in backend.registry.settings(KIND) if rules.name != name)
+    entries = (backend.log.last_as_is(other, KIND, tail) for other in others)
+    texts = {entry.subject: entry.payload.decode() for entry in entries
+             if entry is not None and entry.payload is not None and entry.damage is None}
+    file = check_rules(name, text, texts)
+    for entailment in sorted({asked.entailment for query in backend.registry.queries()
+                       if (asked := asked_of(query)) is not None and name in asked.entailment}):
+        check_together(entailment, {**texts, name: text})
+    return file
+
+
+def warnings_of(text: str | None) -> list[str]:
+    """What there is to say of a rule file that was let in."""
+    try:
+        return [] if text is None else list(stored(text).warnings)
+    except LanguageError as error:
+        return [str(error)]
+
+
+def remarks(backend: Backend) -> Iterator[str]:
+    """What to say at a start of rule sets that were let in once, and of whose patterns some match something else by
+    now, or nothing."""
+    for rules in backend.registry.settings(KIND):
+        entry = backend.log.last_as_is(rules.name, KIND, backend.log.tail())
+        if entry is not None and entry.damage is not None:
+            yield f"{entry.damage}: bring it again with PUT {backend.names.rules_url(rules.name)}"
+        if entry is None or entry.payload is None:
+            continue
+        mend = f"Mend it, and bring it again with PUT {backend.names.rules_url(rules.name)}"
+        try:
+            found = stored(entry.payload.decode()).patterns
+        except LanguageError as error:
+            yield f"the rule set {rules.name} cannot be read, and queries that use it fail: {error} {mend}"
+        else:
+            if found:
+                yield (f"the rule set {rules.name} has patterns that do not match what they may seem to: "
+                       f"{' '.join(found)} {mend}")
+
+
+def is_built_in(name: str) -> bool:
+    return name in NAMES or name in RULE_SETS
+
+
+def refuse_built_in(name: str) -> None:
+    if name.lower() in TAKEN or name.startswith(W3C):
+        raise Problem("built-in-rules", f"The name {name} stands for a rule set of the server, which stays as it is: "
+                      "use another name, and @include this one if you want to add to it.", rules=name)

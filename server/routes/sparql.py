@@ -1,0 +1,144 @@
+"""One-shot questions: SPARQL 1.1 Protocol over background graphs, and over what streams hold now.
+
+    GET  /sparql?query=SELECT…
+    GET  /sparql                     what the service can do, in RDF
+    POST /sparql                     application/sparql-query, or a form with query=
+
+A query without FROM asks all background graphs. `FROM STREAM <…> [RANGE 10s]` looks at the last ten seconds of a
+stream: back from now on the arrival clock, from the newest stamp on an event clock. `USING ENTAILMENT` works as in
+registered queries. Nothing is registered, and the engine has no part in it.
+
+What a registered query sees is a graph, too: `FROM <queries/HotRooms/window>`, in FROM NAMED and in the parameters of
+the protocol by its whole IRI. It is what the query's body is matched against at its latest instant: what its windows
+hold and its background, with what follows under its rules. Its named windows and graphs are there by their names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from urllib.parse import parse_qsl
+
+from flask import Blueprint, Response, request
+from werkzeug.datastructures import MultiDict
+
+from csparql_spark.answers.limits import Limits, TooMuch
+from csparql_spark.language import ContinuousQuery
+from csparql_spark.language.queries.query_cache import read
+from csparql_spark.asking.log_view import Current
+from csparql_spark.asking.one_shot import ask, Watched
+from csparql_spark.rdf.chunk import Chunk
+
+from csparql_spark.server.http import bodies
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.descriptors import service_told
+from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes.registration import found, whole
+from csparql_spark.server.http.negotiation import drawn, spelled
+
+FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
+LONGEST_AGO = -(1 << 62)
+MOST_FIELDS = 100
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("sparql", __name__)
+    answered = asking(backend)
+
+    @blueprint.get("/sparql")
+    def ask_by_get() -> Response:
+        if "query" not in request.args:
+            return drawn(service_told(backend.names, (graph.name for graph in backend.registry.settings("background"))),
+                         "the description of the service")
+        return answered(request.args.get("query"), request.args)
+
+    @blueprint.post("/sparql")
+    def ask_by_post() -> Response:
+        text = bodies.declared(request, backend.settings.query_limit, (QUERY, FORM), "The query")
+        if request.mimetype != FORM:
+            return answered(text, request.args)
+        fields = fields_of(text)
+        return answered(fields.get("query"), fields)
+
+    return blueprint
+
+
+def fields_of(text: str) -> MultiDict[str, str]:
+    """The fields of a form."""
+    try:
+        return MultiDict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS))
+    except ValueError as error:
+        raise Problem("bad-body", f"The body is not a form: {error}.") from None
+
+
+def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Response]:
+    """What answers a question, given its text and the parameters of the protocol."""
+    current = Current(backend.log, backend.registry)
+    base = f"{backend.names.base}/"
+
+    def answered(text: str | None, asked: MultiDict) -> Response:
+        if not text:
+            raise Problem("bad-body", "There is no query: send it as query=, or as the body of a POST.")
+        query = read(text, base)
+        if query.name is not None or query.output != "RSTREAM":
+            raise Problem("refused", "A question that is asked once has no name and no ISTREAM or DSTREAM: leave "
+                          "REGISTER … AS out, or register it with PUT /queries/{name}.")
+        given = [asked.getlist(name) or None for name in ("default-graph-uri", "named-graph-uri")]
+        there = {setting.name for setting in backend.registry.settings("background")}
+        wanted = {graph for graphs in given for graph in graphs or ()}
+        if given == [None, None]:
+            wanted = {*query.graphs, *query.named_graphs}
+        if not wanted and not query.windows:
+            wanted = there
+        queries = {graph: name for graph in wanted - there
+                   if (name := backend.names.query_of_window(graph)) is not None}
+        watched = {graph: seen(name) for graph, name in queries.items()}
+        instant, streams = looked(query)
+        if watched and not query.windows:
+            instant = max(one.instant for one in watched.values())
+        try:
+            answer = ask(text, {graph: current.graph(graph) for graph in wanted & there}, base=base,
+                         default_graphs=given[0], named_graphs=given[1], streams=streams, watched=watched,
+                         rules=current.rules(query.entailment), instant=instant,
+                         limits=Limits.from_environment(os.environ))
+        except TooMuch as error:
+            raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
+        return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None)
+
+    def seen(name: str) -> Watched:
+        """What a registered query needs to see what it saw at its latest instant."""
+        record = found(backend, name)
+        failure = backend.answers.failure(record.id)
+        if failure is not None:
+            raise Problem("query-failed", f"The query {name} failed at {failure[0]}, and sees nothing any more: "
+                          f"{sentence(failure[1])}", query=name, at=failure[0], reason=failure[1])
+        bounds = backend.answers.bounds(record.id)
+        if bounds is None:
+            raise Problem("no-answer", f"The query {name} has no answer yet, so there is no instant at which it has "
+                          "seen something: ask again after its first instant.", query=name)
+        query = whole(record)
+        return Watched(query, bounds[1], current.seen(query.windows, bounds[1], after=record.id),
+                       {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
+
+    def looked(query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
+        """The instant to look at, and what the query's windows may see there."""
+        streams = {stream.iri: stream for stream in backend.registry.streams()}
+        now = backend.writer.clock.now()
+        seen: dict[str, Chunk] = {}
+        instants = []
+        for window in query.windows:
+            if window.stream not in streams:
+                url = backend.names.stream_url(window.stream)
+                raise Problem("unknown-stream", f"There is no stream <{window.stream}>: create it with PUT {url}.",
+                              stream=window.stream)
+            newest = current.newest(window.stream)
+            instants.append(now if streams[window.stream].clock == "arrival" or newest is None else newest)
+        instant = max(instants, default=now)
+        for window in query.windows:
+            low = LONGEST_AGO if window.range is None else instant - window.range
+            chunk = current.elements(window.stream, low=low, high=instant)
+            known = seen.get(window.stream)
+            seen[window.stream] = chunk if known is None or len(chunk) > len(known) else known
+        return instant, seen
+
+    return answered

@@ -1,0 +1,167 @@
+"""The timeline of a query, what is missing from its answers, and the last elements of a stream: for who wonders why a
+window says nothing.
+
+    GET /queries/{name}/timeline?span=60s      when elements came, where windows opened and closed, what is waited for
+    GET /queries/{name}/missing?at=…           how much of what the query looks for was there at an instant
+    GET /streams/{name}/elements?limit=50      the newest elements, newest first
+
+Everything is read from the log and the answers, beside the engine, and only as far back as they are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flask import Blueprint, request
+
+from csparql_spark.language import ContinuousQuery
+from csparql_spark.asking.log_view import Current
+from csparql_spark.schedule.instants import grid_of
+from csparql_spark.asking.missing import looked
+from csparql_spark.asking.timeline import dots, said, stamped, waits
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.store import Entry, QueryRecord
+from csparql_spark.windows.progress import NEVER, Clock, Progress
+
+from csparql_spark.server.routes.answers import asked_instant
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.description import made_streams, status_of, waiting_for, window_told
+from csparql_spark.server.routes.health import engine_of
+from csparql_spark.server.subscribers.instants import windows_of
+from csparql_spark.server.http.lengths import length_of_time
+from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes.dependents import asked_of, streams_of
+from csparql_spark.server.routes.registration import found
+
+USUAL_ELEMENTS, MOST_ELEMENTS = 50, 1000
+MOST_DOTS, MOST_INSTANTS = 300, 200
+LONGEST_SPAN = 31 * 86_400_000
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("timeline", __name__)
+    current = Current(backend.log, backend.registry)
+
+    @blueprint.get("/queries/<name:name>/timeline")
+    def timeline(name: str) -> dict[str, object]:
+        query = found(backend, name)
+        asked = readable(query)
+        now = backend.writer.clock.now()
+        outlines = {iri: list(backend.log.outlines(iri, after=query.id)) for iri in streams_of(asked)}
+        progress = progress_of(query, outlines, now)
+        newest = {iri: max((stamped(entry)[1] for entry in entries), default=None) for iri, entries in outlines.items()}
+        bounds = backend.answers.bounds(query.id)
+        by_arrival = any(clock.kind == "arrival" for clock in progress.clocks.values())
+        known = [at for at in (*newest.values(), bounds and bounds[1]) if at is not None]
+        high = now if by_arrival or not known else max(known)
+        low = high - asked_span(asked)
+        grid, start = grid_of(asked), progress.start()
+        upcoming = None
+        if grid is not None and (bounds or start is not None):
+            upcoming = grid.after(bounds[1]) if bounds else grid.at_or_after(start)
+        streams = [{"stream": iri, "clock": clock.kind, "delay": clock.delay, "newest": newest[iri],
+                    "reading": None if (reading := progress.reading(iri)) == NEVER else reading,
+                    "elements": [{"from": dot.first, "to": dot.last, "triples": dot.triples, "late": dot.late}
+                                 for dot in dots(outlines[iri], payload, clock=clock, low=low, high=high,
+                                                 most=MOST_DOTS)]}
+                   for iri, clock in progress.clocks.items()]
+        return {"query": name, "status": status_of(backend, query), "now": now, "from": low, "to": high,
+                "windows": [window_told(window) for window in asked.windows], "streams": streams,
+                "instants": [{"at": at, "rows": rows, "windows": windows_of(query, at)}
+                             for at, rows in backend.answers.sizes(query.id, low, high, MOST_INSTANTS)],
+                "next": None if upcoming is None else {"at": upcoming, "windows": windows_of(query, upcoming)},
+                "says": says(query, asked, progress, upcoming)}
+
+    @blueprint.get("/queries/<name:name>/missing")
+    def missing(name: str) -> dict[str, object]:
+        query = found(backend, name)
+        asked = readable(query)
+        instant = asked_instant(
+            backend, query, f": {backend.names.query_url(name)}/timeline tells what it waits for.")
+        elements = current.seen(asked.windows, instant, after=query.id)
+        background = {graph: current.graph(graph) for graph in asked.graphs}
+        seen = looked(asked, instant, elements, background, current.rules(asked.entailment))
+        return {"query": name, "at": instant, "windows": windows_of(query, instant), "triples": seen.triples,
+                "patterns": [pattern._asdict() for pattern in seen.patterns], "lost": seen.lost, "says": seen.says}
+
+    @blueprint.get("/streams/<name:name>/elements")
+    def elements(name: str) -> dict[str, object]:
+        iri = backend.names.stream_iri(name)
+        if backend.registry.stream(iri) is None:
+            raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
+                          f"{backend.names.stream_url(iri)}.", stream=iri)
+        text = request.args.get("limit", str(USUAL_ELEMENTS))
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= MOST_ELEMENTS):
+            raise Problem("bad-setting", f"The limit {text[:100]!r} is not a number of elements from 1 to "
+                          f"{MOST_ELEMENTS}.")
+        limit, newest = int(text), []
+        for entry in backend.log.recent(iri):
+            chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
+            kept = chunk.take(range(max(0, len(chunk) - (limit - len(newest))), len(chunk)))
+            newest += [{"at": at, "logged": entry.at, "triple": list(triple)}
+                       for at, triple in reversed(list(zip(kept.t.tolist(), kept.triples(), strict=True)))]
+            if len(newest) >= limit:
+                break
+        return {"stream": iri, "elements": newest}
+
+    def payload(entry: Entry) -> bytes:
+        # What is forgotten while it is looked at has no stamps any more.
+        return backend.log.payload(entry.seq) or Chunk.empty().to_ipc()
+
+    def progress_of(query: QueryRecord, outlines: Mapping[str, list[Entry]], now: int) -> Progress:
+        """How far the clocks have come for a query."""
+        streams = {iri: stream for iri in outlines if (stream := backend.registry.stream(iri)) is not None}
+        progress = Progress.begin(at=query.registered,
+                                  clocks={iri: Clock(stream.clock, stream.delay) for iri, stream in streams.items()})
+        progress.tick(None, now)
+        for iri, stream in streams.items():
+            for entry in outlines[iri]:
+                progress.arrived(iri, entry.at, *stamped(entry))
+            producer = None if stream.producer is None else backend.registry.query(stream.producer)
+            said_last = producer and backend.answers.bounds(producer.id)
+            if said_last:
+                progress.tick(iri, said_last[1])
+        return progress
+
+    def says(query: QueryRecord, asked: ContinuousQuery, progress: Progress, upcoming: int | None) -> str:
+        """What has to happen before there is another answer."""
+        failure = backend.answers.failure(query.id)
+        if failure is not None:
+            return f"The query failed at {said(failure[0])}: {sentence(failure[1])}"
+        if query.paused:
+            return "The query is paused: it answers nothing until it is resumed."
+        engine = engine_of(backend.status.of("engine") or {})["state"]
+        if engine == "starting":
+            return "The engine is starting; what comes in meanwhile is kept for it."
+        if engine != "running":
+            return f"The engine does not run ({engine}); what comes in meanwhile is kept for it."
+        for maker in waiting_for(backend, asked, made_streams(backend.registry)):
+            return f"It reads what the query {maker['query']} makes, and that one is {maker['status']}."
+        if not set(streams_of(asked)) <= progress.clocks.keys():
+            return "A stream that it reads is gone."
+        for iri, clock in progress.clocks.items():
+            waiting = waits(iri, clock, progress.reading(iri), upcoming)
+            if waiting is not None:
+                return waiting
+        if upcoming is None:
+            return "It answers each time as many elements have come as its windows count."
+        return f"The next instant is {said(upcoming)}."
+
+    return blueprint
+
+
+def readable(query: QueryRecord) -> ContinuousQuery:
+    asked = asked_of(query)
+    if asked is None:
+        raise Problem("not-supported", f"The text of the query {query.name} cannot be read any more: register it "
+                      "again.")
+    return asked
+
+
+def asked_span(asked: ContinuousQuery) -> int:
+    """How far back to look: as far as the request says, or three windows."""
+    if "span" in request.args:
+        return min(LONGEST_SPAN, max(1, length_of_time("span", request.args["span"])))
+    widest = max((window.range for window in asked.windows if window.range is not None), default=60_000)
+    step = max((window.step for window in asked.windows if window.step is not None), default=1000)
+    return min(LONGEST_SPAN, max(3 * widest, widest + 10 * step))

@@ -1,0 +1,107 @@
+"""The vocabulary: the words that somebody who writes a query may want, for completion.
+
+    GET /vocabulary     {"prefixes": {"s": "http://example.org/sensors#"}, "streams": […], "graphs": […], "rules": […],
+                         "properties": [{"iri": "http://example.org/sensors#celsius", "count": 1200}], "classes": […],
+                         "keywords": ["AGGREGATE", …]}
+
+Properties and classes are those that were seen: in the newest chunks of the streams and in the background graphs, most
+frequent first, within bounds. What is seen changes slowly and the scan costs something, so it is kept for some seconds.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+from flask import Blueprint
+
+from csparql_spark.entailment.rules.sets import NAMES
+from csparql_spark.language.queries.grammar import KEYWORDS
+from csparql_spark.language.queries.prologue import USUAL
+from csparql_spark.rdf.chunk import Chunk
+
+from csparql_spark.server.backend import Backend
+
+KEPT_SECONDS = 5.0
+MOST_WORDS = 500
+MOST_PREFIXES = 500
+NEWEST_ENTRIES = 400            # of the log, whatever they are
+MOST_TRIPLES = 200_000          # that are looked at in one scan
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+_DECLARED = re.compile(r"\bPREFIX\s+([\w.-]*):\s*<([^<>\"{}|^`\\\s]*)>", re.IGNORECASE)
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("vocabulary", __name__)
+    lock = threading.Lock()
+    kept: tuple[float, dict[str, list[dict[str, object]]]] = (-KEPT_SECONDS, {})
+
+    def seen() -> dict[str, list[dict[str, object]]]:
+        nonlocal kept
+        with lock:
+            if time.monotonic() - kept[0] >= KEPT_SECONDS:
+                kept = time.monotonic(), seen_now(backend)
+            return kept[1]
+
+    @blueprint.get("/vocabulary")
+    def vocabulary() -> dict[str, object]:
+        registry = backend.registry
+        return {"prefixes": prefixes_of(backend), "streams": [stream.iri for stream in registry.streams()],
+                "graphs": [graph.name for graph in registry.settings("background")],
+                "rules": [*NAMES, *(rules.name for rules in registry.settings("rules"))],
+                **seen(), "keywords": sorted(KEYWORDS)}
+
+    return blueprint
+
+
+def prefixes_of(backend: Backend) -> dict[str, str]:
+    """The usual prefixes, and what registered queries declare: of two IRIs under one prefix the newest."""
+    prefixes = dict(USUAL)
+    for query in backend.registry.queries()[-MOST_PREFIXES:]:
+        prefixes.update((name, iri) for name, iri in _DECLARED.findall(query.text) if ":" in iri)
+    return dict(list(prefixes.items())[-MOST_PREFIXES:])
+
+
+def seen_now(backend: Backend) -> dict[str, list[dict[str, object]]]:
+    """The properties and classes in what there is now, with how many triples have them."""
+    properties: Counter[str] = Counter()
+    classes: Counter[str] = Counter()
+    left = MOST_TRIPLES
+    for chunk in chunks_of(backend):
+        properties.update(counted(chunk, chunk.p))
+        typed = chunk.p == chunk.terms.index(TYPE).as_py()
+        classes.update(counted(chunk, chunk.o[typed]))
+        left -= len(chunk)
+        if left <= 0:
+            break
+    return {"properties": most(properties), "classes": most(classes)}
+
+
+def chunks_of(backend: Backend) -> Iterator[Chunk]:
+    """The background graphs that are small enough to be looked at, and the newest chunks, newest first."""
+    log, tail = backend.log, backend.log.tail()
+    for graph in backend.registry.settings("background"):
+        entry = log.last_as_is(graph.name, "background", tail) if graph.rows <= MOST_TRIPLES else None
+        if entry is not None and entry.payload is not None:
+            yield Chunk.from_ipc(entry.payload)
+    outline = log.outline(max(0, tail - NEWEST_ENTRIES), NEWEST_ENTRIES)
+    for told in reversed([entry for entry in outline if entry.kind == "chunk" and entry.rows <= MOST_TRIPLES]):
+        for entry in log.read(told.seq - 1, told.seq):
+            if entry.payload is not None:
+                yield Chunk.from_ipc(entry.payload)
+
+
+def counted(chunk: Chunk, ids: np.ndarray) -> dict[str, int]:
+    """How often each IRI among the terms with these ids occurs."""
+    counts = np.bincount(ids, minlength=len(chunk.terms))
+    used = np.flatnonzero(counts)
+    terms = chunk.terms.take(used).to_pylist()
+    return {term[1:-1]: int(count) for term, count in zip(terms, counts[used].tolist()) if term.startswith("<")}
+
+
+def most(counter: Counter[str]) -> list[dict[str, object]]:
+    return [{"iri": iri, "count": count} for iri, count in counter.most_common(MOST_WORDS)]

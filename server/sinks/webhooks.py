@@ -1,0 +1,241 @@
+"""Webhooks: tells observers what their queries say, one POST for each answer, in order, until it is taken.
+
+    POST https://hooks.example.org/hot
+    X-CSPARQL-Query: HotRooms
+    X-CSPARQL-Instant: 1700000000000
+    X-CSPARQL-Delivery: 5f0c…-1700000000000-qkzw…    the same when it is told again; another where a copy of the
+                                                     database was put back, and the query says it anew
+    X-CSPARQL-Signature: sha256=…                    HMAC of the body, when the observer has a secret
+    X-CSPARQL-Gap: 1699999000000                     answers after this instant are kept no longer, or are damaged
+
+    {"query":"HotRooms","at":1700000000000,"windows":…,"results":…}
+
+Who asks to hear `when` it is `nonempty` is not told what says nothing: a table without rows (for ISTREAM and DSTREAM:
+no change), a graph without triples. An ASK always says something. An answer is taken when the response is 2xx. Else it
+is told again, ever later: after a second, two, four, …, five minutes. An observer that has missed too often or for too
+long (or says 410) is failed; it keeps its position.
+
+Invariants: an observer has at most one call at a time, and answers in the order of their instants, without a gap that
+is not told. A few threads serve all observers; who is slow makes nobody wait but himself, and has no queue.
+
+    webhooks = Webhooks(observers, registry, log, answers, order, Allowed(settings.webhooks), now=clock.now).start()
+    webhooks.told({17})           # these queries have new answers
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import random
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+
+from csparql_spark import __version__
+from csparql_spark.store import AnswerStore, Log, QueryRecord, Registry, StoredAnswer, StoreError
+from csparql_spark.store.observers import NONEMPTY, Observer, ObserverStore
+from csparql_spark.store.order import Order
+
+from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, send, Undelivered
+from csparql_spark.server.subscribers.instants import envelope, windows_of
+
+THREADS = 8
+PAGE_INSTANTS = 16
+MOST_FAILURES = 30
+LONGEST_FAILING = 24 * 3600 * 1000
+LONGEST_PAUSE = 300.0
+STORE_PAUSE = 1.0
+BEGINNING, END = -(1 << 62), 1 << 62
+
+_dice = random.Random()         # its own: whoever seeds Python's gets what he expects, whatever threads wait here
+
+
+def pause_after(failures: int) -> float:
+    """Seconds until the next try, not the same for all who failed together."""
+    return min(LONGEST_PAUSE, 2.0 ** min(failures - 1, 20)) * _dice.uniform(0.5, 1.0)
+
+
+class Webhooks:
+    def __init__(self, observers: ObserverStore, registry: Registry, log: Log, answers: AnswerStore, order: Order,
+                 allowed: Allowed, *, now: Callable[[], int], pause: Callable[[int], float] = pause_after) -> None:
+        self._observers, self._registry, self._log = observers, registry, log
+        self._answers, self._order = answers, order
+        self.allowed = allowed
+        self._now, self._pause = now, pause
+        self._change = threading.Condition()
+        self._news: set[int] | None = None              # queries with new answers; None: look at all
+        self._due: dict[str, float] = {}                # when an observer is to be called, on the steady clock
+        self._called: set[str] = set()                  # who is being called now
+        self._queries: dict[str, int] = {}              # of the observers that are due
+        self._running = True
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="webhook")
+        self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
+
+    def start(self) -> Webhooks:
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        with self._change:
+            self._running = False
+            self._change.notify()
+        self._thread.join()
+        self._pool.shutdown(cancel_futures=True)
+
+    def told(self, queries: Collection[int]) -> None:
+        """These queries have answers, or observers, that they had not before."""
+        with self._change:
+            if self._news is not None:
+                self._news.update(queries)
+            self._change.notify()
+
+    def again(self, observer: Observer) -> None:
+        """Call it now, however often it failed before."""
+        with self._change:
+            self._due.pop(observer.id, None)
+        self.told({observer.query})
+
+    def _run(self) -> None:
+        while True:
+            with self._change:
+                while self._running and self._news == set() and (wait := self._wait()) > 0:
+                    self._change.wait(wait)
+                if not self._running:
+                    return
+                news, self._news = self._news, set()
+            try:
+                if news is None or news:
+                    self._look(news)
+            except (StoreError, sqlite3.Error) as error:
+                print(f"csparql-spark: observers wait, the store fails: {error}", file=sys.stderr, flush=True)
+                with self._change:
+                    self._change.wait_for(lambda: not self._running, STORE_PAUSE)
+                    self._news = None
+            self._call()
+
+    def _wait(self) -> float:
+        """Seconds until somebody is due."""
+        soonest = min((at for id, at in self._due.items() if id not in self._called), default=None)
+        return threading.TIMEOUT_MAX if soonest is None else max(0.0, soonest - time.monotonic())
+
+    def _look(self, news: Collection[int] | None) -> None:
+        if news is None:
+            self._observers.forget()
+        interested = [observer for observer in self._observers.active() if news is None or observer.query in news]
+        with self._change:
+            for observer in interested:
+                self._queries[observer.id] = observer.query
+                self._due.setdefault(observer.id, 0.0)      # who waits after a failure goes on waiting
+
+    def _call(self) -> None:
+        with self._change:
+            ready = [id for id, at in self._due.items() if at <= time.monotonic() and id not in self._called]
+            for id in ready:
+                del self._due[id]
+                self._called.add(id)
+                self._pool.submit(self._served, id, self._queries[id])
+
+    def _served(self, id: str, query: int) -> None:
+        pause: float | None = None
+        try:
+            pause = self._serve(query, id)
+        except (StoreError, sqlite3.Error) as error:
+            print(f"csparql-spark: the observer {id} waits, the store fails: {error}", file=sys.stderr, flush=True)
+            pause = STORE_PAUSE
+        finally:
+            with self._change:
+                self._called.discard(id)
+                if pause is not None:
+                    later = time.monotonic() + pause
+                    self._due[id] = later if pause else 0.0
+                elif id not in self._due:
+                    self._queries.pop(id, None)
+                self._change.notify()
+
+    def _serve(self, query: int, id: str) -> float | None:
+        """Tell an observer some of what it has not heard; after how many seconds to go on, None if there is no more."""
+        observer, record = self._observers.one(query, id), self._record(query)
+        if observer is None or observer.state != "active":
+            return None
+        if record is None:
+            self._observers.forget()
+            return None
+        instants = self._answers.instants(query, observer.position + 1, END, PAGE_INSTANTS)
+        gap = observer.gap
+        if gap is None and self._gap(query, observer.position):
+            gap = observer.position
+        # The last instant since it was told something that it does not want, or that nobody can read.
+        passed: int | None = None
+        for instant in instants:
+            if not self._running:
+                return None
+            parts = self._answers.at(record.id, instant)
+            if any(part.damage is not None for part in parts):
+                passed, parts = instant, []
+            if not parts:               # or forgotten in this moment
+                gap = observer.position if gap is None else gap
+                continue
+            if observer.when == NONEMPTY and not any(part.rows for part in parts):
+                passed = instant
+                continue
+            try:
+                self._tell(observer, record, parts, gap)
+            except (Undelivered, BadUrl, ValueError) as error:
+                if passed is not None:
+                    self._observers.passed(id, passed, gap=gap)
+                return self._missed(observer, error)
+            self._observers.took(id, instant)
+            observer = self._observers.one(query, id)
+            if observer is None:
+                return None         # deleted while it was being told
+            gap = passed = None
+        if passed is not None:
+            self._observers.passed(id, passed, gap=gap)
+        return 0.0 if len(instants) == PAGE_INSTANTS else None
+
+    def _tell(self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], gap: int | None) -> None:
+        """Raises `Undelivered`."""
+        refusal = self.allowed.refusal(observer.url)        # the setting may be another one since it was added
+        if refusal is not None:
+            raise Undelivered(refusal, gone=True)
+        instant = parts[0].instant
+        body = envelope(record.name, parts, windows_of(record, instant))
+        headers = {"Content-Type": "application/json", "User-Agent": f"csparql-spark/{__version__}",
+                   "X-CSPARQL-Query": record.name.encode("ascii", "backslashreplace").decode(),
+                   "X-CSPARQL-Instant": str(instant), "X-CSPARQL-Delivery": self._delivery(observer, parts)}
+        if gap is not None:
+            headers["X-CSPARQL-Gap"] = str(gap)
+        if observer.secret is not None:
+            headers["X-CSPARQL-Signature"] = signature(observer.secret, body)
+        send(observer.url, body, headers, public=self.allowed.needs_public(observer.url))
+
+    def _delivery(self, observer: Observer, parts: list[StoredAnswer]) -> str:
+        incarnation = self._order.lineage.of(max(part.position for part in parts))
+        return "-".join(filter(None, (observer.id, str(parts[0].instant), incarnation)))
+
+    def _missed(self, observer: Observer, error: Exception) -> float | None:
+        now, failures = self._now(), observer.failures + 1
+        # What is no `Undelivered` will not be otherwise next time.
+        hopeless = error.gone if isinstance(error, Undelivered) else True
+        too_long = observer.failing is not None and now - observer.failing >= LONGEST_FAILING
+        fail = hopeless or too_long or failures >= MOST_FAILURES
+        self._observers.missed(observer.id, str(error), at=now, fail=fail)
+        return None if fail else self._pause(failures)
+
+    def _record(self, query: int) -> QueryRecord | None:
+        """The query, if it is registered."""
+        entry = next(self._log.read(query - 1, query), None)
+        record = None if entry is None or entry.subject is None else self._registry.query(entry.subject)
+        return record if record is not None and record.id == query else None
+
+    def _gap(self, query: int, after: int) -> bool:
+        """Whether answers after an instant are forgotten."""
+        gone = self._order.gone(query)
+        return gone is not None and BEGINNING < after < gone[1]
+
+
+def signature(secret: str, body: bytes) -> str:
+    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()

@@ -1,0 +1,118 @@
+"""Derived streams: what REGISTER STREAM makes. The query fills its stream (see `schedule.relay`) and ends with it.
+
+    REGISTER STREAM Hot AS CONSTRUCT … FROM STREAM <…/streams/temp> …       makes the stream <base>/streams/Hot
+
+The stream is logged before its query, and dropped after it. A crash between the two leaves an *orphan*: a derived
+stream whose query is not there. Nobody can register a query that reads it; the next registration under the name takes
+it over, or drops it.
+
+Invariants, kept by guards in the log's own order: a query that is no stream query has no stream of its name; no query
+reads a derived stream without a producer; no query reads, perhaps through others, what it writes itself.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+
+from csparql_spark.language import ContinuousQuery
+from csparql_spark.store import Draft, QueryRecord, Refused, Registry, StreamRecord
+from csparql_spark.store.registry import absent, every, same, streams_in
+from csparql_spark.store.writer import Guard
+
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.routes.dependents import asked_of, streams_of
+from csparql_spark.server.routes.quotas import Full, room
+
+
+def made_by(registry: Registry, name: str) -> list[StreamRecord]:
+    """The derived streams of the query of that name: one, if it is there; orphans, if it is not."""
+    return [stream for stream in registry.streams() if stream.producer == name]
+
+
+def readable(registry: Registry) -> dict[str, tuple[StreamRecord, QueryRecord | None]]:
+    """The streams that a query may read, and the producers of the derived ones, by IRI."""
+    streams = registry.streams()
+    producers = {name: registry.query(name) for name in {stream.producer for stream in streams} if name is not None}
+    return {stream.iri: (stream, producers.get(stream.producer)) for stream in streams
+            if stream.producer is None or producers[stream.producer] is not None}
+
+
+def still_readable(stream: StreamRecord, producer: QueryRecord | None) -> Guard:
+    """A guard that lets a reader in only while the stream, and whoever fills it, are the ones that it was checked
+    against."""
+    there = same("streams", stream.id, Refused())
+    return there if producer is None else every(there, same("queries", producer.id, Refused()))
+
+
+def own_stream(backend: Backend, name: str) -> StreamRecord:
+    """The stream that the query of that name will fill: made now, or an orphan that is taken over."""
+    iri, writer = backend.names.stream_iri(name), backend.writer
+    draft = StreamRecord.draft(iri, name=backend.names.stream_name(iri), clock="derived", delay=0, producer=name)
+    while True:
+        stream = backend.registry.stream(iri)
+        if stream is not None:
+            if stream.producer != name:
+                raise Problem("stream-exists", f"The query would make the stream <{iri}>, and there is one already: "
+                              "delete that stream first, or give the query another name.",
+                              stream=iri, clock=stream.clock)
+            return stream
+        try:
+            writer.append(draft, every(absent("streams", iri, Refused()), absent("queries", name, Refused()),
+                                       room(backend, "streams")))
+        except Full:
+            raise       # whoever registers tells of it
+        except Refused:
+            if backend.registry.query(name) is not None:
+                raise       # somebody else has registered a query of this name
+
+
+def drop_orphans(backend: Backend, name: str, *, but: str | None = None) -> None:
+    """Drop the streams of a query that is not there (any more), but the one with that IRI."""
+    for stream in made_by(backend.registry, name):
+        if stream.iri != but:
+            try:
+                backend.writer.append(Draft("drop", subject=stream.iri), every(
+                    same("streams", stream.id, Refused()), absent("queries", name, Refused())))
+            except Refused:
+                continue        # somebody has dropped it, or taken it over
+
+
+def no_orphans(name: str, *, but: int | None = None) -> Guard:
+    """A guard that lets a query in only while no stream is left of another one of its name; `but` is the id of its
+    own."""
+    def check(connection: sqlite3.Connection) -> None:
+        if any(stream.producer == name and stream.id != but for stream in streams_in(connection)):
+            raise Refused
+    return check
+
+
+def refuse_cycle(name: str, iri: str, asked: ContinuousQuery, registry: Registry) -> None:
+    """Raises `Problem` if the query that will fill `iri` reads what comes from there."""
+    reads = {query.name: streams_of(other) for query in registry.queries() if (other := asked_of(query)) is not None}
+    producers = {stream.iri: stream.producer for stream in registry.streams() if stream.producer is not None}
+    path = way(streams_of(asked), iri, producers, reads)
+    if path is None:
+        return
+    cycle = [name, *path, name]
+    steps = ", ".join(f"{reader} reads what {writer} writes" for reader, writer in pairwise(cycle))
+    raise Problem("cycle", f"The query {name} writes the stream <{iri}>, and would read its own output: {steps}. "
+                  "Read another stream, or give the query another name.", query=name, stream=iri, cycle=cycle)
+
+
+def way(start: Collection[str], goal: str, producers: Mapping[str, str],
+        reads: Mapping[str, Collection[str]]) -> list[str] | None:
+    """The producers that lead from the streams `start` back to the stream `goal`, nearest first: empty if it is among
+    them, None if none does."""
+    waiting: list[tuple[Collection[str], list[str]]] = [(start, [])]
+    seen: set[str] = set()
+    for streams, path in waiting:
+        if goal in streams:
+            return path
+        for producer in dict.fromkeys(producers[stream] for stream in streams if stream in producers):
+            if producer not in seen:
+                seen.add(producer)
+                waiting.append((reads.get(producer, ()), [*path, producer]))
+    return None

@@ -1,0 +1,330 @@
+"""MQTT: the messages of a broker's topics, pushed into streams.
+
+    csparql-spark serve --mqtt mqtt://broker.example.org        the broker: a setting of the server, and of nobody else
+    PUT /streams/temp  {"mqtt": "city/+/temp"}                  the topics: a setting of the stream
+
+A message is a push: its format is the Content Type of its properties (MQTT 5), or else `mqtt_format` of the stream. It
+is acknowledged to the broker when it is in the log; the session outlives the connection and this process, so what was
+published with QoS 1 meanwhile comes later. Messages that wait together become one entry of the log for each stream.
+
+A message that the broker delivers again is not counted again: with the triples, and in one transaction with them, the
+log keeps which message of the session they were. Messages that were published with QoS 0 are taken as they come, and
+may be lost on the way. A payload that cannot be read is counted, told in /health, and acknowledged: it would not get
+better.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import queue
+import sqlite3
+import sys
+import threading
+import time
+from dataclasses import dataclass
+
+import paho.mqtt.client as paho
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
+from csparql_spark.rdf.pushes import push_format, read_push
+from csparql_spark.settings import Broker
+from csparql_spark.store import StoreError, StreamRecord
+from csparql_spark.store.repeats import Reused
+
+from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.sources.pushing import Once
+
+USUAL_FORMAT = "text/turtle"
+PREFIX = "mqtt "                 # of keys: nobody's Idempotency-Key has a blank
+UNACKNOWLEDGED = 500             # messages that the broker sends ahead, as MQTT 5 lets us ask
+WAITING = 20_000                 # messages in memory; more come only of those with QoS 0, and are dropped
+SESSION_SECONDS = 24 * 60 * 60   # how long the broker keeps what comes while we are away
+LONGEST_PACKET = 268_435_455
+GROUP_MESSAGES, GROUP_BYTES = 500, 16 << 20
+LOOK_SECONDS = 1.0
+FIRST_PAUSE, LONGEST_PAUSE = 1, 30
+
+
+@dataclass(frozen=True)
+class _Message:
+    connection: int
+    session: str
+    mid: int
+    qos: int
+    again: bool
+    topic: str
+    payload: bytes
+    content_type: str | None
+    subscriptions: tuple[int, ...]
+
+    @property
+    def key(self) -> str:
+        return f"{PREFIX}{self.session} {self.mid}"
+
+    @property
+    def digest(self) -> bytes:
+        return hashlib.sha256(self.topic.encode() + b"\0" + self.payload).digest()
+
+
+class Mqtt:
+    def __init__(self, backend) -> None:
+        settings = backend.settings
+        self.broker = Broker.of(settings.mqtt, settings.mqtt_user, settings.mqtt_password)
+        self._backend, self._registry, self._pusher = backend, backend.registry, backend.pusher
+        self._arrived: queue.Queue[_Message] = queue.Queue(WAITING)
+        self._changed, self._stopping = threading.Event(), threading.Event()
+        self._lock = threading.Lock()
+        self._connection, self._connected = 0, False
+        self._state, self._since = "connecting", time.time()
+        self._counts = dict.fromkeys(("messages", "triples", "repeated", "bad", "unrouted", "dropped"), 0)
+        self._problem: dict[str, object] | None = None
+        # Filters that the broker has from us, each with its number, and the streams of each.
+        self._filters: dict[str, int] = {}
+        self._streams: dict[str, list[StreamRecord]] = {}
+        self._worker = threading.Thread(target=self._work, name="mqtt", daemon=True)
+
+    def start(self) -> Mqtt:
+        kept = self._backend.status.of("mqtt") or {}
+        if kept.get("broker") != self.broker.url:
+            kept = {"client": f"csparql-{os.urandom(8).hex()}", "session": os.urandom(4).hex(), "filters": {}}
+        self._client_id, self._session, self._filters = kept["client"], kept["session"], dict(kept["filters"])
+        self._keep()
+        client = self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, self._client_id, protocol=paho.MQTTv5,
+                                            manual_ack=True)
+        client.on_connect, client.on_disconnect = self._on_connect, self._on_disconnect
+        client.on_connect_fail, client.on_message = self._on_connect_fail, self._on_message
+        client.on_subscribe = self._on_subscribe
+        if self.broker.user:
+            client.username_pw_set(self.broker.user, self.broker.password)
+        if self.broker.tls:
+            client.tls_set()
+        client.reconnect_delay_set(FIRST_PAUSE, LONGEST_PAUSE)
+        asked = Properties(PacketTypes.CONNECT)
+        asked.SessionExpiryInterval, asked.ReceiveMaximum = SESSION_SECONDS, UNACKNOWLEDGED
+        asked.MaximumPacketSize = min(self._backend.settings.body_limit + (1 << 17), LONGEST_PACKET)
+        client.connect_async(self.broker.host, self.broker.port, keepalive=30, clean_start=False, properties=asked)
+        self._worker.start()
+        client.loop_start()
+        return self
+
+    def stop(self) -> None:
+        """Acknowledge what is in the log; the rest comes again."""
+        self._stopping.set()
+        self._worker.join()
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def changed(self) -> None:
+        """There is another stream, or one less."""
+        self._changed.set()
+
+    def described(self) -> dict[str, object]:
+        """For /health."""
+        with self._lock:
+            return {"broker": self.broker.url, "state": self._state, "since": int(self._since * 1000),
+                    "topics": {topics: [stream.iri for stream in streams] for topics, streams in self._streams.items()},
+                    "waiting": self._arrived.qsize(), **self._counts, "problem": self._problem}
+
+    # In the thread of the connection
+
+    def _on_connect(self, client: paho.Client, userdata: object, flags: paho.ConnectFlags, reason: object,
+                    properties: object) -> None:
+        if reason.is_failure:
+            self._turn("refused", f"the broker refuses the connection: {reason}")
+            return
+        if not flags.session_present:
+            self._session, self._filters = os.urandom(4).hex(), {}
+        self._connection += 1
+        self._connected = True
+        self._turn("connected")
+        self._changed.set()
+
+    def _on_disconnect(self, client: paho.Client, userdata: object, flags: object, reason: object,
+                       properties: object) -> None:
+        self._connected = False
+        if self._state != "refused":
+            self._turn("disconnected", f"the connection has ended: {reason}")
+
+    def _on_connect_fail(self, client: paho.Client, userdata: object) -> None:
+        self._turn("unreachable", f"{self.broker.url} cannot be reached")
+
+    def _on_subscribe(self, client: paho.Client, userdata: object, mid: int, reasons: list[object],
+                      properties: object) -> None:
+        for reason in reasons:
+            if reason.is_failure:
+                self._tell(f"the broker refuses a subscription: {reason}")
+
+    def _on_message(self, client: paho.Client, userdata: object, message: paho.MQTTMessage) -> None:
+        told = message.properties
+        try:
+            self._arrived.put_nowait(_Message(
+                self._connection, self._session, message.mid, message.qos, bool(message.dup), message.topic,
+                bytes(message.payload), getattr(told, "ContentType", None),
+                tuple(getattr(told, "SubscriptionIdentifier", ()))))
+        except (queue.Full, UnicodeDecodeError) as error:
+            # With QoS 1 it is not acknowledged, and comes again.
+            self._count("dropped", 1)
+            self._tell("messages come faster than they are written" if isinstance(error, queue.Full) else str(error))
+
+    # In our own thread
+
+    def _work(self) -> None:
+        looked = 0.0
+        while not self._stopping.is_set():
+            try:
+                if self._changed.is_set() or time.monotonic() - looked > LOOK_SECONDS:
+                    self._changed.clear()
+                    looked = time.monotonic()
+                    self._subscribe()
+                group = self._group()
+                if group:
+                    self._push(group)
+            # Whatever it was, the next messages shall be looked at; these were not acknowledged, and come again.
+            except Exception as error:
+                self._tell(f"{type(error).__name__}: {error}")
+                print(f"csparql-spark: messages were not taken: {error!r}", file=sys.stderr, flush=True)
+                self._stopping.wait(LOOK_SECONDS)
+
+    def _subscribe(self) -> None:
+        """Have the broker know the filters of the streams that there are."""
+        wanted: dict[str, list[StreamRecord]] = {}
+        for stream in self._registry.streams():
+            if stream.mqtt:
+                wanted.setdefault(stream.mqtt, []).append(stream)
+        with self._lock:
+            self._streams = wanted
+        if not self._connected:
+            return
+        numbers = {topics: streams[0].id for topics, streams in wanted.items()}
+        if numbers == self._filters:
+            return
+        for topics in self._filters.keys() - numbers.keys():
+            self._client.unsubscribe(topics)
+        for topics, number in numbers.items():
+            if self._filters.get(topics) != number:
+                named = Properties(PacketTypes.SUBSCRIBE)
+                named.SubscriptionIdentifier = number
+                options = SubscribeOptions(qos=1, retainHandling=SubscribeOptions.RETAIN_SEND_IF_NEW_SUB)
+                self._client.subscribe(topics, options=options, properties=named)
+        self._filters = numbers
+        self._keep()
+
+    def _group(self) -> list[_Message]:
+        try:
+            group = [self._arrived.get(timeout=0.1)]
+        except queue.Empty:
+            return []
+        size = len(group[0].payload)
+        while len(group) < GROUP_MESSAGES and size < GROUP_BYTES:
+            try:
+                group.append(self._arrived.get_nowait())
+            except queue.Empty:
+                break
+            size += len(group[-1].payload)
+        return group
+
+    def _push(self, group: list[_Message]) -> None:
+        chunks: dict[str, list[Chunk]] = {}
+        keys: dict[str, dict[str, bytes]] = {}
+        for message in group:
+            streams = self._streams_of(message)
+            self._count("messages", 1)
+            self._count("unrouted", 0 if streams else 1)
+            for stream in streams:
+                new = keys.setdefault(stream.iri, {})
+                if message.again and self._counted(stream, message, new):
+                    self._count("repeated", 1)
+                    continue
+                chunk = self._read(message, stream)
+                if chunk is not None and len(chunk):
+                    chunks.setdefault(stream.iri, []).append(chunk)
+                    if message.qos:
+                        new[message.key] = message.digest
+        for iri, found in chunks.items():
+            once = Once(keys[iri], checked=True, prefix=PREFIX, newest=4 * UNACKNOWLEDGED) if keys[iri] else None
+            if not self._write(iri, Chunk.concat(found), once):
+                return
+        for message in group:
+            # Numbers of messages mean something on their own connection only.
+            if message.qos and message.connection == self._connection:
+                self._client.ack(message.mid, message.qos)
+
+    def _streams_of(self, message: _Message) -> list[StreamRecord]:
+        with self._lock:
+            streams, numbers = self._streams, {number: topics for topics, number in self._filters.items()}
+        if message.subscriptions:
+            matching = [numbers[number] for number in message.subscriptions if number in numbers]
+        else:
+            matching = [topics for topics in streams if paho.topic_matches_sub(topics, message.topic)]
+        return list({stream.id: stream for topics in matching for stream in streams.get(topics, ())}.values())
+
+    def _counted(self, stream: StreamRecord, message: _Message, new: dict[str, bytes]) -> bool:
+        if message.key in new:
+            return new[message.key] == message.digest
+        try:
+            return self._backend.repeats.found(stream.id, message.key, message.digest) is not None
+        except Reused:
+            return False            # the number has been used again since
+
+    def _read(self, message: _Message, stream: StreamRecord) -> Chunk | None:
+        try:
+            format = push_format(message.content_type or stream.mqtt_format or USUAL_FORMAT)
+            return read_push(message.payload, format, base=stream.iri, blank_prefix=self._backend.blank_prefix())
+        except (RdfError, UnsupportedFormat, ValueError, RecursionError) as error:
+            self._count("bad", 1)
+            self._tell(str(error), topic=message.topic, stream=stream.iri)
+            return None
+
+    def _write(self, iri: str, chunk: Chunk, once: Once | None) -> bool:
+        """Until it is written, or it is time to stop; what cannot be written now is not lost by waiting."""
+        pause = 0.1
+        while True:
+            try:
+                self._pusher.push(iri, chunk, once)
+                self._count("triples", len(chunk))
+                return True
+            except Problem as problem:          # the stream is gone
+                self._count("unrouted", 1)
+                self._tell(problem.detail, stream=iri)
+                return True
+            except (StoreError, sqlite3.Error) as error:
+                self._tell(str(error), stream=iri)
+                if self._stopping.wait(pause):
+                    return False
+                pause = min(2 * pause, 5.0)
+
+    # What is told of it
+
+    def _turn(self, state: str, problem: str | None = None) -> None:
+        with self._lock:
+            if state != self._state:
+                self._state, self._since = state, time.time()
+        if problem is not None:
+            self._tell(problem)
+
+    def _tell(self, message: str, **about: str) -> None:
+        with self._lock:
+            self._problem = {"at": int(time.time() * 1000), "message": message, **about}
+
+    def _count(self, what: str, number: int) -> None:
+        with self._lock:
+            self._counts[what] += number
+
+    def _keep(self) -> None:
+        self._backend.status.say("mqtt", {"broker": self.broker.url, "client": self._client_id,
+                                          "session": self._session, "filters": self._filters})
+
+
+def checked_filter(text: object) -> str:
+    """A topic filter, as MQTT has them. Raises `Problem`."""
+    if isinstance(text, str) and 0 < len(text.encode("utf-8", "replace")) <= 65535 and "\0" not in text:
+        levels = text.split("/")
+        whole = all(level in ("+", "#") or not ("+" in level or "#" in level) for level in levels)
+        if whole and "#" not in levels[:-1]:
+            return text
+    raise Problem("bad-setting", f"{str(text)[:100]!r} is no topic filter of MQTT: write one as city/+/temp or city/#.")

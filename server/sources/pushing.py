@@ -1,0 +1,157 @@
+"""Pushing: from triples to a durable entry of the log, whoever brought them.
+
+    pusher = Pusher(backend)
+    stream = pusher.stream(iri)                  # raises Problem: unknown-stream, derived-stream
+    told = pusher.push(iri, chunk)               # {"stream", "accepted", "seq", "at", "first", "last", "warnings"}
+    told = pusher.push(iri, chunk, Once.of("key", body))      # counted once, however often it is sent
+
+On the arrival clock the log stamps what is pushed, and stamps of the producer are dropped, with a warning. On the event
+clock they are kept, and triples without one are stamped on arrival. What the web process remembers of streams does not
+outlive them: the log looks again, in its own order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.store import Draft, Entry, Refused, StreamRecord
+from csparql_spark.store.registry import every, same
+from csparql_spark.store.repeats import Repeated, Repeats, Reused
+
+from csparql_spark.server.http.problems import Problem
+
+Told = dict[str, object]
+
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+@dataclass(frozen=True)
+class Once:
+    """Under which keys a push is remembered, each with a digest of what was sent. `checked`: they are new, as whoever
+    made this has seen to; else there is one, which the log looks for."""
+
+    keys: Mapping[str, bytes]
+    checked: bool = False
+    prefix: str = ""
+    newest: int | None = None
+
+    @classmethod
+    def of(cls, key: str, *contents: bytes) -> Once:
+        """For the Idempotency-Key of a request. Raises `Problem`."""
+        if not _KEY.fullmatch(key):
+            raise Problem("bad-idempotency-key", f"The Idempotency-Key {key[:50]!r} cannot be one: use 1 to 200 "
+                          "visible ASCII characters, and another key for each push.")
+        digest = hashlib.sha256()
+        for content in contents:
+            digest.update(b"%d:" % len(content))
+            digest.update(content)
+        return cls({key: digest.digest()})
+
+
+class Pusher:
+    def __init__(self, backend) -> None:
+        self._names, self._registry = backend.names, backend.registry
+        self._writer, self._repeats = backend.writer, backend.repeats
+        # Streams that were pushed into. One may be gone by now.
+        self._known: dict[str, StreamRecord] = {}
+
+    def stream(self, iri: str) -> StreamRecord:
+        """The stream, if it can be pushed into. Raises `Problem`."""
+        stream = self._known.get(iri)
+        if stream is None:
+            stream = self._registry.stream(iri)
+            if stream is None:
+                raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
+                              f"{self._names.stream_url(iri)}.", stream=iri)
+            if stream.damaged:
+                raise Problem("damaged", f"The entry {stream.id} that made the stream <{iri}> is damaged on the disk, "
+                              "and its clock is not known: delete the queries that read it and the stream, and create "
+                              "it again.", stream=iri)
+            if stream.producer is not None:
+                raise Problem("derived-stream", f"The stream <{stream.iri}> holds what the query {stream.producer} "
+                              "says, and nothing else: push into a stream that the query reads.",
+                              stream=stream.iri, query=stream.producer)
+            self._known[iri] = stream
+        return stream
+
+    def repeated(self, iri: str, once: Once) -> Told | None:
+        """What was told of the push that came with the same key, if one did. Raises `Problem` if it was another one."""
+        ((key, digest),) = once.keys.items()
+        while True:
+            stream = self.stream(iri)
+            if self._registry.stream(iri) == stream:
+                break
+            self._known.pop(iri, None)
+        try:
+            told = self._repeats.found(stream.id, key, digest)
+        except Reused:
+            raise reused(key) from None
+        return None if told is None else {**told, "repeated": True}
+
+    def push(self, iri: str, pushed: Chunk, once: Once | None = None) -> Told:
+        """Durable when this returns. Raises `Problem`."""
+        while True:
+            stream = self.stream(iri)
+            chunk, warnings = clocked(pushed, stream)
+            told = {"stream": iri, "accepted": len(chunk), "seq": None, "at": None, "first": chunk.first,
+                    "last": chunk.last, "warnings": warnings}
+            try:
+                if not len(chunk):
+                    if self._registry.stream(iri) != stream:
+                        raise Refused
+                    return told
+                return self._appended(stream, chunk, told, once)
+            except Repeated as repeated:
+                return {**repeated.told, "repeated": True}
+            except Reused:
+                raise reused(next(iter(once.keys))) from None
+            except Refused:
+                # The stream is another one now, or none: its clock may be another one too.
+                self._known.pop(iri, None)
+
+    def _appended(self, stream: StreamRecord, chunk: Chunk, told: Told, once: Once | None) -> Told:
+        def said(entry: Entry) -> Told:
+            return {**told, "seq": entry.seq, "at": entry.at}
+
+        guard, beside = same("streams", stream.id, Refused()), None
+        if once is not None:
+            beside = Repeats.beside(stream.id, once.keys, said, once.prefix, once.newest)
+            if not once.checked:
+                guard = every(guard, *(Repeats.guard(stream.id, key, digest) for key, digest in once.keys.items()))
+        return said(self._writer.append(draft_of(chunk, stream.iri), guard, beside))
+
+
+def reused(key: str) -> Problem:
+    return Problem("idempotency-key-reused", f"The Idempotency-Key {key!r} was used for another push into this stream: "
+                   "nothing of this one was kept. Use a new key for each push, and the same one only to send the same "
+                   "again.", key=key)
+
+
+def draft_of(chunk: Chunk, iri: str) -> Draft:
+    return Draft("chunk", subject=iri, payload=chunk.to_ipc(), rows=len(chunk), first=chunk.first, last=chunk.last,
+                 unstamped=chunk.unstamped)
+
+
+def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[dict[str, object]]]:
+    """The chunk as the stream's clock wants it, and what the producer should know about that."""
+    unstamped = chunk.unstamped
+    if stream.clock == "event":
+        if not unstamped:
+            return chunk, []
+        return chunk, [{"code": "stamped-on-arrival", "triples": unstamped, "message":
+                        f"{unstamped} of the triples had no timestamp, and this stream is on the event clock: they are "
+                        "stamped with the time of their arrival."}]
+    stamped = len(chunk) - unstamped
+    if not stamped:
+        return chunk, []
+    bare = dataclasses.replace(chunk, t=np.full(len(chunk), Chunk.UNSTAMPED, np.int64))
+    return bare, [{"code": "timestamps-ignored", "triples": stamped, "message":
+                   f"{stamped} of the triples had a timestamp, and this stream is on the arrival clock: all are "
+                   "stamped with the time of their arrival. Create a stream with clock \"event\" to keep timestamps."}]

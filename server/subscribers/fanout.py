@@ -1,0 +1,209 @@
+"""Fan-out: one thread looks for what is new, and each answer is spelled once for all who hear of it.
+
+Nobody has a queue. A subscriber is a cursor into the one order in which all answers were told (see `store.order`), and
+asks for what follows it. A slow subscriber therefore costs what a quick one costs, and what a dead one leaves behind is
+nothing.
+
+    fanout.join(subscription)                       # raises Full; leave(subscription) afterwards
+    news = fanout.news                              # one consistent look: head, roster, version
+    for place in fanout.following(48000, news, queries=[17]):
+        fanout.spelled(place, news)                 # the bytes to send; None if they have just been forgotten
+    fanout.wait(news.version, timeout=15)           # until there may be more
+
+`heard` is told of all that is new: the ids of the queries that have answers.
+
+Invariants: what follows a place up to a head never changes, but for what is forgotten, which leaves its place behind.
+The roster of a look is read after its head, so it knows every query that has answered up to there.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, NamedTuple
+
+from csparql_spark.language import LanguageError
+from csparql_spark.language.queries.query_cache import read
+from csparql_spark.schedule.instants import grid_of, is_known_before
+from csparql_spark.store import AnswerStore, Database, QueryRecord, Registry
+from csparql_spark.store.bell import Bell
+from csparql_spark.store.order import Order, Place
+from csparql_spark.windows.grid import Grid
+
+from csparql_spark.server.subscribers import instants
+from csparql_spark.server.subscribers.event_ids import event_id
+from csparql_spark.server.subscribers.roster import Roster, RosterReader
+from csparql_spark.server.subscribers.event_cache import Spelled
+
+if TYPE_CHECKING:
+    from csparql_spark.server.subscribers.subscription import Subscription
+
+LOOK_SECONDS = 0.5              # a bell may be missed; the store is looked at this often
+PAGE_PLACES = 16
+REMEMBERED = 256                # answers to "what follows?", between two looks
+
+
+class Full(Exception):
+    """All places are taken."""
+
+
+class News(NamedTuple):
+    """What was there at a look."""
+
+    version: int
+    head: int
+    roster: Roster
+
+
+class Fanout:
+    def __init__(self, database: Database, answers: AnswerStore, bell: Bell, *, places: int,
+                 heard: Callable[[Collection[int]], None] = lambda queries: None) -> None:
+        self.order = Order(database)
+        self._answers = answers
+        self._bell = bell               # that the thread listens to
+        self._places = places
+        self._heard = heard
+        self._reader = RosterReader(database, Registry(database))
+        self.news = News(0, 0, Roster())
+        self.stopped = threading.Event()
+        # Who is to be told at once that there is news: of which queries, and whether the roster is another one. At
+        # the end, too.
+        self.listener: Callable[[Collection[int], bool], None] = lambda told, turned: None
+        self._subscriptions: set[Subscription] = set()
+        self._lock = threading.Lock()
+        self._looking = threading.Lock()
+        self._change = threading.Condition()
+        self._spelled = Spelled()
+        self._followed: tuple[int, OrderedDict[object, list[Place]]] = (0, OrderedDict())
+        self._thread = threading.Thread(target=self._run, name="fanout", daemon=True)
+
+    def start(self) -> Fanout:
+        # Who joins from now on finds in the store what was told before this.
+        self.news = News(1, self.order.head(), self._reader.read())
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Send every subscriber home."""
+        self.stopped.set()
+        with self._change:
+            self._change.notify_all()
+        self.listener((), True)
+        self._bell.ring()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._bell.close()
+
+    @property
+    def running(self) -> bool:
+        return not self.stopped.is_set()
+
+    @property
+    def subscribers(self) -> int:
+        return len(self._subscriptions)
+
+    def join(self, subscription: Subscription) -> None:
+        with self._lock:
+            if len(self._subscriptions) >= self._places:
+                raise Full
+            self._subscriptions.add(subscription)
+
+    def leave(self, subscription: Subscription) -> None:
+        with self._lock:
+            self._subscriptions.discard(subscription)
+
+    def changed(self) -> None:
+        """A query was registered, deleted, paused or resumed: look at once."""
+        self._bell.ring()
+
+    def is_over(self, names: Collection[str], position: int) -> bool:
+        """Whether these queries are gone, and nothing of what they said after a position is left."""
+        news = self.look()
+        if any(name in news.roster.ids for name in names):
+            return False
+        ids = {id for id, query in news.roster.known.items() if query.name in names}
+        return not self.following(position, news, ids)
+
+    def look(self) -> News:
+        """See what is new, and tell it."""
+        with self._looking:
+            before = self.news
+            head = self.order.head()
+            told = self.order.told_since(before.head, head) if head != before.head else set()
+            roster = self._reader.read()
+            turned = roster is not before.roster
+            if head != before.head or turned:
+                self.news = News(before.version + 1, head, roster)
+        if told:
+            self._heard(told)
+        if told or turned:
+            with self._change:
+                self._change.notify_all()
+            self.listener(told, turned)
+        return self.news
+
+    def wait(self, version: int, timeout: float) -> bool:
+        """Sleep until there is other news than that, at most `timeout` seconds; false if there is none."""
+        with self._change:
+            return self._change.wait_for(lambda: self.news.version != version or self.stopped.is_set(), timeout)
+
+    def following(self, position: int, news: News, queries: Collection[int] | None) -> list[Place]:
+        """Some of the places after a position, in order; none if there are none up to the head."""
+        key = (position, None if queries is None else frozenset(queries))
+        version, followed = self._followed
+        if version != news.version:
+            followed = OrderedDict()
+            self._followed = (news.version, followed)
+        places = followed.get(key)
+        if places is None:
+            places = self.order.after(position, head=news.head, limit=PAGE_PLACES, queries=queries)
+            followed[key] = places
+            if len(followed) > REMEMBERED:
+                followed.popitem(last=False)
+        return places
+
+    def missed(self) -> None:
+        """Something that was found is forgotten meanwhile: ask the store again."""
+        self._followed = (0, OrderedDict())
+
+    def spelled(self, place: Place, news: News) -> bytes | None:
+        """The event of an answer; None if it is forgotten."""
+        key = (place.query, place.position)
+        event = self._spelled.get(key)
+        if event is None:
+            with self._spelled.turn(key):         # nobody spells what another one is spelling
+                event = self._spelled.get(key)
+                if event is None:
+                    event = self._spell(place, news.roster)
+                    if event is not None:
+                        self._spelled.put(key, event)
+        return event
+
+    def _spell(self, place: Place, roster: Roster) -> bytes | None:
+        parts = self._answers.at(place.query, place.instant)
+        if not parts:
+            return None
+        query, id = roster.known[place.query], event_id(self.order.lineage, place.position)
+        return instants.event(id, query.name, parts, instants.windows_of(query, place.instant))
+
+    def _run(self) -> None:
+        while self.running:
+            try:
+                self.look()
+                self._bell.wait(LOOK_SECONDS)
+            except sqlite3.Error as error:
+                print(f"csparql-spark: subscribers wait, the store fails: {error}", file=sys.stderr, flush=True)
+                time.sleep(LOOK_SECONDS)
+
+
+def instants_of(query: QueryRecord) -> Grid | None:
+    """The instants of a query, if they are known before they come."""
+    try:
+        asked = read(query.text, query.base, query.compiled)
+    except LanguageError:
+        return None
+    return grid_of(asked) if is_known_before(asked) else None

@@ -1,0 +1,97 @@
+"""Instants: what a query said at one instant, put together from its parts and spelled for those who asked.
+
+    whole(parts)                                     # an Answer
+    envelope("HotRooms", parts, windows)           # b'{"query":"HotRooms","at":1700000000000,"windows":…,"results":…}'
+    event("48213", "HotRooms", parts, windows)       # b'id: 48213\\nevent: answer\\ndata: {"query":…}\\n\\n'
+
+In an event, `results` is a whole SPARQL JSON document (with `head`), and of a graph `triples` is N-Triples text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.formats import JSON, write
+from csparql_spark.schedule.instants import bounds_of
+from csparql_spark.store import QueryRecord, StoredAnswer
+from csparql_spark.store.damage import Damaged
+from csparql_spark.windows.content import ALWAYS as FOR_EVER
+
+from csparql_spark.server.http.problems import sentence
+from csparql_spark.server.routes.dependents import asked_of
+
+
+def whole(parts: Sequence[StoredAnswer]) -> Answer:
+    """The answer of one instant: the parts of a table or a graph one after the other; yes, if any part says so. Raises
+    `Damaged` if a part is."""
+    for part in parts:
+        if part.damage is not None:
+            raise Damaged(part.damage)
+    answers = [Answer.from_bytes(part.payload) for part in parts]
+    first = answers[0]
+    if len(answers) == 1:
+        return first
+    if first.kind == "boolean":
+        return Answer.boolean(any(answer.truth for answer in answers))
+    if first.kind == "graph":
+        return Answer.graph(b"".join(answer.ntriples for answer in answers))
+    tables = [answer.table for answer in answers]
+    columns = [pa.concat_arrays(column) for column in zip(*(table.columns for table in tables))]
+    return Answer.bindings(first.table.variables, columns, sum(map(len, tables)))
+
+
+def event(id: str, name: str, parts: Sequence[StoredAnswer],
+          windows: Sequence[Mapping[str, object]] = ()) -> bytes:
+    """The answer as a server-sent event."""
+    return b"id: %b\nevent: answer\ndata: %b\n\n" % (id.encode(), envelope(name, parts, windows))
+
+
+def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str, object]] = ()) -> bytes:
+    """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through."""
+    answer = whole(parts)
+    head: dict[str, object] = {"query": name, "at": parts[0].instant}
+    if windows:
+        head["windows"] = list(windows)
+    if answer.ntriples is not None:
+        return _json({**head, "triples": answer.ntriples.decode()})
+    return _json({**head, **holding(answer)})[:-1] + b',"results":' + write(answer, JSON) + b"}"
+
+
+def told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str, object]]) -> bytes:
+    """The envelope of an answer, or in its place what is the matter with it: for who is told many of them."""
+    try:
+        return envelope(name, parts, windows)
+    except Damaged as damaged:
+        return _json({"query": name, "at": parts[0].instant, "problem": sentence(str(damaged))})
+
+
+def windows_of(query: QueryRecord, instant: int) -> list[dict[str, object]]:
+    """Where the windows of a query open and close at an instant, in the order of its text: elements stamped
+    opens < t <= closes are seen. Nothing if the text cannot be read any more."""
+    asked = asked_of(query)
+    if asked is None:
+        return []
+    return [{"stream": window.stream, **({} if window.name is None else {"name": window.name}),
+             **bounds_of(window, instant)._asdict()} for window in asked.windows]
+
+
+def holding(answer: Answer) -> dict[str, object]:
+    """Until when each row of an answer holds, in the order of the rows (null: for ever); nothing if that is not known.
+    A boolean has one: until when it is true."""
+    if answer.until is None:
+        return {}
+    return {"until": [None if instant == FOR_EVER else instant for instant in answer.until.tolist()]}
+
+
+def notice(kind: str, data: Mapping[str, object]) -> bytes:
+    """An event that is no answer. It has no id of its own: a client that resumes goes on after the last one it has
+    seen."""
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), _json(data))
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,100 @@
+"""The roster: which queries there are, and how they stand, as subscribers are told of it.
+
+    roster = read_roster(database, registry)
+    roster.known[17].name                   # "HotRooms": every registration that the log still knows, also undone ones
+    roster.standing[17].status              # "running", "paused" or "failed": of those that are there
+    changes(before, after)                  # what there is to say of the difference
+
+A roster is a value: nobody changes it, and whoever holds one knows what he has been told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from csparql_spark.store import Database, QueryRecord, Registry
+from csparql_spark.store.registry import query_record
+
+from csparql_spark.server.subscribers.instants import notice
+
+_REGISTRATIONS = ("SELECT seq, subject, at, payload, payload_sum FROM log INDEXED BY log_registry "
+                  "WHERE kind NOT IN ('chunk', 'tick') AND kind = 'register' ORDER BY seq")
+_NEWEST = "SELECT max(seq) FROM log INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick')"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a query stands. `at` and `reason`: when and why it failed."""
+
+    query: QueryRecord
+    status: str = "running"
+    at: int | None = None
+    reason: str | None = None
+
+    def told(self) -> bytes:
+        """The event that says it."""
+        if self.status == "failed":
+            return notice("problem", {"query": self.query.name, "at": self.at, "reason": self.reason})
+        return notice("paused" if self.status == "paused" else "resumed", {"query": self.query.name})
+
+
+@dataclass(frozen=True)
+class Roster:
+    known: Mapping[int, QueryRecord] = field(default_factory=dict)
+    standing: Mapping[int, Standing] = field(default_factory=dict)
+
+    @cached_property
+    def ids(self) -> Mapping[str, int]:
+        """The queries that are there, by name."""
+        return {standing.query.name: id for id, standing in self.standing.items()}
+
+
+class RosterReader:
+    """Reads the roster, and makes another one only if something has changed."""
+
+    def __init__(self, database: Database, registry: Registry) -> None:
+        self._database, self._registry = database, registry
+        self._seen: tuple[object, ...] = ()
+        self.roster = Roster()
+
+    def read(self) -> Roster:
+        connection = self._database.connection
+        (newest,) = connection.execute(_NEWEST).fetchone()
+        failures = connection.execute("SELECT query, instant, reason FROM failures ORDER BY query").fetchall()
+        if (newest, failures) != self._seen:
+            known = self.roster.known           # what was logged in a place does not change
+            self.roster = Roster({id: known.get(id) or query_record(id, *rest)
+                                  for id, *rest in connection.execute(_REGISTRATIONS)}, self._standing(failures))
+            self._seen = newest, failures
+        return self.roster
+
+    def _standing(self, failures: list[tuple[int, int, str]]) -> dict[int, Standing]:
+        failed = {query: (at, reason) for query, at, reason in failures}
+        standing = {}
+        for query in self._registry.queries():
+            if query.id in failed:
+                standing[query.id] = Standing(query, "failed", *failed[query.id])
+            else:
+                standing[query.id] = Standing(query, "paused" if query.paused else "running")
+        return standing
+
+
+def registered(query: QueryRecord) -> bytes:
+    return notice("registered", {"query": query.name, "id": query.id})
+
+
+def ended(name: str) -> bytes:
+    return notice("end", {"query": name, "reason": "the query is deleted"})
+
+
+def changes(before: Roster, after: Roster) -> Iterator[tuple[int, bytes]]:
+    """Of which query there is what to say, but for its registration: ends first."""
+    for id, standing in before.standing.items():
+        if id not in after.standing:
+            yield id, ended(standing.query.name)
+    for id, standing in after.standing.items():
+        status = before.standing[id].status if id in before.standing else "running"
+        if standing.status != status:
+            yield id, standing.told()

@@ -1,0 +1,292 @@
+"""A subscription: a cursor into the order of all answers, and the events that follow it.
+
+    retry: 1000                          first of all: how long a client waits before it comes back
+
+    id: 48213-qkzwmtbrfd                 position of the answer's last part in the order of all answers; see `event_ids`
+    event: answer
+    data: {"query":"HotRooms","at":1700000000000,"windows":[…],"results":{"head":…,"results":…}}
+
+`event: gap`         {"query", "after", "next", "reason"}: the instants between the two are not told. They are kept no
+                     longer ("forgotten"), or the reader is too slow ("slow": then `first` and `last` name them, and
+                     they can still be had), or one is damaged on the disk ("damaged": `first` and `last` are it).
+                     null: not known, or not told yet. "restored": a copy of the database was put back, and what the
+                     reader was told after `after` is not so any more; what is, follows
+`event: problem`     {"query", "at", "reason"}: the query has failed
+`event: end`         {"query", "reason"}: the query is deleted
+`event: registered`  {"query", "id"}: there is a query that was not there when the connection began
+`event: paused`, `event: resumed`     {"query"}
+`event: progress`    {"clock"}: in silence, on a connection that asked for it; everything up to its id was told
+`:`                  a comment, in silence
+
+An id says: everything up to this position was told, or a gap told that it was not; and in which past of the log.
+Answers come in the order of their positions, parts of an instant together, so one number is the place of a client in
+all of its queries, whichever they are. How queries stand is no part of that order: it is told when a connection begins,
+if a query does not run, and whenever it changes, after the answers that were there by then.
+
+Invariant: a client that comes back with the last id it has seen misses nothing and sees nothing twice. If it was told
+what the log has lost since, it is told so before anything else.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from csparql_spark.store.damage import Damaged
+from csparql_spark.store.order import Order, Place
+
+from csparql_spark.server.subscribers.event_ids import event_id, read_id
+from csparql_spark.server.subscribers.fanout import Fanout, News, PAGE_PLACES
+from csparql_spark.server.subscribers.instants import notice
+from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.subscribers.roster import changes, ended, registered, Roster
+
+RETRY = b"retry: 1000\n\n"
+HEARTBEAT = b":\n\n"
+BEGINNING = 0
+PAGE_BYTES = 256 << 10
+_QUERY_AND_INSTANT = re.compile(r"([0-9]{1,18})-(-?[0-9]{1,18})")
+
+
+class Start(NamedTuple):
+    """Where a subscriber begins: after a position, or (None) with the newest answers.
+
+    `seen`: it has been here before, so what it missed is told, and what has ended meanwhile. `instants`: the last ones
+    that it knows, by query. `restored`: besides, it was told what is not so any more.
+    """
+
+    after: int | None
+    seen: bool = False
+    instants: Mapping[int, int] = {}
+    restored: bool = False
+
+
+LATEST = Start(None)
+FIRST = Start(BEGINNING)
+
+
+def start_after(text: str, order: Order) -> Start:
+    """Behind the event with that id. Ids of the form query-instant, which were given once, are understood."""
+    match = _QUERY_AND_INSTANT.fullmatch(text)
+    if match is not None:
+        return after_instant(int(match[1]), int(match[2]), order, seen=True)
+    seen = read_id(text, order.lineage, order.head())
+    if seen is None:
+        raise Problem("bad-event-id", f"{text[:100]!r} is no id of an event of this server: ids look like "
+                      "48213-qkzwmtbrfd. Leave it out to begin with the newest answer.")
+    return Start(seen.position, seen=seen.position != BEGINNING or not seen.restored, restored=seen.restored)
+
+
+def after_instant(query: int, instant: int, order: Order, *, seen: bool = False) -> Start:
+    """Behind an instant of a query."""
+    position, gone = order.up_to(query, instant), order.gone(query)
+    if position is not None:
+        return Start(position, seen, {query: instant})
+    if gone is None:
+        return FIRST            # it is before everything, or of another query that had this name before
+    return Start(gone[0] - (instant < gone[1]), seen, {query: instant})
+
+
+class Subscription:
+    """What one subscriber is told. `more` is called by one thread at a time; `close` it at the end: it holds a place.
+
+    `names`: the queries that he wants to hear, None for all of them. Iterating waits for what comes; that is for those
+    who have a thread to spare.
+    """
+
+    def __init__(self, fanout: Fanout, names: Collection[str] | None, start: Start, *, heartbeat_seconds: float = 15.0,
+                 slow_instants: int = 100, progress: bool = False) -> None:
+        """Takes a place. Raises `Full`."""
+        self._fanout, self._order = fanout, fanout.order
+        self._names = None if names is None else frozenset(names)
+        self._seen = start.seen
+        self._last = dict(start.instants)       # the newest instant that he knows, by query
+        self._heartbeat, self._slow, self._progress = heartbeat_seconds, slow_instants, progress
+        self._live = False                      # he has caught up once: what he asked for of the past was not skipped
+        self._forgiven: dict[int, int] = {}     # gaps up to here were there before him
+        self.finished = False                   # nothing will come any more
+        self.caught_up = -1                     # version of the news of which he has been told everything
+        fanout.join(self)
+        try:
+            self._begin(start, fanout.look())
+        except BaseException:
+            fanout.leave(self)
+            raise
+
+    def _begin(self, start: Start, news: News) -> None:
+        self._greeted = self._told = news.roster
+        self._opening = True
+        self._ids = self._members(news.roster)
+        self._newest: list[Place] | None = None         # by which he begins
+        if start.after is None:
+            live = set(news.roster.standing)
+            self._newest = self._order.newest(live if self._ids is None else live & self._ids, news.head)
+        self._cursor = news.head if start.after is None else start.after
+        self._restored = start.restored         # it is to be told so
+        if not start.seen:
+            self._forgiven = {place.query: place.position for place in self._order.gaps(self._cursor, news.head)}
+
+    def close(self) -> None:
+        self._fanout.leave(self)
+
+    def concerned(self, told: Collection[int]) -> bool:
+        """Whether answers of these queries are among what he wants to hear."""
+        return bool(told) if self._ids is None else not self._ids.isdisjoint(told)
+
+    def more(self, *, slow: bool = False) -> list[bytes]:
+        """What is to be sent next; nothing if there is nothing now. `slow`: what was sent before took him long."""
+        news = self._fanout.news
+        pieces = list(self._openings(news))
+        if self._restored:
+            self._restored = False
+            pieces += self._restorations(news)
+        if self._newest is not None:
+            return pieces + self._beginning(news)
+        places = self._fanout.following(self._cursor, news, self._ids)
+        if slow and self._live and len(places) >= PAGE_PLACES and (skipped := self._skipped(news)):
+            return [*pieces, skipped]
+        size = 0
+        for place in places:
+            piece = self._piece(place, news)
+            if piece is None:
+                self._fanout.missed()
+                break
+            self._cursor = place.position
+            if piece:
+                pieces.append(piece)
+                size += len(piece)
+                if size > PAGE_BYTES:
+                    break
+        else:
+            if len(places) < PAGE_PLACES:
+                self._cursor = max(self._cursor, news.head)
+                self._live = True
+                pieces += self._closings(news)
+                self.caught_up = news.version
+        return pieces
+
+    def heartbeat(self) -> bytes:
+        """A sign of life, for one who has been told everything there is."""
+        if not self._progress:
+            return HEARTBEAT
+        return self._id(self._cursor) + notice("progress", {"clock": time.time_ns() // 1_000_000})
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield RETRY
+        while self._fanout.running:
+            version = self._fanout.look().version
+            pieces = self.more()
+            yield from pieces
+            if self.finished:
+                return
+            if not pieces and not self._fanout.wait(version, self._heartbeat):
+                yield self.heartbeat()
+
+    def _members(self, roster: Roster) -> set[int] | None:
+        """The queries of the names that he wants; of those that are gone, too, if he may have missed something."""
+        if self._names is None:
+            return None
+        if self._seen:
+            return {id for id, query in roster.known.items() if query.name in self._names}
+        return {roster.ids[name] for name in self._names if name in roster.ids}
+
+    def _openings(self, news: News) -> Iterator[bytes]:
+        """The queries that are new: told before their answers, and after the end of others that had their names."""
+        before, self._greeted = self._greeted, news.roster
+        if news.roster is before:
+            return
+        for id, standing in news.roster.standing.items():
+            name = standing.query.name
+            if id not in before.standing and self._wants(name):
+                if self._ids is not None:
+                    self._ids.add(id)
+                yield from self._end_of(name)
+                yield registered(standing.query)
+
+    def _end_of(self, name: str) -> Iterator[bytes]:
+        old = self._told.ids.get(name)
+        if old is not None:
+            yield ended(name)
+            rest = {id: standing for id, standing in self._told.standing.items() if id != old}
+            self._told = Roster(self._told.known, rest)
+
+    def _closings(self, news: News) -> Iterator[bytes]:
+        """How queries stand now, if that is not what he was told; he has been told all answers before that."""
+        if self._opening:
+            self._opening = False
+            if self._names is not None:
+                yield from (ended(name) for name in sorted(self._names) if name not in news.roster.ids)
+            told, self._told = Roster(), news.roster
+            yield from (piece for id, piece in changes(told, news.roster) if self._hears(id, news.roster))
+        elif self._told is not news.roster:
+            told, self._told = self._told, news.roster
+            yield from (piece for id, piece in changes(told, news.roster)
+                        if self._hears(id, told) or self._hears(id, news.roster))
+        if self._names is not None and not any(name in news.roster.ids for name in self._names):
+            self.finished = True
+
+    def _hears(self, id: int, roster: Roster) -> bool:
+        return id in roster.standing and self._wants(roster.standing[id].query.name)
+
+    def _wants(self, name: str) -> bool:
+        return self._names is None or name in self._names
+
+    def _restorations(self, news: News) -> list[bytes]:
+        """To one who was told what is not so any more: a gap for each query, after what he knows and still is so. It
+        has an id, so that he is told only once."""
+        concerned = [id for id in news.roster.standing if self._hears(id, news.roster)]
+        for query in concerned:
+            if (instant := self._order.last_instant(query, self._cursor)) is not None:
+                self._last[query] = instant
+        gaps = [self._gap(query, self._cursor, news, "restored") for query in concerned]
+        return [*gaps[:-1], self._id(self._cursor) + (gaps[-1] if gaps else b"\n")]
+
+    def _id(self, position: int) -> bytes:
+        return b"id: %b\n" % event_id(self._order.lineage, position).encode()
+
+    def _beginning(self, news: News) -> list[bytes]:
+        """The newest answer of each query. If there is none, an id alone: to come back with."""
+        newest, self._newest = self._newest, None
+        pieces = [piece for place in newest if (piece := self._piece(place, news))]
+        return pieces or [self._id(self._cursor) + b"\n"]
+
+    def _piece(self, place: Place, news: News) -> bytes | None:
+        """The event of a place, empty if there is none; None if it is forgotten."""
+        if place.instant is None:
+            if place.position <= self._forgiven.get(place.query, 0) or place.query not in news.roster.known:
+                return b""
+            return self._id(place.position) + self._gap(place.query, place.position, news, "forgotten")
+        if place.query not in news.roster.known:
+            return b""              # its query is so long gone that not even its name is known
+        try:
+            piece = self._fanout.spelled(place, news)
+        except Damaged:
+            piece = self._id(place.position) + self._gap(place.query, place.position, news, "damaged",
+                                                         first=place.instant, last=place.instant)
+        if piece is not None:
+            self._last[place.query] = place.instant
+        return piece
+
+    def _gap(self, query: int, position: int, news: News, reason: str, **more: int) -> bytes:
+        return notice("gap", {"query": news.roster.known[query].name, "after": self._last.get(query),
+                              "next": self._order.next_instant(query, position), "reason": reason, **more})
+
+    def _skipped(self, news: News) -> bytes | None:
+        """The gaps up to the newest answers, if he is too far behind: one piece, and the id at its end."""
+        waiting = self._order.waiting(self._cursor, news.head, self._ids)
+        if max((count for count, _, _ in waiting.values()), default=0) <= self._slow:
+            return None
+        cut = self._order.last(self._cursor, news.head, len(waiting) + 1, self._ids)[0].position
+        gaps = []
+        for query, (_, first, last) in self._order.waiting(self._cursor, cut, self._ids).items():
+            if query in news.roster.known:
+                gaps.append(self._gap(query, cut, news, "slow", first=first, last=last))
+                self._last[query] = last
+        skipped = self._order.waiting(self._cursor, cut, self._ids)
+        gaps += [self._gap(place.query, cut, news, "forgotten") for place in self._order.gaps(self._cursor, cut)
+                 if place.query not in skipped and place.query in news.roster.known
+                 and (self._ids is None or place.query in self._ids)]
+        self._cursor = cut
+        return b"".join(gaps[:-1]) + self._id(cut) + gaps[-1] if gaps else None

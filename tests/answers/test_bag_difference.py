@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bag_difference import difference, unshared
+
+cells = st.none() | st.sampled_from(['"a"', '"b"', "<urn:a>", "_:x"])
+rows = st.lists(st.tuples(cells, cells), max_size=12)
+lines = st.lists(st.sampled_from([f"<urn:{name}> <urn:p> <urn:o> .\n" for name in "abcdef"]), unique=True).map(sorted)
+
+
+def table(*rows: tuple) -> Answer:
+    return Answer.bindings(("x", "y"), list(zip(*rows)) or [[], []])
+
+
+def shown(answer: Answer) -> list[tuple]:
+    return [(row.get("x"), row.get("y")) for row in answer.table.rows()]
+
+
+def test_rows_are_a_bag() -> None:
+    now, before = table(("1", "2"), ("1", "2"), ("1", "2"), ("3", None)), table(("1", "2"), ("3", "4"))
+    assert shown(difference(now, before)) == [("1", "2"), ("1", "2"), ("3", None)]
+    assert shown(difference(before, now)) == [("3", "4")]
+
+
+def test_what_is_left_keeps_its_order() -> None:
+    now = table(("9", None), ("1", None), ("5", None), ("1", None), ("7", None))
+    assert shown(difference(now, table(("1", None), ("5", None)))) == [("9", None), ("1", None), ("7", None)]
+
+
+def test_an_unbound_cell_is_like_another_and_like_no_term() -> None:
+    assert shown(difference(table((None, "1"), ("1", None)), table((None, "1")))) == [("1", None)]
+    assert shown(difference(table((None, "null"), (None, "")), table((None, None)))) == [(None, "null"), (None, "")]
+
+
+def test_cells_do_not_run_together() -> None:
+    assert shown(difference(table(("a", "bc")), table(("ab", "c")))) == [("a", "bc")]
+
+
+def test_against_nothing_all_is_new() -> None:
+    now = table(("1", "2"), ("1", "2"))
+    assert difference(now, None) == difference(now, table()) == now
+    assert difference(table(), now) == difference(now, now) == table()
+
+
+def test_rows_without_columns() -> None:
+    def times(count: int) -> Answer:
+        return Answer.bindings((), [], count)
+
+    assert difference(times(3), times(1)) == times(2)
+    assert difference(times(1), times(3)) == difference(times(0), times(0)) == times(0)
+
+
+def test_graphs_are_sets_of_triples() -> None:
+    a, b, c = (f"<urn:{name}> <urn:p> <urn:o> .\n" for name in "abc")
+    assert difference(Answer.graph(a + b), Answer.graph(b + c)) == Answer.graph(a)
+    assert difference(Answer.graph(a), Answer.graph("")) == difference(Answer.graph(a), None) == Answer.graph(a)
+    assert difference(Answer.graph(""), Answer.graph(a)) == Answer.graph("")
+
+
+def test_line_ends_inside_of_terms_part_nothing() -> None:
+    """N-Triples writes line feeds as \\n; other characters that Python takes for line ends may stand in a literal."""
+    first, second = ('<urn:a> <urn:p> "x{}y" .\n'.format(end) for end in ("\u2028", "\x0b"))
+    assert difference(Answer.graph(first + second), Answer.graph(second)) == Answer.graph(first)
+
+
+@given(rows, rows)
+@settings(max_examples=300, deadline=None)
+def test_tables_are_what_counters_say(now: list[tuple], before: list[tuple]) -> None:
+    changed = difference(table(*now), table(*before))
+    assert changed.table.variables == ("x", "y")
+    assert Counter(shown(changed)) == Counter(now) - Counter(before)
+    places = iter(now)
+    assert all(row in places for row in shown(changed))           # in the order of the answer
+    assert Answer.from_bytes(changed.to_bytes()) == changed
+
+
+@given(lines, lines)
+@settings(max_examples=100, deadline=None)
+def test_graphs_are_what_sets_say(now: list[str], before: list[str]) -> None:
+    changed = difference(Answer.graph("".join(now)), Answer.graph("".join(before)))
+    assert changed == Answer.graph("".join(line for line in now if line not in set(before)))
+
+
+@pytest.mark.parametrize("count", [1, 5_000])
+def test_many_rows(count: int) -> None:
+    now, before = table(*((f'"{i}"', f'"{i % 7}"') for i in range(count))), table(*((f'"{i}"', f'"{i % 7}"')
+                                                                                for i in range(0, count, 2)))
+    assert shown(difference(now, before)) == [(f'"{i}"', f'"{i % 7}"') for i in range(1, count, 2)]
+
+
+def test_of_equal_rows_those_that_hold_as_long_were_there_and_then_those_that_hold_longest() -> None:
+    def holding(*untils: int) -> Answer:
+        return table(*[("1", None)] * len(untils)).holding(np.array(untils))
+
+    assert difference(holding(9, 5), holding(5)).until.tolist() == [9]
+    assert difference(holding(9, 5), holding(7)).until.tolist() == [5]
+    assert difference(holding(9, 5, 3), holding(5, 4)).until.tolist() == [3]
+    assert difference(holding(9), holding(7, 5)).until.tolist() == []
+    assert difference(holding(7, 5), holding(9)).until.tolist() == [5]
+
+
+bags = st.lists(st.tuples(st.integers(-1, 2), st.sampled_from([-1, 0, 1, 1 << 40])), max_size=30)
+
+
+@given(bags, bags)
+@settings(max_examples=200, deadline=None)
+def test_unshared_rows_are_those_of_the_bags(mine: list[tuple], theirs: list[tuple]) -> None:
+    columns = [[np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1)] for rows in (mine, theirs)]
+    found = unshared(*columns)
+    for rows, others, places in zip((mine, theirs), (theirs, mine), found):
+        assert Counter(rows[place] for place in places.tolist()) == Counter(rows) - Counter(others)
+        assert (np.diff(places) > 0).all()

@@ -1,0 +1,174 @@
+"""Why a triple holds: in which graph of a query, by which rules, until when."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.entailment.rules.regimes import rules_of
+from csparql_spark.language import ContinuousQuery, parse
+from csparql_spark.asking import why as module
+from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.dataset import seen
+from csparql_spark.schedule.instants import seen_by
+from csparql_spark.asking.one_shot import ask, Watched
+from csparql_spark.asking.why import as_json, as_tree, Reason, reasons, triple_of
+from csparql_spark.rdf.chunk import Chunk
+from tests.entailment.twin import ALWAYS
+
+IS_IN = "[transitive: (?a <urn:in> ?b) (?b <urn:in> ?c) -> (?a <urn:in> ?c)]"
+TRAIN, STATION, CITY = "<urn:train>", "<urn:station>", "<urn:city>"
+
+
+def chunk(*elements: tuple[str, str, int]) -> Chunk:
+    return Chunk.from_triples([(s, "<urn:in>", o) for s, o, _ in elements], [t for *_, t in elements])
+
+
+def test_the_tree_says_until_when_each_step_holds() -> None:
+    """
+        ──(──●──────●──────]──▶    RANGE 10: the person enters the train at 3, the train the station at 6
+          0  3      6      10
+    """
+    query = parse("REGISTER QUERY q AS SELECT ?x FROM <urn:g> FROM STREAM <urn:s> [RANGE 10ms STEP 1ms] "
+                  "USING ENTAILMENT mine WHERE { ?x <urn:in> ?y }")
+    elements = chunk(("<urn:ann>", TRAIN, 3), (TRAIN, STATION, 6), ("<urn:x>", TRAIN, 11))
+    (reason,) = explained(query, 10, ("<urn:ann>", "<urn:in>", CITY), {"urn:s": elements},
+                          {"urn:g": chunk((STATION, CITY, 0))}, IS_IN)
+    derivation = reason.derivation
+    assert reason.graph is None
+    lines = str(derivation).splitlines()
+    assert lines[0] == "<urn:ann> <urn:in> <urn:city>  until 13, by transitive"
+    assert sorted(line.strip() for line in lines if line.endswith("given")) == [
+        "<urn:ann> <urn:in> <urn:train>  until 13, given", "<urn:station> <urn:in> <urn:city>  always, given",
+        "<urn:train> <urn:in> <urn:station>  until 16, given"]
+    tree = as_tree(derivation)
+    assert (tree["until"], tree["rule"], len(tree["premises"])) == (13, "transitive", 2)
+    assert explained(query, 10, (CITY, "<urn:in>", TRAIN), {"urn:s": elements}, {"urn:g": Chunk.empty()}, IS_IN) == []
+
+
+def test_what_is_given_needs_no_rule() -> None:
+    query = parse("REGISTER QUERY q AS SELECT ?x FROM STREAM <urn:s> [RANGE 4ms STEP 1ms] WHERE { ?x <urn:in> ?y }")
+    (reason,) = explained(query, 2, (TRAIN, "<urn:in>", CITY), {"urn:s": chunk((TRAIN, CITY, 1))})
+    assert as_tree(reason.derivation) == {"triple": [TRAIN, "<urn:in>", CITY], "until": 5, "given": True}
+    assert as_json([reason]) == {
+        "holds": True, "graph": None, "why": as_tree(reason.derivation),
+        "text": "<urn:train> <urn:in> <urn:city>  until 5, given",
+        "graphs": [{"graph": None, "why": as_tree(reason.derivation),
+                    "text": "<urn:train> <urn:in> <urn:city>  until 5, given"}]}
+    assert as_json([]) == {"holds": False, "graph": None, "why": None, "text": None, "graphs": []}
+
+
+@pytest.mark.parametrize("window, expected", [
+    ("[RANGE 4ms STEP 3ms]", {3, 5, 6}),                # as of 6: (2, 6]
+    ("[RANGE TRIPLES 2]", {6, 7}), ("[ELEMENTS 3]", {5, 6, 7})])
+def test_what_a_window_sees_at_7(window: str, expected: set[int]) -> None:
+    query = parse(f"REGISTER QUERY q AS SELECT ?x FROM STREAM <urn:s> {window} WHERE {{ ?x ?p ?y }}"
+                  if "ELEMENTS" not in window else
+                  f"SELECT ?x FROM NAMED WINDOW <urn:w> ON <urn:s> {window} WHERE {{ WINDOW <urn:w> {{ ?x ?p ?y }} }}")
+    stamps = (1, 3, 5, 6, 7, 8)
+    for size in (1, 2, 6):                               # however the log is cut
+        chunks = [chunk(*((f"<urn:{t}>", CITY, t) for t in stamps[first:first + size])) for first in range(0, 6, size)]
+        pieces = list(seen(query.windows[0], 7, chunks))
+        assert [int(s[5:-1]) for piece in pieces for s, _, _ in piece.triples()] == sorted(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(["[RANGE 5ms STEP 2ms]", "[RANGE TRIPLES 3]", "[ELEMENTS 2]"]),
+       st.lists(st.lists(st.integers(1, 12), max_size=4), max_size=8), st.integers(1, 13))
+def test_a_window_sees_the_same_however_the_log_is_cut(text: str, stamps: list[list[int]], instant: int) -> None:
+    (window,) = parse(f"SELECT ?x FROM NAMED WINDOW <urn:w> ON <urn:s> {text} WHERE {{ WINDOW <urn:w> {{ ?x ?p ?y }} }}"
+                      ).windows
+    number = itertools.count()
+    chunks = [chunk(*((f"<urn:{next(number)}>", CITY, t) for t in piece)) for piece in stamps]
+    whole = Chunk.concat(chunks)
+    found = [triple for piece in seen(window, instant, chunks) for triple in piece.triples()]
+    assert found == whole.take(seen_by(window, whole.t, instant)).triples()
+
+
+# --- which graph holds it
+
+WINDOWS = """REGISTER QUERY q AS SELECT * FROM <urn:kb> FROM NAMED <urn:n> FROM STREAM <urn:s> [RANGE 9ms STEP 1ms]
+FROM NAMED WINDOW <urn:w1> ON <urn:s> [RANGE 4ms STEP 1ms] FROM NAMED WINDOW <urn:w2> ON <urn:t> [RANGE 4ms STEP 1ms]
+USING ENTAILMENT mine WHERE { ?x ?p ?y WINDOW <urn:w1> { ?x ?p ?y } WINDOW <urn:w2> { ?x ?p ?y } }"""
+
+
+def test_each_graph_has_its_own_reasons() -> None:
+    query = parse(WINDOWS)
+    streams = {"urn:s": chunk(("<urn:ann>", TRAIN, 2), (TRAIN, STATION, 7)), "urn:t": chunk((STATION, "<urn:hall>", 7))}
+    graphs = {"urn:kb": chunk((STATION, CITY, 0), (CITY, "<urn:land>", 0)), "urn:n": chunk(("<urn:ann>", CITY, 0))}
+
+    def told(s: str, o: str) -> list[tuple[str | None, int]]:
+        return [(reason.graph, reason.derivation.tag) for reason in explained(
+            query, 8, (s, "<urn:in>", o), streams, graphs, IS_IN)]
+
+    assert told("<urn:ann>", STATION) == [(None, 11)]             # the narrow window has not seen her enter
+    assert told(TRAIN, CITY) == [(None, 16), ("urn:w1", 11)]      # with the help of the background
+    assert told(STATION, CITY) == [(None, ALWAYS)]                # which is not in the windows itself
+    assert told(STATION, "<urn:land>") == [(None, ALWAYS)]        # nor is what follows from it alone
+    assert told(TRAIN, "<urn:hall>") == []                        # two windows: no graph holds both premises
+    assert told(STATION, "<urn:hall>") == [("urn:w2", 11)]
+    assert told("<urn:ann>", CITY) == [(None, 11), ("urn:n", ALWAYS)]
+
+
+NODES = [f"<urn:{name}>" for name in "abcd"]
+LINKS = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES), st.integers(1, 9)), max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LINKS, LINKS, LINKS, LINKS, st.integers(1, 12), st.booleans())
+def test_the_graphs_are_those_that_the_query_sees(s, t, kb, n, instant, entails) -> None:
+    query = parse(WINDOWS if entails else WINDOWS.replace("USING ENTAILMENT mine", ""))
+    streams, graphs = {"urn:s": chunk(*s), "urn:t": chunk(*t)}, {"urn:kb": chunk(*kb), "urn:n": chunk(*n)}
+    said = ask("SELECT ?g ?s ?o FROM <urn:q> { { ?s <urn:in> ?o } UNION { GRAPH ?g { ?s <urn:in> ?o } } }", {},
+               base=None, watched={"urn:q": Watched(query, instant, streams, graphs)}, rules={"mine": IS_IN})
+    rows = said.table.rows()
+    held = {(row.get("g", "<>")[1:-1] or None, row["s"], row["o"]) for row in rows}
+    assert held == {(reason.graph, s, o) for s in NODES for o in NODES for reason in explained(
+        query, instant, (s, "<urn:in>", o), streams, graphs, IS_IN)}
+
+
+def test_a_triple_is_read_as_people_write_it() -> None:
+    assert triple_of('<urn:a> a "x"@EN .') == (
+        "<urn:a>", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", '"x"@en')
+    assert triple_of("<urn:a> <urn:p> 01")[2] == '"01"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    for text, reason in (("x y", "'x y' is not a triple: write its subject"), ("", "is not a triple"),
+                         ("<urn:a> <urn:p> 1, 2", "holds 2 triples: ask for one")):
+        with pytest.raises(Refusal, match=reason):
+            triple_of(text)
+
+
+def test_reading_ends_with_the_first_triple_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    query = parse("REGISTER QUERY q AS SELECT ?x FROM STREAM <urn:s> [RANGE 100ms STEP 1ms] USING ENTAILMENT mine "
+                  "WHERE { ?x <urn:in> ?y }")
+    rules = rules_of(("mine",), {"mine": IS_IN})
+    read: list[int] = []
+
+    def pieces() -> Iterator[Chunk]:
+        for t in range(1, 100):
+            read.append(t)
+            yield Chunk.from_triples([(f"<urn:{t}>", "<urn:in>", CITY), (f"<urn:{t}>", "<urn:q>", CITY)], [t, t])
+
+    def asked(p: str) -> list[Reason]:
+        read.clear()
+        return reasons(query, rules, 100, ("<urn:1>", p, CITY), lambda _: pieces(), {})
+
+    monkeypatch.setattr(module, "MOST_FACTS", 7)
+    with pytest.raises(Refusal, match="^more than 7 triples of the default graph can have a part in this, and at "):
+        asked("<urn:in>")
+    assert len(read) == 8
+    # No rule makes it, so there is nothing else that could have a part; all is read.
+    assert [reason.derivation.tag for reason in asked("<urn:q>")] == [101] and len(read) == 99
+    monkeypatch.setattr(module, "MOST_ELEMENTS", 20)
+    with pytest.raises(Refusal, match="^the windows of the default graph see more than 20 elements, and at most so "):
+        asked("<urn:q>")
+    assert len(read) == 11
+
+
+def explained(query: ContinuousQuery, instant: int, triple: tuple[str, str, str], streams: Mapping[str, Chunk],
+              graphs: Mapping[str, Chunk] | None = None, mine: str = "") -> list[Reason]:
+    rules = rules_of(("mine",), {"mine": mine}) if mine else ()
+    return reasons(query, rules, instant, triple, lambda window: [streams[window.stream]], graphs or {})

@@ -1,0 +1,125 @@
+"""The pipeline, run over a log: in one go, or in batches by several workers, as Spark would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from unittest import mock
+
+from csparql_spark.answers.bindings import Answer, Bindings
+from csparql_spark.engine import member
+from csparql_spark.engine.group import FAILURE, Group, Told
+from csparql_spark.engine.group_state import KeptGroup, Name, revive, settle
+from csparql_spark.schedule.routing import Router, Row
+from csparql_spark.store import Entry
+from csparql_spark.store.log import REGISTRY_KINDS
+
+from tests.engine.naive import Said
+
+
+SPO = ("s", "p", "o")
+
+
+def router_of(log: list[Entry]) -> Router:
+    """A router that finds the background of its place in the log."""
+    def background(graph: str) -> Entry | None:
+        versions = [entry for entry in log if entry.kind == "background" and entry.subject == graph
+                    and entry.seq <= router.seq]
+        return versions[-1] if versions else None
+
+    router = Router(background)
+    return router
+
+
+def routed(log: list[Entry]) -> list[Row]:
+    router = router_of(log)
+    return [row for entry in log for row in router.route(entry)]
+
+
+def routed_between(log: list[Entry], start: int, end: int, sent: set[tuple[str, int]] | None = None) -> list[Row]:
+    """The rows of the entries after `start`, up to `end`: before, the router has seen what makes the registry. With
+    `sent` they are those of a batch."""
+    router = router_of(log)
+    for entry in log:
+        if entry.seq <= start and entry.kind in REGISTRY_KINDS:
+            router.follow(entry)
+    return [row for entry in log if start < entry.seq <= end for row in router.route(entry, sent)]
+
+
+def in_one_go(log: list[Entry]) -> dict[str, list[Told]]:
+    """What each group says, row by row."""
+    groups: dict[str, Group] = {}
+    told: dict[str, list[Told]] = {}
+    for row in routed(log):
+        told.setdefault(row.group, []).extend(groups.setdefault(row.group, Group(row.group)).feed([row]))
+    return told
+
+
+def said(told: Iterable[Told]) -> dict[int, list[tuple[tuple[str, ...], Said]]]:
+    """What each query says, in the words of the twin, and its variables."""
+    by_query: dict[int, list[tuple[tuple[str, ...], Said]]] = {}
+    for query, instant, part, rows, payload in told:
+        if part == FAILURE:
+            by_query.setdefault(query, []).append(((), Said(instant, None)))
+            continue
+        answer = Answer.from_bytes(payload)
+        assert (part, rows) == (0, len(answer))
+        table = answer.table
+        if table is None:            # a graph: its triples, whose terms have no blanks here
+            table = Bindings.from_rows(SPO, [dict(zip(SPO, line.split(b" "))) for line in answer.ntriples.splitlines()])
+        by_query.setdefault(query, []).append((table.variables, Said(instant, table.rows())))
+    return by_query
+
+
+def matched_anew() -> mock._patch:
+    """Queries that are read within are answered by the snapshot evaluator, also those that need not be."""
+    return mock.patch.object(member, "why_snapshot", lambda query: "the test says so")
+
+
+class DictState:
+    """A group's share of a state store, in a dict."""
+
+    def __init__(self) -> None:
+        self.kept: bytes | None = None
+        self.values: dict[Name, bytes] = {}
+
+    def copy(self) -> DictState:
+        state = DictState()
+        state.kept, state.values = self.kept, dict(self.values)
+        return state
+
+    def summary(self) -> bytes | None:
+        return self.kept
+
+    def set_summary(self, summary: bytes) -> None:
+        self.kept = summary
+
+    def names(self) -> Iterator[Name]:
+        return iter(sorted(self.values))
+
+    def get(self, name: Name) -> bytes:
+        return self.values[name]
+
+    def put(self, name: Name, value: bytes) -> None:
+        self.values[name] = value
+
+    def drop(self, name: Name) -> None:
+        del self.values[name]
+
+    def clear(self) -> None:
+        self.kept = None
+        self.values.clear()
+
+
+class Worker:
+    """A process that may be given any batch of any group, and remembers what it has seen."""
+
+    def __init__(self) -> None:
+        self.remembered: dict[str, KeptGroup] = {}
+
+    def work(self, key: str, rows: list[Row], state: DictState) -> list[Told]:
+        group = revive(key, state, self.remembered.pop(key, None))
+        told = list(group.feed(sorted(rows, key=lambda row: row.seq)))
+        settle(group, state)
+        if group.members:
+            self.remembered[key] = group
+        return told

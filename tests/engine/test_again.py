@@ -1,0 +1,60 @@
+"""A log that is read from its beginning again, by an engine whose state is gone, and that has forgotten much of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from csparql_spark.engine.group import Group, Told
+from csparql_spark.store import Entry
+
+from tests.engine.asked import Asked
+from tests.engine.logs import by_hand
+from tests.engine.running import routed
+from tests.engine.test_pausing import asked, chunk, tick
+
+DAY = 86_400_000
+
+
+def again(log: list[Entry], **said: object) -> list[Told]:
+    """What is told when the registration says what the query has said already."""
+    group = Group("g")
+    rows = [row._replace(payload=json.dumps({**json.loads(row.payload), **said}).encode())
+            if row.kind == "register" else row for row in routed(log)]
+    return [told for row in rows for told in group.feed([row])]
+
+
+@pytest.mark.parametrize("query", [asked(), asked(output="ISTREAM"), asked(output="DSTREAM"), asked(7000, 2000)])
+@pytest.mark.parametrize("known", [4000, 9000, 15_000])
+def test_it_goes_on_where_it_was(query: Asked, known: int) -> None:
+    lines = [(0, "register", "q", query)]
+    for at in range(300, 20_000, 700):
+        lines += [chunk(at, f"a{at}"), tick(at + 100)]
+    log = by_hand(*lines)
+    whole = again(log)
+    instants = [told.instant for told in whole]
+    answered = max(instant for instant in instants if instant <= known)
+    kept = [entry for entry in log if entry.kind not in ("chunk", "tick") or entry.at > known - 8000]
+    told = again(kept, answered=answered)
+    # The last instant is looked at again, and what is told of it is not written again.
+    assert told[0].instant == answered
+    assert told[1:] == [one for one in whole if one.instant > answered]
+
+
+def test_days_that_were_answered_are_not_gone_through_again() -> None:
+    now = 30 * DAY
+    log = by_hand((0, "register", "q", asked()), chunk(now - 500, "a"), tick(now), tick(now + 1000))
+    assert [told.instant for told in again(log, answered=now)] == [now, now + 1000]
+    assert ["at most" in told.payload.decode() for told in again(log)] == [True]
+
+
+def test_on_the_event_clock() -> None:
+    log = by_hand((0, "register", "q", asked(stream="urn:e")), chunk(9, "a", stamp=500, stream="urn:e"),
+                  chunk(9, "b", stamp=5500, stream="urn:e"), chunk(9, "c", stamp=9500, stream="urn:e"))
+    assert again(log, answered=5000)[1:] == [told for told in again(log) if told.instant > 5000]
+
+
+def test_who_has_failed_stays_failed() -> None:
+    log = by_hand((0, "register", "q", asked()), chunk(500, "a"), tick(1000), tick(2000))
+    assert again(log, answered=1000, failed="it was too much") == []

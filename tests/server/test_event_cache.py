@@ -1,0 +1,56 @@
+"""Events are held while they are asked for, and never too many bytes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from csparql_spark.server.subscribers import event_cache as module
+from csparql_spark.server.subscribers.event_cache import Spelled, UNUSED_SECONDS
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def held(spelled: Spelled) -> list[int]:
+    """The positions, those that were asked for longest ago first; looking is not asking."""
+    return [position for _, position in spelled._events]
+
+
+def test_what_was_asked_for_last_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 10)
+    spelled = Spelled()
+    for position in (1, 2, 3):
+        spelled.put((7, position), b"abc")
+    assert spelled.get((7, 1)) == b"abc" and spelled.get((7, 4)) is None
+    spelled.put((7, 4), b"abc")
+    assert held(spelled) == [3, 1, 4]
+    spelled.put((7, 1), b"a")
+    spelled.put((7, 5), b"abc")                 # there is room: what was longer is shorter now
+    assert held(spelled) == [3, 4, 1, 5]
+    spelled.put((7, 6), b"longer than all of them may be")
+    assert held(spelled) == [6] and spelled.get((7, 6)) == b"longer than all of them may be"
+    spelled.put((7, 7), b"abc")
+    assert held(spelled) == [7]
+
+
+def test_what_nobody_asks_for_goes() -> None:
+    """
+        seconds     0        20        31                  50.5
+        position    1, 2     1 asked   3: 2 goes           4: 1 goes
+    """
+    clock = Clock()
+    spelled = Spelled(clock)
+    spelled.put((7, 1), b"a")
+    spelled.put((7, 2), b"b")
+    clock.now += 20
+    assert spelled.get((7, 1)) == b"a"
+    clock.now += UNUSED_SECONDS - 19
+    spelled.put((7, 3), b"c")
+    assert held(spelled) == [1, 3]
+    clock.now += 19.5
+    spelled.put((7, 4), b"d")
+    assert held(spelled) == [3, 4]

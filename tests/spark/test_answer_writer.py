@@ -1,0 +1,156 @@
+"""Answers that are told while a group is at work: into a store, once each, whatever fails."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+
+import pandas
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+
+from csparql_spark.engine.group import FAILURE, MEASURES, Told
+from csparql_spark.schedule.routing import Row
+from csparql_spark.spark import processor as processors
+from csparql_spark.spark import answer_writer
+from csparql_spark.spark.processor import GroupProcessor
+from csparql_spark.spark.answer_writer import Teller
+from csparql_spark.store import AnswerStore, StoredAnswer
+
+from tests.engine.logs import entries, law, logs
+from tests.engine.naive import Logged
+from tests.engine.running import in_one_go, routed_between
+from tests.store.opened import Opened
+from tests.spark.test_processor import Handle
+
+pytestmark = pytest.mark.usefixtures("new_worker")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(answer_writer, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def teller(store: Opened) -> Teller:
+    return pickle.loads(pickle.dumps(Teller(str(store.directory.path))))
+
+
+def answer(query: int, instant: int, payload: bytes = b"x") -> Told:
+    return Told(query, instant, 0, 1, payload)
+
+
+def stored(store: Opened) -> list[tuple[int, int]]:
+    rows = store.database.connection.execute("SELECT query, instant FROM answers ORDER BY position")
+    return rows.fetchall()
+
+
+def test_answers_go_into_the_store_and_the_rest_comes_through(store: Opened, teller: Teller, clock: Clock) -> None:
+    failed, cost = Told(8, 1000, FAILURE, 0, b"too many"), Told(0, 0, MEASURES, 0, b"[]")
+    told = [answer(7, 1000), failed, answer(9, 1000), cost]
+    assert list(teller.through(iter(told))) == [failed, cost]
+    assert stored(store) == [(7, 1000), (9, 1000)]
+    assert store.answers.latest(7) == [StoredAnswer(7, 1000, 0, 1, b"x", 1)]
+
+
+def test_of_nothing_nothing_is_written(store: Opened, teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AnswerStore, "write", None)
+    assert list(teller.through(iter([]))) == []
+
+
+def test_they_are_told_while_the_group_is_at_work(store: Opened, teller: Teller, clock: Clock) -> None:
+    """
+        ms         0    5    19   21          30   51            60
+        made       q1   q2   q3   q4          q5   q6            (all)
+        told                      q1 to q4         q5, q6
+    """
+    seen = []
+
+    def group() -> Iterator[Told]:
+        for query, ms in enumerate((0, 5, 19, 21, 30, 51, 60), 1):
+            clock.now = 100 + ms / 1000
+            seen.append(len(stored(store)))
+            if query < 7:
+                yield answer(query, 1000)
+
+    store.answers.wait(0)
+    assert list(teller.through(group())) == []
+    assert seen == [0, 0, 0, 0, 4, 4, 6]
+    assert store.answers.wait(0)
+
+
+def test_the_first_answer_stands(store: Opened, teller: Teller, clock: Clock) -> None:
+    list(teller.through(iter([answer(7, 1000, b"first")])))
+    list(teller.through(iter([answer(7, 1000, b"second"), answer(7, 2000)])))
+    assert [one.payload for one in store.answers.after(7, 0, 10)] == [b"first", b"x"]
+
+
+class Fails(Exception):
+    pass
+
+
+@given(logs, st.data())
+@law(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_batch_that_fails_and_is_run_again_tells_the_same(store: Opened, log: list[Logged],
+                                                            data: st.DataObject) -> None:
+    """Whatever has been told of it before it failed, and whoever runs it again."""
+    with store.database.transaction() as connection:
+        connection.execute("DELETE FROM answers")
+    processors._remembered.clear()
+    written, teller = entries(log), Teller(str(store.directory.path))
+    handles: dict[str, Handle] = {}
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(log)), max_size=4), label="cuts"))
+    for start, end in zip([0, *cuts], [*cuts, len(log)]):
+        rows = routed_between(written, start, end)
+        for key in dict.fromkeys(row.group for row in rows):
+            batch = [row for row in rows if row.group == key]
+            handle = handles.setdefault(key, Handle())
+            if data.draw(st.booleans(), label="fails"):
+                most = data.draw(st.integers(0, 5), label="after so many answers")
+                with pytest.raises(Fails):
+                    run(Failing(teller, most), handle, key, batch)
+                if data.draw(st.booleans(), label="in another worker"):
+                    processors._remembered.clear()
+            run(teller, handle, key, batch)
+    expected = {(one.query, one.instant, one.part, one.rows, one.payload)
+                for told in in_one_go(written).values() for one in told if one.part >= 0}
+    found = store.database.connection.execute("SELECT query, instant, part, rows, payload FROM answers").fetchall()
+    assert len(found) == len(expected) and set(found) == expected
+
+
+class Failing:
+    """Tells so many answers, or all, and then the batch fails."""
+
+    def __init__(self, teller: Teller, most: int) -> None:
+        self._teller, self._most = teller, most
+
+    def through(self, told: Iterator[Told]) -> Iterator[Told]:
+        count = 0
+
+        def some() -> Iterator[Told]:
+            nonlocal count
+            for one in told:
+                if count == self._most:
+                    return
+                count += one.part >= 0
+                yield one
+
+        yield from self._teller.through(some())
+        raise Fails
+
+
+def run(teller: object, handle: Handle, key: str, rows: list[Row]) -> None:
+    processor = GroupProcessor("job", teller)
+    processor.init(handle)
+    list(processor.handleInputRows((key, 0), iter([pandas.DataFrame(rows, columns=Row._fields)]), None))
