@@ -3,7 +3,9 @@
     __main__  cli  testing  server    on top: they put things together
     spark                             mounts the pipeline on Spark
     settings                          what whoever runs a server decides
-    pipeline                          entries of the log become answers
+    asking                            what a query sees, asked once; why; what is missing; replays
+    engine                            groups of queries, walked instant by instant
+    schedule                          which instants there are, when they are due, and whom an entry concerns
     answers
     entailment
     relations
@@ -19,6 +21,7 @@ from __future__ import annotations
 import ast
 import configparser
 import functools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +29,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "csparql_spark"
-ROOMS = ["spark", "settings", "pipeline", "answers", "entailment", "relations", "windows", "language", "rdf", "store"]
+ROOMS = ["spark", "settings", "asking", "engine", "schedule", "answers", "entailment", "relations", "windows", "language",
+         "rdf", "store"]
 TOP = ["cli", "testing", "server", "client", "__main__"]
 GROUND = ["lifeline", "remembering"]
 LONGEST_MODULE = 600
@@ -180,6 +184,17 @@ def test_all_packages_are_installed() -> None:
     assert config["options"]["package_dir"].split("=")[0].strip() == f"{PACKAGE}.server"
     homeless = {path.parent for path in modules().values() if not (path.parent / "__init__.py").exists()}
     assert not homeless, "a directory with modules needs an __init__.py, or it is not installed"
+
+
+def test_each_room_lists_its_modules() -> None:
+    for path in (path for path in modules().values() if path.name == "__init__.py" and path.parent.name != PACKAGE):
+        there = {other.stem for other in path.parent.glob("*.py")} | {other.parent.name for other in
+                                                                      path.parent.glob("*/__init__.py")}
+        head = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        listed = re.findall(r"^- `(\w+)`", head, re.MULTILINE)
+        told = set(re.findall(r"`(\w+)`", head))
+        assert there - {"__init__"} <= told, f"{path} does not list {sorted(there - {'__init__'} - told)}"
+        assert set(listed) <= there, f"{path} lists {sorted(set(listed) - there)}, which is not there"
 
 
 def test_no_module_is_longer_than_anybody_reads() -> None:

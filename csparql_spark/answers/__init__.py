@@ -11,7 +11,7 @@ Matched anew, in a store that is kept in step with a dataset:
 - `snapshot`     the store, and what a plan says of it
 - `relevant`     which triples can matter to a plan: the others are left out
 - `products`     how many solutions there may be: what must not be begun, and what is done apart
-- `apart`        in a process of its own, where it can be ended
+- `forked`       in a process of its own, where it can be ended
 
 Maintained, matches that move with the windows:
 
@@ -22,11 +22,13 @@ Maintained, matches that move with the windows:
 - `operators`    how they are run, over columns
 - `tables`       these columns: rows of ids, each with a tag
 - `matches`      the matches of basic graph patterns, as they come and go
-- `waiting`      triples that nothing can be made of yet, kept apart
+- `semijoin_filter`   triples that nothing can be made of yet, kept out of the graph
+- `shared_templates`  patterns that differ in constants only, and what is new for all of them
 - `paths`        what is reached by paths that repeat their steps, kept closed
 - `computing`    expressions of rows, by Oxigraph, once for each tuple of terms
-- `plain`        expressions of plain numbers, by columns
+- `plain_numbers`  expressions of plain numbers, by columns
 - `grouping`     GROUP BY and its aggregates, over columns
+- `ordering`     the rows of an answer in their order
 - `ranks`        the order of terms, kept from one answer to the next
 - `nodes`        the plan as a tree, with what each of its parts gave and took
 
@@ -39,7 +41,8 @@ For both:
 - `aggregates`   one term out of a bag of terms
 - `order`        the order of terms
 - `construct`    graphs as answers
-- `changes`      what is new, and what has ceased
+- `bag_difference`  what is new, and what has ceased
+- `last_answer`  what was answered last, as an answer and what has changed since
 - `stamps`       when a triple came
 - `bindings`     answers as columns, and as bytes
 - `formats`      answers in the formats of SPARQL and RDF

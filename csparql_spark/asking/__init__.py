@@ -1,0 +1,12 @@
+"""Asking: what there is to say of queries besides their answers, from the log alone.
+
+- `admission`  which queries and rule sets are let in, and the sentences for those that are not
+- `dataset`    which windows and background make each graph of a query
+- `log_view`   what streams and graphs hold now, as the log tells it
+- `one_shot`   questions that are asked once
+- `why`        the derivation of a triple
+- `missing`    what is missing from an answer that has no rows
+- `timeline`   when elements are stamped, which came late, and what a query waits for
+- `explain`    how a query is read, and answered
+- `replay`     recorded streams, through the engine, to their end
+"""

@@ -15,6 +15,11 @@ growing pauses, for `patience` seconds; a push can, for it carries an idempotenc
 itself with the last event it has seen, so that no answer is missed and none is told twice. What the server refuses is a
 `ProblemError`, with the server's code and sentence, and line and column where there are any. Times are milliseconds
 since 1970, ISO text, or a datetime with a time zone.
+
+- `terms`, `times`   terms and times as Python values
+- `asking`           one request, sent again while that makes sense
+- `waiting`          what is said of a server that does not answer
+- `following`        the events of queries over one connection after another
 """
 
 from __future__ import annotations

@@ -1,0 +1,13 @@
+"""The engine, without Spark: groups of queries, which take rows of the log and answer instant by instant.
+
+    rows ─▶ group ─▶ member, for each instant that is due ─▶ views ─▶ closures ─▶ an evaluator of `answers` ─▶ r2s
+
+- `group`             the stateful processor: windows and queries of one group
+- `member`            one registered query in its group
+- `evaluator_choice`  which evaluator answers a query, and why
+- `views`             what members see, and what is said of it, shared by those who ask the same
+- `closures`          graphs with all that follows from them under the group's rules
+- `r2s`               from whole answers to what has come and what has gone: ISTREAM and DSTREAM
+- `costs`             what queries take while they answer
+- `group_state`       what of a group is kept between batches, and how it comes back
+"""

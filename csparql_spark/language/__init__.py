@@ -1,6 +1,13 @@
 """The language: C-SPARQL and RSP-QL texts become `ContinuousQuery` objects, rule files `RuleFile` objects, or a
 `LanguageError` says why not.
 
+- `tokens`     a text as words, each with its span
+- `queries`    from a text to a `ContinuousQuery`
+- `rules`      from a rule file to a `RuleFile`
+- `durations`  lengths of time as texts write them
+- `problems`   what was found wrong in a text, in its order
+- `errors`     one of these: what is wrong, where, and what to write instead
+
     from csparql_spark.language import parse, show
 
     query = parse("REGISTER QUERY Hot AS SELECT ?s FROM STREAM <http://ex.org/t> [RANGE 30s STEP 5s] { ?s ?p 1 }")

@@ -1,9 +1,20 @@
 """Relations over integers, as columns. They know nothing of RDF.
 
-- `rows`   sets of triples of ids: sorted, distinct, with differences
-- `keys`   triples packed into one integer, in any of four orders
-- `sieve`  holds back keys that are not in a set
-- `runs`   a sorted map from integers to tags, in which expired rows are no longer there
-- `graph`  tagged triples, found by any of their places
-- `tally`  how many derivations there are of each triple with each tag
+The life of a tuple:
+
+1. *Fresh.* It is added with a tag, the instant at which it stops holding, to a run of its own, so that a search can look
+   at what is new, at what was there before, or at both. Added again, it holds until the later of its tags.
+2. *Settled.* When everything that follows from what is new has been found, the fresh run is merged into the sorted runs
+   of those that came before; from then on it is one of many, found by any of its places.
+3. *Gone.* When its instant has come, no search returns it: nobody is told, nothing is moved. Its memory is given back
+   when half of a run is dead. Taken back before its time, it is removed at once.
+
+- `rows`     sets of triples of ids: sorted, distinct, with differences
+- `keys`     triples packed into one integer, in any of four orders
+- `records`  rows of several columns as one integer each
+- `sieve`    holds back keys that are not in a set
+- `runs`     a sorted map from integers to tags, in which expired rows are no longer there
+- `graph`    tagged triples, found by any of their places
+- `moving`   a graph with a memory of what was added, for those who follow it
+- `tally`    how many derivations there are of each triple with each tag
 """

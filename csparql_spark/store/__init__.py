@@ -4,6 +4,7 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 
 - `directory`  where the store lives, and the lock that gives it to one server at a time
 - `database`   SQLite in WAL mode: schema, connections, write transactions
+- `indexes`    which of its indexes are damaged, and are made anew
 - `log`        entries in one total order; reading them
 - `writer`     group commit: the only way into the log
 - `clock`      the arrival clock that stamps entries
@@ -15,7 +16,7 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `checksum`   whether what is read is what was written; `damage`: what of it is not
 - `inspection` the whole of a database, read for that
 - `retention`  what may be forgotten; `vacuum`: its room is given back to the disk
-- `ends`       where batches end that were begun before their end was there
+- `batch_ends` where batches end that were begun before their end was there
 - `status`     what a process says of itself
 - `measures`   what queries cost
 - `repeats`    pushes that were named by who sent them, so that none counts twice

@@ -1,6 +1,7 @@
 """Windows: which instants there are, when they have passed, and what a window holds at one of them. Evaluates nothing.
 
-- `grid`     instants: the multiples of STEP since the epoch
-- `progress` clocks: which instants have passed for a query, and where it begins
-- `content`  the elements that windows can still see, as columns
+- `grid`      instants: the multiples of STEP since the epoch
+- `progress`  clocks: which instants have passed for a query, and where it begins
+- `content`   the elements that windows can still see, as columns
+- `counting`  windows that hold the last n elements
 """

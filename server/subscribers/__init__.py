@@ -1,0 +1,10 @@
+"""Subscribers: who hears answers as they become true.
+
+- `fanout`        looks for what is new, and spells each answer once for all
+- `event_cache`   what was spelled lately
+- `instants`      what a query said at one instant, put together
+- `roster`        which queries there are, and how they stand
+- `event_ids`     where a client is in the order of all answers, and in which past of the log
+- `subscription`  one subscriber: a cursor, and the events that follow it
+- `delivery`      one thread that writes to the connections of all
+"""
