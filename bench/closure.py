@@ -18,10 +18,10 @@ import numpy as np
 
 from csparql_spark.entailment.maintain.deletion import DeleteRederive
 from csparql_spark.entailment.maintain.expiration import Expiration
-from csparql_spark.entailment.rules.preparing import closed, prepare
 from csparql_spark.entailment.maintain.recompute import Recompute
-from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.entailment.maintain.strategy import Materialization
+from csparql_spark.entailment.rules.preparing import closed, prepare
+from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts

@@ -24,11 +24,11 @@ from dataclasses import dataclass, field
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import TooMuch
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.one_shot import ask
+from csparql_spark.asking.replay import Script, answer
 from csparql_spark.engine.evaluator_choice import AUTO, EVALUATORS, INCREMENTAL, why_snapshot
 from csparql_spark.engine.group import FAILURE, Told
-from csparql_spark.asking.one_shot import ask
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.asking.replay import answer, Script
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import read_recording
 from csparql_spark.windows.content import ALWAYS
@@ -126,7 +126,7 @@ def play(script: Script, engine: str, evaluator: str = AUTO) -> Iterator[Told]:
     """The answers of a script, by either engine."""
     if engine == "local":
         return answer(script.entries(), evaluator)
-    from csparql_spark.spark.play import play as play_on_spark    # Spark is slow to import, and not always wanted
+    from csparql_spark.spark.play import play as play_on_spark  # Spark is slow to import, and not always wanted
 
     return play_on_spark(script)
 

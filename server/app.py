@@ -11,12 +11,30 @@ from flask import Flask, Response, request
 from werkzeug.routing import BaseConverter
 
 from csparql_spark import __version__
-from csparql_spark.server.routes import (answers, check, console, events, explain, graphs, health, knowledge, measures,
-                                         metrics, observers, pausing, queries, rules, sparql, streams, timeline,
-                                         vocabulary, why)
-from csparql_spark.server.http import names, problems, security
 from csparql_spark.server import openapi
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.http import names, problems, security
+from csparql_spark.server.routes import (
+    answers,
+    check,
+    console,
+    events,
+    explain,
+    graphs,
+    health,
+    knowledge,
+    measures,
+    metrics,
+    observers,
+    pausing,
+    queries,
+    rules,
+    sparql,
+    streams,
+    timeline,
+    vocabulary,
+    why,
+)
 
 ROUTES = {
     "streams": "GET lists them; PUT /streams/{name} creates one, POST pushes RDF into it, DELETE deletes it",

@@ -22,6 +22,16 @@ from types import TracebackType
 
 from csparql_spark.schedule.relay import Relay
 from csparql_spark.schedule.ticker import Ticker
+from csparql_spark.server.http.names import Names
+from csparql_spark.server.http.sessions import Sessions
+from csparql_spark.server.retention_thread import Forgetter
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.sinks.outgoing_calls import Allowed
+from csparql_spark.server.sinks.webhooks import Webhooks
+from csparql_spark.server.sources.mqtt import Mqtt
+from csparql_spark.server.sources.pushing import Pusher
+from csparql_spark.server.subscribers.delivery import Delivery
+from csparql_spark.server.subscribers.fanout import Fanout
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, LogWriter, Registry, Status
 from csparql_spark.store.bell import Bell
 from csparql_spark.store.damage import Damages
@@ -29,17 +39,6 @@ from csparql_spark.store.observers import ObserverStore
 from csparql_spark.store.repeats import Repeats
 from csparql_spark.store.retention import Retention
 from csparql_spark.store.tokens import Tokens
-
-from csparql_spark.server.sinks.outgoing_calls import Allowed
-from csparql_spark.server.subscribers.delivery import Delivery
-from csparql_spark.server.subscribers.fanout import Fanout
-from csparql_spark.server.retention_thread import Forgetter
-from csparql_spark.server.sources.mqtt import Mqtt
-from csparql_spark.server.http.names import Names
-from csparql_spark.server.sources.pushing import Pusher
-from csparql_spark.server.http.sessions import Sessions
-from csparql_spark.server.settings import Settings
-from csparql_spark.server.sinks.webhooks import Webhooks
 
 
 class Backend:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark import remembering
-from csparql_spark.remembering import LONGEST, remembered
 from csparql_spark.rdf.terms import parse
+from csparql_spark.remembering import LONGEST, remembered
 
 
 def test_a_term_is_asked_about_once_unless_it_is_long() -> None:

@@ -9,8 +9,23 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.language import durations
-from csparql_spark.settings import (BadValue, Broker, BrokerUrl, Count, Directory, Kind, Length, Networks, Seconds,
-                                    Settings, Several, Size, Switch, declared, table)
+from csparql_spark.settings import (
+    BadValue,
+    Broker,
+    BrokerUrl,
+    Count,
+    Directory,
+    Kind,
+    Length,
+    Networks,
+    Seconds,
+    Settings,
+    Several,
+    Size,
+    Switch,
+    declared,
+    table,
+)
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "settings.md"
 

@@ -9,10 +9,10 @@ import pytest
 from csparql_spark.answers import tables
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import Limits
-from csparql_spark.language import LanguageError
 from csparql_spark.asking import one_shot
-from csparql_spark.engine import views
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.engine import views
+from csparql_spark.language import LanguageError
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.testing import Instant, QueryFailed, replay
 

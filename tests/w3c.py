@@ -81,7 +81,7 @@ def _result_set(triples: list[tuple[str, str, str]]) -> tuple[str, object]:
     def values(subject: str, name: str) -> list[str]:
         return [o for s, p, o in triples if s == subject and p == f"<{RS}{name}>"]
 
-    for subject, predicate, object in triples:
+    for _, predicate, object in triples:
         if predicate == f"<{RS}boolean>":
             return "boolean", object.startswith('"true"')
     root = next(s for s, p, o in triples if p == f"<{RS}resultVariable>")

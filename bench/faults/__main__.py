@@ -9,8 +9,20 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from bench.faults import (clocks, damage, full, kills, locked, malformed, readers, refusals, restores, slow, storage,
-                          table)
+from bench.faults import (
+    clocks,
+    damage,
+    full,
+    kills,
+    locked,
+    malformed,
+    readers,
+    refusals,
+    restores,
+    slow,
+    storage,
+    table,
+)
 from bench.faults.row import Row
 
 FAULTS: dict[str, Callable[[], Row]] = {

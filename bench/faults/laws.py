@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Protocol
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.engine.group import FAILURE
 from csparql_spark.asking.replay import answer
+from csparql_spark.engine.group import FAILURE
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import parse
 from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, Registry

@@ -122,7 +122,7 @@ class Scene:
         self._own = data is None
         self.data = data or tempfile.mkdtemp(prefix="csparql-fault-")
         self._options, self._environment = options, environment
-        self._log = tempfile.NamedTemporaryFile("w+", prefix="csparql-fault-", suffix=".log")
+        self._log = tempfile.NamedTemporaryFile("w+", prefix="csparql-fault-", suffix=".log")     # noqa: SIM115  closed with the scene
         self._count, self._pause = pushers, pause
         self.pushers: list[Pusher] = []
         self.server = self._serve("0")

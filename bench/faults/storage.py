@@ -36,7 +36,7 @@ class Place:
     def __init__(self, data: str) -> None:
         self.directory = DataDirectory(data)
         self.broken: list[str] = []
-        self._log = tempfile.NamedTemporaryFile("w+", prefix="csparql-fault-", suffix=".log")
+        self._log = tempfile.NamedTemporaryFile("w+", prefix="csparql-fault-", suffix=".log")     # noqa: SIM115  closed with the scene
         self._port = "0"
         self.start()
         for stream in QUERIES.values():

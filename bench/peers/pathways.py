@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 
 os.environ.setdefault("PATHWAY_DISABLE_TELEMETRY", "1")
-import pathway as pw  # noqa: E402
+import pathway as pw
 
-from bench.peers.child import Timed  # noqa: E402
-from bench.peers.job import Job  # noqa: E402
-from bench.peers.workloads import ROOMS  # noqa: E402
+from bench.peers.child import Timed
+from bench.peers.job import Job
+from bench.peers.workloads import ROOMS
 
 Row = tuple[int, ...]
 Change = tuple[dict[str, int], bool]

@@ -9,8 +9,8 @@ ids mean the same terms. Only what is a function of the terms alone may be asked
     computing.test(age, {"?a": ids}, length)        # a mask: where FILTER would let the row pass
     computing.term(sum_, {"?a": ids}, length)       # ids; -1 where it is an error
 
-Comparisons of plain numbers (see `plain_numbers`) do not need Oxigraph. What is computed gets an id of the dictionary, and
-keeps it until ids change their meaning.
+Comparisons of plain numbers (see `plain_numbers`) do not need Oxigraph. What is computed gets an id of the dictionary,
+and keeps it until ids change their meaning.
 """
 
 from __future__ import annotations

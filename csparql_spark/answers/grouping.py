@@ -1,7 +1,7 @@
 """Grouping: one row for each distinct combination of keys, with what its aggregates say of its rows.
 
-Counts, and sums and extremes of plain numbers (see `plain_numbers`), are taken over all groups at once. For other groups, and
-other aggregates, the bag of each group's terms is given to `aggregates`. Both say the same.
+Counts, and sums and extremes of plain numbers (see `plain_numbers`), are taken over all groups at once. For other
+groups, and other aggregates, the bag of each group's terms is given to `aggregates`. Both say the same.
 
     grouping = Grouping(computing, dictionary)
     grouping.grouped(table, ("?room",), (Aggregate("?mean", "avg", of_t, distinct=False),))

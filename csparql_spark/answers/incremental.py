@@ -38,8 +38,8 @@ from csparql_spark.answers.limits import Deadline, Limits, TooManyRows, TooMuch
 from csparql_spark.answers.matches import Kept, TooManyMatches
 from csparql_spark.answers.nodes import tree
 from csparql_spark.answers.operators import Evaluation
-from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.ordering import Ordered, Ordering, in_order, longest_first
+from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.ranks import Ranks
 from csparql_spark.answers.tables import Table
 from csparql_spark.answers.translation import translated, why_not

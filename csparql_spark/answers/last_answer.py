@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from csparql_spark.answers.bindings import Answer, Bindings, CorruptAnswer
 from csparql_spark.answers.bag_difference import difference
+from csparql_spark.answers.bindings import Answer, Bindings, CorruptAnswer
 from csparql_spark.answers.ordering import in_order
 
 MOST = 100               # changes that are held: each of them takes time to be read

@@ -25,9 +25,9 @@ from typing import Protocol
 
 import numpy as np
 
-from csparql_spark.answers.shared_templates import Family, generalized, Span
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.entailment.evaluate.joins import Bindings, in_order, matched, PLACES, Plan, plan, run, Shape
+from csparql_spark.answers.shared_templates import Family, Span, generalized
+from csparql_spark.entailment.evaluate.joins import PLACES, Bindings, Plan, Shape, in_order, matched, plan, run
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.keys import order_of
@@ -275,7 +275,7 @@ class InPlace:
     def fits(patterns: tuple[Pattern, ...]) -> bool:
         if len(patterns) != 1:
             return False
-        s, p, o = map(is_variable, patterns[0])
+        s, _, o = map(is_variable, patterns[0])
         return s and o and len(set(patterns[0])) == 3
 
     def _begin(self) -> None:

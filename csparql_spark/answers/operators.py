@@ -28,8 +28,18 @@ from csparql_spark.answers.order import order_text
 from csparql_spark.answers.paths import Paths, reached
 from csparql_spark.answers.patterns import is_variable
 from csparql_spark.answers.ranks import ranks_by
-from csparql_spark.answers.tables import (UNBOUND, Table, compatible, distinct, joined, latest_of, left_joined, merged,
-                                          minus, united)
+from csparql_spark.answers.tables import (
+    UNBOUND,
+    Table,
+    compatible,
+    distinct,
+    joined,
+    latest_of,
+    left_joined,
+    merged,
+    minus,
+    united,
+)
 from csparql_spark.relations.runs import ALWAYS
 
 

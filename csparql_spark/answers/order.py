@@ -14,8 +14,8 @@ import math
 from decimal import Decimal
 
 from csparql_spark.answers.values import duration, moment, number
-from csparql_spark.remembering import remembered
 from csparql_spark.rdf.terms import parse
+from csparql_spark.remembering import remembered
 
 Key = tuple[int, object, str]
 

@@ -27,7 +27,18 @@ from dataclasses import dataclass
 from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
 from csparql_spark.answers.functions import AGGREGATE, FUNCTION, NONE
 from csparql_spark.answers.patterns import (
-    Block, Constant, Node, Pattern, Piece, Reading, TriplePath, iris_of, is_path, is_variable, may_be_empty)
+    Block,
+    Constant,
+    Node,
+    Pattern,
+    Piece,
+    Reading,
+    TriplePath,
+    iris_of,
+    is_path,
+    is_variable,
+    may_be_empty,
+)
 from csparql_spark.language.queries.scope import grouped_variables, is_grouped, projected, visible
 from csparql_spark.language.queries.syntax import Node as Tree
 from csparql_spark.language.queries.syntax import read_tree
@@ -132,7 +143,7 @@ class _Writer:
         tail = [piece for values in self._tree.nodes("Values") for piece in self._values(values)]
         met = self._expressions
         return Plan(form.rule.upper(), names, distinct, ordered, met.volatile, met.stamps, reads, template, described,
-                    tuple([*head, *pattern, *modifiers]), tuple([" ", *tail] if tail else []), limit, offset,
+                    (*head, *pattern, *modifiers), (" ", *tail) if tail else (), limit, offset,
                     tuple(self._reading.blocks), self._rows)
 
     def _star(self, form: Tree) -> tuple[str, ...]:

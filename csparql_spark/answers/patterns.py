@@ -233,7 +233,8 @@ _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def _unescaped(text: str) -> str:
-    """A string of a body, between its quotes: there are no code point escapes in it (see `language.queries.standard`)."""
+    """A string of a body, between its quotes: there are no code point escapes in it (see
+    `language.queries.standard`)."""
     pieces = text.split("\\\\")
     for escaped, character in _ESCAPES.items():
         pieces = [piece.replace(f"\\{escaped}", character) for piece in pieces]

@@ -1,7 +1,7 @@
 """Families: patterns that differ in their constants only, and what is new for all of them found together.
 
-A crowd asks the same of different things: `?s :in :room7 ; :value ?v`, `?s :in :room8 ; :value ?v`, … Each keeps its own
-matches. What a move adds to them is looked for once, with variables in the place of the constants, and then parted:
+A crowd asks the same of different things: `?s :in :room7 ; :value ?v`, `?s :in :room8 ; :value ?v`, … Each keeps its
+own matches. What a move adds to them is looked for once, with variables in the place of the constants, and then parted:
 
     :room7 ─┐                              ┌─▶ new matches of the member with :room7
     :room8 ─┼─▶ ?s :in ?0 ; :value ?v ─────┤
@@ -26,7 +26,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.entailment.evaluate.joins import Bindings, matched, Plan, plan, run, Shape
+from csparql_spark.entailment.evaluate.joins import Bindings, Plan, Shape, matched, plan, run
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.keys import stable_order_of

@@ -28,9 +28,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyoxigraph as ox
 
-from csparql_spark.answers.forked import apart, Failed, TooLarge, TooSlow
 from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.construct import described, instantiated
+from csparql_spark.answers.forked import Failed, TooLarge, TooSlow, apart
 from csparql_spark.answers.functions import Functions, Stamps
 from csparql_spark.answers.limits import Limits, TooMuch, size
 from csparql_spark.answers.over_ids import Plan

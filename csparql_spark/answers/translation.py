@@ -12,9 +12,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from csparql_spark.answers.algebra import (Aggregate, Data, Elsewhere, Exists, Extend, Filter, Group, Join, LeftJoin,
-                                           Minus, Operator, Order, Project, Reach, Scan, Slice, Union, Unit, all_of,
-                                           bound, filtered, join, named, scans)
+from csparql_spark.answers.algebra import (
+    Aggregate,
+    Data,
+    Elsewhere,
+    Exists,
+    Extend,
+    Filter,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Operator,
+    Order,
+    Project,
+    Reach,
+    Scan,
+    Slice,
+    Union,
+    Unit,
+    all_of,
+    bound,
+    filtered,
+    join,
+    named,
+    scans,
+)
 from csparql_spark.answers.computing import COMPARISONS, Comparison, Expression
 from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
 from csparql_spark.answers.functions import FUNCTION

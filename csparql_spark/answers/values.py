@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.remembering import remembered
 from csparql_spark.rdf.terms import XSD, literal, parse
+from csparql_spark.remembering import remembered
 
 _INTEGERS = frozenset(XSD + name for name in (
     "integer", "byte", "short", "int", "long", "unsignedByte", "unsignedShort", "unsignedInt", "unsignedLong",

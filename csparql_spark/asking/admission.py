@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from csparql_spark.answers.plan import Unsupported, plan
-from csparql_spark.entailment.evaluate.program import Program, UnsafeRules
+from csparql_spark.entailment.evaluate.program import Program
 from csparql_spark.entailment.rules.regimes import known, rules_of
+from csparql_spark.entailment.rules.safety import UnsafeRules
 from csparql_spark.entailment.rules.sets import RuleSetError
 from csparql_spark.language import ContinuousQuery, RuleFile, parse_rules
 from csparql_spark.language.queries.query_cache import read

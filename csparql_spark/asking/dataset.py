@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.language import ContinuousQuery, Window
-from csparql_spark.schedule.instants import seen_by
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.schedule.instants import seen_by
 
 
 class Graph(NamedTuple):

@@ -17,18 +17,18 @@ from csparql_spark.answers.nodes import DENIED, join_orders
 from csparql_spark.answers.nodes import lines as written_plan
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.plan import plan
+from csparql_spark.engine.evaluator_choice import asked_for, moves_together, why_snapshot
 from csparql_spark.entailment.rules.preparing import closed, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language import ContinuousQuery, describe, show
 from csparql_spark.language.queries.describe import describe_instants, describe_output, describe_window
 from csparql_spark.language.queries.prologue import WELL_KNOWN
-from csparql_spark.engine.evaluator_choice import asked_for, moves_together, why_snapshot
-from csparql_spark.schedule.routing import group_key
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import RDF
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.schedule.routing import group_key
 from csparql_spark.windows.content import Content
 
 MOST_BACKGROUND = 200_000       # triples that are closed to show which rules are run; a larger one is not looked at

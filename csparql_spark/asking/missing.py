@@ -19,12 +19,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from csparql_spark.answers.plan import plan
-from csparql_spark.language import ContinuousQuery
 from csparql_spark.asking.admission import Refusal
-from csparql_spark.schedule.instants import seen_by
 from csparql_spark.asking.one_shot import ask
+from csparql_spark.language import ContinuousQuery
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import RdfFormat, parse_push
+from csparql_spark.schedule.instants import seen_by
 
 MOST_TRIPLES = 200_000
 WINDOWS = "urn:csparql-spark:windows"       # the graph that the windows of one default graph are, put together

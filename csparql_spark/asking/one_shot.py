@@ -24,17 +24,17 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.answers.plan import Unsupported, plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
-from csparql_spark.entailment.rules.preparing import closed, Columns
-from csparql_spark.entailment.evaluate.program import UnsafeRules
+from csparql_spark.asking.admission import Refusal
+from csparql_spark.engine.views import LIMITS
+from csparql_spark.entailment.rules.preparing import Columns, closed
 from csparql_spark.entailment.rules.regimes import rules_of
+from csparql_spark.entailment.rules.safety import UnsafeRules
 from csparql_spark.entailment.rules.sets import RuleSetError
 from csparql_spark.language import ContinuousQuery, Window
-from csparql_spark.asking.admission import Refusal
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.schedule.instants import seen_by
-from csparql_spark.engine.views import LIMITS
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.relations.rows import Triples
+from csparql_spark.schedule.instants import seen_by
 from csparql_spark.windows.content import Content, Elements
 
 

@@ -23,15 +23,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from csparql_spark.language import ContinuousQuery, Window, show
-from csparql_spark.asking.admission import admit, check_rules, check_together, Refusal
+from csparql_spark.asking.admission import Refusal, admit, check_rules, check_together
 from csparql_spark.engine.evaluator_choice import AUTO
 from csparql_spark.engine.group import Group, Told
-from csparql_spark.schedule.instants import grid_of
 from csparql_spark.engine.member import Member
+from csparql_spark.language import ContinuousQuery, Window, show
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.schedule.routing import Router
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.schedule.instants import grid_of
+from csparql_spark.schedule.routing import Router
 from csparql_spark.store.log import Draft, Entry
 from csparql_spark.store.registry import QueryRecord, StreamRecord
 from csparql_spark.windows.grid import Grid

@@ -23,14 +23,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
+from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.dataset import Graph, graphs_of, seen
 from csparql_spark.entailment.evaluate.derivations import Derivation
 from csparql_spark.entailment.evaluate.derivations import why as derived
 from csparql_spark.entailment.evaluate.lookup import Triple
 from csparql_spark.entailment.rules.pruning import prune
 from csparql_spark.language import ContinuousQuery, Window
-from csparql_spark.language.rules.rule import Atom, is_variable, Rule
-from csparql_spark.asking.admission import Refusal
-from csparql_spark.asking.dataset import Graph, graphs_of, seen
+from csparql_spark.language.rules.rule import Atom, Rule, is_variable
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import TermError
 from csparql_spark.rdf.terms import from_oxigraph

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from csparql_spark.asking.admission import Refusal, admit, check_rules
+from csparql_spark.asking.explain import explained, written
 from csparql_spark.cli import given
 from csparql_spark.cli.failure import Failure
 from csparql_spark.cli.failure import told as failing
@@ -14,14 +16,12 @@ from csparql_spark.cli.given import Named, RuleSet, text_of
 from csparql_spark.cli.suggestions import nearest
 from csparql_spark.entailment.maintain.maintenance import imars_program, volz_program
 from csparql_spark.entailment.rules.regimes import known
-from csparql_spark.entailment.rules.sets import NAMES, resolved, rule_set, RuleSetError
+from csparql_spark.entailment.rules.sets import NAMES, RuleSetError, resolved, rule_set
 from csparql_spark.language import ContinuousQuery, LanguageError, parse_rules
 from csparql_spark.language.queries.describe import describe, several
 from csparql_spark.language.queries.printing import show
-from csparql_spark.language.rules.rule import Rule
-from csparql_spark.asking.admission import admit, check_rules, Refusal
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.asking.explain import explained, written
+from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.testing import load
 

@@ -10,10 +10,10 @@ import json
 import click
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.entailment.evaluate.lookup import Triple
-from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.asking.replay import Script
 from csparql_spark.asking.why import as_json, reasons
+from csparql_spark.entailment.evaluate.lookup import Triple
+from csparql_spark.entailment.rules.regimes import rules_of
 
 
 class Reasons:

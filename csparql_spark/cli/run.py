@@ -12,17 +12,17 @@ import click
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import write
+from csparql_spark.asking.admission import Refusal, check_rules
+from csparql_spark.asking.replay import Script
+from csparql_spark.asking.why import triple_of
 from csparql_spark.cli import given
 from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.given import Instant, Named, RuleSet, text_of
 from csparql_spark.cli.reasons import Reasons
+from csparql_spark.engine.group import FAILURE
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.queries.describe import several
-from csparql_spark.asking.admission import check_rules, Refusal
-from csparql_spark.engine.group import FAILURE
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.asking.replay import Script
-from csparql_spark.asking.why import triple_of
 from csparql_spark.rdf import terms
 from csparql_spark.testing import ENGINES, load, play
 

@@ -122,8 +122,8 @@ def _usable(directory: DataDirectory) -> Iterator[None]:
         with directory.usable():
             yield
     except sqlite3.Error as error:
-        raise Failure(f"{directory.database} cannot be used ({error}): make room if the disk is full, put back a copy of "
-                      "the file if it is damaged, or choose another directory with --data") from error
+        raise Failure(f"{directory.database} cannot be used ({error}): make room if the disk is full, put back a copy "
+                      "of the file if it is damaged, or choose another directory with --data") from error
 
 
 def _fold(database: Database) -> None:

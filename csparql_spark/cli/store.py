@@ -61,7 +61,8 @@ def check(as_json: bool, config: Path | None, **given: object) -> None:
         click.echo(f"{found.entries:,} entries and {found.answers:,} answers were read: "
                    + ("all are whole" if found.whole else f"{count:,} place{'s are' if count > 1 else ' is'} damaged")
                    + (f"; {found.unchecked:,} are older than checksums and were not checked" if found.unchecked else "")
-                   + (f"; {found.skipped:,} {'was' if found.skipped == 1 else 'were'} passed over before" if found.skipped else ""))
+                   + (f"; {found.skipped:,} {'was' if found.skipped == 1 else 'were'} passed over before"
+                      if found.skipped else ""))
     sys.exit(0 if found.whole else 1)
 
 

@@ -12,7 +12,7 @@ from csparql_spark.cli.failure import Failure
 from csparql_spark.cli.given import Instant
 from csparql_spark.cli.reaching import reaching
 from csparql_spark.cli.suggestions import nearest
-from csparql_spark.client import Answer, BlankNode, Client, Event, IRI, Literal, ProblemError, Term
+from csparql_spark.client import IRI, Answer, BlankNode, Client, Event, Literal, ProblemError, Term
 
 
 class Start(Instant):

@@ -7,9 +7,9 @@ stamp, less what its window is shorter than the widest; what follows has the ear
     RANGE 9s         ───[─────────]t          tags later than t − 9s: the same facts, looked at from further back
 
 Other windows (that count, or are seen as of another instant than the rest) are closed by what comes and goes in them.
-Triples of a stream that no member asks for, and no rule, do not go into what is closed (see `answers.semijoin_filter`). What is
-left out depends on who the members are, and what they say does not: when one comes that asks for more, windows are
-closed anew from the content. The background is closed once. A named window holds what it says and what follows with
+Triples of a stream that no member asks for, and no rule, do not go into what is closed (see `answers.semijoin_filter`).
+What is left out depends on who the members are, and what they say does not: when one comes that asks for more, windows
+are closed anew from the content. The background is closed once. A named window holds what it says and what follows with
 the help of the background, without the background itself.
 
     closures = Closures(content, number, rules)
@@ -28,21 +28,20 @@ from csparql_spark.answers import semijoin_filter
 from csparql_spark.answers.incremental import Shared
 from csparql_spark.answers.matches import renamed
 from csparql_spark.answers.patterns import Pattern
+from csparql_spark.answers.semijoin_filter import Groups, Waiting, narrow
 from csparql_spark.answers.snapshot import merged
-from csparql_spark.answers.semijoin_filter import Groups, narrow, Waiting
+from csparql_spark.engine.evaluator_choice import moves_together
+from csparql_spark.engine.member import Member
 from csparql_spark.entailment.maintain.expiration import Expiration
-from csparql_spark.entailment.rules.preparing import as_they_are, closed_once, Columns, prepare, Prepared
+from csparql_spark.entailment.rules.preparing import Columns, Prepared, as_they_are, closed_once, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language import Window
 from csparql_spark.language.rules.rule import Atom
-from csparql_spark.engine.evaluator_choice import moves_together
-from csparql_spark.engine.member import Member
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.rows import Triples
 from csparql_spark.relations.runs import ALWAYS
 from csparql_spark.windows.content import Content, Elements
 from csparql_spark.windows.progress import NEVER
-
 
 Background = Callable[[], Columns]        # looked at only where something has to be prepared
 Found = TypeVar("Found")

@@ -6,8 +6,9 @@ are read, and no answer is another one for it.
 
     costs = Costs()
     costs.note(member, instant=5000, rows=2, micros=310, due=5000)
-    costs.refused += 3                            # patterns that a rule could not match (see `entailment.evaluate.patterns`)
-    costs.told(elements=…, state=…, nodes=…)      # bytes of JSON, None if nobody has answered; then it begins anew
+    costs.refused += 3                            # patterns that a rule could not match (see
+    `entailment.evaluate.patterns`) costs.told(elements=…, state=…, nodes=…)      # bytes of JSON, None if nobody has
+    answered; then it begins anew
 
 `due` is when (epoch ms) an answer could have been given at the earliest: on the arrival clock that is its instant; on
 another one, when that arrived which moved the clock past it; None where that is not known.

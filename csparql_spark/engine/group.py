@@ -24,13 +24,13 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.answers.limits import Limits
-from csparql_spark.entailment.evaluate.patterns import counted
-from csparql_spark.engine.evaluator_choice import AUTO, INCREMENTAL, SNAPSHOT
 from csparql_spark.engine.costs import Costs
+from csparql_spark.engine.evaluator_choice import AUTO, INCREMENTAL, SNAPSHOT
 from csparql_spark.engine.member import Member, TooManyInstants
-from csparql_spark.schedule.routing import DAMAGED, Row, UNREADABLE
 from csparql_spark.engine.views import Views
+from csparql_spark.entailment.evaluate.patterns import counted
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, Row
 from csparql_spark.windows.content import ALWAYS, Content
 from csparql_spark.windows.progress import Arrival
 

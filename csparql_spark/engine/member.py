@@ -30,10 +30,10 @@ import numpy as np
 
 from csparql_spark.answers.last_answer import Before
 from csparql_spark.answers.plan import plan
-from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
-from csparql_spark.schedule.instants import grid_of
+from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.language.queries.query_cache import read
+from csparql_spark.schedule.instants import grid_of
 from csparql_spark.windows.counting import Count, arrive
 from csparql_spark.windows.progress import Arrival, Clock, Progress
 

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csparql_spark.answers.last_answer import Before
-from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.bag_difference import difference, unshared
+from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.incremental import Incremental
+from csparql_spark.answers.last_answer import Before
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.tables import UNBOUND, Table
 from csparql_spark.engine.member import Member

@@ -3,9 +3,9 @@
     member, instant ──┬─▶ graph that moves (see closing) ──▶ matches that move with it ─────┬─▶ answer
                       └─▶ sights (what each window sees) ──▶ dataset ──▶ store in step ─────┘
 
-Which way is taken says `evaluator_choice`. A moving graph is shared by all windows that differ by a constant, a sight by all
-that see the same elements, a view by all members that have the same plan over the same windows and graphs. A view that
-sees no change since its last answer says the same again without asking.
+Which way is taken says `evaluator_choice`. A moving graph is shared by all windows that differ by a constant, a sight
+by all that see the same elements, a view by all members that have the same plan over the same windows and graphs. A
+view that sees no change since its last answer says the same again without asking.
 
     views = Views(content, number)
     said = views.say(member, instant, seq)
@@ -27,10 +27,10 @@ from csparql_spark.answers.limits import Deadline, Debt, Limits, TooMuch
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
-from csparql_spark.language import Window
-from csparql_spark.engine.r2s import answer_of, by_rows, Changing
 from csparql_spark.engine.closures import Closures, Sliding
 from csparql_spark.engine.member import Member
+from csparql_spark.engine.r2s import Changing, answer_of, by_rows
+from csparql_spark.language import Window
 from csparql_spark.windows.content import ALWAYS, Content, Elements
 
 LIMITS = Limits()            # of each query, where nobody says anything else

@@ -19,8 +19,8 @@
     parse_rules(show_rules(file)) == file
 """
 
-from csparql_spark.language.queries.describe import describe
 from csparql_spark.language.errors import LanguageError
+from csparql_spark.language.queries.describe import describe
 from csparql_spark.language.queries.parser import parse
 from csparql_spark.language.queries.printing import show
 from csparql_spark.language.queries.query import ContinuousQuery, Window

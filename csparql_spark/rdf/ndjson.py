@@ -192,7 +192,7 @@ def _triple(told: dict[str, Any], line: bytes, number: int) -> tuple[str, str, s
         if name not in told:
             _fail(f"The triple has no {name}", line, number, name, None)
         try:
-            found.append(of_json(told[name], "o" == name))
+            found.append(of_json(told[name], name == "o"))
         except ValueError as error:
             _fail(str(error), line, number, name, None)
     return (*found, _stamp(told.get("t"), line, number))

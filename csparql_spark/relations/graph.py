@@ -51,7 +51,7 @@ Block = tuple[np.ndarray, Column, np.ndarray, np.ndarray]      # facts; the pred
 class Matches:
     """Rows that were found: `index` says for which of the searches, `tag` until when they hold."""
 
-    __slots__ = ("index", "tag", "_keys", "_order", "_packing")
+    __slots__ = ("_keys", "_order", "_packing", "index", "tag")
 
     def __init__(self, index: np.ndarray, keys: np.ndarray, tag: np.ndarray, order: Order, packing: Packing) -> None:
         self.index, self.tag, self._keys, self._order, self._packing = index, tag, keys, order, packing

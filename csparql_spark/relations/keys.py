@@ -70,7 +70,7 @@ class Packing:
         new = distinct(ordered(new))
         self._ranks[new] = np.arange(len(self.predicates), len(self.predicates) + len(new))
         self.predicates = np.concatenate([self.predicates, new])
-        needed = int(len(self.predicates)).bit_length()        # the last rank of all is never used: it is a bound
+        needed = len(self.predicates).bit_length()        # the last rank of all is never used: it is a bound
         if needed <= self.rank_bits:
             return None
         previous = self.width

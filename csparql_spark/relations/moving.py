@@ -30,7 +30,7 @@ LEAST = 65_536          # facts that are remembered, however small the graph is
 class Mark:
     """How far somebody has seen a moving graph. It counts as long as somebody holds it."""
 
-    __slots__ = ("place", "__weakref__")
+    __slots__ = ("__weakref__", "place")
 
     def __init__(self, place: int) -> None:
         self.place = place

@@ -37,7 +37,7 @@ class TooMuchAtOnce(Exception):
 
 
 class Run:
-    __slots__ = ("keys", "tags", "least", "half", "dropped")
+    __slots__ = ("dropped", "half", "keys", "least", "tags")
 
     def __init__(self, keys: np.ndarray, tags: np.ndarray) -> None:
         self.keys, self.tags = keys, tags

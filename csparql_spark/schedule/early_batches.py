@@ -1,7 +1,8 @@
 """Foreseeing: which tick of the arrival clock comes next, and when a batch is begun for it before it is there.
 
 Spark needs longer to begin a batch than a group needs to answer. Instants are known before they pass, so a batch is
-begun a little earlier, up to a tick that is not written yet, and its reader waits for it in the log (see `store.batch_ends`):
+begun a little earlier, up to a tick that is not written yet, and its reader waits for it in the log (see
+`store.batch_ends`):
 
     instants        ─────────────t────────────────────t───▶
     begun at its tick            tick ├─begins─┤answers

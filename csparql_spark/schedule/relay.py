@@ -28,8 +28,17 @@ import pyarrow.compute as pc
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.quads import split
-from csparql_spark.store import (AnswerStore, Draft, LogWriter, QueryRecord, Refused, Registry, StoredAnswer,
-                                 StoreError, StreamRecord)
+from csparql_spark.store import (
+    AnswerStore,
+    Draft,
+    LogWriter,
+    QueryRecord,
+    Refused,
+    Registry,
+    StoredAnswer,
+    StoreError,
+    StreamRecord,
+)
 from csparql_spark.store.registry import every, same
 from csparql_spark.store.retention import relayed
 from csparql_spark.store.writer import Guard

@@ -26,8 +26,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from csparql_spark.language import ContinuousQuery, LanguageError
-from csparql_spark.schedule.instants import grid_of, is_known_before
 from csparql_spark.language.queries.query_cache import read
+from csparql_spark.schedule.instants import grid_of, is_known_before
 from csparql_spark.store.log import Entry
 from csparql_spark.windows.grid import Grid
 

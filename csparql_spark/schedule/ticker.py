@@ -18,8 +18,8 @@ import time
 from typing import NamedTuple
 
 from csparql_spark.language import LanguageError
-from csparql_spark.schedule.instants import grid_of
 from csparql_spark.language.queries.query_cache import read
+from csparql_spark.schedule.instants import grid_of
 from csparql_spark.store import Draft, LogWriter, QueryRecord, Registry, StoreError
 from csparql_spark.windows.grid import Grid
 

@@ -4,8 +4,8 @@
     store        └ told      └ told      └ told
 
 Nobody need wait for what Spark writes down: answers are a function of the log and are keyed, so a batch that is run
-again tells the same again, and the first stands. What is not an answer (that a query has failed, what answers have cost)
-goes on to the sink.
+again tells the same again, and the first stands. What is not an answer (that a query has failed, what answers have
+cost) goes on to the sink.
 
 Invariant: when a group has been gone through, all of its answers are in the store.
 

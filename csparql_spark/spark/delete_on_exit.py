@@ -1,8 +1,8 @@
 """Exits: what the JVM means to delete when it ends, and is gone already.
 
-Spark makes a socket for each of a batch's exchanges with Python, deletes it after use, and asks the JVM besides to delete
-it at the end. The JVM remembers each path that it was ever asked for: several hundred a minute, in an engine that has no
-end. This module makes it forget those that are not there any more.
+Spark makes a socket for each of a batch's exchanges with Python, deletes it after use, and asks the JVM besides to
+delete it at the end. The JVM remembers each path that it was ever asked for: several hundred a minute, in an engine
+that has no end. This module makes it forget those that are not there any more.
 
     exits = Exits(SparkContext._jvm)
     exits.forget()                           # how many; now and then

@@ -26,7 +26,6 @@ from csparql_spark.store import Database, DataDirectory, Status
 from csparql_spark.store.directory import PRIVATE
 from csparql_spark.store.witness import Witness
 
-
 LOOK_SECONDS = 1.0           # between two looks at what Spark tells of its batches
 LOOKS_UNTIL_FORGOTTEN = 60   # what the JVM means to delete at its end
 

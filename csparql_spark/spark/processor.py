@@ -19,7 +19,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine.group import Told
 from csparql_spark.engine.group_state import KeptGroup, Name, revive, settle
-from csparql_spark.schedule.routing import in_order, Row
+from csparql_spark.schedule.routing import Row, in_order
 from csparql_spark.spark.answer_writer import Teller
 
 OUTPUT = "query long, instant long, part int, rows long, payload binary"
@@ -30,7 +30,7 @@ _remembered: dict[tuple[str, str, int], KeptGroup] = {}
 
 
 class GroupProcessor(StatefulProcessor):
-    def __init__(self, job: str, teller: Teller, limits: Limits = Limits()) -> None:
+    def __init__(self, job: str, teller: Teller, limits: Limits = Limits()) -> None:     # noqa: B008  it cannot change
         """`job` names the checkpoint, so that a worker never takes one job's groups for another's; `limits` are what
         each query may have."""
         self._job, self._teller, self._limits = job, teller, limits

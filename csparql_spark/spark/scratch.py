@@ -71,8 +71,8 @@ class Scratch:
 
     @property
     def _prefix(self) -> str:
-        """How the names of directories begin that were made elsewhere for this one. A copy has another place on the disk,
-        and so has what stands under the same path in another container."""
+        """How the names of directories begin that were made elsewhere for this one. A copy has another place on the
+        disk, and so has what stands under the same path in another container."""
         place = self._sockets.parent.parent.stat()
         named = f"{place.st_dev} {place.st_ino} ".encode() + os.fsencode(self._sockets)
         return f"{PREFIX}{hashlib.blake2b(named, digest_size=8).hexdigest()}-"

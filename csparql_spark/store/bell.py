@@ -10,6 +10,7 @@ many rings are one.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import select
@@ -39,10 +40,8 @@ class Bell:
         """Sleep until rung, at most `timeout` seconds; true if it rang."""
         if self._listening is None:
             if not self.path.exists():
-                try:
+                with contextlib.suppress(FileExistsError):      # another listener was quicker
                     os.mkfifo(self.path, 0o600)
-                except FileExistsError:
-                    pass  # another listener was quicker
             # Opened for both directions, so that the pipe never reports end-of-file when a ringer closes it.
             self._listening = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
         looking = select.poll()         # select() takes no descriptor above 1023, and a web process has more than that

@@ -42,7 +42,7 @@ def answer_sum(query: int, instant: int, part: int, rows: int, payload: bytes) -
 def _second(payload: bytes, begin: int) -> int:
     if len(payload) <= LARGE:
         return adler32(payload, begin)
-    import numpy as np          # who has only small things to check need not wait for it
+    import numpy as np  # who has only small things to check need not wait for it
 
     # What is left over behind the last whole word, CRC-32 sees.
     words = int(np.frombuffer(payload, "<u8", len(payload) >> 3).sum(dtype=np.uint64)) + begin

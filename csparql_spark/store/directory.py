@@ -26,7 +26,6 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-
 PRIVATE = 0o077              # as a umask: what others may not do
 # All that a server makes there. `lost+found` is there where a file system begins.
 OURS = re.compile(r"store\.db(-wal|-shm|-journal)?|engine|.*\.bell|server\.lock"
@@ -89,9 +88,9 @@ class DataDirectory:
         try:
             yield
         except OSError as error:
-            raise StoreError(f"{error.filename or self.path} cannot be used ({error.strerror or error}): make room if the "
-                             f"disk is full, let {self.path} belong to the user who runs the server, with all that is in "
-                             "it, or choose another directory with --data") from error
+            raise StoreError(f"{error.filename or self.path} cannot be used ({error.strerror or error}): make room if "
+                             f"the disk is full, let {self.path} belong to the user who runs the server, with all "
+                             "that is in it, or choose another directory with --data") from error
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[int]:

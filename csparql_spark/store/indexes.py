@@ -1,7 +1,7 @@
 """Indexes: of what is stored they say where it stands. They hold nothing of their own, and no checksum.
 
-A bit that flips in one hides entries from those who look for them there, or has them seem to be damaged, and SQLite does
-not notice. Whoever compares the indexes with what they are made of does; then they are made anew.
+A bit that flips in one hides entries from those who look for them there, or has them seem to be damaged, and SQLite
+does not notice. Whoever compares the indexes with what they are made of does; then they are made anew.
 
     made_anew(database, say)         # at a start, while nobody else has the database open; whether that was needed
 """
@@ -26,8 +26,8 @@ def made_anew(database: Database, say: Callable[[str], None]) -> bool:
         (found,) = database.connection.execute("PRAGMA integrity_check(1)").fetchone()
         if found == "ok":
             return False
-        # It may be what stands there that is damaged, and the index that has it as it was: once that is made anew, nobody
-        # would find the entry where it is missed.
+        # It may be what stands there that is damaged, and the index that has it as it was: once that is made anew,
+        # nobody would find the entry where it is missed.
         damages, damaged = Damages(database), [one.damage for one in inspect(database.path).damaged]
         for damage in damaged:
             damages.note(damage)
@@ -38,7 +38,7 @@ def made_anew(database: Database, say: Callable[[str], None]) -> bool:
                                    {(one.what, one.place) for one in damages.all()}
                                    - {(one.what, one.place) for one in damaged})
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"an index of {database.path} is damaged and cannot be made anew ({error}): put back a copy of "
-                         "the file, or choose another directory with --data") from error
+        raise StoreError(f"an index of {database.path} is damaged and cannot be made anew ({error}): put back a copy "
+                         "of the file, or choose another directory with --data") from error
     say(f"an index of {database.path} was damaged ({' '.join(found.split())}) and is made anew")
     return True

@@ -176,7 +176,7 @@ class Log:
         except sqlite3.DatabaseError as error:
             if not is_corrupt(error):
                 raise
-            return [entry for entry in self._one_by_one(_PLAIN, "", "seq > ?", (after,), limit)]
+            return list(self._one_by_one(_PLAIN, "", "seq > ?", (after,), limit))
         return [_hint(row) for row in rows]
 
     def registrations(self, after: int, upto: int) -> Iterator[Entry]:
@@ -326,7 +326,7 @@ def _whole(entry: Entry | None) -> Entry | None:
 
 def _hint(row: tuple[object, ...]) -> Entry:
     """What an entry seems to be; that of a damaged one need not even be a number."""
-    seq, kind, at, _, rows, first, last, _ = row
+    seq, _, at, _, rows, first, last, _ = row
     if not (type(at) is type(rows) is int and isinstance(first, int | None) and isinstance(last, int | None)):
         return Entry(seq, "damaged", 0)
     return Entry(*row)

@@ -66,7 +66,8 @@ class Progress:
 
     @classmethod
     def begin(cls, *, at: int, clocks: dict[str, Clock], shared: Arrival | None = None) -> Progress:
-        return cls(clocks, at, Arrival() if shared is None else shared, event={stream: NEVER for stream, clock in clocks.items() if clock.kind != "arrival"})
+        return cls(clocks, at, Arrival() if shared is None else shared,
+                   event={stream: NEVER for stream, clock in clocks.items() if clock.kind != "arrival"})
 
     @property
     def arrival(self) -> int:

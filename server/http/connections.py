@@ -33,10 +33,10 @@ from cheroot.workers.threadpool import ThreadPool
 from csparql_spark.server.http.addresses import Proxies, share
 from csparql_spark.server.http.bodies import AWAIT
 from csparql_spark.server.http.framing import Head
-from csparql_spark.server.http.front import Front, READING
+from csparql_spark.server.http.front import READING, Front
 from csparql_spark.server.http.limits import Limits
-from csparql_spark.server.http.problems import MEDIA_TYPE, of_status, Problem
-from csparql_spark.server.http.wire import Body, FULL, Line, Output, Wanted
+from csparql_spark.server.http.problems import MEDIA_TYPE, Problem, of_status
+from csparql_spark.server.http.wire import FULL, Body, Line, Output, Wanted
 
 BACKLOG = 512
 FINISH_SECONDS = 3.0            # for requests that run when the server is stopped

@@ -36,7 +36,7 @@ class Malformed(Exception):
 class Head:
     """The head of a request: its bytes, and what it says about the body."""
 
-    __slots__ = ("raw", "length", "chunked", "expects", "_fields")
+    __slots__ = ("_fields", "chunked", "expects", "length", "raw")
 
     def __init__(self, raw: bytes) -> None:
         """Of all bytes up to the empty line. Raises `Malformed`."""
@@ -94,7 +94,7 @@ def read_head(buffer: bytearray, seen: int = 0) -> Head | None:
 class Chunks:
     """A chunked body, as it comes."""
 
-    __slots__ = ("more", "_left", "_begun", "_last", "_trailers")
+    __slots__ = ("_begun", "_last", "_left", "_trailers", "more")
 
     def __init__(self) -> None:
         self.more = False           # the buffer has chunks still that can be moved

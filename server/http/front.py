@@ -37,7 +37,7 @@ from collections.abc import Callable
 
 from csparql_spark.server.http.door import Door
 from csparql_spark.server.http.framing import Malformed, read_head
-from csparql_spark.server.http.limits import Limits, SILENT
+from csparql_spark.server.http.limits import SILENT, Limits
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.http.shares import Places
 from csparql_spark.server.http.wakeup import Wakeup

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from csparql_spark.language.durations import LONGEST, DurationProblem, iso_milliseconds, milliseconds
-
 from csparql_spark.server.http.problems import Problem
 
 _WITH_UNIT = re.compile(r"([0-9]+)\s*([A-Za-z]+)")

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from urllib.parse import quote, unquote
 
 from csparql_spark.rdf.terms import valid_iri
-
 from csparql_spark.server.http.problems import Problem
 
 LONGEST_IRI = 2000

@@ -16,9 +16,20 @@ from flask import Response, request
 
 from csparql_spark.answers import formats
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.answers.formats import (CSV, JSON, JSON_LD, N_QUADS, N_TRIPLES, ND_JSON, OFFERED, RDF_XML, TRIG, TSV,
-                                           TURTLE, XML)
-
+from csparql_spark.answers.formats import (
+    CSV,
+    JSON,
+    JSON_LD,
+    N_QUADS,
+    N_TRIPLES,
+    ND_JSON,
+    OFFERED,
+    RDF_XML,
+    TRIG,
+    TSV,
+    TURTLE,
+    XML,
+)
 from csparql_spark.server.http.problems import Problem
 
 SHORT_NAMES = {"json": JSON, "xml": XML, "csv": CSV, "tsv": TSV, "ndjson": ND_JSON, "ttl": TURTLE, "nt": N_TRIPLES,

@@ -25,9 +25,9 @@ from collections.abc import Mapping
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
+from csparql_spark.asking.admission import Refusal
 from csparql_spark.language import LanguageError
 from csparql_spark.language.errors import Fix
-from csparql_spark.asking.admission import Refusal
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.store import StoreError
 from csparql_spark.store.damage import Damaged

@@ -21,13 +21,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from flask import Blueprint, Flask, Response, g, request
 
-from csparql_spark.store.tokens import SCOPES, Token, is_loopback
-
+from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.attempts import Attempts
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.http.scopes import needed, OPEN
+from csparql_spark.server.http.scopes import OPEN, needed
+from csparql_spark.store.tokens import SCOPES, Token, is_loopback
 
 CSP = ("default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
        "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")

@@ -56,7 +56,7 @@ class Places:
 
 
 class Place:
-    __slots__ = ("_places", "_client", "_left")
+    __slots__ = ("_client", "_left", "_places")
 
     def __init__(self, places: Places) -> None:
         self._places, self._client, self._left = places, None, False

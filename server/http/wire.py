@@ -119,7 +119,7 @@ class Body(io.RawIOBase):
 class Output:
     """What is on its way to the client. Not for several threads at a time."""
 
-    __slots__ = ("broken", "pending", "_socket", "_pieces", "_sent", "_grown")
+    __slots__ = ("_grown", "_pieces", "_sent", "_socket", "broken", "pending")
 
     def __init__(self, connection: socket.socket, grown: Callable[[int], None]) -> None:
         """`grown` is told by how much there is more, or less, that is held in memory: pieces as a whole."""

@@ -28,17 +28,16 @@ from flask import Blueprint, Response, request
 from csparql_spark.answers.formats import ND_JSON, PLAIN_JSON
 from csparql_spark.asking.timeline import said
 from csparql_spark.rdf.stamps import parse_stamp
-from csparql_spark.store import QueryRecord, StoredAnswer
-
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.events import EVENTS, seen_id, subscribed
-from csparql_spark.server.subscribers.fanout import instants_of
-from csparql_spark.server.subscribers import instants
-from csparql_spark.server.subscribers.instants import holding, whole, windows_of
-from csparql_spark.server.http.problems import Problem, sentence
-from csparql_spark.server.routes.registration import found
 from csparql_spark.server.http.negotiation import asked_type, spelled
-from csparql_spark.server.subscribers.subscription import after_instant, FIRST, LATEST, Start, start_after
+from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes.events import EVENTS, seen_id, subscribed
+from csparql_spark.server.routes.registration import found
+from csparql_spark.server.subscribers import instants
+from csparql_spark.server.subscribers.fanout import instants_of
+from csparql_spark.server.subscribers.instants import holding, whole, windows_of
+from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Start, after_instant, start_after
+from csparql_spark.store import QueryRecord, StoredAnswer
 
 RANGES = (PLAIN_JSON, ND_JSON, "application/ndjson")
 USUAL_INSTANTS, MOST_INSTANTS = 100, 1000
@@ -85,7 +84,8 @@ def routes(backend: Backend) -> Blueprint:
         parts = backend.answers.at(query.id, instant)
         if not parts:
             bounds = backend.answers.bounds(query.id)
-            kept = f"answers are kept from {said(bounds[0])} to {said(bounds[1])}" if bounds else "it has no answers yet"
+            kept = (f"answers are kept from {said(bounds[0])} to {said(bounds[1])}" if bounds
+                    else "it has no answers yet")
             raise Problem("no-answer", f"The query {query.name} has no answer at {said(instant)}: {kept}.",
                           query=query.name, at=instant, oldest=bounds and bounds[0], latest=bounds and bounds[1])
         return parts

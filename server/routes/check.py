@@ -18,22 +18,21 @@ from difflib import get_close_matches
 
 from flask import Blueprint, request
 
+from csparql_spark.asking.admission import Refusal
 from csparql_spark.entailment.rules.regimes import known
 from csparql_spark.entailment.rules.sets import NAMES, RuleSetError
 from csparql_spark.language import ContinuousQuery, LanguageError, parse
 from csparql_spark.language.errors import Fix, Lines
 from csparql_spark.language.queries.mentions import Mention, mentions
-from csparql_spark.asking.admission import Refusal
-
-from csparql_spark.server.http import bodies, names
-from csparql_spark.server.sources import derived
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.description import window_told
-from csparql_spark.server.http.problems import fix_told, Problem, sentence
+from csparql_spark.server.http import bodies, names
+from csparql_spark.server.http.problems import Problem, fix_told, sentence
 from csparql_spark.server.routes.dependents import streams_of
+from csparql_spark.server.routes.description import window_told
 from csparql_spark.server.routes.registration import admitted, asks_the_same
 from csparql_spark.server.routes.rules import checked_rules, refuse_built_in
 from csparql_spark.server.routes.vocabulary import prefixes_of
+from csparql_spark.server.sources import derived
 
 TEXT_TYPES = ("text/plain", "application/sparql-query", "application/x-jena-rules")
 KINDS = ("query", "question", "rules")

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from csparql_spark.language import ContinuousQuery, Window
-from csparql_spark.store import QueryRecord, Registry
-
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.dependents import asked_of, streams_of
+from csparql_spark.store import QueryRecord, Registry
 
 WINDOW = ("stream", "name", "range", "step", "triples", "triples_step", "elements", "elements_step")
 

@@ -13,9 +13,8 @@ from datetime import UTC, datetime
 
 from csparql_spark.answers.formats import JSON_LD, N_QUADS, N_TRIPLES, RDF_XML, TRIG, TURTLE
 from csparql_spark.rdf.terms import literal
-from csparql_spark.store import StreamRecord
-
 from csparql_spark.server.http.names import Names
+from csparql_spark.store import StreamRecord
 
 PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "xsd": "http://www.w3.org/2001/XMLSchema#",

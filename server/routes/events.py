@@ -20,10 +20,10 @@ from flask import Blueprint, Response, request
 
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.connections import hand_over
-from csparql_spark.server.subscribers.fanout import Full
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.registration import found
-from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Start, start_after, Subscription
+from csparql_spark.server.subscribers.fanout import Full
+from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Start, Subscription, start_after
 
 EVENTS = "text/event-stream"
 MOST_QUERIES = 1000

@@ -12,18 +12,17 @@ from collections.abc import Iterable
 
 from flask import Blueprint
 
+from csparql_spark.asking.explain import explained
+from csparql_spark.asking.log_view import Current
+from csparql_spark.engine.evaluator_choice import moves_together
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.engine.evaluator_choice import moves_together
-from csparql_spark.asking.log_view import Current
-from csparql_spark.asking.explain import explained
 from csparql_spark.schedule.routing import group_key
-from csparql_spark.store import QueryRecord
-from csparql_spark.store.measures import Measures
-
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.measures import told as measured
 from csparql_spark.server.routes.registration import found, whole
+from csparql_spark.store import QueryRecord
+from csparql_spark.store.measures import Measures
 
 
 def routes(backend: Backend) -> Blueprint:

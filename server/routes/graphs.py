@@ -24,17 +24,16 @@ from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
 from csparql_spark.rdf.terms import valid_iri
 from csparql_spark.relations.rows import Triples
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.http import bodies
+from csparql_spark.server.http.names import LONGEST_IRI
+from csparql_spark.server.http.negotiation import drawn
+from csparql_spark.server.http.problems import Problem, of_rdf
+from csparql_spark.server.routes.dependents import InUse, graphs_of, unread
+from csparql_spark.server.routes.quotas import Full, full, room
 from csparql_spark.store import Draft, Refused
 from csparql_spark.store.damage import Damaged
 from csparql_spark.store.registry import Setting, every, is_set, unchanged
-
-from csparql_spark.server.http import bodies
-from csparql_spark.server.backend import Backend
-from csparql_spark.server.http.names import LONGEST_IRI
-from csparql_spark.server.http.problems import of_rdf, Problem
-from csparql_spark.server.routes.dependents import graphs_of, InUse, unread
-from csparql_spark.server.routes.quotas import Full, full, room
-from csparql_spark.server.http.negotiation import drawn
 
 KIND = "background"
 NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)       # formats in which a body can name graphs

@@ -24,12 +24,11 @@ from werkzeug.datastructures import MultiDict
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
-
-from csparql_spark.server.http import bodies
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.graphs import distinct, GraphStore, named_graph
-from csparql_spark.server.http.problems import of_rdf, Problem, sentence
-from csparql_spark.server.routes.sparql import asking, fields_of, FORM
+from csparql_spark.server.http import bodies
+from csparql_spark.server.http.problems import Problem, of_rdf, sentence
+from csparql_spark.server.routes.graphs import GraphStore, distinct, named_graph
+from csparql_spark.server.routes.sparql import FORM, asking, fields_of
 
 GUESSED = (RdfFormat.RDF_XML, RdfFormat.TURTLE, RdfFormat.JSON_LD)
 MOST_TRIPLES = 200_000            # in all the graphs that an update may look at

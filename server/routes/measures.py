@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from flask import Blueprint, request
 
-from csparql_spark.store.measures import MOST_POINTS, Measures, Point
-
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.registration import found
+from csparql_spark.store.measures import MOST_POINTS, Measures, Point
 
 
 def routes(backend: Backend) -> Blueprint:

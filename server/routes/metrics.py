@@ -16,17 +16,22 @@ from collections.abc import Iterator
 from flask import Blueprint, Response, g, request
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.metrics_core import (CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric,
-                                            SummaryMetricFamily)
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
 
 from csparql_spark.schedule.instants import grid_of, is_known_before
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes.dependents import asked_of, streams_of
+from csparql_spark.server.routes.description import status_of
+from csparql_spark.server.routes.health import HEALTH, backlog, engine_of
+from csparql_spark.server.routes.health import status_of as health_of
 from csparql_spark.store import QueryRecord
 from csparql_spark.store.measures import BUCKETS, Measures, Point
-
-from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.description import status_of
-from csparql_spark.server.routes.health import backlog, engine_of, HEALTH, status_of as health_of
-from csparql_spark.server.routes.dependents import asked_of, streams_of
 
 METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"})
 STATUSES = ("running", "paused", "failed")

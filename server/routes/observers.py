@@ -20,19 +20,18 @@ from typing import NamedTuple
 
 from flask import Blueprint, request
 
-from csparql_spark.store import QueryRecord
-from csparql_spark.store.observers import ALWAYS, NONEMPTY, Observer, TooMany
-
-from csparql_spark.server.http import bodies
-from csparql_spark.server.routes import pausing
-from csparql_spark.server.routes.answers import instant_of
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.sinks.outgoing_calls import BadUrl
-from csparql_spark.server.routes.description import described, made_streams
+from csparql_spark.server.http import bodies
 from csparql_spark.server.http.documents import json_of
 from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes import pausing
+from csparql_spark.server.routes.answers import instant_of
+from csparql_spark.server.routes.description import described, made_streams
 from csparql_spark.server.routes.registration import found
+from csparql_spark.server.sinks.outgoing_calls import BadUrl
 from csparql_spark.server.sinks.webhooks import BEGINNING
+from csparql_spark.store import QueryRecord
+from csparql_spark.store.observers import ALWAYS, NONEMPTY, Observer, TooMany
 
 LONGEST_BODY = 16 << 10
 LONGEST_SECRET = 1000

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from flask import Blueprint, request
 
-from csparql_spark.server.http import bodies
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.description import described, made_streams
+from csparql_spark.server.http import bodies
 from csparql_spark.server.http.documents import json_of
 from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.routes.description import described, made_streams
 from csparql_spark.server.routes.registration import found, register, unregister
 
 TEXT_TYPES = ("application/sparql-query", "text/plain", "application/json")

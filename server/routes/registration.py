@@ -9,20 +9,19 @@ graphs, rule sets, the name) may have changed meanwhile, and then it is checked 
 
 from __future__ import annotations
 
-from csparql_spark.language import ContinuousQuery, LanguageError
-from csparql_spark.asking.admission import admit, check_together, Refusal
+from csparql_spark.asking.admission import Refusal, admit, check_together
 from csparql_spark.asking.log_view import Current
+from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.query_cache import compiled_of, read
-from csparql_spark.store import Draft, QueryRecord, Refused
-from csparql_spark.store.registry import absent, every, is_set, same
-from csparql_spark.store.writer import Guard
-
-from csparql_spark.server.sources import derived
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.names import is_plain
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.routes.dependents import asked_of, graphs_of, InUse, streams_of, unread
+from csparql_spark.server.routes.dependents import InUse, asked_of, graphs_of, streams_of, unread
 from csparql_spark.server.routes.quotas import Full, full, room
+from csparql_spark.server.sources import derived
+from csparql_spark.store import Draft, QueryRecord, Refused
+from csparql_spark.store.registry import absent, every, is_set, same
+from csparql_spark.store.writer import Guard
 
 
 def register(backend: Backend, name: str, text: str, *, paused: bool = False) -> tuple[QueryRecord, bool]:
@@ -62,7 +61,7 @@ def unregister(backend: Backend, name: str) -> None:
         try:
             backend.writer.append(Draft("unregister", subject=name), every(
                 same("queries", query.id, Refused()),
-                unread(lambda asked: not streams.isdisjoint(streams_of(asked)), but=name)))
+                unread(lambda asked, made=frozenset(streams): not made.isdisjoint(streams_of(asked)), but=name)))
             break
         except InUse as readers:
             iri = min(streams)

@@ -15,19 +15,18 @@ from collections.abc import Iterator
 
 from flask import Blueprint, Response, request
 
-from csparql_spark.entailment.rules.regimes import stored, W3C
+from csparql_spark.asking.admission import check_rules, check_together
+from csparql_spark.entailment.rules.regimes import W3C, stored
 from csparql_spark.entailment.rules.sets import NAMES, text_of
 from csparql_spark.language import LanguageError, RuleFile, parse_rules
 from csparql_spark.language.rules.terms import RULE_SETS
-from csparql_spark.asking.admission import check_rules, check_together
+from csparql_spark.server.backend import Backend
+from csparql_spark.server.http import bodies
+from csparql_spark.server.http.problems import Problem, of_language
+from csparql_spark.server.routes.dependents import InUse, asked_of, unread
+from csparql_spark.server.routes.quotas import Full, full, room
 from csparql_spark.store import Draft, Refused
 from csparql_spark.store.registry import Setting, every, is_set, unchanged
-
-from csparql_spark.server.http import bodies
-from csparql_spark.server.backend import Backend
-from csparql_spark.server.http.problems import of_language, Problem
-from csparql_spark.server.routes.dependents import asked_of, InUse, unread
-from csparql_spark.server.routes.quotas import Full, full, room
 
 KIND = "rules"
 TEXT_TYPES = ("text/plain", "application/x-jena-rules")

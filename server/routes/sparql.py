@@ -23,18 +23,17 @@ from flask import Blueprint, Response, request
 from werkzeug.datastructures import MultiDict
 
 from csparql_spark.answers.limits import Limits, TooMuch
+from csparql_spark.asking.log_view import Current
+from csparql_spark.asking.one_shot import Watched, ask
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.asking.log_view import Current
-from csparql_spark.asking.one_shot import ask, Watched
 from csparql_spark.rdf.chunk import Chunk
-
-from csparql_spark.server.http import bodies
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.descriptors import service_told
-from csparql_spark.server.http.problems import Problem, sentence
-from csparql_spark.server.routes.registration import found, whole
+from csparql_spark.server.http import bodies
 from csparql_spark.server.http.negotiation import drawn, spelled
+from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes.descriptors import service_told
+from csparql_spark.server.routes.registration import found, whole
 
 FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 LONGEST_AGO = -(1 << 62)

@@ -20,20 +20,19 @@ from flask import Blueprint, Response, request
 from csparql_spark.answers.formats import JSON_LD, N_TRIPLES, PLAIN_JSON, RDF_XML, TURTLE
 from csparql_spark.rdf.errors import UnsupportedFormat
 from csparql_spark.rdf.pushes import PushFormat, push_format, read_push
-from csparql_spark.store import Draft, Refused, StreamRecord
-from csparql_spark.store.registry import absent, every, same
-
-from csparql_spark.server.http import bodies
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.descriptors import stream_told
+from csparql_spark.server.http import bodies
 from csparql_spark.server.http.documents import json_of
 from csparql_spark.server.http.lengths import length_of_time
-from csparql_spark.server.sources.mqtt import checked_filter, USUAL_FORMAT
-from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.sources.pushing import Once
-from csparql_spark.server.routes.dependents import asked_of, InUse, streams_of, unread
-from csparql_spark.server.routes.quotas import Full, full, room
 from csparql_spark.server.http.negotiation import asked_type, drawn
+from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.routes.dependents import InUse, asked_of, streams_of, unread
+from csparql_spark.server.routes.descriptors import stream_told
+from csparql_spark.server.routes.quotas import Full, full, room
+from csparql_spark.server.sources.mqtt import USUAL_FORMAT, checked_filter
+from csparql_spark.server.sources.pushing import Once
+from csparql_spark.store import Draft, Refused, StreamRecord
+from csparql_spark.store.registry import absent, every, same
 
 DESCRIBED = (PLAIN_JSON, TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
 LONGEST_SETTINGS = 64 << 10

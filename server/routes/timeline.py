@@ -14,24 +14,23 @@ from collections.abc import Mapping
 
 from flask import Blueprint, request
 
-from csparql_spark.language import ContinuousQuery
 from csparql_spark.asking.log_view import Current
-from csparql_spark.schedule.instants import grid_of
 from csparql_spark.asking.missing import looked
 from csparql_spark.asking.timeline import dots, said, stamped, waits
+from csparql_spark.language import ContinuousQuery
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import Entry, QueryRecord
-from csparql_spark.windows.progress import NEVER, Clock, Progress
-
-from csparql_spark.server.routes.answers import asked_instant
+from csparql_spark.schedule.instants import grid_of
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.description import made_streams, status_of, waiting_for, window_told
-from csparql_spark.server.routes.health import engine_of
-from csparql_spark.server.subscribers.instants import windows_of
 from csparql_spark.server.http.lengths import length_of_time
 from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes.answers import asked_instant
 from csparql_spark.server.routes.dependents import asked_of, streams_of
+from csparql_spark.server.routes.description import made_streams, status_of, waiting_for, window_told
+from csparql_spark.server.routes.health import engine_of
 from csparql_spark.server.routes.registration import found
+from csparql_spark.server.subscribers.instants import windows_of
+from csparql_spark.store import Entry, QueryRecord
+from csparql_spark.windows.progress import NEVER, Clock, Progress
 
 USUAL_ELEMENTS, MOST_ELEMENTS = 50, 1000
 MOST_DOTS, MOST_INSTANTS = 300, 200

@@ -23,7 +23,6 @@ from csparql_spark.entailment.rules.sets import NAMES
 from csparql_spark.language.queries.grammar import KEYWORDS
 from csparql_spark.language.queries.prologue import USUAL
 from csparql_spark.rdf.chunk import Chunk
-
 from csparql_spark.server.backend import Backend
 
 KEPT_SECONDS = 5.0

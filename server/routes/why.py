@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from flask import Blueprint, request
 
-from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.log_view import Current
 from csparql_spark.asking.why import as_json, reasons, triple_of
-
-from csparql_spark.server.routes.answers import asked_instant
+from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes.answers import asked_instant
 from csparql_spark.server.routes.registration import found, whole
 
 

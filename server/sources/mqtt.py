@@ -32,12 +32,11 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.pushes import push_format, read_push
+from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.sources.pushing import Once
 from csparql_spark.settings import Broker
 from csparql_spark.store import StoreError, StreamRecord
 from csparql_spark.store.repeats import Reused
-
-from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.sources.pushing import Once
 
 USUAL_FORMAT = "text/turtle"
 PREFIX = "mqtt "                 # of keys: nobody's Idempotency-Key has a blank

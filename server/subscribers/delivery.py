@@ -24,9 +24,9 @@ import time
 from collections import deque
 from collections.abc import Collection
 
+from csparql_spark.server.http.wakeup import Wakeup
 from csparql_spark.server.subscribers.fanout import Fanout
 from csparql_spark.server.subscribers.subscription import RETRY, Subscription
-from csparql_spark.server.http.wakeup import Wakeup
 
 BUFFER_BYTES = 64 << 10         # of a socket, which the kernel doubles
 CHATTER_BYTES = 64 << 10        # that a subscriber may send; nobody has a reason to
@@ -35,7 +35,7 @@ BEATS = 4                       # looks at the clock in the time of a heartbeat
 
 
 class Seat:
-    __slots__ = ("socket", "subscription", "waiting", "paged", "moved", "since", "blocked", "slow", "heard", "closed")
+    __slots__ = ("blocked", "closed", "heard", "moved", "paged", "since", "slow", "socket", "subscription", "waiting")
 
     def __init__(self, connection: socket.socket, subscription: Subscription) -> None:
         self.socket, self.subscription = connection, subscription
@@ -119,7 +119,8 @@ class Delivery:
                         break
                 else:
                     fed.append((seat, pieces))
-            # Whatever it is, it is this one's misfortune, and not that of all who listen; it comes back and tries again.
+            # Whatever it is, it is this one's misfortune, and not that of all who listen; it comes back and tries
+            # again.
             except Exception as error:
                 print(f"csparql-spark: a subscriber is sent home, it cannot be told what follows: {error}",
                       file=sys.stderr, flush=True)

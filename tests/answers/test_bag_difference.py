@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.bag_difference import difference, unshared
+from csparql_spark.answers.bindings import Answer
 
 cells = st.none() | st.sampled_from(['"a"', '"b"', "<urn:a>", "_:x"])
 rows = st.lists(st.tuples(cells, cells), max_size=12)
@@ -66,7 +66,7 @@ def test_graphs_are_sets_of_triples() -> None:
 
 def test_line_ends_inside_of_terms_part_nothing() -> None:
     """N-Triples writes line feeds as \\n; other characters that Python takes for line ends may stand in a literal."""
-    first, second = ('<urn:a> <urn:p> "x{}y" .\n'.format(end) for end in ("\u2028", "\x0b"))
+    first, second = (f'<urn:a> <urn:p> "x{end}y" .\n' for end in ("\u2028", "\x0b"))
     assert difference(Answer.graph(first + second), Answer.graph(second)) == Answer.graph(first)
 
 

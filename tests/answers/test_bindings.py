@@ -15,7 +15,7 @@ cells = st.none() | st.sampled_from(TERMS)
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     variables = tuple(draw(st.lists(st.sampled_from(["a", "b", "c", "dé"]), max_size=4, unique=True)))
-    rows = draw(st.lists(st.fixed_dictionaries({name: cells for name in variables}), max_size=8))
+    rows = draw(st.lists(st.fixed_dictionaries(dict.fromkeys(variables, cells)), max_size=8))
     return variables, [{name: term for name, term in row.items() if term is not None} for row in rows]
 
 

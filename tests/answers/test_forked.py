@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.answers import processor
-from csparql_spark.answers.forked import apart, Failed, TooLarge, TooSlow
+from csparql_spark.answers.forked import Failed, TooLarge, TooSlow, apart
 
 ROOM = 1 << 28
 

@@ -12,8 +12,21 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import (
-    CSV, JSON, JSON_LD, N_QUADS, N_TRIPLES, ND_JSON, OFFERED, RDF_XML, TRIG, TSV, TURTLE, XML, Unwritable,
-    preferred, write,
+    CSV,
+    JSON,
+    JSON_LD,
+    N_QUADS,
+    N_TRIPLES,
+    ND_JSON,
+    OFFERED,
+    RDF_XML,
+    TRIG,
+    TSV,
+    TURTLE,
+    XML,
+    Unwritable,
+    preferred,
+    write,
 )
 from csparql_spark.rdf import terms
 

@@ -103,7 +103,7 @@ def test_accumulators(functions: Functions) -> None:
         result = made.finish()
         return None if result is None else functions.text(result)
 
-    bar = '"|"'.encode().hex()
+    bar = b'"|"'.hex()
     assert accumulated("sum", 4, 4) == f'"2"^^<{XSD}integer>' and accumulated("sum-distinct", 4,
         4) == f'"1"^^<{XSD}integer>'
     assert accumulated("sum", 4, 2) is None and accumulated("min") is None

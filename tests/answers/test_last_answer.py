@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import last_answer as module
-from csparql_spark.answers.last_answer import Before, Change, packed, unpacked
 from csparql_spark.answers.bindings import Answer, CorruptAnswer
+from csparql_spark.answers.last_answer import Before, Change, packed, unpacked
 
 cells = st.sampled_from([None, "<urn:a>", "<urn:b>", '"c"'])
 rows = st.lists(st.tuples(cells, cells, st.integers(1, 4)), max_size=8)

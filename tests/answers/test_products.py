@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import snapshot as snapshots
+from csparql_spark.answers.limits import TooMuch
 from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.answers.products import _together, _variables, largest_product, most_solutions
-from csparql_spark.answers.limits import TooMuch
 from csparql_spark.answers.snapshot import Dataset, Snapshot
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import Content

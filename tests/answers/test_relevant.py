@@ -7,9 +7,9 @@ from hypothesis import given, settings
 
 from csparql_spark.answers.relevant import relevant
 from csparql_spark.rdf.dictionary import TermDictionary
-
 from tests.engine.asked import Asked, Triple
 from tests.engine.naive import solutions
+
 from .test_snapshot import graphs, patterns
 
 LEVEL = (("?r", "<urn:level>", "<urn:high>"), ("?r", "<urn:value>", "?v"))

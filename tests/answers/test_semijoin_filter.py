@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers import semijoin_filter
 from csparql_spark.answers.patterns import Pattern
-from csparql_spark.answers.semijoin_filter import narrow, Waiting
+from csparql_spark.answers.semijoin_filter import Waiting, narrow
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
-
 from tests.engine.asked import Asked, Triple
 from tests.engine.naive import solutions
 

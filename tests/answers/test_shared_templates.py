@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import shared_templates as module
-from csparql_spark.answers.shared_templates import generalized
 from csparql_spark.answers.patterns import Pattern
-
+from csparql_spark.answers.shared_templates import generalized
 from tests.answers.test_matches import Differing, Followed, Tagged
 
 THINGS = tuple(f"<urn:{n}>" for n in range(7))

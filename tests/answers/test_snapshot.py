@@ -15,9 +15,8 @@ from csparql_spark.answers.over_ids import Plan, over_ids
 from csparql_spark.answers.snapshot import Dataset, Snapshot
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import Content
-
 from tests.engine.asked import Asked, Triple
-from tests.engine.naive import solutions      # the brute force that the whole pipeline is held against
+from tests.engine.naive import solutions  # the brute force that the whole pipeline is held against
 
 P = (("?s", "<urn:p>", "?o"),)
 

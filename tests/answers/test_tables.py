@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers import tables as module
 from csparql_spark.answers.matches import TooManyMatches
-from csparql_spark.answers.tables import (Table, compatible, distinct, joined, latest_of, left_joined, minus, numbered,
-                                          united)
+from csparql_spark.answers.tables import (
+    Table,
+    compatible,
+    distinct,
+    joined,
+    latest_of,
+    left_joined,
+    minus,
+    numbered,
+    united,
+)
 
 Row = tuple[tuple[tuple[str, int], ...], int | None]        # what is bound, and the tag
 NAMES = ("?x", "?y", "?z")

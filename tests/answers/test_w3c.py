@@ -6,8 +6,8 @@ import pytest
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.values import number, number_term
-from csparql_spark.language import parse
 from csparql_spark.asking.one_shot import ask
+from csparql_spark.language import parse
 
 from ..w3c import ROOT, Case, agrees, cases, expected
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from csparql_spark.asking.admission import Refusal, admit
 from csparql_spark.language import LanguageError
-from csparql_spark.asking.admission import admit, Refusal
 
 STREAM = "FROM STREAM <urn:s> [RANGE 10s STEP 5s]"
 

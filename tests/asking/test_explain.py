@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.language import parse
 from csparql_spark.asking import explain
-from csparql_spark.asking.explain import explained, Shortened, written
+from csparql_spark.asking.explain import Shortened, explained, written
+from csparql_spark.language import parse
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
 from csparql_spark.testing import replay

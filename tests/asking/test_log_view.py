@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from csparql_spark.language import Window
 from csparql_spark.asking.log_view import Current
+from csparql_spark.language import Window
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store.log import Entry
 

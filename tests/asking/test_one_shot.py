@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.language import LanguageError
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.one_shot import ask
+from csparql_spark.language import LanguageError
 from csparql_spark.rdf.chunk import Chunk
 
 GRAPHS = {

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.language import LanguageError
 from csparql_spark.asking import replay
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.replay import Script, answer
 from csparql_spark.engine.group import Told
-from csparql_spark.asking.replay import answer, Script
+from csparql_spark.language import LanguageError
 from csparql_spark.rdf.chunk import Chunk
 
 QUERY = ("REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE {range}ms STEP {step}ms] {more} "

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.rules.regimes import rules_of
-from csparql_spark.language import ContinuousQuery, parse
 from csparql_spark.asking import why as module
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.dataset import seen
-from csparql_spark.schedule.instants import seen_by
-from csparql_spark.asking.one_shot import ask, Watched
-from csparql_spark.asking.why import as_json, as_tree, Reason, reasons, triple_of
+from csparql_spark.asking.one_shot import Watched, ask
+from csparql_spark.asking.why import Reason, as_json, as_tree, reasons, triple_of
+from csparql_spark.entailment.rules.regimes import rules_of
+from csparql_spark.language import ContinuousQuery, parse
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.schedule.instants import seen_by
 from tests.entailment.twin import ALWAYS
 
 IS_IN = "[transitive: (?a <urn:in> ?b) (?b <urn:in> ?c) -> (?a <urn:in> ?c)]"

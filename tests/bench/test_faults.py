@@ -12,11 +12,20 @@ from bench.faults.restores import Folding
 from bench.faults.row import Row
 from bench.faults.scene import QUERIES
 from bench.faults.table import BEGIN, END, write
-from csparql_spark.client import Event
 from csparql_spark.asking.replay import answer
+from csparql_spark.client import Event
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import (AnswerStore, Database, DataDirectory, Draft, Log, LogWriter, QueryRecord, Registry,
-                                 StoredAnswer, StreamRecord)
+from csparql_spark.store import (
+    AnswerStore,
+    Database,
+    DataDirectory,
+    Draft,
+    Log,
+    LogWriter,
+    QueryRecord,
+    StoredAnswer,
+    StreamRecord,
+)
 
 STREAM = "http://faults.test/streams/numbers"
 

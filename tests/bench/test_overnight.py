@@ -11,8 +11,8 @@ from bench.overnight.passing import KINDS, guest
 from bench.overnight.standing import SCHEMA, STEP, TEXTS, Checked
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.asking.admission import check_rules
+from csparql_spark.asking.replay import Script, answer
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.asking.replay import answer, Script
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.rdf.terms import parse as term

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from csparql_spark.language.queries.query_cache import compiled_of, read
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
-
 from tests.engine.asked import Asked, Seen
 from tests.engine.naive import Logged
 

@@ -220,7 +220,7 @@ def solutions(asked: Asked, graphs: Graphs, stamped: Mapping[Triple, int] = {}) 
         if asked.stamped is not None:
             when = stamped.get(tuple(bound.get(node, node) for node in asked.stamped))
             bound |= {} if when is None else {"?when": f'"{when}"^^{INTEGER}'}
-        made = [tuple(bound[node] if node in bound else node for node in triple) for triple in asked.made or ()]
+        made = [tuple(bound.get(node, node) for node in triple) for triple in asked.made or ()]
         rows += [dict(zip("spo", triple, strict=True)) for triple in made
                  if triple[0][0] != '"' and triple[1][0] == "<"]
         if asked.made is None:

@@ -12,9 +12,7 @@ from csparql_spark.engine.group_state import KeptGroup, Name, revive, settle
 from csparql_spark.schedule.routing import Router, Row
 from csparql_spark.store import Entry
 from csparql_spark.store.log import REGISTRY_KINDS
-
 from tests.engine.naive import Said
-
 
 SPO = ("s", "p", "o")
 

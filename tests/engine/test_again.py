@@ -8,7 +8,6 @@ import pytest
 
 from csparql_spark.engine.group import Group, Told
 from csparql_spark.store import Entry
-
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand
 from tests.engine.running import routed

@@ -12,10 +12,9 @@ from csparql_spark.engine import member as members
 from csparql_spark.engine import views
 from csparql_spark.engine.group import FAILURE, Group, Told
 from csparql_spark.store import Entry
-
-from tests.engine.logs import by_hand
 from tests.engine.asked import Asked
-from tests.engine.running import DictState, in_one_go, routed, routed_between, said, Worker
+from tests.engine.logs import by_hand
+from tests.engine.running import DictState, Worker, in_one_go, routed, routed_between, said
 
 TODAY = 1_700_000_000_000
 SIX_YEARS = 200_000_000_000

@@ -24,8 +24,7 @@ from csparql_spark.engine.group_state import KeptGroup, revive, settle
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
 from csparql_spark.store import Entry, QueryRecord, StreamRecord
-
-from tests.engine.logs import law, ONE
+from tests.engine.logs import ONE, law
 from tests.engine.running import DictState, routed
 
 TYPE, RDFS = f"<{RDF}type>", "http://www.w3.org/2000/01/rdf-schema#"

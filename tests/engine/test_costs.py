@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from csparql_spark.engine import costs
-from csparql_spark.engine.group import Group, MEASURES
-
+from csparql_spark.engine.group import MEASURES, Group
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
 from tests.engine.running import routed

@@ -6,13 +6,12 @@ import dataclasses
 
 import pytest
 
+from csparql_spark.asking.replay import answer
 from csparql_spark.engine.group import FAILURE, Group, Told
 from csparql_spark.engine.group_state import KeptGroup, revive, settle
-from csparql_spark.asking.replay import answer
-from csparql_spark.schedule.routing import DAMAGED, in_order, UNREADABLE
 from csparql_spark.rdf.formats import RdfFormat, parse_push
+from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, in_order
 from csparql_spark.store import Draft, Entry, QueryRecord, StreamRecord
-
 from tests.engine.running import DictState, in_one_go, routed_between, router_of
 
 A, B = "urn:a", "urn:b"
@@ -192,5 +191,5 @@ def test_it_fails_in_the_same_way_in_whatever_batches() -> None:
                 group: KeptGroup = revive(key, states.setdefault(key, DictState()))
                 told.setdefault(key, []).extend(group.feed(row for row in rows if row.group == key))
                 settle(group, states[key])
-        assert told == {key: said for key, said in whole.items()}
+        assert told == dict(whole)
     assert UNREADABLE not in whole

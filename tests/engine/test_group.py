@@ -14,9 +14,8 @@ from csparql_spark.engine.group import FAILURE, Group, Told
 from csparql_spark.schedule.routing import UNREADABLE
 from csparql_spark.store import Entry
 from csparql_spark.windows.content import ALWAYS
-
-from tests.engine.logs import by_hand
 from tests.engine.asked import Asked
+from tests.engine.logs import by_hand
 from tests.engine.running import in_one_go, matched_anew, routed, said
 
 ALL = (("?s", "<urn:p>", "?o"),)

@@ -12,7 +12,6 @@ from csparql_spark.engine import member as members
 from csparql_spark.engine import views
 from csparql_spark.engine.group import FAILURE, Group
 from csparql_spark.windows.content import ALWAYS
-
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
 from tests.engine.running import routed, said

@@ -11,11 +11,10 @@ from csparql_spark.engine import views
 from csparql_spark.engine.group import FAILURE, Told
 from csparql_spark.engine.group_state import BEFORE, MEMBER, Name, revive
 from csparql_spark.store import Entry
-
-from tests.engine.logs import by_hand
 from tests.engine.asked import Asked, Seen
+from tests.engine.logs import by_hand
 from tests.engine.naive import Said
-from tests.engine.running import DictState, in_one_go, routed_between, said, Worker
+from tests.engine.running import DictState, Worker, in_one_go, routed_between, said
 
 ALL = (("?s", "<urn:p>", "?o"),)
 
@@ -187,7 +186,7 @@ def test_a_kept_query_that_cannot_be_read_any_more_fails_once_and_nobody_else() 
     assert told[0][:4] == (4, 0, FAILURE, 0)
     assert told[0].payload.startswith(b"the query cannot be read: line 1, column 8: ")
     assert [one.query for one in told[1:]] == [5] and subjects(told[1:]) == [(2000, ["a", "b"])]
-    assert list(worker.remembered.values())[0].members.keys() == {5}
+    assert next(iter(worker.remembered.values())).members.keys() == {5}
     assert json.loads(state.kept)["members"].keys() == {"5"} and Name(4, MEMBER) not in state.values
     assert work(log, Worker(), 7, 8, tried) == told                     # Spark runs the batch again: the same words
     for other in (worker, Worker()):
@@ -274,7 +273,7 @@ def test_counts_go_on_where_they_were(warm: bool) -> None:
 
 def test_late_elements_that_may_be_seen_are_kept_however_old_they_are() -> None:
     log = by_hand((0, "register", "q", Asked((Seen("urn:e", 2, 1, "TRIPLES"),), ("s",), ALL)),
-                  *((i, "chunk", "urn:e", [(triple(s), t)]) 
+                  *((i, "chunk", "urn:e", [(triple(s), t)])
                     for i, (s, t) in enumerate([("a", 900), ("b", 5), ("c", 950)])))
     state, told = DictState(), []
     for start in range(3, len(log)):

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import views
 from csparql_spark.engine.group import FAILURE, Told
-
 from tests.engine import naive
 from tests.engine.logs import entries, law, logs
 from tests.engine.naive import Logged, Said
-from tests.engine.running import DictState, in_one_go, matched_anew, routed_between, said, SPO, Worker
+from tests.engine.running import SPO, DictState, Worker, in_one_go, matched_anew, routed_between, said
 
 
 def expected(log: list[Logged], limit: int = 1_000_000) -> dict[int, list[tuple[tuple[str, ...], Said]]]:

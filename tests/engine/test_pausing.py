@@ -9,10 +9,9 @@ import pytest
 
 from csparql_spark.engine.group import Group, Told
 from csparql_spark.schedule.routing import Router
-
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
-from tests.engine.running import DictState, in_one_go, routed, said, Worker
+from tests.engine.running import DictState, Worker, in_one_go, routed, said
 
 P = (("?s", "<urn:p>", "?o"),)
 FIRST = 4                       # the place of the first entry that is written by hand

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.asking.replay import Script, answer
 from csparql_spark.language import ContinuousQuery, Window, parse, show
-from csparql_spark.asking.replay import answer, Script
 from csparql_spark.rdf.chunk import Chunk
-
 from tests.answers.test_w3c import BY_VALUE, by_value, valued
-from tests.w3c import agrees, Case, cases, expected, ROOT
+from tests.w3c import ROOT, Case, agrees, cases, expected
 
 STREAM = "urn:stream"
 

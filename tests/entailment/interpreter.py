@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from csparql_spark.entailment.maintain.maintenance import Comparison, MaintenanceProgram, MaintenanceRule, NOW, Part
+from csparql_spark.entailment.maintain.maintenance import NOW, Comparison, MaintenanceProgram, MaintenanceRule, Part
 from csparql_spark.language.rules.rule import Atom
 from tests.entailment.twin import Binding, Lookup, Triple, is_triple
 from tests.entailment.twin_guards import passed
@@ -27,7 +27,8 @@ def run(program: MaintenanceProgram, given: Mapping[str, set[Row]], now: int = 0
     if program.by_tag:
         tags = {tag for content in relations.values() for _, tag in content}
         for tag in sorted(tags, reverse=True):
-            while any([saturate(program, relations, group, now, tag) for group in program.by_tag]):
+            # Each of them, also where one before has found something.
+            while any([saturate(program, relations, group, now, tag) for group in program.by_tag]):    # noqa: C419
                 pass
     for stratum in program.strata:
         saturate(program, relations, stratum, now)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.evaluate.guards import BLANK, BoundGuard, IRI, LITERAL, Terms
 from csparql_spark.entailment.evaluate.builtins import MAKERS, TESTS
+from csparql_spark.entailment.evaluate.guards import BLANK, IRI, LITERAL, BoundGuard, Terms
 from csparql_spark.language.rules.rule import Guard
 from csparql_spark.rdf.dictionary import TermDictionary
 from tests.entailment.twin_guards import passed

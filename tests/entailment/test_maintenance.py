@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from csparql_spark.entailment.maintain.maintenance import imars_program, volz_program
 from csparql_spark.entailment.rules.sets import rule_set
 from csparql_spark.language.rules.rule import Rule
-from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.interpreter import rows, run
+from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.worked import guard, integer, rule, term, triple
 
 TRANSITIVE = rule("?a isIn ?b; ?b isIn ?c -> ?a isIn ?c", name="R")
@@ -101,10 +102,10 @@ def test_every_relation_is_filled_before_it_is_denied(make: object) -> None:
     order = [relation for group in (*program.by_tag, *program.strata) for relation in group]
     assert {rule.head.relation for rule in program.rules} == set(order) and len(order) == len(set(order))
     place = {relation: number for number, group in enumerate((*program.by_tag, *program.strata)) for relation in group}
-    for rule in program.rules:
-        for part in rule.body:
+    for made in program.rules:
+        for part in made.body:
             if part.denied:
-                assert place.get(part.relation, -1) < place[rule.head.relation], str(rule)
+                assert place.get(part.relation, -1) < place[made.head.relation], str(made)
 
 
 # Run as an oracle

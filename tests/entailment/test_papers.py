@@ -6,8 +6,8 @@ from csparql_spark.entailment.maintain.maintenance import imars_program, volz_pr
 from csparql_spark.entailment.rules.schema import specialise
 from csparql_spark.entailment.rules.sets import rule_set
 from csparql_spark.language.rules.rule import Rule
-from tests.entailment.twin import ALWAYS, Lookup, Triple, closure, is_triple, matches
 from tests.entailment.interpreter import rows, run
+from tests.entailment.twin import ALWAYS, Lookup, Triple, closure, is_triple, matches
 from tests.entailment.worked import rule, tagged, triple, triples
 
 # IMaRS, Figure 4: a window of ten seconds, in which triples enter that are tagged with their second plus ten.

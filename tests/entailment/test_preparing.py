@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.entailment.maintain.expiration import Expiration
-from csparql_spark.entailment.rules.preparing import as_they_are, closed, closed_once, prepare, Prepared
+from csparql_spark.entailment.rules.preparing import Prepared, as_they_are, closed, closed_once, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language.rules.rule import Atom
 from csparql_spark.rdf.dictionary import TermDictionary

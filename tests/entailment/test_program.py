@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.entailment.evaluate import program as module
-from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.entailment.evaluate.absorption import absorbs
 from csparql_spark.entailment.evaluate.program import Program
-from csparql_spark.entailment.rules.safety import recursive, UnsafeRules
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.entailment.rules.safety import UnsafeRules, recursive
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, TaggedGraph
 from csparql_spark.relations.runs import ALWAYS
-from tests.entailment.twin import Lookup, closure, is_triple, matches
 from tests.entailment.generated import columns, decoded, facts, rules, triples
+from tests.entailment.twin import Lookup, closure, is_triple, matches
 
 P, Q, R, A = "<urn:p>", "<urn:q>", "<urn:r>", "<urn:a>"
 TYPE, SUBCLASS = "<urn:type>", "<urn:subClassOf>"

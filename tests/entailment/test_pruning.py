@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from csparql_spark.entailment.rules.pruning import may_match, prune
 from csparql_spark.entailment.rules.schema import specialise

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.entailment.rules.regimes import known, rules_of
-from csparql_spark.entailment.rules.sets import rule_set, RuleSetError
+from csparql_spark.entailment.rules.sets import RuleSetError, rule_set
 from csparql_spark.language import parse_rules
 
 MINE = "@include <rho-df>. [(?a <urn:p> ?b) -> (?b <urn:p> ?a)]"

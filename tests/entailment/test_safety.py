@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.rules.safety import check, UnsafeRules
+from csparql_spark.entailment.rules.safety import UnsafeRules, check
 from csparql_spark.entailment.rules.sets import NAMES, rule_set
 from csparql_spark.language import parse_rules
 from csparql_spark.language.rules.rule import Atom, Guard, Rule

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from csparql_spark.entailment.rules.schema import specialise, Specialised, subsumes, WORDS
+from csparql_spark.entailment.rules.schema import WORDS, Specialised, specialise, subsumes
 from csparql_spark.entailment.rules.sets import NAMES, rule_set
 from csparql_spark.language.rules.rule import Rule
 from tests.entailment.twin import ALWAYS, Triple, closure

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.entailment.rules.sets import DIRECTORY, NAMES, resolved, rule_set, RuleSetError, text_of
+from csparql_spark.entailment.rules.sets import DIRECTORY, NAMES, RuleSetError, resolved, rule_set, text_of
 from csparql_spark.language import parse_rules
-from csparql_spark.language.rules.terms import RULE_SETS
 from csparql_spark.language.rules.rule import Rule, RuleFile
+from csparql_spark.language.rules.terms import RULE_SETS
 from tests.entailment.twin import ALWAYS, closure
 from tests.entailment.worked import integer, rule, tagged, term, triple, triples
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 
-from csparql_spark.entailment.maintain import explicit
 from csparql_spark.entailment.evaluate import program
+from csparql_spark.entailment.maintain import explicit
 from csparql_spark.entailment.maintain.counting import Counting
 from csparql_spark.entailment.maintain.deletion import DeleteRederive
 from csparql_spark.entailment.maintain.expiration import Expiration

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.entailment.evaluate.transitivity import is_transitivity
 from csparql_spark.entailment.maintain.deletion import DeleteRederive
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.entailment.maintain.recompute import Recompute
-from csparql_spark.entailment.evaluate.transitivity import is_transitivity
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
-from tests.entailment.twin import closure
 from tests.entailment.generated import columns, decoded, histories, told
+from tests.entailment.twin import closure
 
 P, Q, R, A = "<urn:p>", "<urn:q>", "<urn:r>", "<urn:a>"
 

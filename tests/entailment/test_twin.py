@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from csparql_spark.entailment.rules.sets import rule_set
 from csparql_spark.language import parse_rules

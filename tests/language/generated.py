@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from itertools import count
 
-from csparql_spark.language.queries.grammar import Part, RULES
+from csparql_spark.language.queries.grammar import RULES, Part
 
 HEAD = "PREFIX p: <http://ex.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 DEEPEST = 24       # rules that are open; beyond that, the shortest way out

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.language import ContinuousQuery, LanguageError, parse
-from csparql_spark.language.queries.compiled import compiled, restored, VERSION
+from csparql_spark.language.queries.compiled import VERSION, compiled, restored
 from tests.language import texts
 from tests.language.generated import generated
 

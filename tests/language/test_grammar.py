@@ -6,8 +6,8 @@ import pytest
 
 from csparql_spark.language import LanguageError, parse
 from csparql_spark.language.queries.bounds import MOST_WORDS
-from csparql_spark.language.queries.grammar import compile_rules, KEYWORDS, RULES
-from csparql_spark.language.queries.syntax import Node, read_tree, Unexpected
+from csparql_spark.language.queries.grammar import KEYWORDS, RULES, compile_rules
+from csparql_spark.language.queries.syntax import Node, Unexpected, read_tree
 from csparql_spark.language.tokens import Token, parted, tokenize
 from tests.language.texts import RARE, TWELVE, W3C
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.language.queries.prologue import expand_code_points, NameProblem, Names, WELL_KNOWN
+from csparql_spark.language.queries.prologue import WELL_KNOWN, NameProblem, Names, expand_code_points
 
 
 @pytest.mark.parametrize(

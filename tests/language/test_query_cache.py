@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.language import ContinuousQuery, LanguageError, parse
-from csparql_spark.language.queries.compiled import compiled, VERSION
-from csparql_spark.language.queries.query_cache import compiled_of, OVERHEAD, read, Readings
+from csparql_spark.language.queries.compiled import VERSION, compiled
+from csparql_spark.language.queries.query_cache import OVERHEAD, Readings, compiled_of, read
 from tests.language import texts
 
 STREAM = "FROM STREAM <urn:s> [RANGE 10s STEP 5s]"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.language import LanguageError, parse_rules
-from csparql_spark.language.rules.builtins import Builtin, BUILTINS, nearest, REFUSED
+from csparql_spark.language.rules.builtins import BUILTINS, REFUSED, Builtin, nearest
 
 MANUAL = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 

@@ -59,7 +59,7 @@ def test_damaged_texts(seed: int) -> None:
 @pytest.mark.parametrize("text", [WHOLE, FIGURE_3], ids=["whole", "figure 3"])
 def test_texts_that_end_early(text: str) -> None:
     """Of a text that is cut, all that is left is right: the error is at its end, or at the last word."""
-    for end in range(0, len(text.rstrip())):
+    for end in range(len(text.rstrip())):
         cut = text[:end]
         try:
             parse_rules(cut)

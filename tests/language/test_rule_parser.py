@@ -8,8 +8,8 @@ import re
 import pytest
 
 from csparql_spark.language import Atom, Guard, LanguageError, Rule, RuleFile, parse_rules
-from csparql_spark.language.rules import bounds
 from csparql_spark.language.queries.bounds import LONGEST_TEXT
+from csparql_spark.language.rules import bounds
 from csparql_spark.language.rules.terms import PREDECLARED, RULE_SETS
 from tests.language.texts import SHARED
 
@@ -215,7 +215,7 @@ def test_the_rules_of_the_paper() -> None:
               atom("?o", type_, "rdfs:Resource")), (spo,)),
         Rule((atom("?c", below, "rdfs:Resource"),), (atom("?c", type_, "rdfs:Class"),)),
     )
-    assert file.warnings == () and [rule.name for rule in file.rules][0] == "domain"
+    assert file.warnings == () and file.rules[0].name == "domain"
 
 
 @pytest.mark.skipif(not LUBM.is_file(), reason=f"LUBM's rules are not at {LUBM}")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.language.rules.bounds import LONGEST_PATTERN, MOST_REPEATED, MOST_STATES
-from csparql_spark.language.rules.patterns import check_pattern, PatternError, read_pattern, whole
+from csparql_spark.language.rules.patterns import PatternError, check_pattern, read_pattern, whole
 
 TEXTS = ["", "a", "b", "ab", "ba", "aab", "A", "é", "É", "1", "٣", "a1", " ", "\n", "a\n", "a\nb", "\u2003", "\x1c",
          "_", "-", "]", "^", "{", "}", "a{", "a{2", "a{,x}", "aa", "aaa", "aaaa",

@@ -20,10 +20,22 @@ import pytest
 
 from csparql_spark.language import parse
 from csparql_spark.testing import Instant, replay
-
 from tests.engine.running import matched_anew
-from .citybench import (CITYBENCH, XSD, Answer, Recording, file_of, instants_of, said, seen, static, static_text,
-                        streams_of, text_of)
+
+from .citybench import (
+    CITYBENCH,
+    XSD,
+    Answer,
+    Recording,
+    file_of,
+    instants_of,
+    said,
+    seen,
+    static,
+    static_text,
+    streams_of,
+    text_of,
+)
 
 # Rows that each stream sends, and how many answers there are at the instant that has most of them (ASK: whether one
 # says yes). A window of three seconds holds three rows. The seventh place of the user is the first near an event.

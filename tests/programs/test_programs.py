@@ -21,14 +21,13 @@ from click.testing import CliRunner
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import write
+from csparql_spark.asking.replay import Script, answer
 from csparql_spark.cli import main
 from csparql_spark.engine.group import FAILURE, Told
-from csparql_spark.asking.replay import answer, Script
 from csparql_spark.schedule.routing import Row
 from csparql_spark.spark.play import play_together
 from csparql_spark.testing import load
-
-from tests.engine.running import DictState, matched_anew, routed, Worker
+from tests.engine.running import DictState, Worker, matched_anew, routed
 
 QUERIES = Path(__file__).resolve().parents[2] / "queries"
 PROGRAMS = sorted(path.parent for path in QUERIES.glob("*/program.json"))
@@ -56,8 +55,8 @@ def played() -> dict[Path, list[Told]]:
     names = [name for one in scripts for name in (one.query.name, *one.streams)]
     assert len(set(names)) == len(names), "two programs have a query or a stream of the same name"
     told: dict[Path, list[Told]] = {program: [] for program in PROGRAMS}
-    for place, answer in play_together(scripts):
-        told[PROGRAMS[place]].append(answer)
+    for place, one in play_together(scripts):
+        told[PROGRAMS[place]].append(one)
     return told
 
 

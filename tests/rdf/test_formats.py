@@ -99,7 +99,7 @@ def test_relative_iris_need_a_base() -> None:
 
 
 def test_lexical_forms_are_kept() -> None:
-    body = '<urn:a> <urn:p> 01, 1.0, +1, "1"^^<http://www.w3.org/2001/XMLSchema#byte>, "x"@EN-gb .'.encode()
+    body = b'<urn:a> <urn:p> 01, 1.0, +1, "1"^^<http://www.w3.org/2001/XMLSchema#byte>, "x"@EN-gb .'
     xsd = "^^<http://www.w3.org/2001/XMLSchema#"
     assert [o for _, _, o in parse_push(body, RdfFormat.TURTLE, base=None, blank_prefix="b").triples()] == [
         f'"01"{xsd}integer>', f'"1.0"{xsd}decimal>', f'"+1"{xsd}integer>', f'"1"{xsd}byte>', '"x"@en-gb'

@@ -4,9 +4,8 @@ import pytest
 
 from csparql_spark.schedule.due import Due, Limits
 from csparql_spark.store import Entry
-
-from tests.engine.logs import by_hand
 from tests.engine.asked import Asked, Seen
+from tests.engine.logs import by_hand
 from tests.engine.running import router_of
 
 LIMITS = Limits(batch_rows=100, large_rows=40, hold_ms=1000)

@@ -5,7 +5,6 @@ import pytest
 from csparql_spark.language import ContinuousQuery, parse
 from csparql_spark.schedule.instants import grid_of, is_known_before
 from csparql_spark.windows.grid import Grid
-
 from tests.engine.asked import Asked, Seen
 
 

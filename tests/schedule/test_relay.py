@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.schedule import relay as module
-from csparql_spark.schedule.relay import chunk_of, draft_of, Relay
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.schedule import relay as module
+from csparql_spark.schedule.relay import Relay, chunk_of, draft_of
 from csparql_spark.store import Draft, Entry, LogWriter, QueryRecord, StoredAnswer, StoreError, StreamRecord
 from csparql_spark.store.bell import Bell
 from tests.store.opened import Opened
@@ -287,6 +287,6 @@ def test_each_answer_once_and_in_order(store: Opened, steps: list[str]) -> None:
     in_log = relayed(store)
     assert len({instant for _, instant, _ in in_log}) == len(in_log)
     assert [instant for _, instant, _ in in_log] == sorted(instant for _, instant, _ in in_log)
-    for id, answers in told.items():
+    for answers in told.values():
         of_it = [entry for entry in in_log if entry in answers]
         assert of_it == answers[:len(of_it)]

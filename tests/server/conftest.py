@@ -12,10 +12,9 @@ from flask.testing import FlaskClient
 
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.http.connections import listen, Server
+from csparql_spark.server.http.connections import Server, listen
 from csparql_spark.server.http.limits import Limits
 from csparql_spark.server.settings import Settings
-
 from tests.server.playing import BASE, Engine
 
 

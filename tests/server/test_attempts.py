@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csparql_spark.server.http import attempts
-from csparql_spark.server.http.attempts import Attempts, FREE, SPAN_SECONDS
+from csparql_spark.server.http.attempts import FREE, SPAN_SECONDS, Attempts
 
 
 class Hands:

@@ -12,7 +12,7 @@ from decimal import Decimal
 import pytest
 
 from csparql_spark.answers.bindings import Answer as Told
-from csparql_spark.client import Answer, BlankNode, Client, Event, IRI, Literal, ProblemError, Unreachable, following
+from csparql_spark.client import IRI, Answer, BlankNode, Client, Event, Literal, ProblemError, Unreachable, following
 from csparql_spark.client.terms import XSD, term
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.backend import Backend

@@ -14,7 +14,6 @@ from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, Store
 from tests.server.playing import TEXT, number
 from tests.server.test_process import Parent
 
-
 # Shorter than a client waits for a server that says nothing: one that is silent does not go unnoticed.
 JOIN_SECONDS = 50.0
 

@@ -262,7 +262,7 @@ def test_headers_with_underscores_do_not_pass_for_those_with_hyphens(wire: Wire)
 def test_encoded_slashes_arrive(client, port: int) -> None:
     wire = Wire(port)
     wire.send(b"PUT /streams/http%3A%2F%2Fex.org%2Fa%252Fb HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    status, headers, told = wire.answer()
+    status, _, told = wire.answer()
     assert (status, told["iri"]) == (201, "http://ex.org/a%2Fb")
     wire.send(b"PUT /streams/http://ex.org/c HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert wire.answer()[2]["iri"] == "http://ex.org/c"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.server.subscribers import event_cache as module
-from csparql_spark.server.subscribers.event_cache import Spelled, UNUSED_SECONDS
+from csparql_spark.server.subscribers.event_cache import UNUSED_SECONDS, Spelled
 
 
 class Clock:

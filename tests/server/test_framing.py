@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.server.http.framing import Chunks, CHUNKS_AT_ONCE, Head, HEAD_BYTES, Malformed, read_head
+from csparql_spark.server.http.framing import CHUNKS_AT_ONCE, HEAD_BYTES, Chunks, Head, Malformed, read_head
 
 HEAD = b"POST /s HTTP/1.1\r\nHost: a\r\nContent-Length: 26\r\nX-A: 1\r\nx-a: 2\r\n\r\n"
 

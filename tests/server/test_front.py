@@ -15,7 +15,7 @@ import pytest
 
 from csparql_spark.server.http import connections, door, front
 from csparql_spark.server.http.addresses import Proxies
-from csparql_spark.server.http.connections import hand_over, listen, Server
+from csparql_spark.server.http.connections import Server, hand_over, listen
 from csparql_spark.server.http.limits import Limits
 from tests.server.test_connections import Wire
 

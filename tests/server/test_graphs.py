@@ -216,7 +216,7 @@ def test_of_many_who_add_at_once_nothing_is_lost(client, backend: Backend) -> No
         own = app.test_client()
         for part in range(4):
             body = f'<urn:{number}> <urn:p> "{part}" .\n{A}'
-            told.append((own.post(URL, data=body, content_type=NT).status_code))
+            told.append(own.post(URL, data=body, content_type=NT).status_code)
 
     threads = [threading.Thread(target=add, args=(number,)) for number in range(8)]
     for thread in threads:

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.server.subscribers import fanout, subscription
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.subscribers import fanout, subscription
 from csparql_spark.server.subscribers.fanout import Fanout
-from csparql_spark.server.subscribers.subscription import LATEST, start_after, Subscription
+from csparql_spark.server.subscribers.subscription import LATEST, Subscription, start_after
 from csparql_spark.store import AnswerStore, Database, DataDirectory, LogWriter, Registry, StoredAnswer
 from csparql_spark.store.bell import Bell
 from csparql_spark.store.log import Draft

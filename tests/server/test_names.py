@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.server.http.names import as_sent, decoded, LONGEST_IRI, Names
+from csparql_spark.server.http.names import LONGEST_IRI, Names, as_sent, decoded
 from csparql_spark.server.http.problems import Problem
 
 NAMES = Names("http://csparql.test:8000")

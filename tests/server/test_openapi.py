@@ -24,8 +24,8 @@ from schemathesis.specs.openapi.checks import (
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.openapi import DOCUMENT
 from csparql_spark.server.http.problems import CATALOGUE
+from csparql_spark.server.openapi import DOCUMENT
 from csparql_spark.server.settings import Settings
 from tests.server.playing import BASE, TEXT, Engine
 

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, is_public, send, target_of, Undelivered
+from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, Undelivered, is_public, send, target_of
 
 PREFIX = "https://hooks.example.org/csparql/"
 

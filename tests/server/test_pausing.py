@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from csparql_spark.server.routes import pausing
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes import pausing
 from tests.server.playing import BASE, TEXT, Engine, registered
 
 HOT = "REGISTER STREAM Hot AS CONSTRUCT { ?s ?p ?o } FROM STREAM <streams/s> [RANGE 2s STEP 1s] WHERE { ?s ?p ?o }"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.asking.admission import Refusal
-from csparql_spark.server.http import problems
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.http import problems
 from csparql_spark.server.http.problems import CATALOGUE, Problem
 from csparql_spark.store import StoreError
 from tests.server.playing import TEXT, Engine, registered

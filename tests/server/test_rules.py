@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from csparql_spark.asking.admission import Refusal
 from csparql_spark.entailment.rules.sets import NAMES, text_of
 from csparql_spark.language import parse_rules
-from csparql_spark.asking.admission import Refusal
-from csparql_spark.server.routes import rules
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes import rules
 from tests.server.playing import BASE
 
 PARTS = "# Parts of parts.\n[parts: (?a <urn:isIn> ?b) (?b <urn:isIn> ?c) -> (?a <urn:isIn> ?c)]\n"
@@ -69,12 +69,11 @@ def test_all_are_listed_those_of_the_server_first(client) -> None:
     for name in ("b", "a"):
         client.put(f"/rules/{name}", data=PARTS)
     listed = client.get("/rules").json["rules"]
-    assert [(rules["name"], rules["built_in"]) for rules in listed] == [
+    assert [(one["name"], one["built_in"]) for one in listed] == [
         *((name, True) for name in NAMES), ("a", False), ("b", False)]
-    for rules in listed[:len(NAMES)]:
-        assert rules == {"name": rules["name"], "url": f"{BASE}/rules/{rules['name']}", "built_in": True,
-                         "rules": len(parse_rules(text_of(rules["name"])).rules), "changed": None,
-                         "warnings": []}
+    for one in listed[:len(NAMES)]:
+        assert one == {"name": one["name"], "url": f"{BASE}/rules/{one['name']}", "built_in": True,
+                       "rules": len(parse_rules(text_of(one["name"])).rules), "changed": None, "warnings": []}
 
 
 @pytest.mark.parametrize("name, ours", [*((name, name) for name in NAMES), ("RDFS", "rdfs-full")])

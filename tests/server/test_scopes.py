@@ -6,7 +6,7 @@ import pytest
 
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.http.scopes import needed, OPEN, TABLE
+from csparql_spark.server.http.scopes import OPEN, TABLE, needed
 from csparql_spark.store.tokens import SCOPES
 
 IMPLIED = {"HEAD", "OPTIONS"}

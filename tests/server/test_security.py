@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from csparql_spark.server.app import create_app
-from csparql_spark.server.http.attempts import FREE
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.http.attempts import FREE
 from csparql_spark.server.http.security import CSP
 from csparql_spark.server.settings import Settings
 from csparql_spark.store.tokens import SCOPES, Tokens

@@ -18,18 +18,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.server.subscribers import instants
-from csparql_spark.server.subscribers.fanout import Fanout, Full, PAGE_PLACES
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.subscribers.subscription import (after_instant, FIRST, HEARTBEAT, LATEST, Start, start_after,
-                                                           Subscription)
+from csparql_spark.server.subscribers import instants
+from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, Full
+from csparql_spark.server.subscribers.subscription import (
+    FIRST,
+    HEARTBEAT,
+    LATEST,
+    Start,
+    Subscription,
+    after_instant,
+    start_after,
+)
 from csparql_spark.store import AnswerStore, Database, DataDirectory, LogWriter, Registry, StoredAnswer
 from csparql_spark.store.bell import Bell
 from csparql_spark.store.log import Draft
 from csparql_spark.store.registry import QueryRecord
 from csparql_spark.store.retention import Retention
 from tests.server.playing import BASE, TEXT, Event, number, parsed
-
 
 
 class House:

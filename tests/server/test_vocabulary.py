@@ -6,9 +6,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.server.routes import vocabulary
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.routes import vocabulary
 from tests.server.playing import BASE, TEXT
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

@@ -12,17 +12,16 @@ from hypothesis import strategies as st
 
 from csparql_spark.engine.group import FAILURE, MEASURES, Told
 from csparql_spark.schedule.routing import Row
-from csparql_spark.spark import processor as processors
 from csparql_spark.spark import answer_writer
-from csparql_spark.spark.processor import GroupProcessor
+from csparql_spark.spark import processor as processors
 from csparql_spark.spark.answer_writer import Teller
+from csparql_spark.spark.processor import GroupProcessor
 from csparql_spark.store import AnswerStore, StoredAnswer
-
 from tests.engine.logs import entries, law, logs
 from tests.engine.naive import Logged
 from tests.engine.running import in_one_go, routed_between
-from tests.store.opened import Opened
 from tests.spark.test_processor import Handle
+from tests.store.opened import Opened
 
 pytestmark = pytest.mark.usefixtures("new_worker")
 

@@ -9,11 +9,10 @@ import pyarrow as pa
 import pytest
 
 from csparql_spark.engine.group import FAILURE, MEASURES
-from csparql_spark.spark.batch_reports import costs_in, Sink
+from csparql_spark.spark.batch_reports import Sink, costs_in
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store.measures import Cost, Measures
 from csparql_spark.store.witness import NAME, Witness
-
 from tests.store.opened import Opened
 
 COST = Cost(query=7, instant=1000, instants=1, rows=1, last_rows=1, micros=30, last_micros=30, elements=5, late=0,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.spark.cpu_features import slow, unwanted, VARIABLE
+from csparql_spark.spark.cpu_features import VARIABLE, slow, unwanted
 
 ZEN4 = """processor\t: 0
 vendor_id\t: AuthenticAMD

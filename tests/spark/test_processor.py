@@ -11,17 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.engine.group import FAILURE, Group, MEASURES, Told
+from csparql_spark.engine.group import FAILURE, MEASURES, Group, Told
 from csparql_spark.engine.group_state import MEMBER, Name, revive, settle
 from csparql_spark.schedule.routing import Row
 from csparql_spark.spark import processor as processors
 from csparql_spark.spark.processor import OUTPUT, SUMMARY, GroupProcessor, SparkState
 from csparql_spark.store import Entry
-
-from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.asked import Asked
+from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged
-from tests.engine.running import DictState, in_one_go, routed, routed_between, Worker
+from tests.engine.running import DictState, Worker, in_one_go, routed, routed_between
 
 pytestmark = pytest.mark.usefixtures("new_worker")
 

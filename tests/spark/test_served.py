@@ -3,6 +3,7 @@ killed."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import select
@@ -164,7 +165,7 @@ def test_sockets_of_workers_are_in_a_directory_of_their_own(served: Served) -> N
 def test_everything_in_the_data_directory_is_its_owners_alone(served: Served) -> None:
     path = served.directory.path
     wide = []
-    for found in (path, *(Path(at, name) for at, *names in os.walk(path) for name in sum(names, []))):
+    for found in (path, *(Path(at, name) for at, *names in os.walk(path) for name in itertools.chain(*names))):
         try:
             mode = found.lstat().st_mode
         except FileNotFoundError:

@@ -14,16 +14,16 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS
-from csparql_spark.schedule.routing import Router, Row, UNREADABLE
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS
+from csparql_spark.schedule.routing import UNREADABLE, Router, Row
 from csparql_spark.spark import source
 from csparql_spark.spark.source import ARROW, SCHEMA, AheadOfLog, LogReader, LogSource, Opened, Span
 from csparql_spark.store import Entry, QueryRecord, StoredAnswer, StreamRecord
-from csparql_spark.store.bell import Bell
 from csparql_spark.store.batch_ends import Ends
-
+from csparql_spark.store.bell import Bell
 from tests.engine.asked import Asked
+
 from ..store.opened import Hands
 from ..store.opened import Opened as Store
 

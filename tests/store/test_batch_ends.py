@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.store.batch_ends import Ends
-
 from tests.store.opened import Opened
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import Database, DataDirectory, StoreError
-from csparql_spark.store import database
+from csparql_spark.store import Database, DataDirectory, StoreError, database
 from csparql_spark.store.database import SCHEMA_VERSION
 
 from .opened import Opened

@@ -7,8 +7,16 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.store import Database, DataDirectory
-from csparql_spark.store.incarnations import (FIRST, LETTERS, MOST, NAME_LENGTH, RECENT, Incarnation, Incarnations,
-                                              Lineage)
+from csparql_spark.store.incarnations import (
+    FIRST,
+    LETTERS,
+    MOST,
+    NAME_LENGTH,
+    RECENT,
+    Incarnation,
+    Incarnations,
+    Lineage,
+)
 
 from .restoring import World
 

@@ -173,7 +173,7 @@ def test_the_same_is_neither_gone_nor_made_again(store: Opened, view: str, draft
     guard = same(view, store.writer.append(draft).seq, Refused())
     store.append("tick", "urn:e", at=0, guard=guard)
     store.append(ending, draft.subject)
-    for again in range(2):
+    for _ in range(2):
         with pytest.raises(Refused):
             store.append("tick", "urn:e", at=0, guard=guard)
         store.writer.append(draft)

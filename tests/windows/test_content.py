@@ -231,7 +231,7 @@ moves = st.lists(max_size=12, elements=st.one_of(
 @settings(max_examples=150, deadline=None)
 def test_it_holds_what_a_list_would_hold(moves: list[tuple], data: st.DataObject) -> None:
     content, naive = Content(), Naive()
-    horizons = {stream: -1 for stream in range(3)}
+    horizons = dict.fromkeys(range(3), -1)
     for seq, (what, stream, value) in enumerate(moves, 1):
         if what == "forget":
             horizons[stream] = max(horizons[stream], value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csparql_spark.entailment.evaluate.transitivity import is_transitivity
-from csparql_spark.language.rules.rule import is_variable, Rule
+from csparql_spark.language.rules.rule import Rule, is_variable
 
 
 def absorbs(rule: Rule, rules: Sequence[Rule]) -> int | None:

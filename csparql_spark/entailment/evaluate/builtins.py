@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import localcontext
 
-from csparql_spark.entailment.evaluate.literal_values import is_valid, Number, numbers, order, term_of
+from csparql_spark.entailment.evaluate.literal_values import Number, is_valid, numbers, order, term_of
 from csparql_spark.entailment.evaluate.patterns import matches
 from csparql_spark.language.rules.bounds import LONGEST_MADE
 from csparql_spark.language.rules.rule import Guard, is_variable

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from csparql_spark.entailment.evaluate.builtins import Binding
-from csparql_spark.entailment.evaluate.lookup import is_triple, Lookup, matches, Triple
+from csparql_spark.entailment.evaluate.lookup import Lookup, Triple, is_triple, matches
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.relations.runs import ALWAYS
 

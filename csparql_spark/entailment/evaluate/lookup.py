@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from csparql_spark.entailment.evaluate.builtins import Binding, passed
-from csparql_spark.language.rules.rule import Atom, is_variable, Rule
+from csparql_spark.language.rules.rule import Atom, Rule, is_variable
 
 Triple = tuple[str, str, str]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from csparql_spark.entailment.evaluate.joins import Bindings, Pattern
-from csparql_spark.language.rules.rule import is_variable, Rule
+from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.keys import distinct, order_of, ordered
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from csparql_spark.language.rules.rule import is_variable, Rule
+from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.relations.graph import Block, Facts, Matches, TaggedGraph
 
 

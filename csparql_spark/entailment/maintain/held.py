@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.evaluate.program import Program
+from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.keys import distinct
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.evaluate.fixpoint import saturate
-from csparql_spark.entailment.maintain.held import Held
 from csparql_spark.entailment.evaluate.program import Program
+from csparql_spark.entailment.maintain.explicit import ExplicitFacts
+from csparql_spark.entailment.maintain.held import Held
 from csparql_spark.entailment.maintain.rederive import overdeleted, rederive
 from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary

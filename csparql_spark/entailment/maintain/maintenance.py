@@ -130,7 +130,7 @@ def volz_program(rules: Iterable[Rule]) -> MaintenanceProgram:
     count = 0
     for rule, head, name in _single(rules):
         count += 1
-        for place, atom in enumerate(rule.body):
+        for place in range(len(rule.body)):
             made.append(MaintenanceRule(
                 Part("Del", head), tuple(Part("Del" if other == place else "T", part)
                                          for other, part in enumerate(rule.body)),

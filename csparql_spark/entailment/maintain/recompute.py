@@ -15,9 +15,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.evaluate.fixpoint import saturate
 from csparql_spark.entailment.evaluate.program import Program
+from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts, TaggedGraph

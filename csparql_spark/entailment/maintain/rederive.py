@@ -17,9 +17,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.evaluate.fixpoint import saturate
 from csparql_spark.entailment.evaluate.program import Program
+from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
 from csparql_spark.relations.runs import NEVER
 

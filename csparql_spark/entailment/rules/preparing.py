@@ -20,7 +20,7 @@ import numpy as np
 
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.entailment.rules.pruning import prune
-from csparql_spark.entailment.rules.schema import specialise, TYPE, WORDS
+from csparql_spark.entailment.rules.schema import TYPE, WORDS, specialise
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.runs import ALWAYS

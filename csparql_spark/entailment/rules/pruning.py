@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from csparql_spark.language.rules.rule import Atom, is_variable, Rule
+from csparql_spark.language.rules.rule import Atom, Rule, is_variable
 
 Substitution = dict[str, str]
 

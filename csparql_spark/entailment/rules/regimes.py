@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 
-from csparql_spark.entailment.rules.sets import NAMES, rule_set, RuleSetError
+from csparql_spark.entailment.rules.sets import NAMES, RuleSetError, rule_set
 from csparql_spark.language import RuleFile, parse_rules
 from csparql_spark.language.rules.rule import Rule
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from csparql_spark.entailment.evaluate.builtins import MAKERS
 from csparql_spark.entailment.evaluate.guards import INVENTORS
-from csparql_spark.language.rules.rule import Atom, is_variable, Rule
+from csparql_spark.language.rules.rule import Atom, Rule, is_variable
 
 
 class UnsafeRules(ValueError):

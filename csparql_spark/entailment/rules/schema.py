@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 
 from csparql_spark.entailment.evaluate.builtins import MAKERS, passed
 from csparql_spark.entailment.evaluate.lookup import Lookup, Triple
-from csparql_spark.entailment.rules.pruning import final, may_match, Substitution, unified
-from csparql_spark.language.rules.rule import Atom, Guard, is_variable, Rule
+from csparql_spark.entailment.rules.pruning import Substitution, final, may_match, unified
+from csparql_spark.language.rules.rule import Atom, Guard, Rule, is_variable
 from csparql_spark.rdf.terms import RDF, iri
 
 RDFS, OWL = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"

@@ -17,8 +17,8 @@ from importlib import resources
 from types import MappingProxyType
 
 from csparql_spark.language import parse_rules
-from csparql_spark.language.rules.terms import RULE_SETS
 from csparql_spark.language.rules.rule import Rule, RuleFile
+from csparql_spark.language.rules.terms import RULE_SETS
 
 SUFFIX = ".rules"
 DIRECTORY = resources.files(__package__) / "sets"

@@ -8,9 +8,9 @@ Each function looks at a scene and speaks if it recognises its mistake.
 from __future__ import annotations
 
 from csparql_spark.language.errors import Fix
-from csparql_spark.language.queries.expectations import found_words
 from csparql_spark.language.problems import Problem
-from csparql_spark.language.queries.scene import did_you_mean, meant, Scene
+from csparql_spark.language.queries.expectations import found_words
+from csparql_spark.language.queries.scene import Scene, did_you_mean, meant
 
 _FORMS = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
 _UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
@@ -65,7 +65,7 @@ def trap_registration(scene: Scene) -> Problem | None:
             "missing-kind",
             f"Found {found_words(token)} where QUERY or STREAM was expected.",
             f"Write REGISTER {form} name AS.",
-            fix=scene.added(f"{form} ") if token.kind in ("WORD", "IRIREF") and not token.key == "CONSTRUCT" else None,
+            fix=scene.added(f"{form} ") if token.kind in ("WORD", "IRIREF") and token.key != "CONSTRUCT" else None,
         )
     if scene.inside("Name") and "WORD" in scene.expected and "IRIREF" in scene.expected:
         return scene.problem(

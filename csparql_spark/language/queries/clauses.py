@@ -9,7 +9,7 @@ from __future__ import annotations
 from csparql_spark.language.durations import DurationProblem, iso_milliseconds, milliseconds
 from csparql_spark.language.errors import Fix
 from csparql_spark.language.problems import Problems
-from csparql_spark.language.queries.prologue import is_basic, NameProblem, Names
+from csparql_spark.language.queries.prologue import NameProblem, Names, is_basic
 from csparql_spark.language.queries.query import Window
 from csparql_spark.language.queries.syntax import Node
 from csparql_spark.language.tokens import Token

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.durations import in_words
 from csparql_spark.language.problems import Problems
+from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.queries.query import Window
 from csparql_spark.language.queries.rewriting import Rewriting
 from csparql_spark.language.queries.syntax import Node

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.problems import Problems
+from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.queries.prologue import Names
 from csparql_spark.language.queries.syntax import Node, read_tree
 from csparql_spark.language.tokens import tokenize

@@ -12,23 +12,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from csparql_spark.language.queries.aggregate import rewrite_aggregates
-from csparql_spark.language.queries.body import BodyProblem, check_evaluable
-from csparql_spark.language.queries.bounds import check_nesting, check_parts, check_size, check_words, MOST_WORDS
-from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.durations import in_words
 from csparql_spark.language.errors import LanguageError, error_at
-from csparql_spark.language.queries.graphs import check_graphs, Dataset, read_dataset
 from csparql_spark.language.problems import Problems
+from csparql_spark.language.queries.aggregate import rewrite_aggregates
+from csparql_spark.language.queries.body import BodyProblem, check_evaluable
+from csparql_spark.language.queries.bounds import MOST_WORDS, check_nesting, check_parts, check_size, check_words
+from csparql_spark.language.queries.clauses import Clauses
+from csparql_spark.language.queries.graphs import Dataset, check_graphs, read_dataset
 from csparql_spark.language.queries.prologue import NameProblem, Names
 from csparql_spark.language.queries.query import ContinuousQuery
 from csparql_spark.language.queries.rewriting import Rewriting
 from csparql_spark.language.queries.scope import check_patterns, check_projections, projected, visible
 from csparql_spark.language.queries.standard import form_groups_below, standardise_blocks, standardise_words
-from csparql_spark.language.queries.syntax import Node, read_tree, Unexpected
+from csparql_spark.language.queries.syntax import Node, Unexpected, read_tree
 from csparql_spark.language.queries.timestamps import rewrite_timestamps
-from csparql_spark.language.tokens import Token, tokenize
 from csparql_spark.language.queries.traps import syntax_problem
+from csparql_spark.language.tokens import Token, tokenize
 
 
 def parse(text: str, *, base: str | None = None, require_register: bool = False) -> ContinuousQuery:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from csparql_spark.language.problems import Problem
 from csparql_spark.language.queries.expectations import found_words
 from csparql_spark.language.queries.grammar import KEYWORDS
-from csparql_spark.language.problems import Problem
-from csparql_spark.language.queries.scene import did_you_mean, meant, Scene
+from csparql_spark.language.queries.scene import Scene, did_you_mean, meant
 
 
 def trap_projection(scene: Scene) -> Problem | None:

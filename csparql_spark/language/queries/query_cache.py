@@ -23,7 +23,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 
 from csparql_spark.language import ContinuousQuery, parse
-from csparql_spark.language.queries.compiled import compiled, Form, restored
+from csparql_spark.language.queries.compiled import Form, compiled, restored
 from csparql_spark.language.queries.grammar import KEYWORDS
 
 MOST_BYTES = 32 << 20

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from csparql_spark.language.errors import Fix
+from csparql_spark.language.problems import Problem
 from csparql_spark.language.queries.expectations import expected_words
 from csparql_spark.language.queries.grammar import KEYWORDS
-from csparql_spark.language.problems import Problem
 from csparql_spark.language.tokens import Token
 
 

@@ -17,8 +17,15 @@ from pyoxigraph import Literal
 
 from csparql_spark.language.errors import Fix
 from csparql_spark.language.problems import Problems
-from csparql_spark.language.queries.prologue import (expand_code_points, is_basic, NameProblem, Names, undeclared,
-                                                     USUAL, WELL_KNOWN)
+from csparql_spark.language.queries.prologue import (
+    USUAL,
+    WELL_KNOWN,
+    NameProblem,
+    Names,
+    expand_code_points,
+    is_basic,
+    undeclared,
+)
 from csparql_spark.language.queries.rewriting import Rewriting
 from csparql_spark.language.queries.scope import grouped_variables, visible
 from csparql_spark.language.queries.syntax import Node

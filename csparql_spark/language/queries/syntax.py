@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from csparql_spark.language.queries.grammar import Part, RULES
+from csparql_spark.language.queries.grammar import RULES, Part
 from csparql_spark.language.tokens import Token, parted
 
 

@@ -11,9 +11,9 @@ A background or inferred triple has no timestamp: the call is an error there, an
 
 from __future__ import annotations
 
+from csparql_spark.language.problems import Problems
 from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.queries.graphs import Dataset
-from csparql_spark.language.problems import Problems
 from csparql_spark.language.queries.rewriting import Rewriting
 from csparql_spark.language.queries.syntax import Node
 

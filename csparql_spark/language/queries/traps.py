@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from csparql_spark.language.queries.clause_traps import trap_beginning, trap_dataset, trap_registration, trap_window
 from csparql_spark.language.errors import Fix, Lines
+from csparql_spark.language.problems import Problem
+from csparql_spark.language.queries.clause_traps import trap_beginning, trap_dataset, trap_registration, trap_window
 from csparql_spark.language.queries.expectations import expected_words, found_words
 from csparql_spark.language.queries.pattern_traps import trap_expression, trap_pattern, trap_projection
-from csparql_spark.language.problems import Problem
-from csparql_spark.language.queries.scene import did_you_mean, meant, Scene
+from csparql_spark.language.queries.scene import Scene, did_you_mean, meant
 from csparql_spark.language.queries.syntax import Unexpected
 from csparql_spark.language.tokens import Token
 

@@ -8,8 +8,8 @@ written. The size of a text is bounded as that of a query is.
 
 from __future__ import annotations
 
-from csparql_spark.language.queries.bounds import LONGEST_TEXT
 from csparql_spark.language.errors import LanguageError
+from csparql_spark.language.queries.bounds import LONGEST_TEXT
 from csparql_spark.language.rules.printing import show_rules
 from csparql_spark.language.rules.rule import RuleFile
 

@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from csparql_spark.language.rules.builtins import Builtin, BUILTINS, DIRECTIVES, nearest, REFUSED
 from csparql_spark.language.errors import Lines
 from csparql_spark.language.problems import Problems
 from csparql_spark.language.rules.bounds import MOST_ATOMS, MOST_GUARDS, MOST_HEADS
-from csparql_spark.language.rules.patterns import check_pattern, PatternError
-from csparql_spark.language.rules.reading import Clause, Draft, Node, WILDCARD
-from csparql_spark.language.rules.rule import Atom, Guard, is_variable, Rule
+from csparql_spark.language.rules.builtins import BUILTINS, DIRECTIVES, REFUSED, Builtin, nearest
+from csparql_spark.language.rules.patterns import PatternError, check_pattern
+from csparql_spark.language.rules.reading import WILDCARD, Clause, Draft, Node
+from csparql_spark.language.rules.rule import Atom, Guard, Rule, is_variable
 from csparql_spark.rdf.terms import parse
 
 _FORWARD = "Write body -> head."

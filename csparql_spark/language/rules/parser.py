@@ -11,15 +11,15 @@ How large a text may be stands in `bounds`.
 
 from __future__ import annotations
 
-from csparql_spark.language.queries.bounds import check_size
 from csparql_spark.language.problems import Problems
-from csparql_spark.language.rules.bounds import check_written, MOST_RULES
+from csparql_spark.language.queries.bounds import check_size
+from csparql_spark.language.rules.bounds import MOST_RULES, check_written
 from csparql_spark.language.rules.checks import RuleChecks
 from csparql_spark.language.rules.reading import Draft, Reader, Unfit
+from csparql_spark.language.rules.rule import Rule, RuleFile
 from csparql_spark.language.rules.terms import RuleTerms
 from csparql_spark.language.rules.tokens import rule_tokens
 from csparql_spark.language.rules.traps import rule_problem
-from csparql_spark.language.rules.rule import Rule, RuleFile
 
 
 def parse_rules(text: str, *, base: str | None = None, stored: bool = False) -> RuleFile:

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from csparql_spark.language.rules.bounds import LONGEST_PATTERN, MOST_REPEATED, MOST_STATES
-from csparql_spark.language.rules.classes import ANY, class_of, HEAVY, LETTERS, Members, NOT_WORD, written
+from csparql_spark.language.rules.classes import ANY, HEAVY, LETTERS, NOT_WORD, Members, class_of, written
 from csparql_spark.remembering import bounded
 
 SLOW, WRONG, LARGE = "slow-pattern", "bad-pattern", "too-large"
@@ -222,7 +222,7 @@ def _read_group(reading: _Reading) -> None:
     for sign, (does, hint) in _REFUSED_GROUPS.items():
         if rest.startswith(sign):
             raise PatternError(SLOW, f"{sign} {does}, which takes more than one look at the text.", hint)
-    if rest.startswith("(?P<") or rest.startswith("(?<"):
+    if rest.startswith(("(?P<", "(?<")):
         match = _GROUP_NAME.match(text, place)
         if match is None or not match[1].isidentifier():
             raise PatternError(WRONG, "A group has no such name.", "Write (?P<name>…), or leave the name out.")

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from csparql_spark.language.rules.rule import Rule, RuleFile, is_variable
 from csparql_spark.language.rules.terms import NUMBERS, PREDECLARED
 from csparql_spark.language.rules.tokens import NODE_NAME, RULE_NAME
-from csparql_spark.language.rules.rule import is_variable, Rule, RuleFile
 from csparql_spark.rdf.terms import XSD, XSD_STRING, iri, literal, parse
 
 _NAMESPACE = re.compile(r"<(.*[/#:])([A-Za-z_][A-Za-z0-9_\-]*)>")

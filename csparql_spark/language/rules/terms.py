@@ -16,9 +16,9 @@ import re
 from difflib import get_close_matches
 
 from csparql_spark.language.errors import LanguageError, Lines
-from csparql_spark.language.queries.expectations import found_words
 from csparql_spark.language.problems import Problems
-from csparql_spark.language.queries.prologue import expand_code_points, NameProblem, Names, WELL_KNOWN
+from csparql_spark.language.queries.expectations import found_words
+from csparql_spark.language.queries.prologue import WELL_KNOWN, NameProblem, Names, expand_code_points
 from csparql_spark.language.tokens import Token
 from csparql_spark.rdf.terms import RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD, iri, literal
 

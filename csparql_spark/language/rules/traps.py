@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from csparql_spark.language.errors import Lines
-from csparql_spark.language.queries.expectations import found_words
 from csparql_spark.language.problems import Problem
+from csparql_spark.language.queries.expectations import found_words
+from csparql_spark.language.queries.scene import Scene
+from csparql_spark.language.queries.traps import trap_characters
 from csparql_spark.language.rules.reading import CLOSING, IRIS, Unfit
 from csparql_spark.language.rules.terms import RULE_SETS
-from csparql_spark.language.queries.scene import Scene
 from csparql_spark.language.tokens import Token
-from csparql_spark.language.queries.traps import trap_characters
 
 _DIRECTIVES = ("prefix", "include")
 _NODES = ("VAR", "STRING", "NUMBER", "WORD", "BLANK", *IRIS)
