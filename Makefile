@@ -1,5 +1,6 @@
 # make serve    install what is needed into .venv, build the console, and start the server with its demo on 127.0.0.1:8000
 #               (make serve PORT=8001 takes another port)
+# make check    install, and look at style, types, and the tests that need no JVM, browser, broker or server of their own
 # make test     install, build the console, and run all tests
 # make bench    install, measure everything (hours: TIMES runs of what is short), and write docs/performance.md from it
 # make bench-quick  the same at small sizes, in five minutes, into build/bench; peers are installed besides
@@ -18,9 +19,11 @@ CONSOLE := $(WEB)/dist/index.html
 RESULTS ?= bench/results/all.jsonl
 TIMES   ?= 3
 QUICK   := build/bench
+# As many tests at once as there are cores; those that need the machine for themselves, one after the other.
+SIDE    ?= --numprocesses auto --dist loadgroup
 PLOTTER := $(VENV)/.installed-bench
 
-.PHONY: install serve test bench bench-quick faults java console clean
+.PHONY: install serve check test bench bench-quick faults java console clean
 
 install: $(STAMP)
 
@@ -49,8 +52,11 @@ $(CONSOLE): $(shell find $(WEB)/src -type f) $(WEB)/index.html $(WEB)/build.mjs 
 serve: java install console
 	@$(BIN)/csparql-spark demo --data $(DATA) $(if $(PORT),--port $(PORT))
 
+check: install
+	@cd $(ROOT) && $(BIN)/ruff check . && $(BIN)/python -m checks.types && $(BIN)/python -m pytest $(SIDE) -m "not machine"
+
 test: java install console
-	@cd $(ROOT) && $(BIN)/python -m pytest
+	@cd $(ROOT) && $(BIN)/python -m pytest $(SIDE)
 
 # What was measured is told also when a part of it has failed.
 bench: java $(PLOTTER)
