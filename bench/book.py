@@ -80,7 +80,7 @@ REGIONS: dict[str, Region] = {
     "ramp": lambda results: "\n\n".join([ramp(results), made(results, RAMPS)]),
     "overnight": _lasting(overnight, "overnight"),
     "crowd": _ours(tables.CROWD, tables.MANY, plot="crowd"),
-    "registrations": _ours(tables.REGISTRATIONS, tables.REGISTRATION_PARTS),
+    "registrations": _ours(tables.ROUTED, tables.REGISTRATIONS, tables.REGISTRATION_PARTS),
     "inside": _ours(tables.INSIDE),
     "answers": _answers,
     "changes": lambda results: "\n\n".join([tables.changes(results), made(results, {"changes"})]),
