@@ -29,6 +29,7 @@ MACHINE = ("spark", "recovery", "web", "programs", "documents", "cli/test_serve.
 TESTS = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)        # the groups are read by a plugin
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(TESTS).as_posix().startswith(MACHINE):

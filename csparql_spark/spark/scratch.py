@@ -13,8 +13,8 @@ that it never grows.
     scratch.clear()
 
 The path of a socket has room for 107 bytes. Where the data directory is too deep for that, `sockets` is a link to a
-directory of our own among the machine's temporary ones. Its name says whose it is: a data directory that was copied has
-the link, too, and must leave alone what belongs to the server of the other one.
+directory of our own in a temporary one that is not too deep. Its name says whose it is: a data directory that was
+copied has the link, too, and must leave alone what belongs to the server of the other one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from csparql_spark.store import DataDirectory
+from csparql_spark.store import DataDirectory, StoreError
 
 PREFIX = "csparql-spark-"
 # A path of 107 bytes, without the slash and a name such as `.0098467d-b4a5-416d-a9fc-606dc2b7cc48.sock`.
 LONGEST = 107 - 1 - 42
+MADE = 8                # letters that a temporary directory's name ends with
 
 
 class Scratch:
@@ -52,12 +53,22 @@ class Scratch:
         if len(os.fsencode(self._sockets)) <= LONGEST:
             self._sockets.mkdir(0o700)
         else:
-            self._sockets.symlink_to(tempfile.mkdtemp(prefix=self._prefix))
+            self._sockets.symlink_to(tempfile.mkdtemp(prefix=self._prefix, dir=self._short()))
         return self
+
+    def _short(self) -> Path:
+        """A temporary directory in which that of the sockets may be."""
+        found = next((place for place in _temporary()
+                      if len(os.fsencode(place / self._prefix)) + MADE <= LONGEST), None)
+        if found is None:
+            raise StoreError(f"the path of {self._sockets} is too long for sockets, and those of temporary directories "
+                             "are, too: choose another directory with --data, or set TMPDIR to one with a short path")
+        return found
 
     def clear(self) -> None:
         """Leave nothing of it, wherever it is."""
-        elsewhere = {*Path(tempfile.gettempdir()).glob(f"{self._prefix}*")}     # the link may have been deleted
+        # The link may have been deleted.
+        elsewhere = {path for place in _temporary() for path in place.glob(f"{self._prefix}*")}
         if self._sockets.is_symlink():
             elsewhere.add(self.sockets)
             self._sockets.unlink()
@@ -80,3 +91,9 @@ class Scratch:
     def _is_ours(self, path: Path) -> bool:
         return (path.name.startswith(self._prefix) and path.is_dir() and not path.is_symlink()
                 and path.lstat().st_uid == os.geteuid())
+
+
+def _temporary() -> list[Path]:
+    """The directories for what is temporary, that of the environment first."""
+    places = dict.fromkeys(Path(place) for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"))
+    return [place for place in places if os.access(place, os.W_OK | os.X_OK)]

@@ -4,21 +4,22 @@ import os
 import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from csparql_spark.spark.scratch import LONGEST, Scratch
-from csparql_spark.store import DataDirectory
+from csparql_spark.store import DataDirectory, StoreError
 
 NAME = ".0098467d-b4a5-416d-a9fc-606dc2b7cc48.sock"
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "t").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
-    return tmp_path / "t"
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        monkeypatch.setattr(tempfile, "tempdir", short)
+        yield Path(short)
 
 
 def directory(path: Path) -> DataDirectory:
@@ -47,6 +48,24 @@ def test_sockets_are_elsewhere_where_the_path_is_too_long(deep: DataDirectory, t
     assert [scratch.sockets] == list(temporary.iterdir())
     assert stat.S_IMODE(scratch.sockets.stat().st_mode) == 0o700
     assert Scratch(deep).sockets == scratch.sockets
+
+
+def test_a_temporary_directory_may_be_too_deep_itself(deep: DataDirectory, temporary: Path,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    (temporary / ("t" * LONGEST)).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary / ("t" * LONGEST)))
+    scratch = Scratch(deep).anew()
+    assert scratch.sockets.parent == Path("/tmp") and len(os.fsencode(scratch.sockets)) <= LONGEST
+    deep.engine.joinpath("sockets").unlink()
+    Scratch(deep).clear()
+    assert not scratch.sockets.exists(), "found by its name, without the link"
+
+
+def test_where_no_temporary_directory_is_short_enough(deep: DataDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csparql_spark.spark.scratch._temporary", lambda: [deep.path])
+    with pytest.raises(StoreError, match="is too long for sockets, and those of temporary directories are, too: choose "
+                                         "another directory with --data, or set TMPDIR"):
+        Scratch(deep).anew()
 
 
 def test_the_longest_path_that_fits() -> None:
