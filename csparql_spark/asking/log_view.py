@@ -77,8 +77,11 @@ class Current:
         tail, texts = self._log.tail(), {}
         for setting in self._registry.settings("rules"):
             entry = self._log.last_as_is(setting.name, "rules", tail)
-            if entry.damage is None:
+            if entry is None:           # set, or deleted, in this moment
+                continue
+            if entry.damage is not None:
+                if setting.name in wanted:
+                    raise Damaged(entry.damage)
+            elif entry.payload is not None:
                 texts[setting.name] = entry.payload.decode()
-            elif setting.name in wanted:
-                raise Damaged(entry.damage)
         return texts

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from flask import Blueprint, Response, request
 
 from csparql_spark.asking.admission import check_rules, check_together
+from csparql_spark.asking.log_view import Current
 from csparql_spark.entailment.rules.regimes import W3C, stored
 from csparql_spark.entailment.rules.sets import NAMES, text_of
 from csparql_spark.language import LanguageError, RuleFile, parse_rules
@@ -118,15 +119,15 @@ def routes(backend: Backend) -> Blueprint:
 
 def checked_rules(backend: Backend, name: str, text: str) -> RuleFile:
     """The rule file, if it could be set under that name now. Raises `LanguageError` and `Refusal`."""
-    tail = backend.log.tail()
-    others = (rules.name for rules in backend.registry.settings(KIND) if rules.name != name)
-    entries = (backend.log.last_as_is(other, KIND, tail) for other in others)
-    texts = {entry.subject: entry.payload.decode() for entry in entries
-             if entry is not None and entry.payload is not None and entry.damage is None}
-    file = check_rules(name, text, texts)
-    for entailment in sorted({asked.entailment for query in backend.registry.queries()
-                       if (asked := asked_of(query)) is not None and name in asked.entailment}):
-        check_together(entailment, {**texts, name: text})
+    others = Current(backend.log, backend.registry).rules()
+    others.pop(name, None)
+    file = check_rules(name, text, others)
+    if backend.registry.setting(KIND, name) is None:
+        return file             # nobody can use it yet
+    used = {asked.entailment for query in backend.registry.queries()
+            if (asked := asked_of(query)) is not None and name in asked.entailment}
+    for entailment in sorted(used):
+        check_together(entailment, {**others, name: text})
     return file
 
 
