@@ -3,7 +3,7 @@
     damages = Damages(database)
     damages.note(entry_damage(812, "chunk", "urn:x", at, "its payload is not what was written"))
     damages.all()                    # what is damaged, and what was decided to be passed over
-    damages.skip(812)                # the entry counts as never written
+    damages.skip(damages.all()[0])   # the entry counts as never written
 
 Whoever reads something damaged notes it here, and the first says so on stderr. Who has to read it fails, with the same
 sentence, whether or not it could be noted: the file itself says that it is damaged, at each reading.
