@@ -18,9 +18,10 @@ import numpy as np
 
 from csparql_spark.engine import views
 from csparql_spark.engine.group_state import KeptGroup, Name, settle
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Router
-from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from csparql_spark.store import QueryRecord, StreamRecord
 
 STREAM, SECOND = "http://ex.org/edges", 1000
 WARM, COUNTED = 3, 20               # slides after the window is full

@@ -8,7 +8,8 @@ import tempfile
 import threading
 import time
 
-from csparql_spark.store import Database, DataDirectory, Draft, LogWriter
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Draft, LogWriter
 
 
 def measure(seconds: float) -> dict[str, float]:

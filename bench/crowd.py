@@ -20,7 +20,7 @@ import numpy as np
 
 from bench import many
 from bench.server import Server
-from csparql_spark.store import Database, DataDirectory
+from csparql_spark.disk import Database, DataDirectory
 
 WARM_SECONDS, LONGEST_SECONDS = 20, 90
 PUSHES_A_SECOND = 20

@@ -26,7 +26,8 @@ import time
 import numpy as np
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.store import AnswerStore, Database, DataDirectory, StoredAnswer
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.store import AnswerStore, StoredAnswer
 
 TEXT = "REGISTER QUERY q AS SELECT ?s FROM STREAM <streams/s> [RANGE 2s STEP 1s] WHERE { ?s ?p ?o }"
 WARM_UP = 3

@@ -14,10 +14,11 @@ import time
 import numpy as np
 
 from csparql_spark.engine.group import FAILURE, Group
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF, XSD
 from csparql_spark.schedule.routing import Router
-from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from csparql_spark.store import QueryRecord, StreamRecord
 
 Triple = tuple[str, str, str]
 STREAM, KB = "http://ex.org/readings", "http://ex.org/kb"

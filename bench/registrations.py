@@ -24,11 +24,13 @@ from urllib.parse import quote
 from bench import many
 from bench.crowd import lines
 from bench.server import Server
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.language.queries import query_cache
 from csparql_spark.language.queries.query_cache import MOST_BYTES, Readings, read
+from csparql_spark.log import Log, LogWriter
 from csparql_spark.schedule.routing import Router
 from csparql_spark.schedule.ticker import Ticker
-from csparql_spark.store import Database, DataDirectory, Log, LogWriter, Registry
+from csparql_spark.store import Registry
 
 CLIENTS = 8
 LONGEST_SECONDS = 600

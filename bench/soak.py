@@ -23,9 +23,9 @@ import pyarrow as pa
 
 from csparql_spark.engine.group import FAILURE
 from csparql_spark.engine.group_state import KeptGroup, Name, revive, settle
+from csparql_spark.log.sqlite.reader import Draft, Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Router
-from csparql_spark.store.log import Draft, Entry
 from csparql_spark.store.registry import QueryRecord, StreamRecord
 
 TERMS = 50_000_000

@@ -11,8 +11,9 @@ import time
 import numpy as np
 import pyarrow as pa
 
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Draft, LogWriter
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import Database, DataDirectory, Draft, LogWriter
 from csparql_spark.store.registry import QueryRecord, StreamRecord
 from csparql_spark.store.retention import Retention
 

@@ -20,6 +20,11 @@ import os
 from collections.abc import Collection
 from types import TracebackType
 
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.disk.bell import Bell
+from csparql_spark.disk.damage import Damages
+from csparql_spark.log import Log, LogWriter
+from csparql_spark.log.sqlite.repeats import Repeats
 from csparql_spark.schedule.relay import Relay
 from csparql_spark.schedule.ticker import Ticker
 from csparql_spark.server.http.names import Names
@@ -32,11 +37,8 @@ from csparql_spark.server.sources.mqtt import Mqtt
 from csparql_spark.server.sources.pushing import Pusher
 from csparql_spark.server.subscribers.delivery import Delivery
 from csparql_spark.server.subscribers.fanout import Fanout
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, LogWriter, Registry, Status
-from csparql_spark.store.bell import Bell
-from csparql_spark.store.damage import Damages
+from csparql_spark.store import AnswerStore, Registry, Status
 from csparql_spark.store.observers import ObserverStore
-from csparql_spark.store.repeats import Repeats
 from csparql_spark.store.retention import Retention
 from csparql_spark.store.tokens import Tokens
 

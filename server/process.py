@@ -31,7 +31,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.disk import Database, DataDirectory, StoreError
+from csparql_spark.disk.directory import private
 from csparql_spark.lifeline import hold
+from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
@@ -43,9 +46,7 @@ from csparql_spark.server.settings import Settings
 from csparql_spark.server.sinks.outgoing_calls import BadUrl
 from csparql_spark.server.subscribers.instants import event
 from csparql_spark.settings import declared
-from csparql_spark.store import Database, DataDirectory, StoredAnswer, StoreError
-from csparql_spark.store.directory import private
-from csparql_spark.store.incarnations import Incarnations
+from csparql_spark.store import StoredAnswer
 from csparql_spark.store.tokens import refuse_open_doors
 
 END_SECONDS = 15.0          # for an orderly end; after that it ends all the same

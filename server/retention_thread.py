@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 
+from csparql_spark.disk import Database, StoreError
+from csparql_spark.disk.vacuum import give_back
+from csparql_spark.log.sqlite.repeats import Repeats
 from csparql_spark.server.routes.dependents import asked_of
 from csparql_spark.server.settings import Settings
-from csparql_spark.store import Database, Registry, StoreError
-from csparql_spark.store.repeats import Repeats
+from csparql_spark.store import Registry
 from csparql_spark.store.retention import Retention
-from csparql_spark.store.vacuum import give_back
 
 
 class Forgetter:

@@ -12,7 +12,9 @@
     windows
     language
     rdf
-    store                             knows no other room
+    store                             what is known of queries, and their answers
+    log                               entries in one total order
+    disk                              knows no other room
     lifeline  remembering             the ground: modules that know nothing and that every room may stand on
 """
 
@@ -30,8 +32,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = "csparql_spark"
 ROOMS = ["spark", "settings", "asking", "engine", "schedule", "answers", "entailment", "relations", "windows", "language",
-         "rdf", "store"]
+         "rdf", "store", "log", "disk"]
 TOP = ["cli", "testing", "server", "client", "__main__"]
+STORES = {"store", "log", "disk"}
 GROUND = ["lifeline", "remembering"]
 LONGEST_MODULE = 600
 
@@ -96,13 +99,13 @@ def of_room(*rooms: str) -> list[str]:
 
 
 def test_the_imports_are_seen() -> None:
-    text = ("import a.b\nfrom csparql_spark import lifeline\nfrom csparql_spark.store import Log, log\n"
+    text = ("import a.b\nfrom csparql_spark import lifeline\nfrom csparql_spark.store import Registry, answers\n"
             "def f():\n    from ..rdf import chunk\n")
     assert set(imported("csparql_spark.windows.x", text)) == {"a.b", "csparql_spark.lifeline", "csparql_spark.store",
-                                                               "csparql_spark.store.log", "csparql_spark.rdf.chunk"}
-    assert "csparql_spark.store.writer" in imports("csparql_spark.store")
+                                                               "csparql_spark.store.answers", "csparql_spark.rdf.chunk"}
+    assert "csparql_spark.log.sqlite.writer" in imports("csparql_spark.log")
     assert "csparql_spark.rdf.chunk" in imports("csparql_spark.windows.content")
-    assert "csparql_spark.store.log" in reached("csparql_spark.engine.group")
+    assert "csparql_spark.log.sqlite.reader" in reached("csparql_spark.engine.group")
 
 
 def test_every_module_is_in_a_room() -> None:
@@ -110,21 +113,21 @@ def test_every_module_is_in_a_room() -> None:
 
 
 def test_imports_point_downwards() -> None:
-    height = {name: place for place, name in enumerate(["store", *reversed(ROOMS[:-1])])}
+    height = {name: place for place, name in enumerate(list(reversed(ROOMS)))}
     wrong = [(module, target) for module, target in arrows() if room(module) in height
              and room(target) not in (*GROUND, PACKAGE)
              and height.get(room(target), len(ROOMS)) > height[room(module)]]
     assert wrong == []
 
 
-@pytest.mark.parametrize("lowest", ["store", "client", *GROUND, PACKAGE])
+@pytest.mark.parametrize("lowest", ["disk", "client", *GROUND, PACKAGE])
 def test_the_lowest_know_no_other_room(lowest: str) -> None:
     below = [lowest, *GROUND] if lowest in ROOMS else [lowest]
     assert [arrow for arrow in arrows() if room(arrow[0]) == lowest and room(arrow[1]) not in below] == []
 
 
 def test_the_rooms_that_are_said_to_know_nothing_of_each_other_do_not() -> None:
-    unknown = {"relations": {"rdf", "language", "windows", "store"}, "rdf": {"store"}, "language": {"store"},
+    unknown = {"relations": {"rdf", "language", "windows", *STORES}, "rdf": STORES, "language": STORES,
                "windows": {"language"}}
     assert [arrow for arrow in arrows() if room(arrow[1]) in unknown.get(room(arrow[0]), ())] == []
 

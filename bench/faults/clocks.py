@@ -12,7 +12,8 @@ from pathlib import Path
 
 from bench.faults.row import Row, unless
 from bench.faults.scene import Scene
-from csparql_spark.store import Database, DataDirectory, Log
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Log
 
 STAY_SECONDS, FOLLOW_SECONDS = 10.0, 60.0
 # Loaded by every Python that finds it on its path, before anything else asks what time it is.

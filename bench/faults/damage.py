@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.faults.row import Row, unless
 from bench.faults.scene import Scene
-from csparql_spark.store import DataDirectory
+from csparql_spark.disk import DataDirectory
 
 
 def damaged(part: str) -> Row:

@@ -21,10 +21,12 @@ from typing import Protocol
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.asking.replay import answer
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.engine.group import FAILURE
+from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import parse
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, Registry
+from csparql_spark.store import AnswerStore, Registry
 
 RANGE = 3000
 PREDICATE = "<urn:number>"

@@ -20,8 +20,9 @@ import pyarrow as pa
 
 from bench.faults.row import Row, unless
 from bench.faults.scene import PATIENCE_SECONDS, Scene
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import Database, DataDirectory, Log
 
 FIRST = 900_000_000
 SEED = 7

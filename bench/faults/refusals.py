@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.faults.row import Row, unless
-from csparql_spark.store import Database, DataDirectory, Draft, LogWriter
-from csparql_spark.store.directory import private
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.disk.directory import private
+from csparql_spark.log import Draft, LogWriter
 
 SECONDS = 120
 

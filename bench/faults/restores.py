@@ -22,7 +22,8 @@ from pathlib import Path
 from bench.faults.row import Row, unless
 from bench.faults.scene import Pusher, Scene, Subscriber
 from csparql_spark.client import Event
-from csparql_spark.store import Database, DataDirectory, Log
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Log
 from csparql_spark.store.witness import NAME
 
 LOST_ANSWERS = 12               # instants between the copy and the stop

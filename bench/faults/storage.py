@@ -24,7 +24,7 @@ from bench.faults.row import Row, unless
 from bench.faults.scene import KEPT, PATIENCE_SECONDS
 from bench.server import Server
 from csparql_spark.client import Client
-from csparql_spark.store import DataDirectory
+from csparql_spark.disk import DataDirectory
 
 LOOK_SECONDS = 0.1
 QUERIES = {"A": "a", "B": "b"}

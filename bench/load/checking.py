@@ -22,8 +22,9 @@ from bench.load.listening import Heard, Seat, told
 from bench.load.pushing import NO_ANSWER, Push, pushes
 from bench.load.replaying import MOST_NAMED, replayed
 from bench.load.traffic import body
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import Database, DataDirectory, Log
 
 PROBLEM = ": problem {"           # what a subscriber is told when a query has failed
 EVERY = 50                      # one push of so many is looked at triple by triple

@@ -22,10 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.load.listening import digest
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.engine.group import FAILURE, Group, Told
+from csparql_spark.log import Entry, Log
 from csparql_spark.schedule.routing import Router, Row
 from csparql_spark.server.subscribers.instants import envelope, windows_of
-from csparql_spark.store import Database, DataDirectory, Entry, Log, QueryRecord
+from csparql_spark.store import QueryRecord
 from csparql_spark.store.answers import StoredAnswer
 
 PIECE_MS = 5000                 # of the log, fed at once

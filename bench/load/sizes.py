@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from csparql_spark.store import DataDirectory
+from csparql_spark.disk import DataDirectory
 
 
 def sizes(data: Path) -> dict[str, float]:

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from csparql_spark.disk.damage import Damaged
 from csparql_spark.language import Window
+from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.instants import bounds_of
-from csparql_spark.store import Log, Registry
-from csparql_spark.store.damage import Damaged
+from csparql_spark.store import Registry
 
 EVER_SINCE = -(1 << 62)
 

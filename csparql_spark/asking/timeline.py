@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.language.durations import in_words
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import Entry
 from csparql_spark.windows.progress import NEVER, Clock
 
 

@@ -30,9 +30,9 @@ from pathlib import Path
 import click
 
 from csparql_spark.cli.flags import flags, resolved
+from csparql_spark.disk import DataDirectory, StoreError
+from csparql_spark.disk.database import SCHEMA_VERSION, SINCE
 from csparql_spark.settings import HANDED_DOWN, Settings
-from csparql_spark.store import DataDirectory, StoreError
-from csparql_spark.store.database import SCHEMA_VERSION, SINCE
 from csparql_spark.store.tokens import Tokens, refuse_open_doors
 
 OLDEST_PYTHON = (3, 11)

@@ -29,8 +29,8 @@ def told(about: str = "") -> Iterator[None]:
 def _of_users() -> tuple[type[Exception], ...]:
     """The errors that a user can cause; imported when there is one, because that takes a while."""
     from csparql_spark.asking.admission import Refusal
+    from csparql_spark.disk import StoreError
     from csparql_spark.language import LanguageError
     from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
-    from csparql_spark.store import StoreError
 
     return LanguageError, Refusal, RdfError, UnsupportedFormat, StoreError

@@ -18,13 +18,14 @@ from csparql_spark.answers.limits import PREFIX as LIMITS
 from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.processes import Child, Supervisor
+from csparql_spark.disk import Database, DataDirectory, StoreError
+from csparql_spark.disk.directory import private
+from csparql_spark.disk.vacuum import convert
+from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.settings import Settings
-from csparql_spark.store import Database, DataDirectory, Status, StoreError
-from csparql_spark.store.directory import private
-from csparql_spark.store.incarnations import Incarnations
+from csparql_spark.store import Status
 from csparql_spark.store.indexes import made_anew
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
-from csparql_spark.store.vacuum import convert
 
 POOLS = "MALLOC_ARENA_MAX"
 

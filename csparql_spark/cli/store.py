@@ -16,8 +16,9 @@ import click
 from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.suggestions import SuggestingGroup
-from csparql_spark.store import Database, DataDirectory, Log
-from csparql_spark.store.damage import ENTRY, Damage, Damages
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.disk.damage import ENTRY, Damage, Damages
+from csparql_spark.log import Log
 from csparql_spark.store.inspection import Finding, inspect, refuse_another_version
 
 DATA_ALONE = flags(only=("data",))

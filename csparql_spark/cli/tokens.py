@@ -14,9 +14,9 @@ import click
 from csparql_spark.cli.failure import Failure, told
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.suggestions import SuggestingGroup
+from csparql_spark.disk import DataDirectory
+from csparql_spark.disk.directory import private
 from csparql_spark.settings import Settings
-from csparql_spark.store import DataDirectory
-from csparql_spark.store.directory import private
 from csparql_spark.store.tokens import SCOPES, Tokens, made
 
 DATA_ALONE = flags(only=("data",))

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from csparql_spark.log.sqlite.reader import Entry
 from csparql_spark.schedule.routing import Router
-from csparql_spark.store.log import Entry
 from csparql_spark.windows.progress import Clock
 
 ALWAYS = frozenset({"tick", "register", "unregister", "pause", "resume", "background", "rules"})

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from csparql_spark.log.sqlite.reader import Entry
 from csparql_spark.schedule.routing import Router
-from csparql_spark.store.log import Entry
 from csparql_spark.windows.grid import Grid
 
 LEAD_MS = 120                # about what passes until the reader of a batch that is begun now looks into the log

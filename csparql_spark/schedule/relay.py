@@ -26,22 +26,14 @@ import numpy as np
 import pyarrow.compute as pc
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.disk import StoreError
+from csparql_spark.log import Draft, LogWriter, Refused
+from csparql_spark.log.sqlite.writer import Guard
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.quads import split
-from csparql_spark.store import (
-    AnswerStore,
-    Draft,
-    LogWriter,
-    QueryRecord,
-    Refused,
-    Registry,
-    StoredAnswer,
-    StoreError,
-    StreamRecord,
-)
+from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer, StreamRecord
 from csparql_spark.store.registry import every, same
 from csparql_spark.store.retention import relayed
-from csparql_spark.store.writer import Guard
 
 RETRY_SECONDS = 1.0
 PAGE_PARTS = 16

@@ -17,10 +17,12 @@ import threading
 import time
 from typing import NamedTuple
 
+from csparql_spark.disk import StoreError
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
+from csparql_spark.log import Draft, LogWriter
 from csparql_spark.schedule.instants import grid_of
-from csparql_spark.store import Draft, LogWriter, QueryRecord, Registry, StoreError
+from csparql_spark.store import QueryRecord, Registry
 from csparql_spark.windows.grid import Grid
 
 RETRY_SECONDS = 1.0

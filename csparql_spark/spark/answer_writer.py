@@ -19,8 +19,9 @@ import functools
 import time
 from collections.abc import Iterable, Iterator
 
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.engine.group import Told
-from csparql_spark.store import AnswerStore, Database, DataDirectory, StoredAnswer
+from csparql_spark.store import AnswerStore, StoredAnswer
 
 SLICE_SECONDS = 0.02         # answers wait for others so long: a transaction has its price
 

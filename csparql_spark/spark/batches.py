@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 
-from csparql_spark.store import Database, DataDirectory
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.store.batch_ends import Ends
 
 

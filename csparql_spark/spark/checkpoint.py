@@ -26,8 +26,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.spark.source import AHEAD
-from csparql_spark.store import Database, DataDirectory
 from csparql_spark.store.witness import Witness
 
 # What Spark says of a file that is cut, changed or gone; each file has a checksum beside it. The path must stand in the

@@ -17,13 +17,14 @@ import click
 from pyspark.sql.streaming import StreamingQuery
 
 from csparql_spark import lifeline
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.disk.directory import PRIVATE
 from csparql_spark.spark import job
 from csparql_spark.spark.checkpoint import is_unreadable, lacking, leave_another, set_aside
 from csparql_spark.spark.delete_on_exit import Closed, Exits
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
-from csparql_spark.store import Database, DataDirectory, Status
-from csparql_spark.store.directory import PRIVATE
+from csparql_spark.store import Status
 from csparql_spark.store.witness import Witness
 
 LOOK_SECONDS = 1.0           # between two looks at what Spark tells of its batches

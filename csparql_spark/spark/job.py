@@ -12,13 +12,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from csparql_spark.answers.limits import Limits
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.spark.answer_writer import Teller
 from csparql_spark.spark.batch_reports import Sink
 from csparql_spark.spark.batches import Batches
 from csparql_spark.spark.processor import OUTPUT, GroupProcessor
 from csparql_spark.spark.source import LogSource
 from csparql_spark.spark.stages import Stages
-from csparql_spark.store import AnswerStore, Database, DataDirectory
+from csparql_spark.store import AnswerStore
 from csparql_spark.store.measures import Measures
 from csparql_spark.store.witness import Witness
 

@@ -13,11 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from csparql_spark.asking.replay import Script
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.engine.group import FAILURE, Told
 from csparql_spark.lifeline import Lifeline
+from csparql_spark.log import LogWriter
 from csparql_spark.spark.scratch import Scratch
 from csparql_spark.spark.session import EngineError, check_java
-from csparql_spark.store import AnswerStore, Database, DataDirectory, LogWriter, Registry, Status
+from csparql_spark.store import AnswerStore, Registry, Status
 
 LOOK_SECONDS = 0.5
 PAGE = 500

@@ -25,7 +25,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from csparql_spark.store import DataDirectory, StoreError
+from csparql_spark.disk import DataDirectory, StoreError
 
 PREFIX = "csparql-spark-"
 # A path of 107 bytes, without the slash and a name such as `.0098467d-b4a5-416d-a9fc-606dc2b7cc48.sock`.

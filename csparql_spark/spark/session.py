@@ -18,10 +18,10 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from csparql_spark.disk import DataDirectory
 from csparql_spark.lifeline import Lifeline
 from csparql_spark.spark import callbacks, cpu_features, files
 from csparql_spark.spark.scratch import Scratch
-from csparql_spark.store import DataDirectory
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 

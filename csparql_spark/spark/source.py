@@ -24,12 +24,14 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.disk.bell import Bell
+from csparql_spark.log import Entry, Log
 from csparql_spark.schedule.due import Due, Limits
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS, Foresight
 from csparql_spark.schedule.routing import Router, Row
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Entry, Log
+from csparql_spark.store import AnswerStore
 from csparql_spark.store.batch_ends import Ends
-from csparql_spark.store.bell import Bell
 from csparql_spark.store.retention import Retention
 
 SCHEMA = "group string, shard int, seq long, kind string, at long, subject string, payload binary"

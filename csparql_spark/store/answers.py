@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from csparql_spark.store.bell import Bell
-from csparql_spark.store.checksum import answer_sum
-from csparql_spark.store.damage import PAYLOAD, Damage, Damages, answer_damage
-from csparql_spark.store.database import Database, is_corrupt
+from csparql_spark.disk.bell import Bell
+from csparql_spark.disk.checksum import answer_sum
+from csparql_spark.disk.damage import PAYLOAD, Damage, Damages, answer_damage
+from csparql_spark.disk.database import Database, is_corrupt
 from csparql_spark.store.order import forgotten_at
 
 

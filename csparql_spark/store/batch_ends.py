@@ -18,7 +18,7 @@ tick. So no entry is left out between two batches, and none is taken twice.
 
 from __future__ import annotations
 
-from csparql_spark.store.database import Database
+from csparql_spark.disk.database import Database
 
 
 class Ends:

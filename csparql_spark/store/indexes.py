@@ -11,10 +11,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
-from csparql_spark.store import database as files
-from csparql_spark.store.damage import Damages
-from csparql_spark.store.database import Database
-from csparql_spark.store.directory import StoreError
+from csparql_spark.disk import database as files
+from csparql_spark.disk.damage import Damages
+from csparql_spark.disk.database import Database
+from csparql_spark.disk.directory import StoreError
 from csparql_spark.store.inspection import inspect
 
 

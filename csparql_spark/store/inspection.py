@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from csparql_spark.store import answers, log
-from csparql_spark.store.damage import Damage, answer_damage
-from csparql_spark.store.database import READ_SECONDS, SCHEMA_VERSION, is_corrupt, text_of
-from csparql_spark.store.directory import StoreError
+from csparql_spark.disk.damage import Damage, answer_damage
+from csparql_spark.disk.database import READ_SECONDS, SCHEMA_VERSION, is_corrupt, text_of
+from csparql_spark.disk.directory import StoreError
+from csparql_spark.log.sqlite import reader
+from csparql_spark.store import answers
 
 PIECE = 500             # rows that are read in one statement
 MOST_PAGES = 20         # sentences about the file itself
@@ -101,14 +102,14 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
             raise
         lines = [str(error)]
     found.pages = [" ".join(line.split()) for line in lines if line != "ok"]
-    for row, error in _rows(connection, "log", log.WHOLE, "seq", 0):
+    for row, error in _rows(connection, "log", reader.WHOLE, "seq", 0):
         found.entries += 1
         if error is not None:
-            found.damaged.append(Finding(log.unreadable(connection, row[0], error), None))
+            found.damaged.append(Finding(reader.unreadable(connection, row[0], error), None))
             continue
         found.unchecked += row[-1] is None
         found.skipped += row[1] == "skipped"
-        damage = log.damage_of(connection, row)
+        damage = reader.damage_of(connection, row)
         if damage is not None:
             found.damaged.append(Finding(damage, len(row[8] or b"")))
     for row, error in _rows(connection, "answers", answers.WHOLE, "position", 5):

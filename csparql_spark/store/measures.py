@@ -20,7 +20,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from csparql_spark.store.database import Database
+from csparql_spark.disk.database import Database
 
 MOST_POINTS = 300
 SWEEP = 16               # points are forgotten so many at a time

@@ -19,7 +19,7 @@ import hashlib
 import sqlite3
 from dataclasses import dataclass
 
-from csparql_spark.store.database import Database
+from csparql_spark.disk.database import Database
 
 # Beside the tables of `database`: a directory that was made without it gets it when it is opened.
 TABLE = """

@@ -18,8 +18,8 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import NamedTuple
 
-from csparql_spark.store.database import Database
-from csparql_spark.store.incarnations import Incarnations, Lineage
+from csparql_spark.disk.database import Database
+from csparql_spark.log.sqlite.incarnations import Incarnations, Lineage
 
 NEAR = 1000             # so many positions are read at once, whoever wants which of them
 _WHOLE = ("position = (SELECT max(part.position) FROM answers AS part "

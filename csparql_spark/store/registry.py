@@ -16,11 +16,11 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from csparql_spark.disk.checksum import payload_sum
+from csparql_spark.disk.database import Database
+from csparql_spark.log.sqlite.reader import Draft
+from csparql_spark.log.sqlite.writer import Guard, Refused
 from csparql_spark.remembering import bounded
-from csparql_spark.store.checksum import payload_sum
-from csparql_spark.store.database import Database
-from csparql_spark.store.log import Draft
-from csparql_spark.store.writer import Guard, Refused
 
 MOST, LONGEST = 16_384, 2048     # registrations that are remembered, and bytes of one
 

@@ -18,9 +18,10 @@ from __future__ import annotations
 import sqlite3
 from itertools import accumulate
 
-from csparql_spark.store import damage, measures, order
-from csparql_spark.store.database import Database
-from csparql_spark.store.log import stamp_before
+from csparql_spark.disk import damage
+from csparql_spark.disk.database import Database
+from csparql_spark.log.sqlite.reader import stamp_before
+from csparql_spark.store import measures, order
 
 READER = "engine"
 BATCH_END = "batch end"      # up to here everything is answered, also where Spark has not said so yet

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from csparql_spark.store.database import Database
+from csparql_spark.disk.database import Database
 
 
 class Status:

@@ -29,10 +29,10 @@ import os
 import sqlite3
 from typing import NamedTuple
 
-from csparql_spark.store.database import Database, is_corrupt
-from csparql_spark.store.directory import DataDirectory
-from csparql_spark.store.incarnations import Incarnations
-from csparql_spark.store.log import WHOLE, damage_of
+from csparql_spark.disk.database import Database, is_corrupt
+from csparql_spark.disk.directory import DataDirectory
+from csparql_spark.log.sqlite.incarnations import Incarnations
+from csparql_spark.log.sqlite.reader import WHOLE, damage_of
 from csparql_spark.store.order import Order
 
 NAME = "witness.json"

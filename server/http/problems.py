@@ -26,11 +26,11 @@ from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.disk import StoreError
+from csparql_spark.disk.damage import Damaged
 from csparql_spark.language import LanguageError
 from csparql_spark.language.errors import Fix
 from csparql_spark.rdf.errors import RdfError
-from csparql_spark.store import StoreError
-from csparql_spark.store.damage import Damaged
 
 MEDIA_TYPE = "application/problem+json"
 _WORD = re.compile(r"[a-z]+(?:'[a-z]*)?[,;:.!?]?(?:\s|$)")       # owl-horst, f:timestamp and keep_log are names

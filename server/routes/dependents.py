@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.store import QueryRecord, Refused
+from csparql_spark.log import Refused
+from csparql_spark.log.sqlite.writer import Guard
+from csparql_spark.store import QueryRecord
 from csparql_spark.store.registry import queries_in
-from csparql_spark.store.writer import Guard
 
 MOST_NAMED = 10
 

@@ -19,6 +19,8 @@ from collections.abc import Callable
 import pyoxigraph as ox
 from flask import Blueprint, Response, request
 
+from csparql_spark.disk.damage import Damaged
+from csparql_spark.log import Draft, Refused
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
@@ -31,8 +33,6 @@ from csparql_spark.server.http.negotiation import drawn
 from csparql_spark.server.http.problems import Problem, of_rdf
 from csparql_spark.server.routes.dependents import InUse, graphs_of, unread
 from csparql_spark.server.routes.quotas import Full, full, room
-from csparql_spark.store import Draft, Refused
-from csparql_spark.store.damage import Damaged
 from csparql_spark.store.registry import Setting, every, is_set, unchanged
 
 KIND = "background"

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from flask import Blueprint
 
+from csparql_spark.disk.damage import ANSWER, Damage
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.security import may
-from csparql_spark.store.damage import ANSWER, Damage
 
 HEALTH = ("starting", "ok", "behind", "degraded")
 MOST_DAMAGES = 100

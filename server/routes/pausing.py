@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from flask import Blueprint
 
+from csparql_spark.log import Refused
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.description import described, made_streams
 from csparql_spark.server.routes.registration import found
-from csparql_spark.store import QueryRecord, Refused
+from csparql_spark.store import QueryRecord
 from csparql_spark.store.registry import standing
 
 

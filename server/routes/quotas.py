@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 
+from csparql_spark.log import Refused
+from csparql_spark.log.sqlite.writer import Guard
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.store import Refused
-from csparql_spark.store.writer import Guard
 
 # What is counted, how, and what it is called.
 COUNTED = {

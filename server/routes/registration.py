@@ -13,15 +13,16 @@ from csparql_spark.asking.admission import Refusal, admit, check_together
 from csparql_spark.asking.log_view import Current
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.query_cache import compiled_of, read
+from csparql_spark.log import Draft, Refused
+from csparql_spark.log.sqlite.writer import Guard
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.names import is_plain
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.dependents import InUse, asked_of, graphs_of, streams_of, unread
 from csparql_spark.server.routes.quotas import Full, full, room
 from csparql_spark.server.sources import derived
-from csparql_spark.store import Draft, QueryRecord, Refused
+from csparql_spark.store import QueryRecord
 from csparql_spark.store.registry import absent, every, is_set, same
-from csparql_spark.store.writer import Guard
 
 
 def register(backend: Backend, name: str, text: str, *, paused: bool = False) -> tuple[QueryRecord, bool]:

@@ -21,12 +21,12 @@ from csparql_spark.entailment.rules.regimes import W3C, stored
 from csparql_spark.entailment.rules.sets import NAMES, text_of
 from csparql_spark.language import LanguageError, RuleFile, parse_rules
 from csparql_spark.language.rules.terms import RULE_SETS
+from csparql_spark.log import Draft, Refused
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.problems import Problem, of_language
 from csparql_spark.server.routes.dependents import InUse, asked_of, unread
 from csparql_spark.server.routes.quotas import Full, full, room
-from csparql_spark.store import Draft, Refused
 from csparql_spark.store.registry import Setting, every, is_set, unchanged
 
 KIND = "rules"

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from flask import Blueprint, Response, request
 
 from csparql_spark.answers.formats import JSON_LD, N_TRIPLES, PLAIN_JSON, RDF_XML, TURTLE
+from csparql_spark.log import Draft, Refused
 from csparql_spark.rdf.errors import UnsupportedFormat
 from csparql_spark.rdf.pushes import PushFormat, push_format, read_push
 from csparql_spark.server.backend import Backend
@@ -31,7 +32,7 @@ from csparql_spark.server.routes.descriptors import stream_told
 from csparql_spark.server.routes.quotas import Full, full, room
 from csparql_spark.server.sources.mqtt import USUAL_FORMAT, checked_filter
 from csparql_spark.server.sources.pushing import Once
-from csparql_spark.store import Draft, Refused, StreamRecord
+from csparql_spark.store import StreamRecord
 from csparql_spark.store.registry import absent, every, same
 
 DESCRIBED = (PLAIN_JSON, TURTLE, N_TRIPLES, JSON_LD, RDF_XML)

@@ -18,6 +18,7 @@ from csparql_spark.asking.log_view import Current
 from csparql_spark.asking.missing import looked
 from csparql_spark.asking.timeline import dots, said, stamped, waits
 from csparql_spark.language import ContinuousQuery
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.instants import grid_of
 from csparql_spark.server.backend import Backend
@@ -29,7 +30,7 @@ from csparql_spark.server.routes.description import made_streams, status_of, wai
 from csparql_spark.server.routes.health import engine_of
 from csparql_spark.server.routes.registration import found
 from csparql_spark.server.subscribers.instants import windows_of
-from csparql_spark.store import Entry, QueryRecord
+from csparql_spark.store import QueryRecord
 from csparql_spark.windows.progress import NEVER, Clock, Progress
 
 USUAL_ELEMENTS, MOST_ELEMENTS = 50, 1000

@@ -35,9 +35,11 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 
 from csparql_spark import __version__
+from csparql_spark.disk import StoreError
+from csparql_spark.log import Log
 from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, Undelivered, send
 from csparql_spark.server.subscribers.instants import envelope, windows_of
-from csparql_spark.store import AnswerStore, Log, QueryRecord, Registry, StoredAnswer, StoreError
+from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer
 from csparql_spark.store.observers import NONEMPTY, Observer, ObserverStore
 from csparql_spark.store.order import Order
 

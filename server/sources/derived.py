@@ -17,13 +17,14 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 
 from csparql_spark.language import ContinuousQuery
+from csparql_spark.log import Draft, Refused
+from csparql_spark.log.sqlite.writer import Guard
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.dependents import asked_of, streams_of
 from csparql_spark.server.routes.quotas import Full, room
-from csparql_spark.store import Draft, QueryRecord, Refused, Registry, StreamRecord
+from csparql_spark.store import QueryRecord, Registry, StreamRecord
 from csparql_spark.store.registry import absent, every, same, streams_in
-from csparql_spark.store.writer import Guard
 
 
 def made_by(registry: Registry, name: str) -> list[StreamRecord]:

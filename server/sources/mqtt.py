@@ -29,14 +29,15 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from csparql_spark.disk import StoreError
+from csparql_spark.log.sqlite.repeats import Reused
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.pushes import push_format, read_push
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.sources.pushing import Once
 from csparql_spark.settings import Broker
-from csparql_spark.store import StoreError, StreamRecord
-from csparql_spark.store.repeats import Reused
+from csparql_spark.store import StreamRecord
 
 USUAL_FORMAT = "text/turtle"
 PREFIX = "mqtt "                 # of keys: nobody's Idempotency-Key has a blank

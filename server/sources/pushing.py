@@ -20,11 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csparql_spark.log import Draft, Entry, Refused
+from csparql_spark.log.sqlite.repeats import Repeated, Repeats, Reused
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.store import Draft, Entry, Refused, StreamRecord
+from csparql_spark.store import StreamRecord
 from csparql_spark.store.registry import every, same
-from csparql_spark.store.repeats import Repeated, Repeats, Reused
 
 Told = dict[str, object]
 

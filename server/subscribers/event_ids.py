@@ -5,7 +5,7 @@
 
 A client keeps an id as it is, and gives it back. When a copy of the database was put back meanwhile, what was told
 after the copy was taken is not so any more, and positions are given again, to other answers: the incarnation tells the
-two apart (see `store.incarnations`).
+two apart (see `log.sqlite.incarnations`).
 
     event_id(lineage, 48213)                            # "48213-qkzwmtbrfd"
     seen = read_id("48213-qkzwmtbrfd", lineage, head)   # SeenId(48213, restored=False)
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from csparql_spark.store.incarnations import FIRST, LETTERS, NAME_LENGTH, Lineage
+from csparql_spark.log.sqlite.incarnations import FIRST, LETTERS, NAME_LENGTH, Lineage
 
 _ID = re.compile(rf"([0-9]{{1,18}})(?:-([{LETTERS}]{{{NAME_LENGTH}}}))?")
 

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from csparql_spark.disk import Database
 from csparql_spark.server.subscribers.instants import notice
-from csparql_spark.store import Database, QueryRecord, Registry
+from csparql_spark.store import QueryRecord, Registry
 from csparql_spark.store.registry import query_record
 
 _REGISTRATIONS = ("SELECT seq, subject, at, payload, payload_sum FROM log INDEXED BY log_registry "

@@ -34,12 +34,12 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
+from csparql_spark.disk.damage import Damaged
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.subscribers.event_ids import event_id, read_id
 from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, News
 from csparql_spark.server.subscribers.instants import notice
 from csparql_spark.server.subscribers.roster import Roster, changes, ended, registered
-from csparql_spark.store.damage import Damaged
 from csparql_spark.store.order import Order, Place
 
 RETRY = b"retry: 1000\n\n"

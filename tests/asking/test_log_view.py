@@ -9,8 +9,8 @@ import pytest
 
 from csparql_spark.asking.log_view import Current
 from csparql_spark.language import Window
+from csparql_spark.log.sqlite.reader import Entry
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store.log import Entry
 
 
 class Recent:

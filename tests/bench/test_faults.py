@@ -14,18 +14,10 @@ from bench.faults.scene import QUERIES
 from bench.faults.table import BEGIN, END, write
 from csparql_spark.asking.replay import answer
 from csparql_spark.client import Event
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Draft, Log, LogWriter
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import (
-    AnswerStore,
-    Database,
-    DataDirectory,
-    Draft,
-    Log,
-    LogWriter,
-    QueryRecord,
-    StoredAnswer,
-    StreamRecord,
-)
+from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer, StreamRecord
 
 STREAM = "http://faults.test/streams/numbers"
 

@@ -22,21 +22,13 @@ from bench.load.traffic import KB, MOVES, READINGS, STREAMS, TRIPLES, background
 from bench.load.watching import Watch
 from csparql_spark.answers.plan import plan
 from csparql_spark.asking.replay import answer
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.language.queries.query_cache import read
+from csparql_spark.log import Draft, Log, LogWriter
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.server.subscribers.instants import event, windows_of
-from csparql_spark.store import (
-    AnswerStore,
-    Database,
-    DataDirectory,
-    Draft,
-    Log,
-    LogWriter,
-    QueryRecord,
-    StoredAnswer,
-    StreamRecord,
-)
+from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer, StreamRecord
 
 BASE = "http://load.test/"
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.cli.serve import begin
+from csparql_spark.disk import StoreError
+from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.spark import checkpoint
-from csparql_spark.store import Status, StoreError
-from csparql_spark.store.incarnations import Incarnations
+from csparql_spark.store import Status
 
 from ..store.restoring import World
 

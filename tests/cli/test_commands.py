@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from csparql_spark import __version__
 from csparql_spark.cli import main
-from csparql_spark.store import DataDirectory
+from csparql_spark.disk import DataDirectory
 
 QUERY = "REGISTER QUERY Q AS SELECT ?s FROM STREAM <urn:s> [RANGE 2s STEP 1s] WHERE { ?s <urn:p> ?o }"
 

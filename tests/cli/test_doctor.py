@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from csparql_spark.cli import doctor as module
 from csparql_spark.cli import main
 from csparql_spark.cli.doctor import Finding
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.settings import Settings
-from csparql_spark.store import Database, DataDirectory
 from csparql_spark.store.tokens import Tokens
 
 

@@ -15,8 +15,8 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.cli import main, serve
 from csparql_spark.cli.processes import Child
 from csparql_spark.cli.serve import limits
+from csparql_spark.disk import Database
 from csparql_spark.settings import Settings
-from csparql_spark.store import Database
 from csparql_spark.store.tokens import Tokens, made
 
 

@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from csparql_spark.cli import main
-from csparql_spark.store import DataDirectory, StoredAnswer, inspection
-from csparql_spark.store.damage import Damages
+from csparql_spark.disk import DataDirectory
+from csparql_spark.disk.damage import Damages
+from csparql_spark.store import StoredAnswer, inspection
 from tests.store.opened import Opened
 
 

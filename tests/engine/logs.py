@@ -11,8 +11,9 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from csparql_spark.language.queries.query_cache import compiled_of, read
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from csparql_spark.store import QueryRecord, StreamRecord
 from tests.engine.asked import Asked, Seen
 from tests.engine.naive import Logged
 

@@ -9,9 +9,9 @@ from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.engine import member
 from csparql_spark.engine.group import FAILURE, Group, Told
 from csparql_spark.engine.group_state import KeptGroup, Name, revive, settle
+from csparql_spark.log import Entry
+from csparql_spark.log.sqlite.reader import REGISTRY_KINDS
 from csparql_spark.schedule.routing import Router, Row
-from csparql_spark.store import Entry
-from csparql_spark.store.log import REGISTRY_KINDS
 from tests.engine.naive import Said
 
 SPO = ("s", "p", "o")

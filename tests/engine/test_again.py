@@ -7,7 +7,7 @@ import json
 import pytest
 
 from csparql_spark.engine.group import Group, Told
-from csparql_spark.store import Entry
+from csparql_spark.log import Entry
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand
 from tests.engine.running import routed

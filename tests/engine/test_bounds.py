@@ -11,7 +11,7 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import member as members
 from csparql_spark.engine import views
 from csparql_spark.engine.group import FAILURE, Group, Told
-from csparql_spark.store import Entry
+from csparql_spark.log import Entry
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand
 from tests.engine.running import DictState, Worker, in_one_go, routed, routed_between, said

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.engine.group import FAILURE, Group, Told
 from csparql_spark.entailment.rules.regimes import rules_of
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
-from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from csparql_spark.store import QueryRecord, StreamRecord
 from tests.engine.logs import law
 from tests.engine.running import DictState, Worker, in_one_go, matched_anew, routed, routed_between
 from tests.entailment.twin import ALWAYS, closure

@@ -21,9 +21,10 @@ from csparql_spark.answers.patterns import Pattern
 from csparql_spark.engine import closures
 from csparql_spark.engine.group import Group, Told
 from csparql_spark.engine.group_state import KeptGroup, revive, settle
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
-from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from csparql_spark.store import QueryRecord, StreamRecord
 from tests.engine.logs import ONE, law
 from tests.engine.running import DictState, routed
 

@@ -9,9 +9,10 @@ import pytest
 from csparql_spark.asking.replay import answer
 from csparql_spark.engine.group import FAILURE, Group, Told
 from csparql_spark.engine.group_state import KeptGroup, revive, settle
+from csparql_spark.log import Draft, Entry
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, in_order
-from csparql_spark.store import Draft, Entry, QueryRecord, StreamRecord
+from csparql_spark.store import QueryRecord, StreamRecord
 from tests.engine.running import DictState, in_one_go, routed_between, router_of
 
 A, B = "urn:a", "urn:b"

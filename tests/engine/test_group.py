@@ -11,8 +11,8 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.answers.snapshot import Snapshot
 from csparql_spark.engine import views
 from csparql_spark.engine.group import FAILURE, Group, Told
+from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import UNREADABLE
-from csparql_spark.store import Entry
 from csparql_spark.windows.content import ALWAYS
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand

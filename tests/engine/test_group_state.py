@@ -10,7 +10,7 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import views
 from csparql_spark.engine.group import FAILURE, Told
 from csparql_spark.engine.group_state import BEFORE, MEMBER, Name, revive
-from csparql_spark.store import Entry
+from csparql_spark.log import Entry
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
 from tests.engine.naive import Said

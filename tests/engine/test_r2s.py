@@ -15,9 +15,10 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.engine import views
 from csparql_spark.engine.group import Group, Told
 from csparql_spark.engine.group_state import BEFORE, CHANGES, KeptGroup, Name, revive, settle
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Row
-from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from csparql_spark.store import QueryRecord, StreamRecord
 from csparql_spark.windows import content
 from tests.engine.logs import law
 from tests.engine.running import DictState, routed, router_of

@@ -4,7 +4,7 @@ from unittest import mock
 
 from csparql_spark.answers.snapshot import Snapshot
 from csparql_spark.engine.group import Group, Told
-from csparql_spark.store import Entry
+from csparql_spark.log import Entry
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
 from tests.engine.running import routed, said

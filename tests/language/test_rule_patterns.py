@@ -9,11 +9,11 @@ import warnings
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from csparql_spark.language.rules.bounds import LONGEST_PATTERN, MOST_REPEATED, MOST_STATES
-from csparql_spark.language.rules.patterns import PatternError, check_pattern, read_pattern, whole
+from csparql_spark.language.rules.patterns import LARGE, PatternError, check_pattern, read_pattern, whole
 
 TEXTS = ["", "a", "b", "ab", "ba", "aab", "A", "é", "É", "1", "٣", "a1", " ", "\n", "a\n", "a\nb", "\u2003", "\x1c",
          "_", "-", "]", "^", "{", "}", "a{", "a{2", "a{,x}", "aa", "aaa", "aaaa",
@@ -59,7 +59,12 @@ shapes = st.recursive(pieces, lambda inner: st.one_of(
 @given(shapes)
 @settings(max_examples=300, deadline=None)
 def test_made_up_patterns_match_as_python_says(text: str) -> None:
-    assert found(text) == expected(text)
+    try:
+        matched = found(text)
+    except PatternError as error:       # repetitions in repetitions multiply
+        assert error.code == LARGE and text.count("{") > 2
+        reject()
+    assert matched == expected(text)
 
 
 @pytest.mark.parametrize("text, others", [(r"\b.*", ["é", "É", "٣", "日", "a日", "ß"]), (r"a$\n", ["a\n"])])

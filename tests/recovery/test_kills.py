@@ -28,9 +28,11 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import parse
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, Registry
+from csparql_spark.store import AnswerStore, Registry
 
 RANGE, STEP = 3000, 500
 KILLS = ["engine", "web", "web", "both", "engine", "web", "engine", "both", "web", "engine"]

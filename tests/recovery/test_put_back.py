@@ -15,9 +15,11 @@ import sys
 from pathlib import Path
 
 from csparql_spark.asking.replay import answer
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Draft, Log, LogWriter
+from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Draft, Log, LogWriter, QueryRecord, Registry
-from csparql_spark.store.incarnations import Incarnations
+from csparql_spark.store import AnswerStore, QueryRecord, Registry
 from csparql_spark.store.registry import StreamRecord
 
 STREAM = "urn:s"

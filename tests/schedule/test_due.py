@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from csparql_spark.log import Entry
 from csparql_spark.schedule.due import Due, Limits
-from csparql_spark.store import Entry
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
 from tests.engine.running import router_of

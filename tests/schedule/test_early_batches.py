@@ -6,10 +6,11 @@ import json
 import pytest
 from hypothesis import given
 
+from csparql_spark.log import Entry
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS, MOST_ENTRIES, MOST_ROWS, Foresight
 from csparql_spark.schedule.routing import Router
 from csparql_spark.schedule.ticker import Ticker
-from csparql_spark.store import Entry, QueryRecord, StreamRecord
+from csparql_spark.store import QueryRecord, StreamRecord
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged

@@ -10,11 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.disk import StoreError
+from csparql_spark.disk.bell import Bell
+from csparql_spark.log import Draft, Entry, LogWriter
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule import relay as module
 from csparql_spark.schedule.relay import Relay, chunk_of, draft_of
-from csparql_spark.store import Draft, Entry, LogWriter, QueryRecord, StoredAnswer, StoreError, StreamRecord
-from csparql_spark.store.bell import Bell
+from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord
 from tests.store.opened import Opened
 
 PATIENCE_SECONDS = 30

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from csparql_spark.language import parse
 from csparql_spark.language.queries.compiled import VERSION
 from csparql_spark.language.queries.query_cache import compiled_of
+from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import UNREADABLE, Router, Row, group_key
-from csparql_spark.store import Entry, QueryRecord
+from csparql_spark.store import QueryRecord
 from csparql_spark.windows.grid import Grid
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand, entries, law, logs

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csparql_spark.disk import StoreError
+from csparql_spark.log import Draft, Entry
 from csparql_spark.schedule.ticker import Ticker
-from csparql_spark.store import Draft, Entry, QueryRecord, StoreError, StreamRecord
+from csparql_spark.store import QueryRecord, StreamRecord
 from csparql_spark.windows.grid import Grid
 
 HOUR = 3_600_000

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from csparql_spark.client import Client
 from csparql_spark.client.following import SILENCE_SECONDS
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Log, StoredAnswer
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Log
+from csparql_spark.store import AnswerStore, StoredAnswer
 from tests.server.playing import TEXT, number
 from tests.server.test_process import Parent
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.disk.damage import Damages
+from csparql_spark.log import Draft
 from csparql_spark.schedule.relay import draft_of
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.rules import remarks
 from csparql_spark.server.settings import Settings
-from csparql_spark.store import Draft, Status
-from csparql_spark.store.damage import Damages
+from csparql_spark.store import Status
 from tests.server.playing import BASE, TEXT, Engine, Listener, number, registered
 from tests.server.test_webhooks import Receiver
 

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.disk.bell import Bell
+from csparql_spark.log import LogWriter
 from csparql_spark.server.subscribers import delivery
 from csparql_spark.server.subscribers.delivery import Delivery
 from csparql_spark.server.subscribers.fanout import Fanout
 from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Start, Subscription
-from csparql_spark.store import AnswerStore, Database, DataDirectory, LogWriter, StoredAnswer
-from csparql_spark.store.bell import Bell
+from csparql_spark.store import AnswerStore, StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from tests.server.playing import TEXT, Event, number, parsed
 

@@ -7,13 +7,15 @@ import threading
 import pytest
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.disk import StoreError
+from csparql_spark.disk.bell import Bell
+from csparql_spark.log import Draft
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sources.derived import way
-from csparql_spark.store import Draft, QueryRecord, StoreError, StreamRecord
-from csparql_spark.store.bell import Bell
+from csparql_spark.store import QueryRecord, StreamRecord
 from tests.server.playing import BASE, Engine
 
 HOT = f"{BASE}/streams/Hot"

@@ -9,9 +9,10 @@ import sys
 
 import pytest
 
+from csparql_spark.log import Draft
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.health import alive, engine_of, status_of
-from csparql_spark.store import Draft, Status
+from csparql_spark.store import Status
 from csparql_spark.store.retention import BATCH_END, advance
 from tests.server.playing import registered
 

@@ -17,13 +17,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.disk.bell import Bell
+from csparql_spark.log import LogWriter
+from csparql_spark.log.sqlite.reader import Draft
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.subscribers import fanout, subscription
 from csparql_spark.server.subscribers.fanout import Fanout
 from csparql_spark.server.subscribers.subscription import LATEST, Subscription, start_after
-from csparql_spark.store import AnswerStore, Database, DataDirectory, LogWriter, Registry, StoredAnswer
-from csparql_spark.store.bell import Bell
-from csparql_spark.store.log import Draft
+from csparql_spark.store import AnswerStore, Registry, StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from csparql_spark.store.retention import Retention
 from tests.server.playing import BASE, TEXT, Engine, Event, Listener, number, parsed, registered

@@ -15,13 +15,13 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from csparql_spark.disk import StoreError
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sources.mqtt import checked_filter
-from csparql_spark.store import StoreError
 
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 needs_a_broker = pytest.mark.skipif(MOSQUITTO is None, reason="mosquitto is not installed: apt-get install mosquitto")

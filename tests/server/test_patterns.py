@@ -3,9 +3,9 @@ of rule sets that an earlier server let in."""
 
 from __future__ import annotations
 
+from csparql_spark.log import Draft
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.rules import remarks
-from csparql_spark.store import Draft
 from csparql_spark.store.measures import Cost, Measures
 from tests.server.playing import BASE, Engine
 

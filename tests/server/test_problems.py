@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.disk import StoreError
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import problems
 from csparql_spark.server.http.problems import CATALOGUE, Problem
-from csparql_spark.store import StoreError
 from tests.server.playing import TEXT, Engine, registered
 
 NT, NQ = {"Content-Type": "application/n-triples"}, {"Content-Type": "application/n-quads"}

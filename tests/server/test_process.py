@@ -18,11 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Draft, Log, LogWriter
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.http.connections import listen
 from csparql_spark.server.process import limits_of, main
 from csparql_spark.server.settings import Settings
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Draft, Log, LogWriter, StoredAnswer
+from csparql_spark.store import AnswerStore, StoredAnswer
 from csparql_spark.store.tokens import Tokens, made
 from tests.server.playing import Listener, number
 

@@ -18,9 +18,9 @@ from click.testing import CliRunner, Result
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.cli import main
+from csparql_spark.disk.bell import Bell
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.backend import Backend
-from csparql_spark.store.bell import Bell
 from tests.server.playing import BASE, TEXT, Engine, registered
 
 STREAM = f"{BASE}/streams/s"

@@ -9,9 +9,10 @@ import threading
 
 import pytest
 
+from csparql_spark.disk import Database
+from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.backend import Backend
-from csparql_spark.store import Database, Log
 from tests.server.playing import BASE
 
 NT = "application/n-triples"

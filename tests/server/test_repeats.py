@@ -11,9 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.backend import Backend
-from csparql_spark.store import Database, DataDirectory, Log
 from tests.rdf.test_arrow import ipc, table
 from tests.server.test_process import Parent
 

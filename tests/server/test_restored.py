@@ -16,12 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.disk.bell import Bell
+from csparql_spark.log.sqlite import incarnations
+from csparql_spark.log.sqlite.incarnations import Incarnation, Lineage
 from csparql_spark.server.subscribers.event_ids import SeenId, event_id, read_id
 from csparql_spark.server.subscribers.fanout import Fanout
 from csparql_spark.server.subscribers.subscription import FIRST, Subscription, start_after
-from csparql_spark.store import Registry, StoredAnswer, incarnations
-from csparql_spark.store.bell import Bell
-from csparql_spark.store.incarnations import Incarnation, Lineage
+from csparql_spark.store import Registry, StoredAnswer
 from tests.server.playing import TEXT, Event, number, parsed
 from tests.store.restoring import QUERY, World
 

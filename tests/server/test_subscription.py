@@ -18,6 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.disk.bell import Bell
+from csparql_spark.log import LogWriter
+from csparql_spark.log.sqlite.reader import Draft
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.subscribers import instants
 from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, Full
@@ -30,9 +34,7 @@ from csparql_spark.server.subscribers.subscription import (
     after_instant,
     start_after,
 )
-from csparql_spark.store import AnswerStore, Database, DataDirectory, LogWriter, Registry, StoredAnswer
-from csparql_spark.store.bell import Bell
-from csparql_spark.store.log import Draft
+from csparql_spark.store import AnswerStore, Registry, StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from csparql_spark.store.retention import Retention
 from tests.server.playing import BASE, TEXT, Event, number, parsed

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import pytest
 
 from csparql_spark.answers.bindings import Answer as Told
+from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sinks.outgoing_calls import Allowed
 from csparql_spark.server.sinks.webhooks import LONGEST_FAILING, LONGEST_PAUSE, MOST_FAILURES, pause_after, signature
-from csparql_spark.store.incarnations import Incarnations
 from tests.server.playing import BASE, TEXT, Engine, registered
 
 PATIENCE = 20

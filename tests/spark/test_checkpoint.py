@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from csparql_spark.disk import DataDirectory
 from csparql_spark.spark.checkpoint import is_unreadable, lacking, leave_another, set_aside
-from csparql_spark.store import DataDirectory
 
 from ..store.restoring import World
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from csparql_spark.engine.group import FAILURE, MEASURES, Group, Told
 from csparql_spark.engine.group_state import MEMBER, Name, revive, settle
+from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Row
 from csparql_spark.spark import processor as processors
 from csparql_spark.spark.processor import OUTPUT, SUMMARY, GroupProcessor, SparkState
-from csparql_spark.store import Entry
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged

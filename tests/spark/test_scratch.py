@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from csparql_spark.disk import DataDirectory, StoreError
 from csparql_spark.spark.scratch import LONGEST, Scratch
-from csparql_spark.store import DataDirectory, StoreError
 
 NAME = ".0098467d-b4a5-416d-a9fc-606dc2b7cc48.sock"
 

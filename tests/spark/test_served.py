@@ -19,8 +19,9 @@ from pathlib import Path
 
 import pytest
 
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.spark.scratch import Scratch
-from csparql_spark.store import AnswerStore, Database, DataDirectory
+from csparql_spark.store import AnswerStore
 
 PATIENCE_SECONDS = 240
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}

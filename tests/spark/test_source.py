@@ -14,46 +14,21 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from csparql_spark.disk.bell import Bell
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS
 from csparql_spark.schedule.routing import UNREADABLE, Router, Row
 from csparql_spark.spark import source
 from csparql_spark.spark.source import ARROW, SCHEMA, AheadOfLog, LogReader, LogSource, Opened, Span
-from csparql_spark.store import Entry, QueryRecord, StoredAnswer, StreamRecord
+from csparql_spark.store import StoredAnswer
 from csparql_spark.store.batch_ends import Ends
-from csparql_spark.store.bell import Bell
-from tests.engine.asked import Asked
 
 from ..store.opened import Hands
 from ..store.opened import Opened as Store
+from .pushed import FUTURE, Pushed, history
 
-FUTURE = 4_000_000_000_000       # no tail that is stamped with it becomes old while a test runs
 ALL = ReadAllAvailable()
-ANY = (("?s", "<urn:p>", "?o"),)
-
-
-class Pushed(Store):
-    """A store with the entries of a small history; each method returns the place of what it wrote."""
-
-    def stream(self, iri: str, clock: str = "arrival") -> int:
-        return self.writer.append(StreamRecord.draft(iri, name=iri[4:], clock=clock, delay=0)).seq
-
-    def query(self, name: str, stream: str = "urn:a", graphs: tuple[str, ...] = ()) -> int:
-        text = Asked.over(stream, 1000, 1000, ("s",), ANY, graphs=graphs).text
-        return self.writer.append(QueryRecord.draft(name, text=text, base=None)).seq
-
-    def chunk(self, *subjects: str, stream: str = "urn:a", stamps: list[int] | None = None) -> int:
-        chunk = Chunk.from_triples([(f"<urn:{s}>", "<urn:p>", "<urn:o>") for s in subjects],
-                                   stamps or [Chunk.UNSTAMPED] * len(subjects))
-        return self.append("chunk", stream, rows=len(chunk), first=chunk.first, last=chunk.last,
-                           unstamped=chunk.unstamped, payload=chunk.to_ipc()).seq
-
-    def graph(self, iri: str, *subjects: str) -> int:
-        chunk = Chunk.from_triples([(f"<urn:{s}>", "<urn:p>", "<urn:o>") for s in subjects])
-        return self.append("background", iri, rows=len(chunk), payload=chunk.to_ipc()).seq
-
-    def tick(self, at: int) -> int:
-        return self.append("tick", at=at).seq
 
 
 @pytest.fixture
@@ -118,28 +93,6 @@ def routed(entries: list[Entry], start: int, end: int) -> list[Row]:
     by_place = [(entry.seq, router.route(entry, sent if entry.seq > start else None)) for entry in entries]
     return [row for seq, of in by_place for row in of if start < seq <= end]
 
-
-def history(store: Pushed) -> int:
-    """Streams on both clocks, background in two versions, queries that come and go; the place of the last entry."""
-    store.stream("urn:a")
-    store.stream("urn:e", "event")
-    store.graph("urn:g", "old")
-    store.query("q", graphs=("urn:g",))
-    store.chunk("a", "b")
-    store.chunk("nobody", stream="urn:other")
-    store.graph("urn:g", "new")
-    store.query("r", "urn:e", ("urn:g",))
-    store.chunk("c", stream="urn:e", stamps=[5])
-    store.query("s", graphs=("urn:g",))
-    store.tick(FUTURE + 1000)
-    store.append("unregister", "q")
-    store.chunk("d")
-    store.append("unregister", "s")
-    store.chunk("e")
-    return store.tick(FUTURE + 2000)
-
-
-# --- how far to read
 
 def test_it_begins_before_the_first_entry(reader: LogReader) -> None:
     assert reader.initialOffset() == at(0)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Draft, Entry, Log, LogWriter, Registry, Status
-from csparql_spark.store.clock import ArrivalClock
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Draft, Entry, Log, LogWriter
+from csparql_spark.log.clock import ArrivalClock
+from csparql_spark.log.sqlite.writer import Guard
+from csparql_spark.store import AnswerStore, Registry, Status
 from csparql_spark.store.retention import Retention
-from csparql_spark.store.writer import Guard
 
 
 class Hands:

@@ -10,8 +10,9 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from csparql_spark.store import AnswerStore, Database, DataDirectory, StoredAnswer, order
-from csparql_spark.store.incarnations import Incarnations, Lineage
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log.sqlite.incarnations import Incarnations, Lineage
+from csparql_spark.store import AnswerStore, StoredAnswer, order
 from csparql_spark.store.order import Order
 from csparql_spark.store.witness import Witness
 

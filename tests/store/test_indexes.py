@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import Database, Entry, StoreError, database
-from csparql_spark.store.damage import Damaged, Damages
+from csparql_spark.disk import Database, StoreError, database
+from csparql_spark.disk.damage import Damaged, Damages
+from csparql_spark.log import Entry
 from csparql_spark.store.indexes import made_anew
 from csparql_spark.store.inspection import inspect
+from tests.disk.test_damage import on_disk
 
 from .opened import Opened
-from .test_damage import on_disk
 
 SUBJECT = b"urn:some-stream"
 

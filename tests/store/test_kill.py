@@ -11,7 +11,8 @@ from .opened import Opened
 PUSHERS = 8
 WRITE = f"""
 import sys, threading
-from csparql_spark.store import Database, DataDirectory, Draft, LogWriter
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log import Draft, LogWriter
 directory = DataDirectory(sys.argv[1]).create()
 writer = LogWriter(Database(directory.database).create(), directory.bell("log")).start()
 def push(name):

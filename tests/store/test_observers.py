@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import Database
+from csparql_spark.disk import Database
 from csparql_spark.store.observers import Observer, ObserverStore, TooMany, name_of
 
 URL = "https://hooks.example.org/"

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import AnswerStore, Database, DataDirectory, StoredAnswer, order
-from csparql_spark.store.log import Draft
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log.sqlite.reader import Draft
+from csparql_spark.log.sqlite.writer import LogWriter
+from csparql_spark.store import AnswerStore, StoredAnswer, order
 from csparql_spark.store.order import Order, Place
 from csparql_spark.store.registry import QueryRecord
 from csparql_spark.store.retention import Retention
-from csparql_spark.store.writer import LogWriter
 
 
 class Store:

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from csparql_spark.store import QueryRecord, Refused, StreamRecord, registry
+from csparql_spark.log import Refused
+from csparql_spark.store import QueryRecord, StreamRecord, registry
 from csparql_spark.store.registry import Setting, absent, every, is_set, present, queries_in, same, standing, unchanged
 
 from .opened import Opened

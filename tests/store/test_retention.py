@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.store import Entry, LogWriter, QueryRecord, StoredAnswer, StreamRecord, retention
-from csparql_spark.store.database import Database
+from csparql_spark.disk.database import Database
+from csparql_spark.log import Entry, LogWriter
+from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord, retention
 from csparql_spark.store.retention import relayed
 
 from .opened import Hands, Opened

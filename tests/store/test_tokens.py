@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import StoreError
+from csparql_spark.disk import StoreError
 from csparql_spark.store.tokens import Tokens, is_loopback, made, refuse_open_doors
 
 

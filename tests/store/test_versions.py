@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import Database, DataDirectory, Entry, QueryRecord, StoredAnswer, StreamRecord
-from csparql_spark.store.database import SCHEMA_VERSION
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.disk.database import SCHEMA_VERSION
+from csparql_spark.log import Entry
+from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord
 
 from .opened import Opened
 

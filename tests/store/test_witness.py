@@ -20,14 +20,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.store import Database, incarnations
-from csparql_spark.store.damage import Damages
-from csparql_spark.store.incarnations import Incarnations
+from csparql_spark.disk import Database
+from csparql_spark.disk.damage import Damages
+from csparql_spark.log.sqlite import incarnations
+from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.store.witness import NAME, Witness
+from tests.disk.test_damage import on_disk
 
 from .opened import Opened
 from .restoring import World
-from .test_damage import on_disk
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None        # where nothing waits for a disk
 

@@ -22,7 +22,8 @@ import numpy as np
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.server.http.connections import listen
-from csparql_spark.store import AnswerStore, Database, DataDirectory, Status, StoredAnswer
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.store import AnswerStore, Status, StoredAnswer
 from csparql_spark.store.tokens import Tokens
 from csparql_spark.windows.content import ALWAYS
 

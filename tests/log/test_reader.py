@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.store import Entry
-from csparql_spark.store.log import KINDS, REGISTRY_KINDS
-
-from .opened import Opened
+from csparql_spark.log import Entry
+from csparql_spark.log.sqlite.reader import KINDS, REGISTRY_KINDS
+from tests.store.opened import Opened
 
 
 def test_an_empty_log(store: Opened) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import Database, DataDirectory
-from csparql_spark.store.incarnations import (
+from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.log.sqlite.incarnations import (
     FIRST,
     LETTERS,
     MOST,
@@ -17,8 +17,7 @@ from csparql_spark.store.incarnations import (
     Incarnations,
     Lineage,
 )
-
-from .restoring import World
+from tests.store.restoring import World
 
 #                 0         40        60   60       90
 LIST = [Incarnation("", 0, 0, 0), Incarnation("b", 40, 400, 1), Incarnation("c", 60, 500, 2),

@@ -6,11 +6,12 @@ import threading
 
 import pytest
 
-from csparql_spark.store import Entry, Refused, StoreError, StreamRecord
-from csparql_spark.store.log import Draft
-from csparql_spark.store.repeats import Repeated, Repeats, Reused
-
-from .opened import Opened
+from csparql_spark.disk import StoreError
+from csparql_spark.log import Entry, Refused
+from csparql_spark.log.sqlite.reader import Draft
+from csparql_spark.log.sqlite.repeats import Repeated, Repeats, Reused
+from csparql_spark.store import StreamRecord
+from tests.store.opened import Opened
 
 ONE, TWO = b"1" * 32, b"2" * 32
 

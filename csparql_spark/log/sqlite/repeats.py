@@ -18,9 +18,9 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 
-from csparql_spark.store.database import Database
-from csparql_spark.store.log import Entry
-from csparql_spark.store.writer import Beside, Guard, Refused
+from csparql_spark.disk.database import Database
+from csparql_spark.log.sqlite.reader import Entry
+from csparql_spark.log.sqlite.writer import Beside, Guard, Refused
 
 KEPT_MS = 24 * 60 * 60 * 1000
 KEPT_KEYS = 100_000

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import Database, DataDirectory, StoreError, database
-from csparql_spark.store.database import SCHEMA_VERSION
-
-from .opened import Opened
+from csparql_spark.disk import Database, DataDirectory, StoreError, database
+from csparql_spark.disk.database import SCHEMA_VERSION
+from tests.store.opened import Opened
 
 
 def test_creating_it_again_changes_nothing(store: Opened) -> None:
@@ -149,7 +148,7 @@ def test_writers_take_turns(store: Opened) -> None:
 
 
 def test_a_writer_whose_turn_never_comes_gives_up(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("csparql_spark.store.database.TURN_SECONDS", 0.01)
+    monkeypatch.setattr("csparql_spark.disk.database.TURN_SECONDS", 0.01)
     other = Database(store.directory.database)
     other.connection.execute("SELECT 1")
     with store.database.transaction():

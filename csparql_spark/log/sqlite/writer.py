@@ -22,12 +22,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
-from csparql_spark.store.bell import Bell
-from csparql_spark.store.checksum import head_sum, payload_sum
-from csparql_spark.store.clock import ArrivalClock
-from csparql_spark.store.database import Database
-from csparql_spark.store.directory import StoreError
-from csparql_spark.store.log import Draft, Entry, next_stamp
+from csparql_spark.disk.bell import Bell
+from csparql_spark.disk.checksum import head_sum, payload_sum
+from csparql_spark.disk.database import Database
+from csparql_spark.disk.directory import StoreError
+from csparql_spark.log.clock import ArrivalClock
+from csparql_spark.log.sqlite.reader import Draft, Entry, next_stamp
 
 Guard = Callable[[sqlite3.Connection], None]
 Beside = Callable[[sqlite3.Connection, Entry], None]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.store import Database, Draft, Entry, LogWriter, Refused, StoreError
-from csparql_spark.store.bell import Bell
-
-from .opened import Hands, Opened
+from csparql_spark.disk import Database, StoreError
+from csparql_spark.disk.bell import Bell
+from csparql_spark.log import Draft, Entry, LogWriter, Refused
+from tests.store.opened import Hands, Opened
 
 HOUR = 3_600_000
 

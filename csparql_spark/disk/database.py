@@ -31,7 +31,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from csparql_spark.store.directory import StoreError
+from csparql_spark.disk.directory import StoreError
 
 SCHEMA_VERSION = 4
 

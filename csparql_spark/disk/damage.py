@@ -18,9 +18,9 @@ import sys
 import time
 from dataclasses import dataclass
 
-from csparql_spark.store.checksum import head_sum, payload_sum
-from csparql_spark.store.database import Database
-from csparql_spark.store.directory import StoreError
+from csparql_spark.disk.checksum import head_sum, payload_sum
+from csparql_spark.disk.database import Database
+from csparql_spark.disk.directory import StoreError
 
 ENTRY, ANSWER = "entry", "answer"
 PAYLOAD = "its payload is not what was written"

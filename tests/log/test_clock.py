@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
 
-from .opened import Hands
+from tests.store.opened import Hands
 
 HOUR = 3_600_000
 

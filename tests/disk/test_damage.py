@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.store import Entry, LogWriter, QueryRecord, StoredAnswer, StreamRecord
-from csparql_spark.store.checksum import answer_sum, head_sum, payload_sum
-from csparql_spark.store.damage import Damaged
-
-from .opened import Opened
+from csparql_spark.disk.checksum import answer_sum, head_sum, payload_sum
+from csparql_spark.disk.damage import Damaged
+from csparql_spark.log import Entry, LogWriter
+from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord
+from tests.store.opened import Opened
 
 PAYLOAD = "is damaged: its payload is not what was written"
 HEAD = ("is damaged: what it says of itself is not what was written, so every query that was there may have had to "

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import Database, DataDirectory, StoredAnswer, vacuum
-from csparql_spark.store.vacuum import SLACK_PAGES, STEP_PAGES, convert, give_back, surplus
-
-from .opened import Opened
-from .test_versions import written
+from csparql_spark.disk import Database, DataDirectory, vacuum
+from csparql_spark.disk.vacuum import SLACK_PAGES, STEP_PAGES, convert, give_back, surplus
+from csparql_spark.store import StoredAnswer
+from tests.store.opened import Opened
+from tests.store.test_versions import written
 
 PAGE = 4096
 MB = 1 << 20

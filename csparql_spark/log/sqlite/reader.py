@@ -16,7 +16,7 @@ Kinds of entries, and what their `subject` and `payload` are:
     skipped      nothing any more           None     it was damaged, and was decided to be passed over
 
 `seq` is the place of an entry, `at` its arrival stamp. After a tick `at` T on the arrival clock no entry is stamped T
-or earlier. Entries are written by `store.writer` alone, and read in order:
+or earlier. Entries are written by `log.sqlite.writer` alone, and read in order:
 
     for entry in log.read(after=41, upto=log.tail()):
         ...
@@ -32,9 +32,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from csparql_spark.store.checksum import head_sum, payload_sum
-from csparql_spark.store.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, entry_damage
-from csparql_spark.store.database import Database, is_corrupt
+from csparql_spark.disk.checksum import head_sum, payload_sum
+from csparql_spark.disk.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, entry_damage
+from csparql_spark.disk.database import Database, is_corrupt
 
 MOST_STREAMS = 4096           # of which it is remembered how far they were looked at
 REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "pause", "resume", "background", "rules")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store.bell import Bell
+from csparql_spark.disk.bell import Bell
 
 
 @pytest.fixture

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.store import Database, DataDirectory, StoreError
-from csparql_spark.store.bell import Bell
-from csparql_spark.store.directory import private
+from csparql_spark.disk import Database, DataDirectory, StoreError
+from csparql_spark.disk.bell import Bell
+from csparql_spark.disk.directory import private
 
 HOLD = """
 import sys
-from csparql_spark.store import DataDirectory
+from csparql_spark.disk import DataDirectory
 with DataDirectory(sys.argv[1]).lock():
     print("held", flush=True)
     sys.stdin.read()
 """
 TRY = """
 import sys
-from csparql_spark.store import DataDirectory, StoreError
+from csparql_spark.disk import DataDirectory, StoreError
 try:
     with DataDirectory(sys.argv[1]).lock():
         print("held")

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from csparql_spark.store.database import Database, in_turn
+from csparql_spark.disk.database import Database, in_turn
 
 INCREMENTAL = 2
 STEP_PAGES = 128                # moved while the others wait

@@ -29,7 +29,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from csparql_spark.store.database import Database
+from csparql_spark.disk.database import Database
 
 FIRST = ""
 LETTERS = "bcdfghjkmnpqrstvwxz"         # of which no word can be made
