@@ -77,10 +77,10 @@ class Switch(Kind):
     def read(self, given: object) -> bool:
         if isinstance(given, bool):
             return given
-        told = str(given).strip().lower()
-        if told in ("true", "yes", "on", "1"):
+        chosen = str(given).strip().lower()
+        if chosen in ("true", "yes", "on", "1"):
             return True
-        if told in ("false", "no", "off", "0"):
+        if chosen in ("false", "no", "off", "0"):
             return False
         raise BadValue(f"{given!r} is neither true nor false")
 
@@ -365,8 +365,8 @@ class Settings:
     def hand_down(self, directory: Path) -> Path:
         """Write them where the server's processes, and nobody else, read them; where that is."""
         path = directory / HANDED_DOWN
-        told = {one.key: one.kind.plain(getattr(self, one.attribute)) for one in declared().values()}
-        write_secretly(path, json.dumps(told, indent=1) + "\n")
+        chosen = {one.key: one.kind.plain(getattr(self, one.attribute)) for one in declared().values()}
+        write_secretly(path, json.dumps(chosen, indent=1) + "\n")
         return path
 
     @classmethod

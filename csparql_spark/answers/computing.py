@@ -32,7 +32,7 @@ from csparql_spark.relations.records import Records, Wide
 from csparql_spark.relations.runs import NEVER, Runs, grouped
 from csparql_spark.windows.content import Content
 
-MOST_KEPT = 500_000          # results that are kept of one expression
+MOST_RESULTS = 500_000          # results that are kept of one expression
 AT_ONCE = 10_000             # rows of one VALUES
 SPARE = 3                    # bits
 
@@ -159,7 +159,7 @@ class Computing:
 
     def _keys(self, kind: str, expression: Expression, given: Sequence[np.ndarray]) -> tuple[Results, np.ndarray]:
         results = self._results.get((kind, expression))
-        if results is not None and results.runs.rows <= MOST_KEPT and results.records.given <= MOST_KEPT:
+        if results is not None and results.runs.rows <= MOST_RESULTS and results.records.given <= MOST_RESULTS:
             try:
                 return results, results.records.pack(given)
             except Wide:                             # there are more terms than there were: begin anew

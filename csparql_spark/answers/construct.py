@@ -85,13 +85,13 @@ def described(plan: Plan, rows: np.ndarray, graph: Triples, dictionary: TermDict
     wanted = np.array(sorted({*rows[rows >= 0].tolist(), *(id for id in constants if id is not None)}), dtype=np.int64)
     terms = dictionary.decode(np.arange(len(dictionary)))
     blank = np.fromiter((term.startswith("_:") for term in terms), dtype=bool, count=len(terms))
-    seen = np.zeros(len(dictionary), dtype=bool)
+    reached = np.zeros(len(dictionary), dtype=bool)
     chosen = np.zeros(len(graph), dtype=bool)
     wanted = wanted[wanted < len(dictionary)]
     while len(wanted):
-        seen[wanted] = True
-        chosen |= seen[graph.s]
+        reached[wanted] = True
+        chosen |= reached[graph.s]
         objects = graph.o[chosen]
-        wanted = objects[blank[objects] & ~seen[objects]]
+        wanted = objects[blank[objects] & ~reached[objects]]
     return sorted(f"{terms[s]} {terms[p]} {terms[o]} .\n" for s, p, o in zip(
         graph.s[chosen].tolist(), graph.p[chosen].tolist(), graph.o[chosen].tolist()))

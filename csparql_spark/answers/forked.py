@@ -56,9 +56,9 @@ def apart(work: Callable[[], bytes], *, seconds: float, room: int) -> bytes:
     this thread, and so many bytes more than there are now. Who kills the child from outside changes nothing: there is
     another one. If all are killed, the machine has no room for it."""
     for _ in range(TRIES):
-        said = _tried(work, seconds, room)
-        if said is not None:
-            return said
+        reply = _tried(work, seconds, room)
+        if reply is not None:
+            return reply
     raise TooLarge
 
 
@@ -74,8 +74,8 @@ def _tried(work: Callable[[], bytes], seconds: float, room: int) -> bytes | None
     try:
         head = _read(reading, _HEAD.size, end)
         how, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (_FULL, 0)
-        said = _read(reading, length, end)
-        over = len(head) == _HEAD.size and len(said) == length
+        reply = _read(reading, length, end)
+        over = len(head) == _HEAD.size and len(reply) == length
     finally:
         os.close(reading)
         if over:
@@ -87,11 +87,11 @@ def _tried(work: Callable[[], bytes], seconds: float, room: int) -> bytes | None
             raise TooSlow(on_the_clock=False)
         if os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGTERM):
             return None
-    if how == _FULL or len(said) < length:        # Rust ends the process when it gets no memory
+    if how == _FULL or len(reply) < length:        # Rust ends the process when it gets no memory
         raise TooLarge
     if how == _FAILED:
-        raise Failed(said.decode())
-    return said
+        raise Failed(reply.decode())
+    return reply
 
 
 def _read(descriptor: int, length: int, end: float) -> bytes:
@@ -124,12 +124,12 @@ def _work(work: Callable[[], bytes], writing: int, seconds: float, room: int) ->
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _confine(room)
         try:
-            how, said = _DONE, work()
+            how, reply = _DONE, work()
         except MemoryError:
-            how, said = _FULL, b""
+            how, reply = _FULL, b""
         except Exception as error:                # whatever it is, who asked wants to know
-            how, said = _FAILED, (str(error) or type(error).__name__).encode()
-        view = memoryview(_HEAD.pack(how, len(said)) + said)
+            how, reply = _FAILED, (str(error) or type(error).__name__).encode()
+        view = memoryview(_HEAD.pack(how, len(reply)) + reply)
         while view:
             view = view[os.write(writing, view[:_AT_ONCE]):]
     finally:

@@ -190,11 +190,11 @@ class Functions:
         return ox.Literal(datetime_of(self._instant), datatype=_DATETIME)
 
     def _digest(self, *parts: Term) -> bytes:
-        told = [str(self._instant)]
+        pieces = [str(self._instant)]
         for part in parts:
             place = isinstance(part, ox.NamedNode) and part.value.startswith("i:") and part.value[2:].isdigit()
-            told.append(self.text(part) if place else str(part))
-        return hashlib.sha256("\0".join(told).encode()).digest()
+            pieces.append(self.text(part) if place else str(part))
+        return hashlib.sha256("\0".join(pieces).encode()).digest()
 
     def _rand(self, *row: Term) -> ox.Literal:
         return ox.Literal(repr(int.from_bytes(self._digest(*row)[:6], "big") / (1 << 48)), datatype=_DOUBLE)

@@ -100,7 +100,7 @@ class Grouping:
     def _aggregated(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> np.ndarray:
         if aggregate.function == "count":
             return self._counts(values.counts)
-        terms = self._said(aggregate, values, plains)
+        terms = self._results(aggregate, values, plains)
         return self._encoded([None if wrong else term for term, wrong in zip(terms, values.failed.tolist())])
 
     def _counts(self, counts: np.ndarray) -> np.ndarray:
@@ -115,26 +115,26 @@ class Grouping:
 
     # --- what aggregates say
 
-    def _said(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> Terms:
+    def _results(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> Terms:
         """The term of each group."""
-        said: Terms = [None] * len(values.counts)
-        rest = np.ones(len(said), dtype=bool)
+        results: Terms = [None] * len(values.counts)
+        rest = np.ones(len(results), dtype=bool)
         if aggregate.function in ("sum", "avg", "min", "max") and len(values.ids):
             found = plains(values)
             # Whoever adds a double to a decimal rounds, and whoever compares them must not.
             plain = np.flatnonzero((found.least > OTHER) & ((found.most < DOUBLE) | (found.least == DOUBLE)))
             if aggregate.function in ("sum", "avg"):
-                plain = self._sums(aggregate.function, values, found, plain, said)
+                plain = self._sums(aggregate.function, values, found, plain, results)
             else:
-                self._extremes(aggregate.function, values, found.numbers, plain, said)
+                self._extremes(aggregate.function, values, found.numbers, plain, results)
             rest[values.some[plain]] = False
         for group in np.flatnonzero(rest).tolist():
             ids, counts = np.unique(values.of(group), return_counts=True)
-            said[group] = AGGREGATES[aggregate.function](
+            results[group] = AGGREGATES[aggregate.function](
                 dict(zip(self._dictionary.decode(ids), counts.tolist(), strict=True)), aggregate.separator)
-        return said
+        return results
 
-    def _sums(self, function: str, values: Values, found: Plains, plain: np.ndarray, said: Terms) -> np.ndarray:
+    def _sums(self, function: str, values: Values, found: Plains, plain: np.ndarray, results: Terms) -> np.ndarray:
         """Fill in the sums or means of groups of plain numbers, told by their places in `some`; returns those for
         which it could."""
         decimal, double = found.most[plain] == DECIMAL, found.least[plain] == DOUBLE
@@ -149,17 +149,17 @@ class Grouping:
                 double.tolist(), units, parts):
             if is_double:
                 total = Number("double", math.fsum(found.numbers[first:first + count].tolist()))
-                said[group] = number_term(average(total, count) if function == "avg" else total)
+                results[group] = number_term(average(total, count) if function == "avg" else total)
             elif function == "avg":
-                said[group] = decimal_term(_divided((unit * 10**PLACES + part) * 10**(MEAN_PLACES - PLACES), count),
+                results[group] = decimal_term(_divided((unit * 10**PLACES + part) * 10**(MEAN_PLACES - PLACES), count),
                                            MEAN_PLACES)
             elif is_decimal:
-                said[group] = decimal_term(unit * 10**PLACES + part, PLACES)
+                results[group] = decimal_term(unit * 10**PLACES + part, PLACES)
             else:
-                said[group] = integer_term(unit)
+                results[group] = integer_term(unit)
         return plain
 
-    def _extremes(self, function: str, values: Values, numbers: np.ndarray, plain: np.ndarray, said: Terms) -> None:
+    def _extremes(self, function: str, values: Values, numbers: np.ndarray, plain: np.ndarray, results: Terms) -> None:
         """Fill in the least or greatest of groups of plain numbers, told by their places in `some`: of equal ones,
         that whose text comes first."""
         counts = values.counts[values.some]
@@ -170,7 +170,7 @@ class Grouping:
         place, ids = place[order], ids[order]
         first = ids[np.searchsorted(place, plain)]
         for group, term in zip(values.some[plain].tolist(), self._dictionary.decode(first)):
-            said[group] = term
+            results[group] = term
 
 
 def _whole(values: Values, found: Plains, kind: int, scale: float) -> np.ndarray:

@@ -12,7 +12,7 @@ when each of its rows holds.
     query.answer(limit=1_000_000)
     query.until()                                         # of each row: its tag; it holds until its tag is not later
                                                           # than `after`
-    query.told(query.rows().take(some))                   # some of the rows only
+    query.answer_of(query.rows().take(some))                   # some of the rows only
 
 `Shared` holds ids: whoever has them renumbered tells it, after the facts (`terms`, `renumber`). It and the queries go
 on with the ids' new meaning. `TooManyMatches` says that a query needs more room than there is; it can still be answered
@@ -35,7 +35,7 @@ from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.construct import instantiated
 from csparql_spark.answers.limits import Deadline, Limits, TooManyRows, TooMuch
-from csparql_spark.answers.matches import Kept, TooManyMatches
+from csparql_spark.answers.matches import MatchTables, TooManyMatches
 from csparql_spark.answers.nodes import tree
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.ordering import Ordered, Ordering, in_order, longest_first
@@ -57,7 +57,7 @@ class Shared:
     def __init__(self, moving: Moving, content: Content, computing: Computing | None = None) -> None:
         """`computing` may be shared among all graphs of a content."""
         self.content = content
-        self.kept = Kept(moving, content.dictionary)
+        self.tables = MatchTables(moving, content.dictionary)
         self.computing = Computing(content) if computing is None else computing
         self._orderings: weakref.WeakValueDictionary[tuple[Plan, str], Ordering] = weakref.WeakValueDictionary()
 
@@ -70,10 +70,10 @@ class Shared:
 
     def terms(self) -> np.ndarray:
         """The ids that are held here, and not in the graph alone."""
-        return self.kept.terms()
+        return self.tables.terms()
 
     def renumber(self, table: np.ndarray) -> None:
-        self.kept.renumber(table)
+        self.tables.renumber(table)
 
 
 class Incremental:
@@ -85,23 +85,23 @@ class Incremental:
         self.version = 0                      # grows when what is seen may have changed
         self._body, self._operator = body, translated(plan, body)
         self._shared = shared
-        self._evaluation = Evaluation(shared.kept, shared.computing, self._operator)
+        self._evaluation = Evaluation(shared.tables, shared.computing, self._operator)
         self._ranks = Ranks(shared.content.dictionary)
         self._ordering = shared.ordering(plan, body)
         self._ordering.join(self)
         self._after = 0
         self._versions: tuple[int, ...] = ()
         self._generation = shared.content.generation
-        self._seen: tuple[tuple[int, int], ...] | None = None
+        self._marks: tuple[tuple[int, int], ...] | None = None
         self._until: np.ndarray | None = None
 
     def move(self, *, after: int) -> None:
         """See what holds later than `after`, in the graph as it is now."""
-        seen, self._seen = self._seen, None              # unknown, should the next step fail
+        before, self._marks = self._marks, None         # unknown, should the next step fail
         now = self._evaluation.move(after)
         self._after, self._versions = after, tuple(version for version, _ in now)
-        self.version += now != seen
-        self._seen = now
+        self.version += now != before
+        self._marks = now
 
     def nodes(self) -> dict[str, object]:
         """The plan as a tree (see `nodes`), with what its parts took for the last answer."""
@@ -140,7 +140,7 @@ class Incremental:
         rows = self._solutions(self.limits, Deadline(self.limits))
         return rows.project([f"?{name}" for name in self.plan.variables])
 
-    def told(self, rows: Table) -> Answer:
+    def answer_of(self, rows: Table) -> Answer:
         """Such rows, in the order of an answer; until when each holds is what their tags say."""
         terms, ranks, tag = self._in_order(rows, self._ranks.alone)
         return Answer.from_table(Bindings.from_ids(self.plan.variables, terms, ranks, rows.length,

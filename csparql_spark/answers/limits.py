@@ -43,24 +43,24 @@ class Limits:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Limits:
         """The limits that an environment names, and the usual ones for the rest. `ValueError` says what is wrong."""
-        told = {}
+        chosen = {}
         for limit in fields(cls):
             name = f"{PREFIX}{limit.name.upper()}"
             text = environment.get(name, "").strip()
             if text:
                 if not text.isascii() or not text.isdigit() or not int(text):
                     raise ValueError(f"{name} is {text!r}: write a whole number, 1 or more")
-                told[limit.name] = int(text)
-        return cls(**told)
+                chosen[limit.name] = int(text)
+        return cls(**chosen)
 
     def check_rows(self, rows: int, what: str = "rows") -> None:
         if rows > self.rows:
             raise TooManyRows(f"the answer has more than {self.rows:,} {what}, which is the limit for one instant")
 
-    def check_bytes(self, held: int, of: str) -> None:
+    def check_bytes(self, used: int, of: str) -> None:
         """`of` says of what so many bytes are."""
-        if held > self.bytes:
-            raise TooMuch(f"{of} need {size(held)}, and a query may have {size(self.bytes)}: choose a narrower RANGE, "
+        if used > self.bytes:
+            raise TooMuch(f"{of} need {size(used)}, and a query may have {size(self.bytes)}: choose a narrower RANGE, "
                           "or ask for less")
 
     @property

@@ -4,8 +4,8 @@ A match is one more derived fact: its tag is the earliest tag of the triples tha
 made in several ways, the latest of these. So what expires is known by its tag, and a move costs what was added: each
 triple pattern is matched in that, and joined with the rest of the graph.
 
-    kept      = Kept(moving, dictionary)
-    table     = kept.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "_:b")))      # one for all who ask the same
+    tables    = MatchTables(moving, dictionary)
+    table     = tables.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "_:b")))      # one for all who ask the same
     table.move()                                 # after the graph has moved
     table.visible(after, ["?s", "?o"])           # columns of ids, and tags later than `after`
 
@@ -147,10 +147,10 @@ class Matches:
             if not whole and not (one.early and all(name in columns for name in one.names if name in self.variables)):
                 later.append(one)
             elif len(tag):
-                kept = one.mask(columns, len(tag))
-                if not kept.all():
-                    columns = {name: column[kept] for name, column in columns.items()}
-                    tag = tag[kept]
+                mask = one.mask(columns, len(tag))
+                if not mask.all():
+                    columns = {name: column[mask] for name, column in columns.items()}
+                    tag = tag[mask]
         return Bindings(columns, tag), later
 
     def _too_many(self, most: int) -> TooManyMatches:
@@ -313,7 +313,7 @@ class InPlace:
         self._begin()
 
 
-class Kept:
+class MatchTables:
     """The tables of one moving graph. A table is there as long as somebody holds it."""
 
     def __init__(self, moving: Moving, dictionary: TermDictionary) -> None:

@@ -1,6 +1,6 @@
 """Nodes: the plan of a maintained answer as a tree, with what each of its parts gave and took the last time.
 
-    told = tree(evaluation, operator, "SELECT …")
+    description = tree(evaluation, operator, "SELECT …")
     # {"node": "filter", "does": "where ?n > 18", "rows": 12, "micros": 310, "parts": [{"node": "scan", …}]}
 
 `micros` are with those of its parts. A scan, whose matches are kept, tells how many it keeps in how many bytes, and its
@@ -31,32 +31,33 @@ def tree(evaluation: Evaluation, operator: Operator, body: str) -> dict[str, obj
 
 
 def _tree(evaluation: Evaluation, operator: Operator, shown: Shown) -> dict[str, object]:
-    told: dict[str, object] = {"node": type(operator).__name__.lower(), "does": _does(operator, shown)}
+    description: dict[str, object] = {"node": type(operator).__name__.lower(), "does": _does(operator, shown)}
     took = evaluation.took.get(id(operator))
     if took is not None:
-        told |= {"rows": took[0], "micros": took[1] // 1000}
+        description |= {"rows": took[0], "micros": took[1] // 1000}
     if isinstance(operator, algebra.Scan):
-        table = evaluation.kept_for(operator)
-        told |= {"kept": table.rows, "bytes": table.nbytes,
+        table = evaluation.matches_of(operator)
+        description |= {"kept": table.rows, "bytes": table.nbytes,
                  "join_order": [[_text(operator.patterns[place], shown) for place in order]
                                 for order in table.orders()]}
     parts = [_tree(evaluation, part, shown) for part in algebra.parts_of(operator)]
-    return told | ({"parts": parts} if parts else {})
+    return description | ({"parts": parts} if parts else {})
 
 
-def join_orders(told: dict[str, object]) -> Iterator[list[list[str]]]:
+def join_orders(description: dict[str, object]) -> Iterator[list[list[str]]]:
     """The join orders of the scans of a tree that have more than one pattern."""
-    if len(told.get("join_order", ())) > 1:
-        yield told["join_order"]
-    for part in told.get("parts", ()):
+    if len(description.get("join_order", ())) > 1:
+        yield description["join_order"]
+    for part in description.get("parts", ()):
         yield from join_orders(part)
 
 
-def lines(told: dict[str, object], depth: int = 0) -> Iterator[str]:
+def lines(description: dict[str, object], depth: int = 0) -> Iterator[str]:
     """A tree as text."""
-    numbers = f"   {several(told['rows'], 'row')}, {told['micros']} µs" if "rows" in told else ""
-    yield f"{'  ' * depth}{NAMES.get(told['node'], told['node'])} {told['does']}".rstrip() + numbers
-    for part in told.get("parts", ()):
+    node, does = description["node"], description["does"]
+    numbers = f"   {several(description['rows'], 'row')}, {description['micros']} µs" if "rows" in description else ""
+    yield f"{'  ' * depth}{NAMES.get(node, node)} {does}".rstrip() + numbers
+    for part in description.get("parts", ()):
         yield from lines(part, depth + 1)
 
 

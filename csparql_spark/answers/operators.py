@@ -3,7 +3,7 @@
 What basic graph patterns match is there already; the rest is made from it at each instant. As long as nothing on the
 way depends on what is *not* there, tables know how long each of their rows holds.
 
-    evaluation = Evaluation(kept, computing)
+    evaluation = Evaluation(tables, computing)
     evaluation.move(after)                       # follow the graph; see what holds later than `after`
     evaluation.answer(operator, Deadline(limits))
 
@@ -23,7 +23,7 @@ from csparql_spark.answers.algebra import Operator
 from csparql_spark.answers.computing import Computing, Expression, Test
 from csparql_spark.answers.grouping import Grouping
 from csparql_spark.answers.limits import Deadline, Limits
-from csparql_spark.answers.matches import InPlace, Kept, Matches, renamed
+from csparql_spark.answers.matches import InPlace, Matches, MatchTables, renamed
 from csparql_spark.answers.order import order_text
 from csparql_spark.answers.paths import Paths, reached
 from csparql_spark.answers.patterns import is_variable
@@ -44,9 +44,9 @@ from csparql_spark.relations.runs import ALWAYS
 
 
 class Evaluation:
-    def __init__(self, kept: Kept, computing: Computing, operator: Operator) -> None:
-        self._dictionary, self._computing = kept.dictionary, computing
-        self._grouping = Grouping(computing, kept.dictionary)
+    def __init__(self, tables: MatchTables, computing: Computing, operator: Operator) -> None:
+        self._dictionary, self._computing = tables.dictionary, computing
+        self._grouping = Grouping(computing, tables.dictionary)
         self._after = 0
         self._deadline = Deadline(Limits())
         self.took: dict[int, tuple[int, int]] = {}      # of each operator, by its id(): rows and ns of the last time
@@ -56,13 +56,13 @@ class Evaluation:
             if isinstance(part, algebra.Scan) and part not in self._scans:
                 patterns, names = renamed(part.patterns) if not part.tests else (part.patterns, {})
                 tests = tuple(Test(computing, test) for test in part.tests)
-                self._scans[part] = kept.table(patterns, tests), names
+                self._scans[part] = tables.table(patterns, tests), names
 
     @property
     def matches(self) -> list[Matches | InPlace]:
         return [table for table, _ in self._scans.values()]
 
-    def kept_for(self, scan: algebra.Scan) -> Matches | InPlace:
+    def matches_of(self, scan: algebra.Scan) -> Matches | InPlace:
         return self._scans[scan][0]
 
     @property

@@ -49,27 +49,27 @@ class Ordered(NamedTuple):
 class Ordering:
     def __init__(self) -> None:
         self._askers: weakref.WeakSet[object] = weakref.WeakSet()
-        self._held: Ordered | None = None
+        self._ordered: Ordered | None = None
 
     def join(self, asker: object) -> None:
         self._askers.add(asker)
 
     @property
     def nbytes(self) -> int:
-        return 0 if self._held is None else self._held.nbytes
+        return 0 if self._ordered is None else self._ordered.nbytes
 
     def hold(self, ordered: Ordered) -> None:
-        self._held = ordered if len(self._askers) > 1 else None
+        self._ordered = ordered if len(self._askers) > 1 else None
 
     def later(self, versions: tuple[int, ...], after: int) -> Ordered | None:
-        held = self._held
-        if held is None or held.versions != versions or held.after > after:
+        ordered = self._ordered
+        if ordered is None or ordered.versions != versions or ordered.after > after:
             return None
-        seen = held.tag > after
-        if seen.all():
-            return held
-        rows = np.flatnonzero(seen)
-        return Ordered(versions, after, held.terms, [column[rows] for column in held.ranks], held.tag[rows])
+        mask = ordered.tag > after
+        if mask.all():
+            return ordered
+        rows = np.flatnonzero(mask)
+        return Ordered(versions, after, ordered.terms, [column[rows] for column in ordered.ranks], ordered.tag[rows])
 
 
 def order_of_rows(ranks: Sequence[np.ndarray]) -> np.ndarray:

@@ -100,15 +100,15 @@ def reached(start: np.ndarray, end: np.ndarray, tag: np.ndarray, node: int, dead
     order = np.argsort(places[:len(start)], kind="stable")
     start, end, tag = places[:len(start)][order], places[len(start):-1][order], tag[order]
     until = np.full(len(nodes), NEVER)
-    last, held = places[-1:], np.full(1, ALWAYS)
+    last, latest = places[-1:], np.full(1, ALWAYS)
     while len(last):
         deadline.check()
         first = start.searchsorted(last)
         counts = start.searchsorted(last, side="right") - first
         rows = np.arange(int(counts.sum())) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        found = latest_of(end[rows], np.minimum(np.repeat(held, counts), tag[rows]), len(nodes))
+        found = latest_of(end[rows], np.minimum(np.repeat(latest, counts), tag[rows]), len(nodes))
         last = np.flatnonzero(found > until)
-        held = until[last] = found[last]
+        latest = until[last] = found[last]
     there = until > NEVER
     return nodes[there], until[there]
 

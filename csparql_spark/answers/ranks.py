@@ -74,19 +74,19 @@ class Ranks:
         return (pa.array([terms[place] for place in order], pa.string()),
                 [ranks[place * rows:(place + 1) * rows] for place in range(len(columns))])
 
-    def _change(self, kept: np.ndarray, ids: np.ndarray) -> None:
+    def _change(self, mask: np.ndarray, ids: np.ndarray) -> None:
         """Keep those of the terms that a mask tells, and put the terms of new ids between them."""
         fresh = self._dictionary.decode(ids)
         order = sorted(range(len(fresh)), key=fresh.__getitem__)
         fresh, ids = pa.array([fresh[place] for place in order], pa.string()), ids[order]
-        before = np.concatenate([[0], np.cumsum(kept)])                     # how many are kept of those before
+        before = np.concatenate([[0], np.cumsum(mask)])                     # how many are kept of those before
         places = before[pc.search_sorted(self._array, fresh).to_numpy()] + np.arange(len(ids))
         old = np.ones(int(before[-1]) + len(ids), dtype=bool)
         old[places] = False
         source = np.empty(len(old), dtype=np.int64)
-        source[old], source[~old] = np.flatnonzero(kept), len(kept) + np.arange(len(ids))
+        source[old], source[~old] = np.flatnonzero(mask), len(mask) + np.arange(len(ids))
         self._array = pa.concat_arrays([self._array, fresh]).take(pa.array(source))
-        self._rank[self._ids[~kept]] = -1
+        self._rank[self._ids[~mask]] = -1
         self._ids = np.concatenate([self._ids, ids])[source]
         self._rank[self._ids] = np.arange(len(self._ids), dtype=np.int32)
 

@@ -32,13 +32,13 @@ def relevant(reads: tuple[tuple[Pattern, ...], ...] | None, dictionary: TermDict
     columns = (s, p, o)
     if reads is None:
         return columns
-    kept = np.zeros(len(s), dtype=bool)
+    mask = np.zeros(len(s), dtype=bool)
     for patterns in reads:
         candidates = _candidates(patterns, dictionary, columns)
         if all(len(rows) for rows in candidates):        # a pattern that nothing fits leaves no solution at all
             for rows in candidates:
-                kept[rows] = True
-    return s[kept], p[kept], o[kept]
+                mask[rows] = True
+    return s[mask], p[mask], o[mask]
 
 
 def _candidates(patterns: tuple[Pattern, ...], dictionary: TermDictionary, columns: Columns) -> list[np.ndarray]:
@@ -49,9 +49,9 @@ def _candidates(patterns: tuple[Pattern, ...], dictionary: TermDictionary, colum
         for places in shared:
             known = np.ones(len(dictionary), dtype=bool)
             for pattern, position in places:
-                seen = np.zeros(len(dictionary), dtype=bool)
-                seen[columns[position][candidates[pattern]]] = True
-                known &= seen
+                members = np.zeros(len(dictionary), dtype=bool)
+                members[columns[position][candidates[pattern]]] = True
+                known &= members
             for pattern, position in places:
                 rows = candidates[pattern]
                 candidates[pattern] = rows[known[columns[position][rows]]]

@@ -50,7 +50,7 @@ class Waiting:
         self._dictionary = dictionary
         self._groups = None if reads is None else [Meeting(patterns) for patterns in sorted(reads)]
         self._blocks: deque[tuple[Facts, int]] = deque()         # with the last of their tags
-        self._came = self._went = 0
+        self._arrivals = self._departures = 0
 
     def __len__(self) -> int:
         return sum(facts.size for facts, _ in self._blocks)
@@ -71,14 +71,14 @@ class Waiting:
             found += self._woken()
         if len(waits):
             self._wait(facts.where(waits))
-        self._came += facts.size
-        self._went += sum(part.size for part in found)
-        if self._came > LOOKED:
-            if self._went > WORTH * self._came:
+        self._arrivals += facts.size
+        self._departures += sum(part.size for part in found)
+        if self._arrivals > LOOKED:
+            if self._departures > WORTH * self._arrivals:
                 self._groups = None
                 found += [facts for facts, _ in self._blocks]
                 self._blocks.clear()
-            self._came, self._went = self._came // 2, self._went // 2
+            self._arrivals, self._departures = self._arrivals // 2, self._departures // 2
         return found[0] if len(found) == 1 else Facts(*map(np.concatenate, zip(*found)))
 
     def _sorted_out(self, facts: Facts, fits: list[list[np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -153,12 +153,12 @@ class Meeting:
 
     def sort_out(self, facts: Facts, fits: list[np.ndarray], ready: np.ndarray, waits: np.ndarray) -> None:
         """Mark the rows that all other patterns have met with the terms that they share, and the others that fit."""
-        kept = list(fits)
+        candidates = list(fits)
         for number, places in enumerate(self._shared):
             for pattern, position in places:
-                rows = kept[pattern]
-                kept[pattern] = rows[self._met[number][facts[position][rows]] == self._all(places)]
-        for rows, good in zip(fits, kept, strict=True):
+                rows = candidates[pattern]
+                candidates[pattern] = rows[self._met[number][facts[position][rows]] == self._all(places)]
+        for rows, good in zip(fits, candidates, strict=True):
             waits[rows] = True
             ready[good] = True
 

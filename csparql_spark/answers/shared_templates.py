@@ -198,7 +198,7 @@ def _wanted(rows: Bindings, new: Sequence[object] | dict[str, str], some: dict[s
     """The rows in which what stands for constants is a constant of some member."""
     for name, mask in some.items():
         if name in new and len(rows.tag):
-            kept = mask[rows.columns[name]]
-            if not kept.all():
-                rows = Bindings({one: column[kept] for one, column in rows.columns.items()}, rows.tag[kept])
+            inside = mask[rows.columns[name]]
+            if not inside.all():
+                rows = Bindings({one: column[inside] for one, column in rows.columns.items()}, rows.tag[inside])
     return rows

@@ -42,7 +42,7 @@ from csparql_spark.windows.content import Content
 DEFAULT = ""                     # the name of the default graph
 MOST_MULTIPLIED = 100_000_000    # solutions of patterns that are not connected: ten seconds, if they are but counted
 MOST_HERE = 200_000              # solutions that are soon gone through, whatever is asked of each
-HELD = 150                       # bytes of a triple in the store, about
+TRIPLE_BYTES = 150               # bytes of a triple in the store, about
 
 _NOTHING: Columns = tuple(np.empty(0, dtype=np.int64) for _ in range(3))
 
@@ -75,7 +75,7 @@ class Snapshot:
     def _start(self) -> None:
         self._generation = self._content.generation
         self._store = ox.Store()
-        self._held: dict[str, Triples] | None = {DEFAULT: Triples.none()}
+        self._stored: dict[str, Triples] | None = {DEFAULT: Triples.none()}
         self._functions = Functions(self._content.dictionary)
         self._text: tuple[int, str] | None = None
         self._most: tuple[int, int] | None = None
@@ -84,40 +84,40 @@ class Snapshot:
 
     def move(self, dataset: Dataset, *, instant: int = 0) -> None:
         """Look at this dataset from now on. It costs what changed of what matters."""
-        if self._held is None or self._generation != self._content.generation:
+        if self._stored is None or self._generation != self._content.generation:
             version = self.version
             self._start()
             self.version = version + 1
-        held, self._held = self._held, None          # unknown, should one of the next steps fail
+        stored, self._stored = self._stored, None          # unknown, should one of the next steps fail
         graphs = {DEFAULT: dataset.default, **dataset.named}
-        changed = graphs.keys() != held.keys()
-        for name in held.keys() - graphs.keys():
+        changed = graphs.keys() != stored.keys()
+        for name in stored.keys() - graphs.keys():
             self._store.remove_graph(self._graph(name))
-            del held[name]
+            del stored[name]
         for name, columns in graphs.items():
             triples = Triples.of(*relevant(self.plan.reads, self._content.dictionary, *columns))
-            if name and name not in held:
+            if name and name not in stored:
                 self._store.add_graph(self._graph(name))      # a graph without a triple is one, too
-            changed |= self._step(name, held.get(name, Triples.none()), triples)
-            held[name] = triples
+            changed |= self._step(name, stored.get(name, Triples.none()), triples)
+            stored[name] = triples
         if changed or self.plan.volatile or self.plan.stamps:
             self.version += 1
         self._dataset, self._instant = dataset, instant
-        self._held = held
-        for triples in held.values():
+        self._stored = stored
+        for triples in stored.values():
             product = largest_product(self.plan.reads, self._content.dictionary, triples.s, triples.p, triples.o)
             if product > MOST_MULTIPLIED:
                 raise TooMuch(f"parts of its pattern have nothing in common, and together {product:,} solutions: "
                                   f"{MOST_MULTIPLIED:,} are gone through at most; connect the parts by a variable")
 
-    def _step(self, name: str, held: Triples, triples: Triples) -> bool:
+    def _step(self, name: str, stored: Triples, triples: Triples) -> bool:
         """Bring one graph from what is held to these triples; whether that was a change."""
-        gone = held.minus(triples)
+        gone = stored.minus(triples)
         cleared = len(gone) > len(triples)
         if cleared:
             self._store.clear_graph(self._graph(name))
-            held = gone = Triples.none()
-        new = triples.minus(held)
+            stored = gone = Triples.none()
+        new = triples.minus(stored)
         if len(gone):
             lines = _lines(gone).decode()
             graph = f"GRAPH {self._graph(name)} {{ {lines} }}" if name else lines
@@ -134,7 +134,7 @@ class Snapshot:
     @property
     def state_bytes(self) -> int:
         """What is held for the plan, about."""
-        return HELD * sum(len(triples) for triples in (self._held or {}).values())
+        return TRIPLE_BYTES * sum(len(triples) for triples in (self._stored or {}).values())
 
     def answer(self, *, limit: int | None = None) -> Answer:
         """What the plan says of the dataset; `TooManyRows` if that is more than `limit` rows or triples (the plan's
@@ -203,7 +203,7 @@ class Snapshot:
     def _most_solutions(self) -> int:
         """How many solutions are gone through at most."""
         if self._most is None or self._most[0] != self.version:
-            columns = [[getattr(triples, place) for triples in self._held.values()] for place in "spo"]
+            columns = [[getattr(triples, place) for triples in self._stored.values()] for place in "spo"]
             self._most = self.version, self.plan.rows * most_solutions(
                 self.plan.blocks, self._content.dictionary, *map(np.concatenate, columns), MOST_HERE)
         return self._most[1]
@@ -216,7 +216,7 @@ class Snapshot:
 
         limits = self.limits
         try:
-            length, _, said = apart(work, seconds=limits.seconds, room=limits.bytes).partition(b"\n")
+            length, _, rest = apart(work, seconds=limits.seconds, room=limits.bytes).partition(b"\n")
         except TooSlow as error:
             raise (limits.too_long_on_the_clock if error.on_the_clock else limits.too_long) from error
         except TooLarge as error:
@@ -224,7 +224,7 @@ class Snapshot:
                           "all parts of its pattern by variables, or choose a narrower RANGE") from error
         except Failed as error:
             raise RuntimeError(str(error)) from error
-        found, computed = said[:int(length)], said[int(length):].decode()
+        found, computed = rest[:int(length)], rest[int(length):].decode()
         self._functions.computed = computed.split("\n") if computed else []
         return found
 

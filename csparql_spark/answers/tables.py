@@ -104,8 +104,8 @@ def distinct(table: Table) -> Table:
     elif table.tag is not None:
         tag = table.tag
     back = order_of(firsts)
-    kept = table.untagged().take(firsts[back])
-    return Table(kept.columns, kept.length, None if tag is None else tag[back])
+    first = table.untagged().take(firsts[back])
+    return Table(first.columns, first.length, None if tag is None else tag[back])
 
 
 def joined(left: Table, right: Table) -> Table:
@@ -123,8 +123,8 @@ def left_joined(left: Table, right: Table, holds: Callable[[Table], np.ndarray] 
     both = merged(left, right, pairs)
     rows = pairs[0]
     if holds is not None:
-        kept = holds(both)
-        both, rows = both.take(kept), rows[kept]
+        mask = holds(both)
+        both, rows = both.take(mask), rows[mask]
     alone = np.ones(left.length, dtype=bool)
     alone[rows] = False
     return united([both.untagged(), left.untagged().take(alone)])
@@ -132,9 +132,9 @@ def left_joined(left: Table, right: Table, holds: Callable[[Table], np.ndarray] 
 
 def minus(left: Table, right: Table) -> Table:
     """The rows of the left that share no binding with a compatible row of the right."""
-    kept = np.ones(left.length, dtype=bool)
-    kept[compatible(left, right, overlapping=True)[0]] = False
-    return left.untagged().take(kept)
+    mask = np.ones(left.length, dtype=bool)
+    mask[compatible(left, right, overlapping=True)[0]] = False
+    return left.untagged().take(mask)
 
 
 def merged(left: Table, right: Table, pairs: Pairs) -> Table:

@@ -217,13 +217,13 @@ class _Translator:
     def _joined(self, block: Block) -> Operator:
         inside = frozenset().union(*map(named, block.others))
         nodes = dict.fromkeys(node for triple in block.triples for node in triple if is_variable(node))
-        seen = [node for node in (*nodes, *inside) if node[0] == "?" and
+        shown = [node for node in (*nodes, *inside) if node[0] == "?" and
                 (self._star or self._uses[node] > block.uses[node]) and self._uses[node]]
-        made = scans(block.triples, {*seen, *inside})
+        made = scans(block.triples, {*shown, *inside})
         for other in block.others:
             made = join(made, other)
-        hidden = named(made) - set(seen)
-        return Project(made, tuple(name for name in dict.fromkeys(seen) if name in named(made))) if hidden else made
+        hidden = named(made) - set(shown)
+        return Project(made, tuple(name for name in dict.fromkeys(shown) if name in named(made))) if hidden else made
 
     # --- SELECT
 

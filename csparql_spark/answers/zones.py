@@ -67,14 +67,14 @@ def point(term: str) -> TimePoint | None:
     if match is None:
         return None
     # What a datatype leaves out is the same for all its points: those of a leap year, so that 29 February is there.
-    told = {"year": "1972", "month": "1", "day": "1", "hours": "0", "minutes": "0", "seconds": "0", **{
+    fields = {"year": "1972", "month": "1", "day": "1", "hours": "0", "minutes": "0", "seconds": "0", **{
         name: part for name, part in match.groupdict().items() if part is not None}}
-    month = int(told["month"])
+    month = int(fields["month"])
     if not 1 <= month <= 12:
         return None
-    hours = 0 if told["hours"] == "24" and "year" not in match.re.groupindex else int(told["hours"])
-    days = _days(int(told["year"]), month, int(told["day"]))
-    seconds = 60 * (60 * (24 * days + hours) + int(told["minutes"])) + Fraction(told["seconds"])
+    hours = 0 if fields["hours"] == "24" and "year" not in match.re.groupindex else int(fields["hours"])
+    days = _days(int(fields["year"]), month, int(fields["day"]))
+    seconds = 60 * (60 * (24 * days + hours) + int(fields["minutes"])) + Fraction(fields["seconds"])
     zone = match["zone"]
     if zone is None:
         return TimePoint(shape, seconds, False)

@@ -7,7 +7,7 @@ replay may stop and go on, and is the same everywhere.
 
     city = City(seed=1)
     city.background()                       # Turtle: the districts, the sensors, and what kinds of sensors there are
-    city.said("traffic", 1767595500000)     # TriG: the readings of that instant
+    city.readings("traffic", 1767595500000)     # TriG: the readings of that instant
 """
 
 from __future__ import annotations
@@ -81,14 +81,15 @@ class City:
         lines += [f"s:{district.key}-sky a c:WeatherStation ; c:in c:{district.key} ." for district in _STATIONS]
         return "\n".join(lines) + "\n"
 
-    def said(self, stream: str, at: int) -> str:
+    def readings(self, stream: str, at: int) -> str:
         """What comes in at an instant that is a multiple of `STEP`, as TriG; readings have their times as graphs."""
         dice = random.Random(f"{self.seed}/{stream}/{at}")
         readings = {"traffic": self._traffic, "parking": self._parking, "weather": self._weather}[stream](at, dice)
         graphs: dict[int, list[str]] = {}
         for stamp, reading in readings:
             graphs.setdefault(stamp, []).append(f"[] {reading} .")
-        return _PREFIXES + "\n".join(f"<urn:t:{stamp}> {{ {' '.join(told)} }}" for stamp, told in graphs.items()) + "\n"
+        return _PREFIXES + "\n".join(f"<urn:t:{stamp}> {{ {' '.join(nodes)} }}"
+                                    for stamp, nodes in graphs.items()) + "\n"
 
     def _traffic(self, at: int, dice: random.Random) -> list[tuple[int, str]]:
         readings = []

@@ -23,8 +23,8 @@ class Creation:
 
     def make(self) -> None:
         if self.pending:
-            told, new = self._client.make_stream(self._stream, *self._settings)
-            self.pending, self._made = False, told if new else None
+            stream, new = self._client.make_stream(self._stream, *self._settings)
+            self.pending, self._made = False, stream if new else None
 
     def undo(self) -> None:
         if self._made is None:

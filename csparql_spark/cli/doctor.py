@@ -137,8 +137,8 @@ def java(settings: Settings) -> Iterator[Finding]:
     except (OSError, subprocess.TimeoutExpired) as error:
         yield Finding("Java", "problem", f"{found} does not run ({error})", f"{install}and put it first on PATH")
         return
-    told = re.search(r'version "([^"]+)"', shown)
-    version = told[1] if told else "of an unknown version"
+    match = re.search(r'version "([^"]+)"', shown)
+    version = match[1] if match else "of an unknown version"
     major = version.removeprefix("1.").split(".")[0].split("-")[0]
     if not major.isdigit() or int(major) < OLDEST_JAVA:
         yield Finding("Java", "problem", f"{found} is {version}, and 17 or newer is needed",
@@ -199,28 +199,28 @@ def health(url: str) -> Finding:
         asked.add_header("Authorization", f"Bearer {os.environ['CSPARQL_TOKEN']}")
     try:
         with urllib.request.urlopen(asked, timeout=5) as response:
-            told = json.loads(response.read())
+            report = json.loads(response.read())
     except (OSError, ValueError) as error:
         return Finding("server", "problem", f"one runs here, and {url} is not answered ({error})",
                        "read what it prints, and start it again")
-    engine = told.get("engine", {})
+    engine = report.get("engine", {})
     more = f": {engine['reason']}" if engine.get("reason") else ""
-    if damaged := told.get("damaged"):
-        others = told.get("damages", len(damaged)) - 1
-        return Finding("server", "problem", f"{url} says {told.get('status')}: {damaged[0]['reason']}"
+    if damaged := report.get("damaged"):
+        others = report.get("damages", len(damaged)) - 1
+        return Finding("server", "problem", f"{url} says {report.get('status')}: {damaged[0]['reason']}"
                        f"{f'; and {others} more' if others else ''}",
                        "`csparql-spark store check` names all that is damaged on the disk, docs/reliability.md says "
                        "what to do about each")
-    if told.get("status") == "degraded":
+    if report.get("status") == "degraded":
         return Finding("server", "problem", f"{url} says degraded{more}",
                        "engine/engine.log in the data directory says why")
-    if told.get("status") == "behind":
+    if report.get("status") == "behind":
         seconds = f" by {engine['lag_ms'] / 1000:.0f} s" if "lag_ms" in engine else ""
         return Finding("server", "warning", f"{url} says behind{seconds}{more}",
                        "ask again in a while; if it is not less then, GET /queries/NAME/measures tells which query "
                        "takes long")
-    state = "ok" if told.get("status") == "ok" else "warning"
-    return Finding("server", state, f"{url} says {told.get('status')}{more}")
+    state = "ok" if report.get("status") == "ok" else "warning"
+    return Finding("server", state, f"{url} says {report.get('status')}{more}")
 
 
 def port(settings: Settings) -> Iterator[Finding]:
@@ -257,10 +257,10 @@ def memory(settings: Settings) -> Iterator[Finding]:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return                  # no Linux: nobody knows
-    told = re.search(r"MemAvailable:\s+(\d+) kB", text)
-    if told is None:
+    match = re.search(r"MemAvailable:\s+(\d+) kB", text)
+    if match is None:
         return
-    yield _room("memory", int(told[1]) * 1024, LITTLE_MEMORY, "", "Spark wants some 2 GiB: stop other programs")
+    yield _room("memory", int(match[1]) * 1024, LITTLE_MEMORY, "", "Spark wants some 2 GiB: stop other programs")
 
 
 def _room(what: str, free: int, little: int, where: str, instead: str) -> Finding:

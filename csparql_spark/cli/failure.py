@@ -16,7 +16,7 @@ class Failure(click.ClickException):
 
 
 @contextlib.contextmanager
-def told(about: str = "") -> Iterator[None]:
+def as_failure(about: str = "") -> Iterator[None]:
     """Turn the errors that a user can cause into a `Failure`; `about` names the file or thing concerned."""
     try:
         yield

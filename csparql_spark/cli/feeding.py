@@ -50,7 +50,7 @@ def main(data: Path, handed: Path, browser: bool, line: int | None) -> None:
                 shown = webbrowser.open(f"{settings.base}/#/queries/Speeds?tab=chart") or True
             feed(client, City(SEED), begun, settings.speed)
         except (OSError, http.client.HTTPException) as error:        # the web process may be down for a moment
-            print(f"csparql-spark demo: {_said(error)}; trying again", file=sys.stderr, flush=True)
+            print(f"csparql-spark demo: {_sentence(error)}; trying again", file=sys.stderr, flush=True)
             time.sleep(2)
 
 
@@ -84,7 +84,7 @@ def prepare(client: Client) -> int:
             if error.code != 409:        # somebody has registered another query under this name: theirs stays
                 raise
     newest = [client.send("GET", f"/streams/{stream}")["newest"] for stream in city.STREAMS]
-    known = [told["last"] for told in newest if told]
+    known = [description["last"] for description in newest if description]
     return max(known) if known else city.BEGIN - city.STEP
 
 
@@ -96,12 +96,12 @@ def feed(client: Client, replayed: City, begun: int, speed: float) -> None:
         now = begun + passed + int((time.monotonic() - started) * 1000 * speed)
         while due <= now:
             for stream in city.STREAMS:
-                client.send("POST", f"/streams/{stream}", replayed.said(stream, due), "application/trig")
+                client.send("POST", f"/streams/{stream}", replayed.readings(stream, due), "application/trig")
             due += city.STEP
         time.sleep(PUSH_SECONDS)
 
 
-def _said(error: Exception) -> str:
+def _sentence(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
         try:
             return str(json.loads(error.read())["detail"])

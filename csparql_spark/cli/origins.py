@@ -58,12 +58,12 @@ def from_file(path: Path | None) -> Iterator[tuple[str, object, str]]:
         return
     try:
         text = path.read_text(encoding="utf-8")
-        told = tomllib.loads(text)
+        document = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise Failure(f"the settings {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     except tomllib.TOMLDecodeError as error:
         raise Failure(f"the settings {path} are not TOML: {error}") from error
-    for key, value in told.items():
+    for key, value in document.items():
         place = f"{path}, line {_line(text, key)}"
         one = declared().get(key)
         if one is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from csparql_spark.cli.creation import Creation
-from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.pieces import Recording, as_arrow, later
 from csparql_spark.cli.reaching import reaching
 from csparql_spark.client import Client, ProblemError
@@ -83,11 +83,11 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
                 if name == "-" and format in LINES:
                     for lines in _lines(sys.stdin.buffer.fileno(), batch):
                         if creation is not None and creation.pending:
-                            with told("standard input"):
+                            with as_failure("standard input"):
                                 read_push(lines, format, base=STDIN, blank_prefix="f.")
                         sender.send(lines, format.media_type, None)
                     continue
-                with told("standard input" if name == "-" else name):
+                with as_failure("standard input" if name == "-" else name):
                     recording = Recording(_read(name, format), batch)
                 if not len(recording.chunk) and not turn:
                     why = (": JSON's names mean something only where an @context says what"
@@ -117,7 +117,7 @@ class _Sender:
     def __init__(self, client: Client, stream: str, rate: float | None, creation: Creation | None) -> None:
         self._client, self._stream, self._rate, self._creation = client, stream, rate, creation
         self._began = self._shown = time.monotonic()
-        self._said: set[str] = set()
+        self._codes: set[str] = set()
         self.triples = self.pushes = 0
 
     def replay(self, recording: Recording, speed: float | None, shift: int) -> None:
@@ -133,15 +133,15 @@ class _Sender:
     def send(self, body: bytes, media_type: str, triples: int | None) -> None:
         if self._rate:
             self._wait(self._began + self.triples / self._rate)
-        told = self._pushed(body, media_type)
-        self.triples += told["accepted"] if triples is None else triples
+        receipt = self._pushed(body, media_type)
+        self.triples += receipt["accepted"] if triples is None else triples
         self.pushes += 1
-        for warning in told.get("warnings", ()):
-            if warning["code"] not in self._said:
-                self._said.add(warning["code"])
+        for warning in receipt.get("warnings", ()):
+            if warning["code"] not in self._codes:
+                self._codes.add(warning["code"])
                 self.clear()
                 click.echo(f"csparql-spark: {warning['message']}", err=True)
-        self._show(told)
+        self._show(receipt)
 
     def _pushed(self, body: bytes, media_type: str) -> dict[str, object]:
         if self._creation is None or self.pushes:
@@ -153,12 +153,12 @@ class _Sender:
             self._creation.undo()
             raise
 
-    def _show(self, told: dict[str, object]) -> None:
+    def _show(self, receipt: dict[str, object]) -> None:
         now = time.monotonic()
         if sys.stderr.isatty() and now - self._shown > 0.2:
             self._shown = now
             pace = self.triples / max(now - self._began, 0.001)
-            click.echo(f"\r\x1b[K{self.triples:,} triples, {pace:,.0f}/s, at {told['seq']} in the log", nl=False,
+            click.echo(f"\r\x1b[K{self.triples:,} triples, {pace:,.0f}/s, at {receipt['seq']} in the log", nl=False,
                        err=True)
 
     @staticmethod
@@ -192,15 +192,15 @@ def _read(name: str, format: AnyFormat) -> Chunk:
 
 def _lines(descriptor: int, batch: int) -> Iterator[bytes]:
     """Whole lines as they come, so many at a time, or what came before a pause."""
-    held, ended = b"", False
+    buffer, ended = b"", False
     while not ended:
-        while held.count(b"\n") < batch and not ended:
-            if held and not select.select([descriptor], [], [], PATIENCE_SECONDS)[0] and b"\n" in held:
+        while buffer.count(b"\n") < batch and not ended:
+            if buffer and not select.select([descriptor], [], [], PATIENCE_SECONDS)[0] and b"\n" in buffer:
                 break
             piece = os.read(descriptor, PIECE)
-            held, ended = held + piece, not piece
-        whole = held if ended else held[: held.rfind(b"\n") + 1]
-        held = held[len(whole) :]
+            buffer, ended = buffer + piece, not piece
+        whole = buffer if ended else buffer[: buffer.rfind(b"\n") + 1]
+        buffer = buffer[len(whole) :]
         lines = whole.splitlines(keepends=True)
         for start in range(0, len(lines), batch):
             body = b"".join(lines[start : start + batch])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.client import Client, ProblemError, Unreachable
 
 URL = "http://127.0.0.1:8000"
@@ -21,7 +21,7 @@ def reaching(command: Callable) -> Callable:
     @click.option("--url", default=URL, show_default=True, envvar="CSPARQL_URL", help="The server.")
     @click.option("--token-file", type=click.Path(path_type=Path), help="File that holds the token for the server.  "
                   "[default: the environment's CSPARQL_TOKEN]")
-    @click.option("--token", envvar="CSPARQL_TOKEN", hidden=True, expose_value=True, default=None, callback=_only_told)
+    @click.option("--token", envvar="CSPARQL_TOKEN", hidden=True, expose_value=True, default=None, callback=_private)
     @click.option("-q", "--quiet", is_flag=True, help="Do not say what is waited for.")
     @functools.wraps(command)
     def reached(url: str, token_file: Path | None, token: str | None, quiet: bool, **given: object) -> None:
@@ -42,7 +42,7 @@ def reaching(command: Callable) -> Callable:
 @contextlib.contextmanager
 def refused() -> Iterator[None]:
     """What the server, or the way to it, has against a request, as a failure of the command."""
-    with told():
+    with as_failure():
         try:
             yield
         except ProblemError as error:
@@ -56,7 +56,7 @@ def _waiting(text: str) -> None:
     click.echo(f"csparql-spark: {text}", err=True)
 
 
-def _only_told(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def _private(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     if context.get_parameter_source("token") is click.core.ParameterSource.COMMANDLINE:
         raise Failure("a token on the command line can be read by everybody on this machine: "
                       "use --token-file, or set CSPARQL_TOKEN")

@@ -10,8 +10,7 @@ import click
 from csparql_spark.asking.admission import Refusal, admit, check_rules
 from csparql_spark.asking.explain import explained, written
 from csparql_spark.cli import given
-from csparql_spark.cli.failure import Failure
-from csparql_spark.cli.failure import told as failing
+from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.given import Named, RuleSet, text_of
 from csparql_spark.cli.suggestions import nearest
 from csparql_spark.entailment.maintain.maintenance import imars_program, volz_program
@@ -89,18 +88,18 @@ def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, st
     for name, one in _strangers(query, texts):
         raise Failure(f"{file}: {one}: give its file with --rules {name}=FILE")
     try:
-        told = explained(_answerable(query, base), background=_graphs(background, base), rules=texts)
+        explanation = explained(_answerable(query, base), background=_graphs(background, base), rules=texts)
     except Refusal as error:
         click.echo(f"{show(query).rstrip()}\n\n{describe(query).rstrip()}\n\nSPARQL body:\n{query.body.rstrip()}\n\n"
                    f"evaluation: refused: {error}")
         return
-    click.echo(written(told))
+    click.echo(written(explanation))
 
 
 def _graphs(files: tuple[tuple[str, str], ...], base: str) -> dict[str, Chunk]:
     graphs = {}
     for number, (iri, path) in enumerate(given.absolute(files, base)):
-        with failing(path):
+        with as_failure(path):
             graphs[iri] = load(Path(path), base=None, number=number)
     return graphs
 
@@ -109,7 +108,7 @@ def _texts(files: tuple[tuple[str, str], ...]) -> dict[str, str]:
     texts = {}
     for name, path in files:
         texts[name] = text_of(Path(path))
-        with failing(path):
+        with as_failure(path):
             check_rules(name, texts[name], texts)
     return texts
 

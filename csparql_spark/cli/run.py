@@ -16,7 +16,7 @@ from csparql_spark.asking.admission import Refusal, check_rules
 from csparql_spark.asking.replay import Script
 from csparql_spark.asking.why import triple_of
 from csparql_spark.cli import given
-from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.given import Instant, Named, RuleSet, text_of
 from csparql_spark.cli.reasons import Reasons
 from csparql_spark.engine.group import FAILURE
@@ -56,25 +56,25 @@ def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tup
     """
     text = text_of(query)
     streams, background = given.absolute(streams, base), given.absolute(background, base)
-    with told(str(query)):
+    with as_failure(str(query)):
         _given(read(text, base), [iri for iri, _ in streams], [iri for iri, _ in background])
     chunks = {}
     for number, (iri, path) in enumerate((*streams, *background)):
-        with told(path):
+        with as_failure(path):
             chunks[iri] = load(Path(path), base=None, number=number)
     texts = {}
     for name, path in rules:
         texts[name] = text_of(Path(path))
-        with told(path):
+        with as_failure(path):
             check_rules(name, texts[name], texts)
-    with told(str(query)):
+    with as_failure(str(query)):
         script = Script.of(text, streams={iri: chunks[iri] for iri, _ in streams},
                            background={iri: chunks[iri] for iri, _ in background}, rules=texts, entailment=entailment,
                            base=base, until=until)
     for warning in script.query.warnings:
         click.echo(f"csparql-spark: {query}: warning: {warning}", err=True)
     if why is not None:
-        with told("--why"):
+        with as_failure("--why"):
             _print_all(script, engine, Reasons(script, triple_of(why), form))
         return
     printer = {"json": _print_json, "csv": _CsvPrinter(), "table": _print_table}[form]
@@ -97,12 +97,12 @@ def _given(query: ContinuousQuery, streams: Sequence[str], background: Sequence[
 def _print_all(script: Script, engine: str, printer: Printer) -> None:
     progress = _Progress(script)
     try:
-        for said in play(script, engine):
-            if said.part == FAILURE:
-                raise Failure(f"the query has failed at {said.instant}: {said.payload.decode()}")
+        for answer_row in play(script, engine):
+            if answer_row.part == FAILURE:
+                raise Failure(f"the query has failed at {answer_row.instant}: {answer_row.payload.decode()}")
             progress.clear()
-            printer(script.query.name or "query", said.instant, Answer.from_bytes(said.payload))
-            progress.show(said.instant)
+            printer(script.query.name or "query", answer_row.instant, Answer.from_bytes(answer_row.payload))
+            progress.show(answer_row.instant)
     except _troubles(engine) as error:
         raise Failure(str(error)) from error
     except BrokenPipeError:          # the reader (head, say) has seen enough

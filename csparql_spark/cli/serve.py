@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from csparql_spark.answers.limits import PREFIX as LIMITS
-from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.processes import Child, Supervisor
 from csparql_spark.disk import Database, DataDirectory, StoreError
@@ -53,7 +53,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
         check_java()
     except EngineError as error:
         raise Failure(str(error)) from error
-    with told(), private():
+    with as_failure(), private():
         directory = DataDirectory(settings.data).create()
         with directory.lock() as lock, _listen(settings.host, settings.port) as listening:
             with _usable(directory):
@@ -69,9 +69,9 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                 begin(directory, database)
                 database.close()
                 settings = dataclasses.replace(settings, port=listening.getsockname()[1])
-                told_demo = {}
+                demo_environment = {}
                 if settings.demo and tokens.all():
-                    told_demo["CSPARQL_TOKEN"], token = made("the-demo", ["register", "push"])
+                    demo_environment["CSPARQL_TOKEN"], token = made("the-demo", ["register", "push"])
                     settings = dataclasses.replace(settings, tokens=(*settings.tokens, token.as_setting))
                 handed = ["--settings", str(settings.hand_down(directory.path))]
                 own = ["--data", str(directory.path)]
@@ -86,7 +86,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
             if settings.demo:
                 shown = ["--browser"] if browser else []
                 children.append(Child("demo", [sys.executable, "-m", "csparql_spark.cli.feeding", *own, *handed,
-                                               *shown], environment=told_demo))
+                                               *shown], environment=demo_environment))
             click.echo(f"csparql-spark serves {settings.base} from {directory.path}; "
                        "the engine is ready in some seconds (Ctrl-C stops)")
             if settings.demo:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.suggestions import SuggestingGroup
 from csparql_spark.disk import Database, DataDirectory
@@ -47,7 +47,7 @@ def check(as_json: bool, config: Path | None, **given: object) -> None:
     Nothing is written; the server may run.
     """
     path = resolved(given, config).settings.data
-    with told():
+    with as_failure():
         found = inspect(_database(path))
     if as_json:
         click.echo(json.dumps({
@@ -77,7 +77,7 @@ def skip(seq: int, yes: bool, config: Path | None, **given: object) -> None:
     Queries that have failed because of it stay failed: delete them and register them again.
     """
     path = resolved(given, config).settings.data
-    with told():
+    with as_failure():
         _database(path)
         directory = DataDirectory(path)
         with directory.lock():

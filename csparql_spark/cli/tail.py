@@ -72,10 +72,10 @@ def _notice(event: Event) -> None:
                         f"{data.get('after')} is not so any more",
             "damaged": f"answers of {query} at {data.get('first')} are damaged on the disk of the server"}
     gone = f"answers of {query} between {data.get('after')} and {data.get('next')} are kept no longer"
-    told = {"gap": gaps.get(data.get("reason"), gone),
-            "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
-            "end": f"the query {query} has ended: {data.get('reason')}"}
-    click.echo(f"csparql-spark: {told.get(event.kind, f'{event.kind}: {query}')}", err=True)
+    sentences = {"gap": gaps.get(data.get("reason"), gone),
+                 "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
+                 "end": f"the query {query} has ended: {data.get('reason')}"}
+    click.echo(f"csparql-spark: {sentences.get(event.kind, f'{event.kind}: {query}')}", err=True)
 
 
 class _Json:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from csparql_spark.cli.failure import Failure, told
+from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.suggestions import SuggestingGroup
 from csparql_spark.disk import DataDirectory
@@ -40,10 +40,10 @@ def token() -> None:
 def add(name: str, scopes: tuple[str, ...], as_setting: bool, config: Path | None, **given: object) -> None:
     """Make a token NAME and print it: this once, for only its hash is kept."""
     settings = _settings(given, config)
-    with told(), private():
+    with as_failure(), private():
         if as_setting:
-            secret, kept = made(name, scopes)
-            click.echo(f"{secret}\n{kept.as_setting}")
+            secret, record = made(name, scopes)
+            click.echo(f"{secret}\n{record.as_setting}")
             click.echo("The first line is the token, and is not shown again; the second goes into the settings.",
                        err=True)
             return
@@ -58,7 +58,7 @@ def add(name: str, scopes: tuple[str, ...], as_setting: bool, config: Path | Non
 def show(config: Path | None, **given: object) -> None:
     """List the tokens: their names, scopes, and since when they are."""
     settings = _settings(given, config)
-    with told():
+    with as_failure():
         tokens = Tokens(settings.data, settings.tokens).all()
     for one in tokens:
         since = ("in the settings" if one.created is None else
@@ -76,7 +76,7 @@ def remove(name: str, config: Path | None, **given: object) -> None:
     settings = _settings(given, config)
     if not settings.data.is_dir():
         raise Failure(f"there is no data directory {settings.data}: name that of the server with --data")
-    with told():
+    with as_failure():
         Tokens(settings.data, settings.tokens).remove(name)
     click.echo(f"removed {name}")
 

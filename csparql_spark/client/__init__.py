@@ -83,8 +83,8 @@ class Client:
         """As `create_stream`, and whether it is new."""
         length = delay // timedelta(milliseconds=1) if isinstance(delay, timedelta) else delay
         asked = {"clock": clock, **({"delay": length} if length else {}), **settings}
-        status, _, told = self._wire.ask("PUT", f"/streams/{segment(name)}", json.dumps(asked), "application/json")
-        return self._read(status, told), status == 201
+        status, _, reply = self._wire.ask("PUT", f"/streams/{segment(name)}", json.dumps(asked), "application/json")
+        return self._read(status, reply), status == 201
 
     def stream(self, name: str) -> dict[str, Any]:
         """The description of a stream, with what is kept of it, and the queries that read it."""

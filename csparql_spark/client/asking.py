@@ -83,14 +83,14 @@ class Wire:
         for attempt in itertools.count():
             wait = None
             try:
-                status, told, answer = self._once(method, path, content, sent)
+                status, headers, answer = self._once(method, path, content, sent)
                 gone = status == 404 and method == "DELETE" and attempt       # by the attempt whose answer got lost
                 if status < 400 or gone:
-                    return status, told, b"" if gone else answer
+                    return status, headers, b"" if gone else answer
                 failure: Exception = problem_of(self.url, status, answer)
                 if status not in TEMPORARY:
                     raise failure
-                wait = told.get("Retry-After")
+                wait = headers.get("Retry-After")
             except (OSError, http.client.HTTPException) as error:
                 failure = self.unreachable(error)
                 failure.__cause__ = error

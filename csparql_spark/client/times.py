@@ -34,11 +34,11 @@ def milliseconds(value: Time) -> int:
         except ValueError:
             pass
         try:
-            told = datetime.fromisoformat(value)
+            moment = datetime.fromisoformat(value)
         except ValueError:
             pass
         else:
-            return milliseconds(told if told.tzinfo is not None else told.replace(tzinfo=timezone.utc))
+            return milliseconds(moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc))
     if hasattr(value, "__index__") and not isinstance(value, bool):         # numbers of others, as numpy's
         return int(value)
     raise ValueError(f"{value!r} is no instant: use a datetime with a time zone, an ISO time like "

@@ -55,7 +55,7 @@ class Changing:
         if held is not None and held.before is not member.before:        # the group has come back from what is kept
             held = None
         if held is not None and held.seen == seen:
-            return evaluator.told(held.rows.take(slice(0)))
+            return evaluator.answer_of(held.rows.take(slice(0)))
         rows = _until(evaluator.rows(), widest)
         if held is None or (rows.tag is None) != (held.rows.tag is None):
             answer = self.whole(member, answer_of(evaluator, widest).to_bytes())
@@ -63,13 +63,13 @@ class Changing:
             come, gone = unshared(*_columns(rows, held.rows))
             come, gone = rows.take(come), held.rows.take(gone)
             ended = None if gone.tag is None else gone.tag <= instant
-            new = evaluator.told(come)
-            member.before.change(instant, evaluator.told(gone if ended is None else gone.take(~ended)), new)
+            new = evaluator.answer_of(come)
+            member.before.change(instant, evaluator.answer_of(gone if ended is None else gone.take(~ended)), new)
             told, others = (come, gone) if member.query.output == "ISTREAM" else (gone, come)
             alone = unshared(list(told.columns.values()), list(others.columns.values()))[0]
-            answer = new if told is come else evaluator.told(told)
+            answer = new if told is come else evaluator.answer_of(told)
             if len(alone) < told.length:          # some hold longer, or shorter, than before: that is no change
-                answer = difference(answer, evaluator.told(others))
+                answer = difference(answer, evaluator.answer_of(others))
             if member.before.worn:
                 member.before = Before(answer_of(evaluator, widest).to_bytes())
         self._held[member.id] = Held(member.before, rows, seen)

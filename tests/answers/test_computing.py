@@ -134,7 +134,7 @@ def test_constants_and_variables_are_not_asked() -> None:
 
 
 def test_what_is_kept_is_bounded_and_forgotten_with_the_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_KEPT", 100)
+    monkeypatch.setattr(module, "MOST_RESULTS", 100)
     monkeypatch.setattr(module, "AT_ONCE", 64)
     content = Content()
     computing = Computing(content)

@@ -82,7 +82,7 @@ def test_windows_of_other_ranges_see_the_same_graph_from_further_back() -> None:
     rows = [[row["n"] for row in query.answer(limit=9).table.rows()] for *_, query in stage.queries]
     assert rows == [[integer(3), integer(4)], [integer(2), integer(3), integer(4)], [integer(3), integer(4)]]
     assert stage.queries[1][-1].until().tolist() == [10, 21, 21]
-    assert len(stage.shared.kept._tables) == 1
+    assert len(stage.shared.tables._tables) == 1
 
 
 def test_until() -> None:
@@ -206,7 +206,7 @@ def test_tables_and_marks_go_with_the_queries_that_hold_them() -> None:
     stage.check()
     stage.queries.clear()
     gc.collect()
-    assert len(stage.shared.kept._tables) == 0
+    assert len(stage.shared.tables._tables) == 0
     stage.move(2, [("<urn:a>", "<urn:p>", "<urn:c>")])
     assert stage.facts.moving.remembered == 0
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import matches as module
-from csparql_spark.answers.matches import InPlace, Kept, TooManyMatches, parted, renamed
+from csparql_spark.answers.matches import InPlace, MatchTables, TooManyMatches, parted, renamed
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.relations.moving import Moving
@@ -39,7 +39,7 @@ class Followed:
     def __init__(self) -> None:
         self.content = Content()
         self.moving = Moving()
-        self.kept = Kept(self.moving, self.content.dictionary)
+        self.tables = MatchTables(self.moving, self.content.dictionary)
         self.triples: Tagged = {}
         self.now = 0
 
@@ -78,7 +78,7 @@ patterns = st.lists(st.tuples(nodes, st.sampled_from(["<urn:p>", "<urn:q>", "?x"
 def test_tables_hold_what_trying_finds(asked: list[tuple[Pattern, ...]], seed: int) -> None:
     random, graph = Random(seed), Followed()
     parts = [part for body in asked for part in parted(body)]
-    tables = [graph.kept.table(part) for part in parts]
+    tables = [graph.tables.table(part) for part in parts]
     for now in range(1, 7):
         graph.move(now, {tuple(random.choice(TERMS) for _ in range(3)): now + random.randint(1, 5)
                          for _ in range(random.randint(0, 5))})
@@ -115,7 +115,7 @@ keeps = st.lists(st.builds(Differing, st.tuples(variables, variables).filter(lam
 def test_only_what_is_to_be_kept_is_there_whenever_it_was_sifted(asked: tuple[Pattern, ...], keep: tuple[Differing, ...],
                                                                  seed: int, few: bool) -> None:
     random, graph = Random(seed), Followed()
-    table = graph.kept.table(asked, keep)
+    table = graph.tables.table(asked, keep)
     with pytest.MonkeyPatch.context() as patch:
         if few:
             patch.setattr(module, "AT_ONCE", 8)              # in parts
@@ -146,15 +146,15 @@ def test_one_table_for_all_who_ask_the_same() -> None:
     asked = ("?s", "<urn:p>", "?o"), ("?o", "<urn:p>", "_:b")
     same, names = renamed((("?a", "<urn:p>", "?b"), ("?b", "<urn:p>", "?c")))
     assert renamed(asked)[0] == same and names == {"?a": "?0", "?b": "?1", "?c": "?2"}
-    assert graph.kept.table(same) is not graph.kept.table(asked)       # nobody holds them, nobody has them
-    table = graph.kept.table(same)
-    assert graph.kept.table(renamed(asked)[0]) is table
+    assert graph.tables.table(same) is not graph.tables.table(asked)       # nobody holds them, nobody has them
+    table = graph.tables.table(same)
+    assert graph.tables.table(renamed(asked)[0]) is table
 
 
 def test_the_version_grows_when_there_is_more_to_see() -> None:
     graph = Followed()
-    joined = graph.kept.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "?z")))
-    single = graph.kept.table((("?s", "<urn:p>", "?o"),))
+    joined = graph.tables.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "?z")))
+    single = graph.tables.table((("?s", "<urn:p>", "?o"),))
     seen = []
     for came in ({("<urn:a>", "<urn:p>", "<urn:b>"): 9}, {("<urn:b>", "<urn:r>", "<urn:c>"): 9}, {},
                  {("<urn:b>", "<urn:q>", "<urn:c>"): 9}, {("<urn:b>", "<urn:q>", "<urn:c>"): 5}):
@@ -177,7 +177,7 @@ def test_only_what_passes_is_kept() -> None:
     asked: list[int] = []
     graph = Followed()
     graph.content.dictionary.encode(TERMS)
-    table = graph.kept.table((("?s", "<urn:p>", "?o"),), (Odd(),))
+    table = graph.tables.table((("?s", "<urn:p>", "?o"),), (Odd(),))
     graph.move(1, {("<urn:a>", "<urn:p>", term): 9 for term in TERMS})
     table.move()
     graph.move(2, {("<urn:a>", "<urn:p>", "<urn:a>"): 12})
@@ -188,9 +188,9 @@ def test_only_what_passes_is_kept() -> None:
 
 def test_tables_go_on_when_ids_change_their_meaning() -> None:
     graph = Followed()
-    graph.content.holders += [graph.kept]
+    graph.content.holders += [graph.tables]
     body = (("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "<urn:c>"))
-    tables = [graph.kept.table(body), graph.kept.table((("?s", "<urn:p>", "?o"),))]
+    tables = [graph.tables.table(body), graph.tables.table((("?s", "<urn:p>", "?o"),))]
     graph.move(1, {("<urn:a>", "<urn:p>", "<urn:b>"): 9, ("<urn:b>", "<urn:q>", "<urn:c>"): 9,
                    ("<urn:x>", "<urn:p>", "<urn:y>"): 9})
     for table in tables:
@@ -220,7 +220,7 @@ def test_tables_go_on_when_ids_change_their_meaning() -> None:
 
 def test_keys_are_packed_again_when_terms_become_many() -> None:
     graph = Followed()
-    table = graph.kept.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:p>", "?z"), ("?z", "<urn:p>", "?w")))
+    table = graph.tables.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:p>", "?z"), ("?z", "<urn:p>", "?w")))
     for now in range(1, 6):
         graph.move(now, {(f"<urn:{now}-{n}>", "<urn:p>", f"<urn:{now}-{n + 1}>"): 100 for n in range(4 ** now)})
         table.move()
@@ -231,7 +231,7 @@ def test_keys_are_packed_again_when_terms_become_many() -> None:
 def test_what_would_be_too_much_is_refused_and_can_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Followed()
     body = (("?s", "<urn:p>", "?o"), ("?z", "<urn:p>", "?o"))
-    table = graph.kept.table(body)
+    table = graph.tables.table(body)
     graph.move(1, {(f"<urn:{n}>", "<urn:p>", "<urn:o>"): 2 + n % 2 for n in range(60)})
     monkeypatch.setattr(module, "MOST", 3000)
     with pytest.raises(TooManyMatches, match=r"\?s <urn:p> \?o \. \?z <urn:p> \?o has more than 3,000 matches"):

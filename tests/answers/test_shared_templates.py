@@ -36,9 +36,9 @@ def some(random: Random, count: int, now: int) -> Tagged:
 
 def renumber(graph: Followed) -> None:
     """Forget the ids of terms that nobody holds."""
-    wanted = np.unique(np.concatenate([graph.moving.graph.terms(), graph.kept.terms()]))
+    wanted = np.unique(np.concatenate([graph.moving.graph.terms(), graph.tables.terms()]))
     table = graph.content.dictionary.compact(wanted)
-    for holder in (graph.moving.graph, graph.moving, graph.kept):
+    for holder in (graph.moving.graph, graph.moving, graph.tables):
         holder.renumber(table)
 
 
@@ -59,7 +59,7 @@ def test_members_that_come_and_go_have_what_trying_finds(many: int, least: int, 
             for _ in range(random.randint(0, 4)):
                 patterns = asked(random.choice(shapes), random.choice(THINGS), random.choice(THINGS))
                 keep = (Differing(("?s", random.choice(("?v", "?t"))), True),) if random.random() < 0.3 else ()
-                members.append((patterns, keep, graph.kept.table(patterns, keep)))
+                members.append((patterns, keep, graph.tables.table(patterns, keep)))
             if random.random() < 0.3:
                 renumber(graph)
             graph.content.dictionary.encode([f"<urn:forgotten{now}>"])
@@ -96,9 +96,9 @@ def test_a_crowd_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("csparql_spark.answers.matches.Family", Watched)
     monkeypatch.setattr(Watched, "looked", 0)
     graph = Followed()
-    tables = [graph.kept.table(asked(0, thing, "")) for thing in THINGS for _ in "ab"]
+    tables = [graph.tables.table(asked(0, thing, "")) for thing in THINGS for _ in "ab"]
     assert len(set(map(id, tables))) == 7                     # the same question is one table
-    more = [graph.kept.table(asked(0, f"<urn:other{n}>", "")) for n in range(5)]
+    more = [graph.tables.table(asked(0, f"<urn:other{n}>", "")) for n in range(5)]
     for now in (1, 2, 3):
         graph.move(now, some(Random(now), 10, now))
         for table in (*tables[::2], *more):

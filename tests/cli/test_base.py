@@ -26,7 +26,7 @@ def command(*arguments: str, **environment: str) -> Result:
 
 
 def recording(stream: str) -> str:
-    return JAMS if stream == "Jams" else "".join(City().said(stream, BEGIN + n * STEP) for n in range(12))
+    return JAMS if stream == "Jams" else "".join(City().readings(stream, BEGIN + n * STEP) for n in range(12))
 
 
 def test_all_texts_of_the_demo_are_here() -> None:

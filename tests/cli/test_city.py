@@ -18,7 +18,7 @@ RUSH = BEGIN + 75 * MINUTE           # eight o'clock
 
 
 def recorded(stream: str, begin: int, minutes: int, seed: int = 1) -> str:
-    return "".join(City(seed).said(stream, at) for at in range(begin, begin + minutes * MINUTE, STEP))
+    return "".join(City(seed).readings(stream, at) for at in range(begin, begin + minutes * MINUTE, STEP))
 
 
 def answers(name: str, begin: int = RUSH, minutes: int = 3, **more: str) -> list[Instant]:
@@ -36,22 +36,22 @@ def number(term: str) -> float:
 @pytest.mark.parametrize("stream", STREAMS)
 def test_what_is_said_depends_on_seed_and_instant_alone(stream: str) -> None:
     once, again = City(7), City(7)
-    told = [once.said(stream, BEGIN + n * STEP) for n in range(20)]
-    assert [again.said(stream, BEGIN + n * STEP) for n in reversed(range(20))] == told[::-1]
-    assert City(8).said(stream, BEGIN) != told[0]
+    told = [once.readings(stream, BEGIN + n * STEP) for n in range(20)]
+    assert [again.readings(stream, BEGIN + n * STEP) for n in reversed(range(20))] == told[::-1]
+    assert City(8).readings(stream, BEGIN) != told[0]
     assert len(set(told)) == 20
 
 
 @pytest.mark.parametrize("stream, count", [("traffic", 72), ("parking", 12), ("weather", 9)])
 def test_what_is_said_can_be_pushed(stream: str, count: int) -> None:
-    chunk = parse_push(City().said(stream, BEGIN).encode(), RdfFormat.TRIG, base=None, blank_prefix="b.")
+    chunk = parse_push(City().readings(stream, BEGIN).encode(), RdfFormat.TRIG, base=None, blank_prefix="b.")
     assert (len(chunk), chunk.unstamped, chunk.last) == (count, 0, BEGIN)
 
 
 def test_some_readings_come_late_and_only_those_of_one_camera() -> None:
     late = [at for at in range(BEGIN, BEGIN + HOUR, STEP)
-            if f"<urn:t:{at - city.TARDY}> {{ [] c:by s:Market-0 ;" in City().said("traffic", at)]
-    graphs = sum(City().said("traffic", at).count("<urn:t:") for at in range(BEGIN, BEGIN + HOUR, STEP))
+            if f"<urn:t:{at - city.TARDY}> {{ [] c:by s:Market-0 ;" in City().readings("traffic", at)]
+    graphs = sum(City().readings("traffic", at).count("<urn:t:") for at in range(BEGIN, BEGIN + HOUR, STEP))
     assert 10 < len(late) < 60 and graphs == HOUR // STEP + len(late)
     assert city.TARDY > city.DELAY
 

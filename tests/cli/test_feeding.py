@@ -59,7 +59,7 @@ def fed(begun: int, speed: float, seconds: float, monkeypatch: pytest.MonkeyPatc
     client, replayed = Recorded(), City()
     with pytest.raises(Enough):
         feeding.feed(client, replayed, begun, speed)
-    told = {replayed.said("parking", at): at for at in range(begun, begun + 1000 * STEP, STEP)}
+    told = {replayed.readings("parking", at): at for at in range(begun, begun + 1000 * STEP, STEP)}
     rounds = len(client.sent) // len(STREAMS)
     assert [path for _, path, _ in client.sent] == [f"/streams/{stream}" for stream in STREAMS] * rounds
     return [told[body] for _, path, body in client.sent if path == "/streams/parking"]

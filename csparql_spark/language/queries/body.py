@@ -23,8 +23,8 @@ def check_evaluable(body: str) -> None:
     try:
         _NOTHING.query(body)
     except SyntaxError as reason:
-        said = str(reason).splitlines()[0][:_LONGEST_REASON]
-        raise BodyProblem(f"The SPARQL engine refuses this query ({said}).") from reason
+        sentence = str(reason).splitlines()[0][:_LONGEST_REASON]
+        raise BodyProblem(f"The SPARQL engine refuses this query ({sentence}).") from reason
     except RuntimeError:
         # It reads the body. A DESCRIBE without WHERE is evaluated all the same, and may call what is no function here.
         return

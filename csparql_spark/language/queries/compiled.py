@@ -28,9 +28,9 @@ _OF_WINDOW = tuple((field.name, field.default) for field in fields(Window))
 
 def compiled(query: ContinuousQuery) -> Form:
     """The form of a query."""
-    said = {name: getattr(query, name) for name in _FIELDS}
-    return {"version": VERSION, "windows": [_said(window) for window in query.windows],
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in said.items()
+    values = {name: getattr(query, name) for name in _FIELDS}
+    return {"version": VERSION, "windows": [_form_of(window) for window in query.windows],
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in values.items()
                if name not in _USUAL or value != _USUAL[name]}}
 
 
@@ -38,13 +38,13 @@ def restored(form: object, text: str) -> ContinuousQuery | None:
     """The query of a text that has such a form; None if there is none, or it is of another version."""
     if not isinstance(form, Mapping) or form.get("version") != VERSION:
         return None
-    said = {**_USUAL, **form}
+    values = {**_USUAL, **form}
     try:
         return ContinuousQuery(text=text, windows=tuple(Window(**window) for window in form["windows"]), **{
-            name: tuple(said[name]) if isinstance(said[name], list) else said[name] for name in _FIELDS})
+            name: tuple(values[name]) if isinstance(values[name], list) else values[name] for name in _FIELDS})
     except (KeyError, TypeError):       # somebody else's: as good as none
         return None
 
 
-def _said(window: Window) -> Form:
+def _form_of(window: Window) -> Form:
     return {name: value for name, usual in _OF_WINDOW if (value := getattr(window, name)) != usual}

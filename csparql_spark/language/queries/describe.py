@@ -23,16 +23,16 @@ def describe_window(window: Window) -> str:
     stream = f"<{window.stream}>"
     place = f" (the graph <{window.name}>)" if window.name is not None else ""
     if window.range is not None and window.step is not None:
-        seen = f"the last {in_words(window.range)} of {stream}{place}, seen anew every {in_words(window.step)}"
+        phrase = f"the last {in_words(window.range)} of {stream}{place}, seen anew every {in_words(window.step)}"
         if window.step == window.range:
-            return f"{seen}: each element once"
+            return f"{phrase}: each element once"
         if window.step > window.range:
-            return f"{seen}: {in_words(window.step - window.range)} of every {in_words(window.step)} are never seen"
-        return seen
+            return f"{phrase}: {in_words(window.step - window.range)} of every {in_words(window.step)} are never seen"
+        return phrase
     size, step, thing = _counted(window)
     last, every = (thing if number == 1 else several(number, thing) for number in (size, step))
-    seen = f"the last {last} of {stream}{place}, seen anew after every {every}"
-    return f"{seen}: each {thing} once" if size == step else seen
+    phrase = f"the last {last} of {stream}{place}, seen anew after every {every}"
+    return f"{phrase}: each {thing} once" if size == step else phrase
 
 
 def describe_instants(query: ContinuousQuery) -> str:
@@ -62,14 +62,14 @@ def describe_instants(query: ContinuousQuery) -> str:
 
 def describe_output(query: ContinuousQuery) -> str:
     """What becomes of the answers."""
-    told = {
+    phrase = {
         "RSTREAM": "all answers, at each instant",
         "ISTREAM": "the answers that are new since the instant before",
         "DSTREAM": "the answers that have ceased since the instant before",
     }[query.output]
     if query.kind == "stream":
-        return f"{told}, as a stream of triples that other queries can read"
-    return told
+        return f"{phrase}, as a stream of triples that other queries can read"
+    return phrase
 
 
 def describe(query: ContinuousQuery) -> str:

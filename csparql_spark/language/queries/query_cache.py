@@ -41,12 +41,12 @@ class Readings:
                  parsed: Callable[..., ContinuousQuery] = parse) -> None:
         """`most`: how many bytes of queries are remembered, about."""
         self._seconds, self._most, self._clock, self._parsed = seconds, most, clock, parsed
-        self._held: OrderedDict[Hashable, tuple[ContinuousQuery, float]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[ContinuousQuery, float]] = OrderedDict()
         self._lock = threading.Lock()
         self.bytes = 0
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._entries)
 
     def of(self, text: str, base: str | None, form: object = None) -> ContinuousQuery:
         return self._found((text, base)) or self._hold((text, base), restored(form, text) or self._read(text, base))
@@ -65,23 +65,23 @@ class Readings:
 
     def _found(self, key: Hashable) -> ContinuousQuery | None:
         with self._lock:
-            held = self._held.get(key)
-            if held is None:
+            entry = self._entries.get(key)
+            if entry is None:
                 return None
-            self._held[key] = held[0], self._clock()
-            self._held.move_to_end(key)
-            return held[0]
+            self._entries[key] = entry[0], self._clock()
+            self._entries.move_to_end(key)
+            return entry[0]
 
     def _hold(self, key: Hashable, query: ContinuousQuery) -> ContinuousQuery:
         now = self._clock()
         with self._lock:
-            if key in self._held:
-                return self._held[key][0]
-            self._held[key] = query, now
+            if key in self._entries:
+                return self._entries[key][0]
+            self._entries[key] = query, now
             self.bytes += _size(query)
-            while len(self._held) > 1 and (self.bytes > self._most
-                                           or now - next(iter(self._held.values()))[1] > self._seconds):
-                _, (dropped, _) = self._held.popitem(last=False)
+            while len(self._entries) > 1 and (self.bytes > self._most
+                                           or now - next(iter(self._entries.values()))[1] > self._seconds):
+                _, (dropped, _) = self._entries.popitem(last=False)
                 self.bytes -= _size(dropped)
         return query
 

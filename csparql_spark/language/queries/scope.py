@@ -120,12 +120,12 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
         return
     bound = {token.text[1:] for part in modifiers.nodes("Aggregate") for token in _aggregated(part)}
     _warn_of_groups(modifiers, projection, where, {*keys, *bound} if grouped else {*where, *bound}, problems)
-    seen: dict[str, None] = {}
+    projected: dict[str, None] = {}
     for item in projection.nodes("ProjectionItem"):
         variable = item.tokens("VAR")[-1]
         name = variable.text[1:]
         expression = item.node("Expression")
-        if name in seen:
+        if name in projected:
             problems.add(
                 variable.start, variable.end, "duplicate-variable", f"The variable ?{name} is already shown."
             )
@@ -144,7 +144,7 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
             problems.warn(variable.start, f"the variable ?{name} is bound nowhere.")
         if expression is not None and grouped:
             for used in expression.all_tokens("VAR", outside=("Set", "Group")):
-                if used.text[1:] in seen and used.text[1:] not in keys:
+                if used.text[1:] in projected and used.text[1:] not in keys:
                     problems.add(
                         used.start,
                         used.end,
@@ -154,7 +154,7 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
                     )
                 elif used.text[1:] not in keys:
                     _not_grouped(used, used.text[1:], problems)
-        seen[name] = None
+        projected[name] = None
 
 
 def _warn_of_groups(

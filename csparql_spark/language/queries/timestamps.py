@@ -36,15 +36,15 @@ def _rewrite_in(node: Node, groups: list[Node], dataset: Dataset, clauses: Claus
     """Rewrite below a node; `groups` are the groups a timestamp there can see, the innermost last."""
     stack: list[tuple[Node, list[Node]]] = [(node, groups)]
     while stack:
-        found, seen = stack.pop()
+        found, scopes = stack.pop()
         if found.rule in ("Select", "SubSelect", "Construct", "Describe", "Ask"):
             where = found.node("Where")
-            seen = [where.node("Group")] if where is not None else []
+            scopes = [where.node("Group")] if where is not None else []
         elif found.rule == "Group":
-            seen = [*seen, found]
+            scopes = [*scopes, found]
         elif found.rule == "Timestamp":
-            _rewrite(found, seen, dataset, clauses, rewriting)
-        stack.extend((child, seen) for child in found.nodes())
+            _rewrite(found, scopes, dataset, clauses, rewriting)
+        stack.extend((child, scopes) for child in found.nodes())
 
 
 def _rewrite(call: Node, groups: list[Node], dataset: Dataset, clauses: Clauses, rewriting: Rewriting) -> None:
