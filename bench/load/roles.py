@@ -5,7 +5,7 @@
     meter.cpu()             # {"web": 12.1, …}, seconds since it was started, of processes that have ended too
 
 Memory is the proportional set size where the kernel tells it: what processes share is counted once in all, so that the
-roles add up. Elsewhere it is the resident set size, and `Meter.measure` says so.
+roles add up. NotMaintainable it is the resident set size, and `Meter.measure` says so.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 It is SPARQL's algebra, bottom-up: a group is the join of its parts, its filters hold for the whole of it, and a filter
 of an OPTIONAL group belongs to the left join. A filter that looks only at what one basic graph pattern binds is moved
-into it. What has no place here is `Elsewhere`, with the reason.
+into it. What has no place here is `NotMaintainable`, with the reason.
 
 Variables are written with their `?`; those that a user cannot name have other names.
 """
@@ -21,7 +21,7 @@ from csparql_spark.answers.patterns import Node as Name
 from csparql_spark.answers.patterns import Pattern, is_variable
 
 
-class Elsewhere(Exception):
+class NotMaintainable(Exception):
     """The body is answered by the snapshot evaluator; the text says why."""
 
 
@@ -136,7 +136,7 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
-class Group:
+class GroupBy:
     """One solution for each distinct combination of the keys."""
 
     inner: Operator
@@ -145,7 +145,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Order:
+class OrderBy:
     """The solutions by these expressions (True: descending), then by the terms of all the `ties`."""
 
     inner: Operator
@@ -160,8 +160,8 @@ class Slice:
     limit: int | None
 
 
-Operator = (Unit | Scan | Reach | Data | Join | Union | LeftJoin | Minus | Filter | Exists | Extend | Project | Group
-            | Order | Slice)
+Operator = (Unit | Scan | Reach | Data | Join | Union | LeftJoin | Minus | Filter | Exists | Extend | Project | GroupBy
+            | OrderBy | Slice)
 
 
 def scans(patterns: Iterable[Pattern], shown: Iterable[str]) -> Operator:
@@ -222,7 +222,7 @@ def parts_of(operator: Operator) -> tuple[Operator, ...]:
             return (operator.steps,) if operator.nodes is None else (operator.steps, operator.nodes)
         case Exists():
             return operator.inner, operator.pattern
-        case Filter() | Extend() | Project() | Group() | Order() | Slice():
+        case Filter() | Extend() | Project() | GroupBy() | OrderBy() | Slice():
             return (operator.inner,)
     return ()
 
@@ -252,7 +252,7 @@ def bound(operator: Operator) -> frozenset[str]:
             return bound(operator.left)
         case Project():
             return bound(operator.inner) & frozenset(operator.names)
-        case Filter() | Exists() | Extend() | Order() | Slice():
+        case Filter() | Exists() | Extend() | OrderBy() | Slice():
             return bound(operator.inner)
     return frozenset()
 
@@ -266,7 +266,7 @@ def named(operator: Operator) -> frozenset[str]:
             return frozenset(operator.names)
         case Project():
             return frozenset(operator.names)
-        case Group():
+        case GroupBy():
             return frozenset((*operator.keys, *(found.name for found in operator.aggregates)))
         case Minus() | Exists():
             return named(parts_of(operator)[0])

@@ -30,7 +30,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from csparql_spark.answers.algebra import Elsewhere
+from csparql_spark.answers.algebra import NotMaintainable
 from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.construct import instantiated
@@ -48,7 +48,7 @@ from csparql_spark.windows.content import Content
 
 Ranked = Callable[[Sequence[np.ndarray]], tuple[pa.StringArray, list[np.ndarray]]]
 
-__all__ = ["Elsewhere", "Incremental", "Shared", "TooManyMatches", "TooManyRows", "TooMuch", "why_not"]
+__all__ = ["Incremental", "NotMaintainable", "Shared", "TooManyMatches", "TooManyRows", "TooMuch", "why_not"]
 
 
 class Shared:
@@ -77,7 +77,7 @@ class Shared:
 
 
 class Incremental:
-    """A plan over a moving graph. Raises `Elsewhere` for a body that is not for it."""
+    """A plan over a moving graph. Raises `NotMaintainable` for a body that is not for it."""
 
     def __init__(self, plan: Plan, body: str, shared: Shared, limits: Limits | None = None) -> None:
         self.plan = plan

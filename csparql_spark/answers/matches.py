@@ -260,7 +260,7 @@ class Matches:
             self._repack(table)
 
 
-class InPlace:
+class GraphScan:
     """The matches of a single pattern that the graph itself is a table of: `?s p ?o`, or `?s ?p ?o`."""
 
     def __init__(self, moving: Moving, dictionary: TermDictionary, pattern: Pattern) -> None:
@@ -321,13 +321,13 @@ class MatchTables:
         self._tables: weakref.WeakValueDictionary[object, Matches] = weakref.WeakValueDictionary()
         self._families: weakref.WeakValueDictionary[tuple[Pattern, ...], Family] = weakref.WeakValueDictionary()
 
-    def table(self, patterns: tuple[Pattern, ...], keep: tuple[Keep, ...] = ()) -> Matches | InPlace:
+    def table(self, patterns: tuple[Pattern, ...], keep: tuple[Keep, ...] = ()) -> Matches | GraphScan:
         """The matches of a pattern. It is the same table for the same pattern."""
         key = patterns, keep
         found = self._tables.get(key)
         if found is None:
-            if InPlace.fits(patterns) and not keep:
-                found = InPlace(self.moving, self.dictionary, patterns[0])
+            if GraphScan.fits(patterns) and not keep:
+                found = GraphScan(self.moving, self.dictionary, patterns[0])
             else:
                 found = Matches(self.moving, self.dictionary, patterns, keep, self._family)
             self._tables[key] = found

@@ -30,8 +30,13 @@ def tree(evaluation: Evaluation, operator: Operator, body: str) -> dict[str, obj
     return _tree(evaluation, operator, Shown(body))
 
 
+def _kind(operator: Operator) -> str:
+    """What an operator is called where users read of it."""
+    return type(operator).__name__.removesuffix("By").lower()
+
+
 def _tree(evaluation: Evaluation, operator: Operator, shown: Shown) -> dict[str, object]:
-    description: dict[str, object] = {"node": type(operator).__name__.lower(), "does": _does(operator, shown)}
+    description: dict[str, object] = {"node": _kind(operator), "does": _does(operator, shown)}
     took = evaluation.took.get(id(operator))
     if took is not None:
         description |= {"rows": took[0], "micros": took[1] // 1000}
@@ -83,11 +88,11 @@ def _does(operator: Operator, shown: Shown) -> str:
             return f"({shown.expression(operator.expression)} AS {shown(operator.name)})"
         case algebra.Project():
             return ("distinct " if operator.distinct else "") + " ".join(map(shown, operator.names))
-        case algebra.Group():
+        case algebra.GroupBy():
             made = ", ".join(one.written for one in operator.aggregates)
             keys = f"by {' '.join(map(shown, operator.keys))}" if operator.keys else "all"
             return f"{keys}: {made}" if made else keys
-        case algebra.Order():
+        case algebra.OrderBy():
             conditions = (f"DESC({shown.expression(one)})" if descending else shown.expression(one)
                           for one, descending in operator.conditions)
             return f"by {', '.join(conditions)}".removesuffix("by ")

@@ -23,7 +23,7 @@ from csparql_spark.answers.algebra import Operator
 from csparql_spark.answers.computing import Computing, Expression, Test
 from csparql_spark.answers.grouping import Grouping
 from csparql_spark.answers.limits import Deadline, Limits
-from csparql_spark.answers.matches import InPlace, Matches, MatchTables, renamed
+from csparql_spark.answers.matches import GraphScan, Matches, MatchTables, renamed
 from csparql_spark.answers.order import order_text
 from csparql_spark.answers.paths import Paths, reached
 from csparql_spark.answers.patterns import is_variable
@@ -51,7 +51,7 @@ class Evaluation:
         self._deadline = Deadline(Limits())
         self.took: dict[int, tuple[int, int]] = {}      # of each operator, by its id(): rows and ns of the last time
         self._paths: dict[algebra.Reach, Paths] = {}
-        self._scans: dict[algebra.Scan, tuple[Matches | InPlace, dict[str, str]]] = {}
+        self._scans: dict[algebra.Scan, tuple[Matches | GraphScan, dict[str, str]]] = {}
         for part in algebra.all_of(operator):
             if isinstance(part, algebra.Scan) and part not in self._scans:
                 patterns, names = renamed(part.patterns) if not part.tests else (part.patterns, {})
@@ -59,10 +59,10 @@ class Evaluation:
                 self._scans[part] = tables.table(patterns, tests), names
 
     @property
-    def matches(self) -> list[Matches | InPlace]:
+    def matches(self) -> list[Matches | GraphScan]:
         return [table for table, _ in self._scans.values()]
 
-    def matches_of(self, scan: algebra.Scan) -> Matches | InPlace:
+    def matches_of(self, scan: algebra.Scan) -> Matches | GraphScan:
         return self._scans[scan][0]
 
     @property
@@ -123,9 +123,9 @@ class Evaluation:
             case algebra.Project():
                 rows = self.table(operator.inner).project(operator.names)
                 return distinct(rows) if operator.distinct else rows
-            case algebra.Group():
+            case algebra.GroupBy():
                 return self._grouping.grouped(self.table(operator.inner), operator.keys, operator.aggregates)
-            case algebra.Order():
+            case algebra.OrderBy():
                 return self._ordered(operator)
             case algebra.Slice():
                 end = None if operator.limit is None else operator.offset + operator.limit
@@ -212,7 +212,7 @@ class Evaluation:
             rows = rows.untagged()
         return rows.take(there)
 
-    def _ordered(self, operator: algebra.Order) -> Table:
+    def _ordered(self, operator: algebra.OrderBy) -> Table:
         rows = self.table(operator.inner)
         keys = []
         for expression, descending in operator.conditions:

@@ -43,7 +43,7 @@ NOWHERE = slice(0, 0)
 Span = tuple[int, int, int]
 
 
-class Member(Protocol):
+class TemplateMember(Protocol):
     """Who keeps the matches of a pattern of the family."""
 
     variables: tuple[str, ...]
@@ -56,7 +56,7 @@ class Generalized(NamedTuple):
     constants: tuple[str, ...]
 
 
-class Found(NamedTuple):
+class TemplateMatches(NamedTuple):
     """New matches of the template, and where those of a member are among them, by the number that its constants
     make."""
 
@@ -85,7 +85,7 @@ class Family:
         nodes = dict.fromkeys(node for pattern in template for node in pattern if is_variable(node))
         self._constants = sorted(node for node in nodes if node.startswith("?="))
         self._used = tuple(nodes)
-        self._members: weakref.WeakSet[Member] = weakref.WeakSet()
+        self._members: weakref.WeakSet[TemplateMember] = weakref.WeakSet()
         self.restart()
 
     def restart(self) -> None:
@@ -95,13 +95,13 @@ class Family:
         self._body = tuple((s, ids.get(p, p), o) for s, p, o in self._template)
         self._plans: dict[tuple[int, int, tuple[int | None, ...]], Plan] = {}
         self._span: Span | None = None
-        self._found: Found | None = None
+        self._found: TemplateMatches | None = None
         self._passes = 0
 
-    def join(self, member: Member) -> None:
+    def join(self, member: TemplateMember) -> None:
         self._members.add(member)
 
-    def shares(self, member: Member, names: dict[str, str], span: Span, added: Facts) -> Bindings | None:
+    def shares(self, member: TemplateMember, names: dict[str, str], span: Span, added: Facts) -> Bindings | None:
         """What a member gets of what a move has added: its new matches, by its own variables; some may be there more
         than once. `span` says from where to where the graph has moved, `names` how its variables are called in the
         template."""
@@ -113,7 +113,7 @@ class Family:
         place = places.get(_number(member.constants_apart), NOWHERE)
         return Bindings({name: rows.columns[names[name]][place] for name in member.variables}, rows.tag[place])
 
-    def _look(self, added: Facts) -> Found | None:
+    def _look(self, added: Facts) -> TemplateMatches | None:
         if self._passes:
             self._passes -= 1
             return None
@@ -164,7 +164,7 @@ class Family:
             self._plans[key] = plan(shape, self._moving.graph, known, place, all_fresh=True)
         return self._plans[key]
 
-    def _parted(self, found: list[Bindings], alike: dict[str, int]) -> Found:
+    def _parted(self, found: list[Bindings], alike: dict[str, int]) -> TemplateMatches:
         tag = np.concatenate([rows.tag for rows in found])
         columns = {name: np.full(len(tag), alike[name]) if name in alike else
                    np.concatenate([rows.columns[name] for rows in found if len(rows.tag)] or [tag])
@@ -176,7 +176,7 @@ class Family:
         distinct, starts = np.unique(numbers[order], return_index=True)
         ends = [*starts[1:].tolist(), len(order)]
         places = dict(zip(distinct.tolist(), map(slice, starts.tolist(), ends), strict=True))
-        return Found(places, Bindings({name: column[order] for name, column in columns.items()
+        return TemplateMatches(places, Bindings({name: column[order] for name, column in columns.items()
                                        if name not in self._constants}, tag[order]))
 
 

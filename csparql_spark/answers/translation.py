@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterable
 from csparql_spark.answers.algebra import (
     Aggregate,
     Data,
-    Elsewhere,
     Exists,
     Extend,
     Filter,
-    Group,
+    GroupBy,
     Join,
     LeftJoin,
     Minus,
+    NotMaintainable,
     Operator,
-    Order,
+    OrderBy,
     Project,
     Reach,
     Scan,
@@ -57,19 +57,19 @@ def why_not(plan: Plan, body: str) -> str | None:
     """Why a body is not answered incrementally; None if it is."""
     try:
         translated(plan, body)
-    except Elsewhere as reason:
+    except NotMaintainable as reason:
         return str(reason)
     return None
 
 
 def translated(plan: Plan, body: str) -> Operator:
-    """The algebra of a body, up to the rows that become its answer. Raises `Elsewhere`."""
+    """The algebra of a body, up to the rows that become its answer. Raises `NotMaintainable`."""
     if plan.form == "DESCRIBE":
-        raise Elsewhere("DESCRIBE looks at all triples of what it describes")
+        raise NotMaintainable("DESCRIBE looks at all triples of what it describes")
     if plan.stamps:
-        raise Elsewhere("f:timestamp asks when a triple came, which changes although the triple does not")
+        raise NotMaintainable("f:timestamp asks when a triple came, which changes although the triple does not")
     if plan.volatile:
-        raise Elsewhere("NOW, RAND, UUID, STRUUID and BNODE say something else at each instant")
+        raise NotMaintainable("NOW, RAND, UUID, STRUUID and BNODE say something else at each instant")
     return _Translator(body).translated(plan)
 
 
@@ -94,7 +94,7 @@ class _Grouping(Expressions):
         function, expression = node.tokens()[0].key.lower(), node.node("Expression")
         distinct = node.token("DISTINCT") is not None
         if distinct and expression is None:
-            raise Elsewhere("COUNT(DISTINCT *) compares whole solutions")
+            raise NotMaintainable("COUNT(DISTINCT *) compares whole solutions")
         inner = None if expression is None else Expression(tuple(super().as_id(expression)), names_in(expression),
                                                            base=self.base, written=self._source(expression))
         separator = node.token("STRING")
@@ -132,7 +132,7 @@ class _Translator:
             pattern = self._joined(block)
         made = self._selected(form, pattern, names, self._tree.nodes("Values"))
         if any(len(named(part)) > MOST_VARIABLES for part in all_of(made)):
-            raise Elsewhere(f"there are more than {MOST_VARIABLES} variables")
+            raise NotMaintainable(f"there are more than {MOST_VARIABLES} variables")
         return made
 
     # --- groups
@@ -178,7 +178,7 @@ class _Translator:
             case "Optional":
                 pattern, tests, exists = self._parts(groups[0])
                 if exists:
-                    raise Elsewhere("EXISTS in a filter of an OPTIONAL group looks at both sides")
+                    raise NotMaintainable("EXISTS in a filter of an OPTIONAL group looks at both sides")
                 outer = [test for test in tests if not _moves(pattern, test)]
                 return LeftJoin(made, filtered(pattern, [test for test in tests if test not in outer]), tuple(outer))
             case "Minus":
@@ -189,13 +189,13 @@ class _Translator:
             case "Values":
                 return join(made, self._data(part))
             case "GraphBlock":
-                raise Elsewhere("GRAPH looks into named graphs")
-        raise Elsewhere(f"{part.rule.upper()} is not answered incrementally")
+                raise NotMaintainable("GRAPH looks into named graphs")
+        raise NotMaintainable(f"{part.rule.upper()} is not answered incrementally")
 
     def _existing(self, inner: Operator, exists: Iterable[tuple[Tree, bool]]) -> Operator:
         for group, denied in exists:
             if any(True for _ in group.walk("SubSelect")):
-                raise Elsewhere("a sub-SELECT within EXISTS")
+                raise NotMaintainable("a sub-SELECT within EXISTS")
             pattern, tests, nested = self._parts(group)
             found = all_of(pattern)
             strange = next((part for part in found if not isinstance(
@@ -203,14 +203,15 @@ class _Translator:
             if nested or strange is not None:
                 what = "EXISTS" if nested or isinstance(strange, Exists) else {
                     LeftJoin: "OPTIONAL", Minus: "MINUS", Extend: "BIND"}[type(strange)]
-                raise Elsewhere(f"{what} within EXISTS")
+                raise NotMaintainable(f"{what} within EXISTS")
             for part in all_of(pattern):
                 # There a term of the solution around it leads to itself, whether or not it is in the graph.
                 if isinstance(part, Reach) and part.zero:
-                    raise Elsewhere("a path that may have no length within EXISTS")
+                    raise NotMaintainable("a path that may have no length within EXISTS")
                 # What a filter further inside sees of the solution around it, a join does not.
                 if isinstance(part, Filter) and any(not set(test.names) <= bound(part.inner) for test in part.tests):
-                    raise Elsewhere("a filter in a group within EXISTS looks at what that group may leave unbound")
+                    raise NotMaintainable(
+                        "a filter in a group within EXISTS looks at what that group may leave unbound")
             inner = Exists(inner, pattern, tuple(tests), denied)
         return inner
 
@@ -251,7 +252,7 @@ class _Translator:
         conditions = tuple((self._term(condition, expressions), bool(condition.tokens("DESC")))
                            for node in self._nodes(modifiers, "OrderBy") for condition in node.nodes("OrderCondition"))
         if grouped:
-            pattern = Group(pattern, tuple(dict.fromkeys(keys)), tuple(grouping.aggregates.values()))
+            pattern = GroupBy(pattern, tuple(dict.fromkeys(keys)), tuple(grouping.aggregates.values()))
         if tests:
             pattern = Filter(pattern, tuple(tests))
         pattern = self._existing(pattern, exists)
@@ -263,7 +264,7 @@ class _Translator:
                    for node in (modifiers.walk("Limit", "Offset", outside=("Group",)) if modifiers is not None else ())}
         limit, offset = numbers.get("Limit"), numbers.get("Offset", 0)
         if conditions or limit is not None or offset:
-            pattern = Order(pattern, conditions, names)
+            pattern = OrderBy(pattern, conditions, names)
         distinct = projection is not None and any(True for node in select.nodes("Distinct")
                                                   for _ in node.tokens("DISTINCT"))
         pattern = Project(pattern, names, distinct)
@@ -324,7 +325,7 @@ class _Translator:
         try:
             return write()
         except Unsupported as reason:
-            raise Elsewhere(str(reason)) from reason
+            raise NotMaintainable(str(reason)) from reason
 
     @staticmethod
     def _names(tree: Tree, expressions: Expressions) -> tuple[str, ...]:
@@ -372,4 +373,4 @@ def _moves(pattern: Operator, test: Expression) -> bool:
 
 
 def _no_exists(group: Tree) -> list[Piece]:
-    raise Elsewhere("EXISTS within a greater expression")
+    raise NotMaintainable("EXISTS within a greater expression")

@@ -41,7 +41,7 @@ def main(data: Path, handed: Path, browser: bool, line: int | None) -> None:
     if line is not None:
         lifeline.hold(line)
     settings = Settings.handed_down(handed)
-    client = Client(settings, os.environ.get("CSPARQL_TOKEN"))
+    client = DemoClient(settings, os.environ.get("CSPARQL_TOKEN"))
     shown = not browser
     while True:
         try:
@@ -54,7 +54,7 @@ def main(data: Path, handed: Path, browser: bool, line: int | None) -> None:
             time.sleep(2)
 
 
-class Client:
+class DemoClient:
     """Sends requests to a server on this machine."""
 
     def __init__(self, settings: Settings, token: str | None) -> None:
@@ -72,7 +72,7 @@ class Client:
             return json.loads(response.read() or b"{}")
 
 
-def prepare(client: Client) -> int:
+def prepare(client: DemoClient) -> int:
     """Make the streams, the graph and the queries; the last instant that the streams have, or that before the first."""
     for stream in city.STREAMS:
         client.send("PUT", f"/streams/{stream}?clock=event&delay={city.DELAY}ms")
@@ -88,7 +88,7 @@ def prepare(client: Client) -> int:
     return max(known) if known else city.BEGIN - city.STEP
 
 
-def feed(client: Client, replayed: City, begun: int, speed: float) -> None:
+def feed(client: DemoClient, replayed: City, begun: int, speed: float) -> None:
     """Push what the sensors say after an instant, as fast as it passes, until something fails."""
     due, started = begun + city.STEP, time.monotonic()
     passed = PASSED if due == city.BEGIN else 0

@@ -73,7 +73,7 @@ class Named(RuleSet):
         return value.rpartition("=")             # an IRI may have this sign too
 
 
-class Instant(click.ParamType):
+class InstantParameter(click.ParamType):
     name = "instant"
 
     def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> int:

@@ -17,7 +17,7 @@ from csparql_spark.asking.replay import Script
 from csparql_spark.asking.why import triple_of
 from csparql_spark.cli import given
 from csparql_spark.cli.failure import Failure, as_failure
-from csparql_spark.cli.given import Instant, Named, RuleSet, text_of
+from csparql_spark.cli.given import InstantParameter, Named, RuleSet, text_of
 from csparql_spark.cli.reasons import Reasons
 from csparql_spark.engine.group import FAILURE
 from csparql_spark.language import ContinuousQuery
@@ -43,7 +43,7 @@ Printer = Callable[[str, int, Answer], None]
               help="`local` runs the processor in this process, `spark` the same one within Spark, which takes some "
               "time to start; the answers are the same.")
 @given.base
-@click.option("--until", type=Instant(), help="Last instant: epoch milliseconds or an xsd:dateTime.  "
+@click.option("--until", type=InstantParameter(), help="Last instant: epoch milliseconds or an xsd:dateTime.  "
               "[default: when all windows have closed]")
 @click.option("--why", metavar="'S P O'", help="Instead of answers, print at each instant why this triple holds.")
 def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tuple[str, str], ...],

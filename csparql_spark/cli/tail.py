@@ -9,13 +9,13 @@ import sys
 import click
 
 from csparql_spark.cli.failure import Failure
-from csparql_spark.cli.given import Instant
+from csparql_spark.cli.given import InstantParameter
 from csparql_spark.cli.reaching import reaching
 from csparql_spark.cli.suggestions import nearest
 from csparql_spark.client import IRI, Answer, BlankNode, Client, Event, Literal, ProblemError, Term
 
 
-class Start(Instant):
+class Start(InstantParameter):
     """latest, beginning, or an instant."""
 
     name = "latest|beginning|instant"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import matches
-from csparql_spark.answers.incremental import Elsewhere, Incremental, TooManyMatches, TooManyRows, why_not
+from csparql_spark.answers.incremental import Incremental, NotMaintainable, TooManyMatches, TooManyRows, why_not
 from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.chunk import Chunk
@@ -195,7 +195,7 @@ def test_what_is_left_to_the_snapshot_evaluator_and_why(body: str, reason: str |
     body = body.replace("?s ?p/", "?s <urn:p>/")
     assert why_not(over_ids(body), body) == reason
     if reason is not None:
-        with pytest.raises(Elsewhere):
+        with pytest.raises(NotMaintainable):
             stage = Stage([])
             Incremental(over_ids(body), body, stage.shared)
 

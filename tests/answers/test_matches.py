@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import matches as module
-from csparql_spark.answers.matches import InPlace, MatchTables, TooManyMatches, parted, renamed
+from csparql_spark.answers.matches import GraphScan, MatchTables, TooManyMatches, parted, renamed
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.relations.moving import Moving
@@ -52,7 +52,7 @@ class Followed:
         ids = self.content.dictionary.encode([term for triple in came for term in triple]).reshape(-1, 3).T.copy()
         self.moving.tell(self.moving.graph.add([(*ids, np.array(list(came.values()), dtype=np.int64))]))
 
-    def rows(self, table: module.Matches | InPlace, after: int) -> list[tuple[object, ...]]:
+    def rows(self, table: module.Matches | GraphScan, after: int) -> list[tuple[object, ...]]:
         columns, tags = table.visible(after, table.variables)
         terms = [self.content.dictionary.decode(columns[name]) for name in table.variables]
         return sorted(zip(*terms, tags.tolist(), strict=True))

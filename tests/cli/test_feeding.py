@@ -12,7 +12,7 @@ from csparql_spark.cli.city import BEGIN, GRAPH, QUERIES, STEP, STREAMS, City
 from csparql_spark.settings import Settings
 
 
-class Recorded(feeding.Client):
+class Recorded(feeding.DemoClient):
     """Requests as they would be sent, and what a server would say."""
 
     def __init__(self, newest: dict[str, int] | None = None, taken: tuple[str, ...] = ()) -> None:
@@ -92,7 +92,7 @@ def test_it_asks_on_this_machine_and_its_token_is_not_shown(monkeypatch: pytest.
 
     monkeypatch.setattr(feeding.urllib.request, "urlopen", lambda request, timeout: asked.append(request) or Response())
     for host in ("0.0.0.0", "::", "::1", "192.0.2.1"):
-        feeding.Client(Settings(host=host, port=1, base_url="https://a.example"), "csp_x").send("GET", "/streams")
+        feeding.DemoClient(Settings(host=host, port=1, base_url="https://a.example"), "csp_x").send("GET", "/streams")
     assert [request.full_url for request in asked] == [
         "http://127.0.0.1:1/streams", "http://[::1]:1/streams", "http://[::1]:1/streams", "http://192.0.2.1:1/streams"]
     assert {request.get_header("Authorization") for request in asked} == {"Bearer csp_x"}
