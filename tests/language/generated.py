@@ -1,13 +1,15 @@
 """Texts made from the grammar: any order of what it allows, most of which nobody would write.
 
-    generated(random.Random(7))       # 'PREFIX p: <http://ex.org/> REGISTER QUERY q AS SELECT ?a …'
+    generated(random.Random(7), longest=2000)       # 'PREFIX p: <http://ex.org/> REGISTER QUERY q AS SELECT ?a …'
 
 What the language refuses for its meaning is mostly avoided: names that AS and BIND bind are new ones, a registration
-has a stream, aggregates stand where there are groups.
+has a stream, aggregates stand where there are groups. The longer a text, the surer it is that something of the kind is in
+it all the same: what becomes longer than `longest` is given up while it is made.
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
 from itertools import count
 
@@ -36,14 +38,21 @@ STREAM = "FROM STREAM <http://ex.org/s> [ RANGE 10s STEP 5s ]"
 LONE = {"Name": "q", "Regime": "rdfs", "Range": "PT10S", "Duration": "PT5S"}
 
 
-def generated(chance: random.Random, rule: str = "Unit") -> str:
-    """A text of a rule of the grammar."""
-    return HEAD + _Made(chance).text(rule)
+def generated(chance: random.Random, *, longest: int, rule: str = "Unit") -> str:
+    """A text of a rule of the grammar, of at most `longest` characters."""
+    while True:
+        with contextlib.suppress(_TooLong):
+            return HEAD + _Made(chance, longest - len(HEAD)).text(rule)
+
+
+class _TooLong(Exception):
+    pass
 
 
 class _Made:
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, room: int) -> None:
         self._chance = chance
+        self._room = room + 1           # no space stands before the first word
         self._numbers = count(1)
         self._words: list[str] = []
         self._rules: list[str] = []
@@ -52,16 +61,22 @@ class _Made:
         self._put(Part("rule", rule))
         return " ".join(self._words)
 
+    def _say(self, word: str) -> None:
+        self._room -= len(word) + 1
+        if self._room < 0:
+            raise _TooLong
+        self._words.append(word)
+
     def _put(self, part: Part) -> None:
         match part.kind:
             case "token":
-                self._words.append(self._word(part.name))
+                self._say(self._word(part.name))
             case "rule":
                 # Prologues and registrations are there or not; neither is of interest twice.
                 if part.name == "Prologue":
                     return
                 if part.name == "Datasets" and "REGISTER" in self._words:
-                    self._words.append(STREAM)
+                    self._say(STREAM)
                 self._rules.append(part.name)
                 self._put(RULES[part.name])
                 self._rules.pop()
