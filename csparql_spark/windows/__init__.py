@@ -1,5 +1,6 @@
 """Windows: which instants there are, when they have passed, and what a window holds at one of them. Evaluates nothing.
 
+- `rule`      which elements a window holds at an instant, until when, and by which tags
 - `grid`      instants: the multiples of STEP since the epoch
 - `progress`  clocks: which instants have passed for a query, and where it begins
 - `content`   the elements that windows can still see, as columns

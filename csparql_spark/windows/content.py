@@ -1,13 +1,8 @@
 """Content: the elements that some window can still see, as columns.
 
-An element is a triple (three term ids) with its stamp `t`, its stream, and the place `seq` of its entry in the log. The
-window of RANGE R at instant T holds the elements with T - R < t <= T:
-
-      t-R                     t
-    ───(───●────●──●──────●───]───○──▶        ● in the window   ○ not yet
-
-A query sees only what was logged after its registration (`since`), so first windows are partial. Content is a bag: a
-triple that occurs twice is here twice, and counts once in the window's graph.
+An element is a triple (three term ids) with its stamp `t`, its stream, and the place `seq` of its entry in the log.
+Which of them a window holds says `rule`; a query sees only what was logged after its registration (`since`), so first
+windows are partial. Content is a bag: a triple that occurs twice is here twice, and counts once in the window's graph.
 
     content.add(stream=0, seq=7, chunk=chunk)
     content.window(stream=0, low=0, high=10_000, since=3).s
@@ -23,10 +18,10 @@ import numpy as np
 
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.windows.rule import ALWAYS, inside, lasting, logged_after
 
 COLUMNS = ("t", "seq", "stream", "s", "p", "o")
 SMALLEST = 1024
-ALWAYS = np.iinfo(np.int64).max       # the stamp of what holds at every instant
 EARLIEST = np.iinfo(np.int64).min
 
 
@@ -81,15 +76,13 @@ class Content:
 
     def window(self, stream: int, low: int, high: int, since: int = -1) -> Elements:
         """The elements of `stream` with low < t <= high that were logged after `since`."""
-        t = self._live("t")
-        inside = np.flatnonzero((t > low) & (t <= high)
-                                & (self._live("stream") == stream) & (self._live("seq") > since))
-        return self._elements(inside)
+        return self._elements(np.flatnonzero(inside(self._live("t"), low, high) & (self._live("stream") == stream)
+                                             & logged_after(self._live("seq"), since)))
 
     def counted(self, stream: int, since: int, begin: int, end: int, *, graphs: bool = False) -> Elements:
         """Of the elements of `stream` that were logged after `since`: those after which at least `begin` and less than
         `end` others came. With `graphs`, the triples of one entry with one stamp are one element."""
-        of = np.flatnonzero((self._live("stream") == stream) & (self._live("seq") > since))
+        of = np.flatnonzero((self._live("stream") == stream) & logged_after(self._live("seq"), since))
         if not graphs:
             return self._elements(of[max(0, len(of) - end):max(0, len(of) - begin)])
         seq, t = self._live("seq")[of], self._live("t")[of]
@@ -120,7 +113,7 @@ class Content:
         place = np.full(len(horizon), ALWAYS)
         for stream, since in (places or {}).items():
             place[stream] = since
-        kept = np.flatnonzero((t > horizon[of]) | (self._live("seq") >= place[of]))
+        kept = np.flatnonzero(lasting(t, horizon[of], self._live("seq"), place[of]))
         # While the expired are few, skipping them is cheaper than moving the rest.
         if 2 * len(kept) <= self._count:
             gone = np.ones(self._count, dtype=bool)
