@@ -17,6 +17,7 @@ from csparql_spark.server.routes.dependents import asked_of
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import Registry
 from csparql_spark.store.retention import Retention
+from csparql_spark.windows.rule import reach_of
 
 
 class Forgetter:
@@ -50,13 +51,8 @@ class Forgetter:
         it was read; the log is needed for what was not read yet, and for a while after that for people who look.
         """
         delays = {stream.iri: stream.delay for stream in self._registry.streams()}
-        reaches = [0]
-        for record in self._registry.queries():
-            asked = asked_of(record)
-            if asked is not None:
-                reaches += (window.range + delays.get(window.stream, 0) for window in asked.windows
-                            if window.range is not None)
-        return max(reaches)
+        queries = map(asked_of, self._registry.queries())
+        return max((reach_of(query.windows, delays) for query in queries if query is not None), default=0)
 
     def _run(self) -> None:
         while not self._stop.wait(self._settings.forget_seconds):

@@ -5,11 +5,11 @@
     settings                          what whoever runs a server decides
     asking                            what a query sees, asked once; why; what is missing; replays
     engine                            groups of queries, walked instant by instant
-    schedule                          which instants there are, when they are due, and whom an entry concerns
+    schedule                          when instants are due, and whom an entry concerns
     answers
     entailment
     relations
-    windows
+    windows                           which elements a window holds, and at which instants
     language
     rdf
     store                             what is known of queries, and their answers
@@ -137,6 +137,27 @@ def test_what_is_on_top_does_not_stand_on_each_other() -> None:
     allowed = {("cli", "testing"), ("cli", "client"), ("__main__", "cli")}
     found = {(room(module), room(target)) for module, target in arrows() if room(module) in TOP and room(target) in TOP}
     assert {pair for pair in found if pair[0] != pair[1]} <= allowed
+
+
+def test_the_window_rule_has_one_owner() -> None:
+    """Nobody but the rule computes with RANGE and STEP; the language spells them."""
+    readers = {module: sorted(lines) for module, path in modules().items() if room(module) not in ("windows", "language")
+               if (lines := set(read_of_windows(path.read_text(encoding="utf-8"))))}
+    assert readers == {}
+
+
+def read_of_windows(text: str) -> Iterator[int]:
+    """The lines of a module that read the RANGE or the STEP of something."""
+    tree = ast.parse(text)
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return (node.lineno for node in ast.walk(tree) if isinstance(node, ast.Attribute) and id(node) not in called
+            and node.attr in ("range", "step"))
+
+
+def test_readers_of_windows_are_seen() -> None:
+    assert list(read_of_windows("a = window.range\nb = program.step(a)\nc = max(w.step for w in b)\n")) == [1, 3]
+    assert "csparql_spark.windows.rule" in [module for module, path in modules().items()
+                                            if any(read_of_windows(path.read_text(encoding="utf-8")))]
 
 
 @pytest.mark.parametrize("library, home",

@@ -23,7 +23,7 @@ import numpy as np
 
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.schedule.instants import seen_by
+from csparql_spark.windows.rule import is_timed, visible
 
 
 class Graph(NamedTuple):
@@ -49,9 +49,9 @@ def graphs_of(query: ContinuousQuery) -> list[Graph]:
 
 def seen(window: Window, instant: int, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """What a window sees at an instant, of the stamped chunks of its stream, in the order of the log."""
-    if window.range is not None:
+    if is_timed(window):
         for chunk in chunks:
-            yield chunk.take(seen_by(window, chunk.t, instant))
+            yield chunk.take(visible(window, chunk.t, instant))
         return
     held: deque[Chunk] = deque()
     count, newest = 0, np.empty(0, np.int64)
@@ -66,4 +66,4 @@ def seen(window: Window, instant: int, chunks: Iterable[Chunk]) -> Iterator[Chun
             while len(newest) == window.elements and len(held) > 1 and held[0].t.max(initial=newest[0] - 1) < newest[0]:
                 held.popleft()
     whole = Chunk.concat(list(held))
-    yield whole.take(seen_by(window, whole.t, instant))
+    yield whole.take(visible(window, whole.t, instant))

@@ -17,7 +17,7 @@ from csparql_spark.answers.nodes import DENIED, join_orders
 from csparql_spark.answers.nodes import lines as written_plan
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.plan import plan
-from csparql_spark.engine.evaluator_choice import asked_for, moves_together, why_snapshot
+from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
 from csparql_spark.entailment.rules.preparing import closed, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language import ContinuousQuery, describe, show
@@ -30,6 +30,7 @@ from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import ALWAYS
 from csparql_spark.schedule.routing import group_key
 from csparql_spark.windows.content import Content
+from csparql_spark.windows.rule import moves_together, widest_of
 
 MOST_BACKGROUND = 200_000       # triples that are closed to show which rules are run; a larger one is not looked at
 SNAPSHOT = "snapshot (an Oxigraph store kept in step with the window)"
@@ -55,8 +56,7 @@ def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
         "reads": None if made.reads is None else [[" ".join(one) for one in patterns] for patterns in made.reads],
         "group": {"key": group_key(query), "streams": sorted({window.stream for window in query.windows}),
                   "graphs": list(query.graphs), "entailment": list(query.entailment),
-                  "widest": max((window.range for window in query.windows if window.range), default=None)
-                  if moves_together(query) else None},
+                  "widest": widest_of(query.windows) or None if moves_together(query) else None},
         "shards": {"count": 1, "because": "a group has one shard: its windows are in one place"}}
     tree = _plan(query, made, background) if because is None else None
     told |= {"plan": tree, "join_order": None if tree is None else list(join_orders(tree))}

@@ -18,10 +18,8 @@ from csparql_spark.disk.damage import Damaged
 from csparql_spark.language import Window
 from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.schedule.instants import bounds_of
 from csparql_spark.store import Registry
-
-EVER_SINCE = -(1 << 62)
+from csparql_spark.windows.rule import bounds_of, inside
 
 
 class Current:
@@ -37,8 +35,7 @@ class Current:
         other."""
         if window.triples is not None:
             return self._last(window.stream, window.triples, instant, after)
-        opens, _ = bounds_of(window, instant)
-        return self._pieces(window.stream, EVER_SINCE if opens is None else opens, instant, after)
+        return self._pieces(window.stream, bounds_of(window, instant).low, instant, after)
 
     def _last(self, stream: str, count: int, instant: int, after: int) -> Iterator[Chunk]:
         """The last entries that hold so many elements up to the instant: what was logged before is not read."""
@@ -54,15 +51,15 @@ class Current:
     def _pieces(self, stream: str, low: int, high: int, after: int) -> Iterator[Chunk]:
         for entry in self._log.chunks(stream, low=low, high=high, after=after):
             chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
-            yield chunk.take((chunk.t > low) & (chunk.t <= high))
+            yield chunk.take(inside(chunk.t, low, high))
 
     def seen(self, windows: Collection[Window], instant: int, *, after: int) -> dict[str, Chunk]:
         """For each stream, the elements among which windows find at an instant what they see."""
-        opens: dict[str, list[int | None]] = {}
+        opens: dict[str, list[int]] = {}
         for window in windows:
-            opens.setdefault(window.stream, []).append(bounds_of(window, instant).opens)
-        return {stream: self.elements(stream, low=EVER_SINCE if None in all_opens else min(all_opens), high=instant,
-                                      after=after) for stream, all_opens in opens.items()}
+            opens.setdefault(window.stream, []).append(bounds_of(window, instant).low)
+        return {stream: self.elements(stream, low=min(lows), high=instant, after=after)
+                for stream, lows in opens.items()}
 
     def newest(self, stream: str) -> int | None:
         """The newest stamp in a stream."""

@@ -24,7 +24,7 @@ from csparql_spark.asking.one_shot import ask
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import RdfFormat, parse_push
-from csparql_spark.schedule.instants import seen_by
+from csparql_spark.windows.rule import visible
 
 MOST_TRIPLES = 200_000
 WINDOWS = "urn:csparql-spark:windows"       # the graph that the windows of one default graph are, put together
@@ -46,7 +46,7 @@ def looked(query: ContinuousQuery, instant: int, elements: Mapping[str, Chunk], 
            rules: Mapping[str, str]) -> Found:
     """What there is of what a query looks for. `elements`: what was logged on each stream since its registration,
     stamped. Raises `Refusal` if there is too much to look at."""
-    seen = [(chunk := elements[window.stream]).take(seen_by(window, chunk.t, instant)) for window in query.windows]
+    seen = [(chunk := elements[window.stream]).take(visible(window, chunk.t, instant)) for window in query.windows]
     triples = sum(map(len, seen))
     size = triples + sum(map(len, background.values()))
     if size > MOST_TRIPLES:

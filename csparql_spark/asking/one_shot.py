@@ -13,7 +13,6 @@ what it has answered. Its named windows and graphs are there by their names.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
@@ -34,8 +33,8 @@ from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.relations.rows import Triples
-from csparql_spark.schedule.instants import seen_by
 from csparql_spark.windows.content import Content, Elements
+from csparql_spark.windows.rule import at_once, visible
 
 
 class Watched(NamedTuple):
@@ -90,7 +89,7 @@ def ask(text: str, graphs: Mapping[str, Chunk], *, base: str | None, default_gra
     for name, columns in (*(pair for other in others.values() for pair in other.named.items()),
                           *((graph, seen[graph]) for graph in named_graphs or ())):
         named[name] = merged([named[name], columns]) if name in named else columns
-    looked = [_looked(content, dataclasses.replace(window, step=window.step and 1), streams or {}, instant)
+    looked = [_looked(content, at_once(window), streams or {}, instant)
               for window in query.windows]            # they are looked at once, so their STEP does not matter
     regimes = tuple(dict.fromkeys((*query.entailment, *entailment)))
     found = _seen(content, query, looked, background, regimes, rules or {})
@@ -139,7 +138,7 @@ def _looked(content: Content, window: Window, streams: Mapping[str, Chunk], inst
     if window.stream not in streams:
         raise Refusal("unknown-stream", f"there is no stream <{window.stream}>")
     chunk = streams[window.stream]
-    chunk = chunk.take(seen_by(window, chunk.t, instant))
+    chunk = chunk.take(visible(window, chunk.t, instant))
     return Elements(*_encoded(content, chunk), np.zeros(len(chunk), dtype=np.int64), chunk.t)
 
 

@@ -31,10 +31,9 @@ from csparql_spark.language import ContinuousQuery, Window, show
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log.sqlite.reader import Draft, Entry
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.schedule.instants import grid_of
 from csparql_spark.schedule.routing import Router
 from csparql_spark.store.registry import QueryRecord, StreamRecord
-from csparql_spark.windows.grid import Grid
+from csparql_spark.windows.rule import emptied, grid_of, is_timed
 
 PIECE = 50_000       # elements in one chunk of a replayed recording
 
@@ -85,7 +84,7 @@ class Script:
         grid = grid_of(self.query)
         if grid is None:
             return closed
-        if any(window.step is None for window in seen):        # turns wait for the clock, as instants of time do
+        if not all(map(is_timed, seen)):        # turns wait for the clock, as instants of time do
             member = Member({"id": 0, "text": self.query.text, "base": self.base, "clocks": {}}, 0)
             for iri, chunk in self._in_order(None):
                 member.arrived(iri, chunk.t, np.unique(chunk.t))
@@ -94,8 +93,7 @@ class Script:
 
     def _closed(self, window: Window) -> int:
         """When a window is seen without the last element for the first time."""
-        last = self.streams[window.stream].last
-        return last if window.range is None else Grid((window.step,)).at_or_after(last + window.range)
+        return emptied(window, self.streams[window.stream].last)
 
     def drafts(self) -> Iterator[Draft]:
         """The entries, before a log has numbered them."""

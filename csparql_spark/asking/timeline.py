@@ -23,6 +23,7 @@ from csparql_spark.language.durations import in_words
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.progress import NEVER, Clock
+from csparql_spark.windows.rule import inside, may_hold
 
 
 class Dot(NamedTuple):
@@ -41,7 +42,7 @@ def dots(entries: Iterable[Entry], payload: Callable[[Entry], bytes], *, clock: 
     reading = NEVER
     for entry in entries:
         first, last = stamped(entry)
-        if last > low and first <= high:
+        if may_hold(first, last, low, high):
             seen, counts = _stamps(entry, payload, first, last)
             stamps.append(seen)
             triples.append(counts)
@@ -51,8 +52,8 @@ def dots(entries: Iterable[Entry], payload: Callable[[Entry], bytes], *, clock: 
     if not stamps:
         return []
     at, count, was_late = map(np.concatenate, (stamps, triples, late))
-    inside = (at > low) & (at <= high)
-    return _together(at[inside], count[inside], was_late[inside], low, max(1, -(-(high - low) // most)))
+    shown = inside(at, low, high)
+    return _together(at[shown], count[shown], was_late[shown], low, max(1, -(-(high - low) // most)))
 
 
 def waits(stream: str, clock: Clock, reading: int, instant: int | None) -> str | None:

@@ -35,6 +35,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import TermError
 from csparql_spark.rdf.terms import from_oxigraph
 from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.windows.rule import until_of
 
 MOST_FACTS = 50_000             # that can have a part in a derivation
 MOST_ELEMENTS = 2_000_000       # of windows, that are read to find them
@@ -75,7 +76,7 @@ def reasons(query: ContinuousQuery, rules: Sequence[Rule], instant: int, triple:
         facts = GraphFacts(triple, needed if graph.entails else (), graph)
         for window in graph.windows:
             for piece in seen(window, instant, elements(window)):
-                facts.read(piece, piece.t + window.range if window.range is not None else instant + 1)
+                facts.read(piece, until_of(window, piece.t, instant))
         derivation = _derivation(graph, facts, background)
         if derivation is not None:
             found.append(Reason(graph.name, derivation))

@@ -30,7 +30,6 @@ from csparql_spark.answers.matches import renamed
 from csparql_spark.answers.patterns import Pattern
 from csparql_spark.answers.semijoin_filter import Groups, Waiting, narrow
 from csparql_spark.answers.snapshot import merged
-from csparql_spark.engine.evaluator_choice import moves_together
 from csparql_spark.engine.member import Member
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.entailment.rules.preparing import Columns, Prepared, as_they_are, closed_once, prepare
@@ -42,6 +41,7 @@ from csparql_spark.relations.rows import Triples
 from csparql_spark.relations.runs import ALWAYS
 from csparql_spark.windows.content import Content, Elements
 from csparql_spark.windows.progress import NEVER
+from csparql_spark.windows.rule import aligned, moves_together, oldest_tag, stamp_of, tags_of
 
 Background = Callable[[], Columns]        # looked at only where something has to be prepared
 Found = TypeVar("Found")
@@ -184,7 +184,7 @@ class Closures:
                seq: int) -> tuple[np.ndarray, ...]:
         if moves_together(member.query):
             sliding, widest = self._slid_for([member.windows[place] for place in places], since, instant, seq)
-            return sliding.facts.visible(instant - widest)
+            return sliding.facts.visible(oldest_tag(instant, widest))
         key = tuple(member.windows[place] for place in places), since
         if key not in self._replaced:
             self._replaced[key] = Replaced(self._content, self._prepared)
@@ -193,8 +193,7 @@ class Closures:
         return self._replaced[key].move(merged(seen))
 
     def _slid_for(self, windows: list[Window], since: int, instant: int, seq: int) -> tuple[Sliding, int]:
-        widest = max(window.range for window in windows)
-        streams = tuple(sorted({(window.stream, widest - window.range) for window in windows}))
+        widest, streams = aligned(windows)
         return self._slid(Slide(streams, since), instant, seq, widest), widest
 
     def _slid(self, slide: Slide, instant: int, seq: int, widest: int) -> Sliding:
@@ -207,14 +206,14 @@ class Closures:
             known.append(behind[0])
         chosen = max(behind, key=lambda one: one.now)
         if (chosen.now, chosen.seq) != (instant, seq):
-            reach = max(widest, self._reach_of(slide.streams))
+            horizon = oldest_tag(instant, max(widest, self._reach_of(slide.streams)))
             came = []
             for stream, offset in slide.streams:
-                elements = self._content.window(self._number(stream), instant - reach + offset, instant, slide.since)
+                elements = self._content.window(self._number(stream), stamp_of(horizon, offset), instant, slide.since)
                 new = np.flatnonzero((elements.t > chosen.now) | (elements.seq > chosen.seq))
                 came.append((Elements(*(column[new] for column in elements)), offset))
             self._check([(elements.p, elements.o) for elements, _ in came])
-            chosen.move(came, instant, seq, instant - reach)
+            chosen.move(came, instant, seq, horizon)
         return chosen
 
     def _check(self, came: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
@@ -227,8 +226,7 @@ class Closures:
             for member in self._members.values():
                 if member.failed is None and moves_together(member.query):
                     for windows in _graphs(member):
-                        widest = max(window.range for window in windows)
-                        key = tuple(sorted({(window.stream, widest - window.range) for window in windows}))
+                        widest, key = aligned(windows)
                         self._reach[key] = max(widest, self._reach.get(key, 0))
         return self._reach.get(streams, 0)
 
@@ -283,7 +281,7 @@ class Sliding:
         self.facts.expire(horizon)
         self._waiting.expire(horizon)
         for elements, offset in came:
-            wanted = self._waiting.let_in(Facts(elements.s, elements.p, elements.o, elements.t - offset))
+            wanted = self._waiting.let_in(Facts(elements.s, elements.p, elements.o, tags_of(elements.t, offset)))
             if wanted.size:
                 self.facts.insert(*wanted)
         self.now, self.seq = instant, seq

@@ -16,23 +16,16 @@ from csparql_spark.answers.plan import plan_of
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.rules.rule import Atom
 from csparql_spark.remembering import bounded
+from csparql_spark.windows.rule import is_timed, moves_together
 
 AUTO, SNAPSHOT, INCREMENTAL = EVALUATORS = ("auto", "snapshot", "incremental")
-
-
-def moves_together(query: ContinuousQuery) -> bool:
-    """Whether at each instant of a query all its windows are seen as of that instant."""
-    if any(window.range is None for window in query.windows):
-        return False
-    steps = {window.step for window in query.windows}
-    return len(steps) == 1 if query.every is None else all(query.every % step == 0 for step in steps)
 
 
 def why_snapshot(query: ContinuousQuery) -> str | None:
     """Why a query is answered by the snapshot evaluator; None if its answers are maintained."""
     if any(window.name is not None for window in query.windows) or query.named_graphs:
         return "named windows and graphs are not maintained"
-    if any(window.range is None for window in query.windows):
+    if not all(map(is_timed, query.windows)):
         return "when an element leaves a window that counts is not known before"
     if not moves_together(query):
         return "its windows are seen as of different instants"

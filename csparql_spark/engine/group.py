@@ -33,6 +33,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, Row
 from csparql_spark.windows.content import ALWAYS, Content
 from csparql_spark.windows.progress import Arrival
+from csparql_spark.windows.rule import is_timed
 
 FAILURE = -1                 # the part of what is told when a query has failed
 AGAIN = "delete the query and register it again"
@@ -310,7 +311,7 @@ class Group:
         for iri, stream in self.streams.items():
             if iri not in self.graphs:
                 reach = [member.horizon(window) for member in self.members.values() if member.failed is None
-                         for window in member.windows if window.stream == iri and window.range is not None]
+                         for window in member.windows if window.stream == iri and is_timed(window)]
                 if None not in reach:
                     horizons[stream] = min(reach, default=ALWAYS)
         return horizons

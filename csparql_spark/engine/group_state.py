@@ -27,6 +27,7 @@ from csparql_spark.engine.member import Member
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import ALWAYS
 from csparql_spark.windows.progress import NEVER
+from csparql_spark.windows.rule import lasting
 
 # In the place of a stream's number: what the value is instead of a slide.
 MEMBER = -1      # a registration
@@ -146,21 +147,22 @@ def settle(group: KeptGroup, state: State) -> None:
     for piece in group.fresh:
         for stream, chunks in piece.chunks.items():
             # In a large batch, much has come and gone again.
-            horizon = horizons.get(stream, NEVER) if piece.seq < places.get(stream, ALWAYS) else NEVER
-            seen = [chunk.take(chunk.t > horizon) for chunk in chunks if chunk.last > horizon]
-            if seen:
-                chunk = Chunk.concat(seen)
+            horizon, place = horizons.get(stream, NEVER), places.get(stream, ALWAYS)
+            remaining = [chunk.take(lasting(chunk.t, horizon, piece.seq, place)) for chunk in chunks
+                         if lasting(chunk.last, horizon, piece.seq, place)]
+            if remaining:
+                chunk = Chunk.concat(remaining)
                 name = Name(piece.seq, stream)
                 group.kept[name] = chunk.last
                 state.put(name, chunk.to_ipc())
     group.fresh = [Piece()]
-    lasting = {Name(id, MEMBER) for id in group.members}
-    lasting |= {Name(seq, group.streams[iri]) for iri, seq in group.graphs.items()}
+    permanent = {Name(id, MEMBER) for id in group.members}
+    permanent |= {Name(seq, group.streams[iri]) for iri, seq in group.graphs.items()}
     for id, member in group.members.items():
         if Name(id, MEMBER) not in group.kept:
             state.put(Name(id, MEMBER), json.dumps(member.told).encode())
     for name, (seq, text) in group.rules.items():
-        lasting.add(Name(seq, RULES))
+        permanent.add(Name(seq, RULES))
         if Name(seq, RULES) not in group.kept:
             state.put(Name(seq, RULES), json.dumps([name, seq, text]).encode())
     for iri, payload in group.new_graphs.items():
@@ -170,11 +172,11 @@ def settle(group: KeptGroup, state: State) -> None:
     group.kept_before = {id: _keep_before(id, answer, group.kept_before.get(id), state)
                          for id, answer in before.items()}
     for id, kept in group.kept_before.items():
-        lasting |= {Name(id, BEFORE), *(Name(id, CHANGES - number) for number in range(kept.pieces))}
-    group.kept |= dict.fromkeys(lasting)
+        permanent |= {Name(id, BEFORE), *(Name(id, CHANGES - number) for number in range(kept.pieces))}
+    group.kept |= dict.fromkeys(permanent)
     for name, newest in list(group.kept.items()):
-        if name not in lasting and (newest is None or newest <= horizons.get(name.stream, NEVER)
-                                    and name.seq < places.get(name.stream, ALWAYS)):
+        if name not in permanent and (newest is None or not lasting(
+                newest, horizons.get(name.stream, NEVER), name.seq, places.get(name.stream, ALWAYS))):
             del group.kept[name]
             state.drop(name)
     state.set_summary(json.dumps({

@@ -33,9 +33,9 @@ from csparql_spark.answers.plan import plan
 from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.schedule.instants import grid_of
 from csparql_spark.windows.counting import Count, arrive
 from csparql_spark.windows.progress import Arrival, Clock, Progress
+from csparql_spark.windows.rule import grid_of, horizon_of, widest_of
 
 MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
 
@@ -70,7 +70,7 @@ class Member:
         self.snapshot = why_snapshot(self.query) is not None     # which evaluator answers it
         self.asked = asked_for(self.plan)
         self.windows = self.query.windows
-        self.widest = max((window.range or 0 for window in self.windows), default=0)
+        self.widest = widest_of(self.windows)
         self.grid = grid_of(self.query)
         clocks = {stream: Clock(**clock) for stream, clock in told["clocks"].items()}
         self.progress = Progress.begin(at=at, clocks=clocks, shared=arrival)
@@ -177,17 +177,13 @@ class Member:
         for count in self.counts.values():
             count.see(instant)
 
-    def as_of(self, window: Window, instant: int) -> int:
-        """The instant of a window that is seen at an instant: its own last one."""
-        return instant // window.step * window.step
-
     def horizon(self, window: Window) -> int | None:
         """Elements stamped this or earlier are not seen again through this window of time; None while that is not
         known."""
         soonest = self.next
         if self.turns_tell:         # a turn may come at any time after what was answered
             soonest = None if soonest is None or self.answered is None else min(soonest, self.answered + 1)
-        return None if soonest is None else self.as_of(window, soonest) - window.range
+        return None if soonest is None else horizon_of(window, soonest)
 
     def fail(self, reason: str) -> None:
         """Answer no more, and hold nothing."""

@@ -28,6 +28,7 @@ from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.tables import UNBOUND, Table
 from csparql_spark.engine.member import Member
 from csparql_spark.windows.content import ALWAYS, Content
+from csparql_spark.windows.rule import ends_of
 
 
 def by_rows(plan: Plan) -> bool:
@@ -130,4 +131,4 @@ def answer_of(evaluator: Incremental, widest: int) -> Answer:
 
 def _instants(tags: np.ndarray | None, widest: int) -> np.ndarray | None:
     """The instants up to which tags hold, in a window so wide."""
-    return None if tags is None else np.where(tags == ALWAYS, ALWAYS, tags + widest)
+    return None if tags is None else ends_of(tags, widest)

@@ -32,6 +32,7 @@ from csparql_spark.engine.member import Member
 from csparql_spark.engine.r2s import Changing, answer_of, by_rows
 from csparql_spark.language import Window
 from csparql_spark.windows.content import ALWAYS, Content, Elements
+from csparql_spark.windows.rule import at_once, bounds_of, logged_after, oldest_tag
 
 LIMITS = Limits()            # of each query, where nobody says anything else
 
@@ -108,7 +109,7 @@ class Views:
         held = sum(column.nbytes for sight in sights for column in sight.elements)
         self.limits.check_bytes(held, f"the {seen:,} elements in its windows")
         # When all that the windows can see came after the registration, the member sees the same as everybody.
-        since = 0 if not member.counts and all(sight.oldest > member.id for sight in sights) else member.id
+        since = 0 if not member.counts and all(logged_after(sight.oldest, member.id) for sight in sights) else member.id
         view = self._view(member, since)
         if not member.snapshot and view not in self._overflown:
             try:
@@ -164,7 +165,7 @@ class Views:
             self._said.pop(view, None)
         evaluator = held[1]
         evaluator.limits = self.limits
-        evaluator.move(after=instant - widest)
+        evaluator.move(after=oldest_tag(instant, widest))
 
         if member.query.output != "RSTREAM" and by_rows(member.plan):
             return self._timed(view, instant, evaluator.version,
@@ -252,28 +253,27 @@ class Views:
             begin, end = member.counts[place].view()
             elements = self._content.counted(stream, member.id, begin, end, graphs=window.elements is not None)
             return Sight(instant, seq, elements, member.id)
-        as_of = member.as_of(window, instant)
-        key = (window.stream, window.range)
+        bounds = bounds_of(window, instant)
+        key = (window.stream, bounds.length)
         sight = self._sights.get(key)
-        if sight is None or (sight.instant, sight.seq) != (as_of, seq):
-            elements = self._content.window(stream, as_of - window.range, as_of)
+        if sight is None or (sight.instant, sight.seq) != (bounds.closes, seq):
+            elements = self._content.window(stream, bounds.low, bounds.closes)
             oldest = int(elements.seq.min()) if len(elements.seq) else ALWAYS
-            if not self._content.whole(stream, as_of - window.range):
+            if not self._content.whole(stream, bounds.low):
                 oldest = 0           # graphs that others look at may hold what was forgotten since
-            sight = self._sights[key] = Sight(as_of, seq, elements, oldest)
+            sight = self._sights[key] = Sight(bounds.closes, seq, elements, oldest)
         return sight
 
 
 def _shared(member: Member) -> tuple[Window, ...]:
     """The windows, as far as they decide what is seen at an instant of the member: its only window is seen as it is."""
     if len(member.windows) == 1 and member.query.every is None and not member.counts:
-        window = member.windows[0]
-        return (Window(window.stream, range=window.range, step=1, name=window.name),)
+        return (at_once(member.windows[0]),)
     return member.windows
 
 
 def _since(elements: Elements, since: int) -> Elements:
     if since == 0:
         return elements
-    seen = elements.seq > since
+    seen = logged_after(elements.seq, since)
     return elements if seen.all() else Elements(*(column[seen] for column in elements))

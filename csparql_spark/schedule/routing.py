@@ -28,8 +28,8 @@ from typing import NamedTuple
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log.sqlite.reader import Entry
-from csparql_spark.schedule.instants import grid_of, is_known_before
 from csparql_spark.windows.grid import Grid
+from csparql_spark.windows.rule import grid_of, is_known_before
 
 
 class Row(NamedTuple):

@@ -21,9 +21,9 @@ from csparql_spark.disk import StoreError
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log import Draft, LogWriter
-from csparql_spark.schedule.instants import grid_of
 from csparql_spark.store import QueryRecord, Registry
 from csparql_spark.windows.grid import Grid
+from csparql_spark.windows.rule import grid_of
 
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 1.0           # its longest sleep: meanwhile the machine may have slept, or somebody have set the clock

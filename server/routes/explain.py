@@ -14,8 +14,7 @@ from flask import Blueprint
 
 from csparql_spark.asking.explain import explained
 from csparql_spark.asking.log_view import Current
-from csparql_spark.engine.evaluator_choice import moves_together
-from csparql_spark.language import ContinuousQuery, LanguageError
+from csparql_spark.language import ContinuousQuery, LanguageError, Window
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.schedule.routing import group_key
 from csparql_spark.server.backend import Backend
@@ -23,6 +22,7 @@ from csparql_spark.server.routes.measures import told as measured
 from csparql_spark.server.routes.registration import found, whole
 from csparql_spark.store import QueryRecord
 from csparql_spark.store.measures import Measures
+from csparql_spark.windows.rule import aligned, bounds_of, is_timed, moves_together, widest_of
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -41,10 +41,15 @@ def routes(backend: Backend) -> Blueprint:
         told["group"]["widest"] = widest(query, [whole(other) for other in others])
         parts = backend.answers.latest(record.id)
         instant = parts[0].instant if parts else None
-        elements = [None if instant is None or window.range is None else len(current.elements(
-            window.stream, low=instant - window.range, high=instant, after=record.id)) for window in query.windows]
+        elements = [None if instant is None or not is_timed(window) else held_by(window, instant, record.id)
+                    for window in query.windows]
         live = {"instant": instant, "rows": sum(part.rows for part in parts), "elements": elements}
         return {"query": name, **told, "live": live | cost_of(measures, record.id)}
+
+    def held_by(window: Window, instant: int, registered: int) -> int:
+        """How many elements a window holds at an instant of its query."""
+        bounds = bounds_of(window, instant)
+        return len(current.elements(window.stream, low=bounds.low, high=bounds.closes, after=registered))
 
     return blueprint
 
@@ -55,15 +60,12 @@ def widest(query: ContinuousQuery, others: Iterable[ContinuousQuery]) -> int | N
     offsets = offsets_of(query)
     if offsets is None:
         return None
-    return max(window.range for one in (query, *others) if offsets_of(one) == offsets for window in one.windows)
+    return max(widest_of(one.windows) for one in (query, *others) if offsets_of(one) == offsets)
 
 
-def offsets_of(query: ContinuousQuery) -> set[tuple[str, int]] | None:
+def offsets_of(query: ContinuousQuery) -> tuple[tuple[str, int], ...] | None:
     """The streams of a query whose windows move together, each with how much shorter its window is than the widest."""
-    if not moves_together(query):
-        return None
-    longest = max(window.range for window in query.windows)
-    return {(window.stream, longest - window.range) for window in query.windows}
+    return aligned(query.windows).streams if moves_together(query) else None
 
 
 def cost_of(measures: Measures, query: int) -> dict[str, object]:

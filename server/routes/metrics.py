@@ -24,7 +24,6 @@ from prometheus_client.metrics_core import (
     SummaryMetricFamily,
 )
 
-from csparql_spark.schedule.instants import grid_of, is_known_before
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.dependents import asked_of, streams_of
 from csparql_spark.server.routes.description import status_of
@@ -32,6 +31,7 @@ from csparql_spark.server.routes.health import HEALTH, backlog, engine_of
 from csparql_spark.server.routes.health import status_of as health_of
 from csparql_spark.store import QueryRecord
 from csparql_spark.store.measures import BUCKETS, Measures, Point
+from csparql_spark.windows.rule import grid_of, is_known_before
 
 METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"})
 STATUSES = ("running", "paused", "failed")

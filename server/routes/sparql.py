@@ -34,9 +34,9 @@ from csparql_spark.server.http.negotiation import drawn, spelled
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.descriptors import service_told
 from csparql_spark.server.routes.registration import found, whole
+from csparql_spark.windows.rule import at_once, bounds_of
 
 FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
-LONGEST_AGO = -(1 << 62)
 MOST_FIELDS = 100
 
 
@@ -134,8 +134,7 @@ def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Resp
             instants.append(now if streams[window.stream].clock == "arrival" or newest is None else newest)
         instant = max(instants, default=now)
         for window in query.windows:
-            low = LONGEST_AGO if window.range is None else instant - window.range
-            chunk = current.elements(window.stream, low=low, high=instant)
+            chunk = current.elements(window.stream, low=bounds_of(at_once(window), instant).low, high=instant)
             known = seen.get(window.stream)
             seen[window.stream] = chunk if known is None or len(chunk) > len(known) else known
         return instant, seen

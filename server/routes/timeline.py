@@ -20,7 +20,6 @@ from csparql_spark.asking.timeline import dots, said, stamped, waits
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.schedule.instants import grid_of
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.lengths import length_of_time
 from csparql_spark.server.http.problems import Problem, sentence
@@ -32,6 +31,7 @@ from csparql_spark.server.routes.registration import found
 from csparql_spark.server.subscribers.instants import windows_of
 from csparql_spark.store import QueryRecord
 from csparql_spark.windows.progress import NEVER, Clock, Progress
+from csparql_spark.windows.rule import grid_of, slowest_of, widest_of
 
 USUAL_ELEMENTS, MOST_ELEMENTS = 50, 1000
 MOST_DOTS, MOST_INSTANTS = 300, 200
@@ -162,6 +162,5 @@ def asked_span(asked: ContinuousQuery) -> int:
     """How far back to look: as far as the request says, or three windows."""
     if "span" in request.args:
         return min(LONGEST_SPAN, max(1, length_of_time("span", request.args["span"])))
-    widest = max((window.range for window in asked.windows if window.range is not None), default=60_000)
-    step = max((window.step for window in asked.windows if window.step is not None), default=1000)
+    widest, step = widest_of(asked.windows) or 60_000, slowest_of(asked.windows) or 1000
     return min(LONGEST_SPAN, max(3 * widest, widest + 10 * step))

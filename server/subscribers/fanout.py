@@ -30,7 +30,6 @@ from csparql_spark.disk import Database
 from csparql_spark.disk.bell import Bell
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.schedule.instants import grid_of, is_known_before
 from csparql_spark.server.subscribers import instants
 from csparql_spark.server.subscribers.event_cache import Spelled
 from csparql_spark.server.subscribers.event_ids import event_id
@@ -38,6 +37,7 @@ from csparql_spark.server.subscribers.roster import Roster, RosterReader
 from csparql_spark.store import AnswerStore, QueryRecord, Registry
 from csparql_spark.store.order import Order, Place
 from csparql_spark.windows.grid import Grid
+from csparql_spark.windows.rule import grid_of, is_known_before
 
 if TYPE_CHECKING:
     from csparql_spark.server.subscribers.subscription import Subscription

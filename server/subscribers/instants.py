@@ -17,11 +17,11 @@ import pyarrow as pa
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import JSON, write
 from csparql_spark.disk.damage import Damaged
-from csparql_spark.schedule.instants import bounds_of
 from csparql_spark.server.http.problems import sentence
 from csparql_spark.server.routes.dependents import asked_of
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.windows.content import ALWAYS as FOR_EVER
+from csparql_spark.windows.rule import bounds_of
 
 
 def whole(parts: Sequence[StoredAnswer]) -> Answer:

@@ -17,7 +17,7 @@ from csparql_spark.asking.why import Reason, as_json, as_tree, reasons, triple_o
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language import ContinuousQuery, parse
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.schedule.instants import seen_by
+from csparql_spark.windows.rule import visible
 from tests.entailment.twin import ALWAYS
 
 IS_IN = "[transitive: (?a <urn:in> ?b) (?b <urn:in> ?c) -> (?a <urn:in> ?c)]"
@@ -86,7 +86,7 @@ def test_a_window_sees_the_same_however_the_log_is_cut(text: str, stamps: list[l
     chunks = [chunk(*((f"<urn:{next(number)}>", CITY, t) for t in piece)) for piece in stamps]
     whole = Chunk.concat(chunks)
     found = [triple for piece in seen(window, instant, chunks) for triple in piece.triples()]
-    assert found == whole.take(seen_by(window, whole.t, instant)).triples()
+    assert found == whole.take(visible(window, whole.t, instant)).triples()
 
 
 # --- which graph holds it

@@ -6,7 +6,7 @@ import pytest
 
 from csparql_spark.server.backend import Backend
 from csparql_spark.store.measures import Cost, Measures
-from tests.server.playing import registered
+from tests.server.playing import Engine, registered
 
 PLAN = {"node": "scan", "does": "?s <urn:n> ?n", "rows": 2, "micros": 12}
 
@@ -52,6 +52,16 @@ def test_an_explanation_tells_what_the_newest_answer_has_cost(client, backend: B
     measured(backend, cost(query, nodes=PLAN, refused_patterns=2), at=5040)
     assert client.get("/queries/q/explain").json["live"] == nothing | {
         "micros": 300, "latency_ms": 40, "state_bytes": 999, "late": 1, "refused_patterns": 2, "nodes": {"instant": 5000, "plan": PLAN}}
+
+
+def test_an_explanation_counts_what_each_window_holds_as_of_its_own_step(client, engine: Engine) -> None:
+    query = registered(client, "REGISTER QUERY q AS SELECT ?s FROM STREAM <streams/s> [RANGE 4s STEP 2s] "
+                               "FROM STREAM <streams/s> [RANGE 6s STEP 3s] { ?s ?p ?o }")
+    for at in range(1, 7):
+        data = f"<urn:a{at}> <urn:p> <urn:b> <urn:t:{at}000> ."
+        assert client.post("/streams/s", data=data, content_type="application/n-quads").status_code == 200
+    engine.count(query, 4000)
+    assert client.get("/queries/q/explain").json["live"]["elements"] == [4, 3]         # (0, 4s], and (-3s, 3s]
 
 
 def test_an_explanation_tells_in_which_order_patterns_are_joined(client) -> None:
