@@ -8,6 +8,7 @@
 - `views`             what members see, and what is said of it, shared by those who ask the same
 - `closures`          graphs with all that follows from them under the group's rules
 - `r2s`               from whole answers to what has come and what has gone: ISTREAM and DSTREAM
+- `moment`            an instant of a query, where the log stands, and since when it looks
 - `costs`             what queries take while they answer
 - `group_state`       what of a group is kept between batches, and how it comes back
 """
