@@ -27,9 +27,9 @@ import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.answers.shared_templates import Family, Span, generalized
-from csparql_spark.entailment.evaluate.joins import PLACES, Bindings, Plan, Shape, in_order, matched, plan, run
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.joins import PLACES, Bindings, Plan, Shape, in_order, matched, plan, run
 from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.records import Records, Wide

@@ -26,9 +26,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.entailment.evaluate.joins import Bindings, Plan, Shape, matched, plan, run
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.joins import Bindings, Plan, Shape, matched, plan, run
 from csparql_spark.relations.keys import stable_order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import TooMuchAtOnce

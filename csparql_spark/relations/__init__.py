@@ -3,8 +3,7 @@
 The life of a tuple:
 
 1. *Fresh.* It is added with a tag, the instant at which it stops holding, to a run of its own, so that a search can
-look
-   at what is new, at what was there before, or at both. Added again, it holds until the later of its tags.
+   look at what is new, at what was there before, or at both. Added again, it holds until the later of its tags.
 2. *Settled.* When everything that follows from what is new has been found, the fresh run is merged into the sorted runs
    of those that came before; from then on it is one of many, found by any of its places.
 3. *Gone.* When its instant has come, no search returns it: nobody is told, nothing is moved. Its memory is given back
@@ -16,6 +15,7 @@ look
 - `sieve`    holds back keys that are not in a set
 - `runs`     a sorted map from integers to tags, in which expired rows are no longer there
 - `graph`    tagged triples, found by any of their places
+- `joins`    the ways to match some patterns in a graph, as columns
 - `moving`   a graph with a memory of what was added, for those who follow it
 - `tally`    how many derivations there are of each triple with each tag
 """

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.evaluate.joins import Bindings
 from csparql_spark.entailment.evaluate.tables import Table, tables
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.relations.joins import Bindings
 
 P, Q, A, B, C = (f"<urn:{name}>" for name in "pqabc")
 small = st.integers(0, 2)

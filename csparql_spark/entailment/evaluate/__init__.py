@@ -4,7 +4,6 @@ On columns:
 
 - `program`       rules whose terms have become ids
 - `tables`        many rules that differ in their constants only, evaluated as one
-- `joins`         the ways to match a rule's body
 - `guards`        builtins over columns: each distinct combination of arguments once
 - `patterns`      the builtin `regex`, by RE2
 - `absorption`, `transitivity`   rules that need not see what they have derived themselves; each path taken once

@@ -16,13 +16,13 @@ import numpy as np
 
 from csparql_spark.entailment.evaluate.absorption import absorbs
 from csparql_spark.entailment.evaluate.guards import IRI, LITERAL, BoundGuard, Terms
-from csparql_spark.entailment.evaluate.joins import Bindings, Pattern, Plan, Shape, matched, plan, run
 from csparql_spark.entailment.evaluate.tables import Table, tables
 from csparql_spark.entailment.evaluate.transitivity import extended, is_transitivity
 from csparql_spark.entailment.rules.safety import check
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
+from csparql_spark.relations.joins import Bindings, Pattern, Plan, Shape, matched, plan, run
 from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.runs import ALWAYS
 

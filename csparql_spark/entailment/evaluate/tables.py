@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from csparql_spark.entailment.evaluate.joins import Bindings, Pattern
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.relations.joins import Bindings, Pattern
 from csparql_spark.relations.keys import distinct, order_of, ordered
 
 IDS = 31                        # bits of an id: two fit into a key

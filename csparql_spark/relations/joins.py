@@ -1,7 +1,7 @@
-"""Joins: the ways to match a rule's body, as columns, one for each variable that is still needed.
+"""Joins: the ways to match some patterns in a graph, as columns, one for each variable that is still needed.
 
-A plan begins with what is known already (the matches of one atom in a delta, or of a head, or nothing), and then takes
-the body's other atoms one after the other: each step looks up all rows at once by what is bound. The next atom is
+A plan begins with what is known already (the matches of one pattern in a delta, say, or nothing), and then takes
+the other patterns one after the other: each step looks up all rows at once by what is bound. The next pattern is
 always the one that is expected to give the fewest rows, so that small relations (a schema) come first.
 
     start = matched(pattern, delta)                     # Bindings(columns by variable, tag)
@@ -32,7 +32,7 @@ class Bindings(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a plan has to know of a rule: its body, and the variables that are used after the body is matched."""
+    """What a plan is made for: the patterns to be matched, and the variables that are used after they are."""
 
     body: tuple[Pattern, ...]
     used: tuple[str, ...]
@@ -40,7 +40,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One atom, matched in the graph."""
+    """One pattern, matched in the graph."""
 
     constants: dict[str, int]                           # by place
     bound: dict[str, str]                               # variables that have a column already, by place
@@ -54,7 +54,7 @@ Plan = tuple[Step, ...]
 
 
 def matched(pattern: Pattern, facts: Facts) -> Bindings:
-    """The matches of one atom in some facts."""
+    """The matches of one pattern in some facts."""
     rows, columns = None, {}
     for node, column in zip(pattern, facts):
         if isinstance(node, str) and node not in columns:
@@ -69,7 +69,7 @@ def matched(pattern: Pattern, facts: Facts) -> Bindings:
 
 def plan(shape: Shape, graph: TaggedGraph, known: Iterable[str], done: int | None, all_fresh: bool = False) -> Plan:
     """The steps from bindings of the `known` variables to matches of the whole body. `done`: the place in the body of
-    the atom that they come from; the atoms before it then leave out what is fresh, unless `all_fresh`."""
+    the pattern that they come from; those before it then leave out what is fresh, unless `all_fresh`."""
     body, order = shape.body, in_order(shape.body, graph, known, done)
     steps, needed = [], set(shape.used)
     for place, before in reversed(order):
@@ -80,7 +80,7 @@ def plan(shape: Shape, graph: TaggedGraph, known: Iterable[str], done: int | Non
 
 def in_order(body: tuple[Pattern, ...], graph: TaggedGraph, known: Iterable[str],
              done: int | None) -> list[tuple[int, frozenset[str]]]:
-    """The places of the other atoms in the order in which they are taken, each with what is known before it."""
+    """The places of the other patterns in the order in which they are taken, each with what is known before it."""
     known, order = set(known), []
     waiting = [place for place in range(len(body)) if place != done]
     while waiting:
