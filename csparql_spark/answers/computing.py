@@ -91,8 +91,8 @@ class Computing:
         self._generation = -1
 
     def _ready(self) -> None:
-        if self._generation != self._content.generation:
-            self._generation = self._content.generation
+        if self._generation != self._content.dictionary.generation:
+            self._generation = self._content.dictionary.generation
             self.plain.restart()
             self._functions = Lasting(self._content.dictionary)
             self._functions.begin(instant=0)

@@ -91,7 +91,7 @@ class Incremental:
         self._ordering.join(self)
         self._after = 0
         self._versions: tuple[int, ...] = ()
-        self._generation = shared.content.generation
+        self._generation = shared.content.dictionary.generation
         self._marks: tuple[tuple[int, int], ...] | None = None
         self._until: np.ndarray | None = None
 
@@ -165,8 +165,8 @@ class Incremental:
 
     def _meant(self) -> None:
         """See whether ids mean other terms now."""
-        if self._generation != self._shared.content.generation:
-            self._generation = self._shared.content.generation
+        if self._generation != self._shared.content.dictionary.generation:
+            self._generation = self._shared.content.dictionary.generation
             self._ranks.restart()
             self._evaluation.restart()
 

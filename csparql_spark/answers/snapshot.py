@@ -73,7 +73,7 @@ class Snapshot:
         self.version = 0            # grows when what is held changes
 
     def _start(self) -> None:
-        self._generation = self._content.generation
+        self._generation = self._content.dictionary.generation
         self._store = ox.Store()
         self._stored: dict[str, Triples] | None = {DEFAULT: Triples.none()}
         self._functions = Functions(self._content.dictionary)
@@ -84,7 +84,7 @@ class Snapshot:
 
     def move(self, dataset: Dataset, *, instant: int = 0) -> None:
         """Look at this dataset from now on. It costs what changed of what matters."""
-        if self._stored is None or self._generation != self._content.generation:
+        if self._stored is None or self._generation != self._content.dictionary.generation:
             version = self.version
             self._start()
             self.version = version + 1

@@ -71,7 +71,7 @@ class Closures:
         self._sliding: dict[Slide, list[Sliding]] = {}
         self._replaced: dict[tuple[tuple[Window, ...], int], Replaced] = {}
         self._reach: dict[tuple[tuple[str, int], ...], int] = {}
-        content.holders.append(self)
+        content.dictionary.holders.append(self)
 
     def set_rules(self, name: str, text: str) -> None:
         self._texts[name] = text

@@ -48,7 +48,7 @@ class Held:
 class Changing:
     def __init__(self, content: Content) -> None:
         self._held: dict[int, Held] = {}
-        content.holders.append(self)
+        content.dictionary.holders.append(self)
 
     def maintained(self, member: Member, evaluator: Incremental, widest: int, instant: int) -> Answer:
         """What a member tells at an instant whose answers `evaluator` maintains, `widest` being its widest RANGE."""

@@ -1,7 +1,7 @@
 """RDF: what is pushed, written and told, between bytes and columns of ids.
 
 - `terms`       terms are strings in N-Triples syntax
-- `dictionary`  terms become integers once, and the integers terms again
+- `dictionary`  terms become integers once, and the integers terms again; who holds these ids
 - `chunk`       the triples of one push, as columns
 - `stamps`      the instants that a push gives to its own triples
 - `formats`     the syntaxes of RDF

@@ -1,25 +1,44 @@
-"""A term dictionary: terms become integers once, and the integers become terms again.
+"""A term dictionary: terms become integers once, and the integers become terms again; and who holds these integers.
 
 Invariants: equal terms have equal ids, different terms different ones ("01" and "1" are different terms, whatever their
-values); an id means its term until `compact`, which gives new ids to the terms that are still wanted and forgets the
-others.
+values); an id means its term as long as the `generation` is the same. `compact` begins the next one: it gives new ids,
+in the order of the old ones, to the terms that are still wanted, and forgets the others.
 
     dictionary = TermDictionary()
     ids = dictionary.encode(chunk.terms)     # one id for each term of the chunk
     dictionary.decode(ids)                   # the terms again
+    dictionary.holders.append(graph)         # somebody who keeps ids, and is told their new ones (`Holder`)
+    dictionary.forget_unheld(content)        # when it pays: only what the content and the holders have ids of stays
+
+Who keeps ids for longer than a call is a holder, or looks at `generation` each time and begins anew when it has grown.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
+SPARE = 1024            # terms that may be forgotten without anything being compacted
+
+
+class Holder(Protocol):
+    """Somebody who keeps ids of a dictionary."""
+
+    def terms(self) -> np.ndarray:
+        """The ids that are kept, in any order."""
+
+    def renumber(self, table: np.ndarray) -> None:
+        """Id `i` has become `table[i]`; the order of the ids that are kept is the same as before."""
+
 
 class TermDictionary:
     def __init__(self) -> None:
+        self.holders: list[Holder] = []
+        self.generation = 0                 # grows when ids change their meaning
         self._ids: dict[str, int] = {}
         self._terms: list[str] = []
 
@@ -50,4 +69,19 @@ class TermDictionary:
         table[wanted] = np.arange(len(wanted))
         self._terms = [self._terms[i] for i in wanted.tolist()]
         self._ids = {term: id for id, term in enumerate(self._terms)}
+        self.generation += 1
         return table
+
+    def forget_unheld(self, owner: Holder) -> None:
+        """Forget the terms that have ids with nobody, if that is more than half of them. The owner of the dictionary is
+        renumbered first, and then the holders, in their order."""
+        holders = (owner, *self.holders)
+        wanted = np.zeros(len(self), dtype=bool)
+        for holder in holders:
+            wanted[holder.terms()] = True
+        live = np.flatnonzero(wanted)
+        if 2 * len(live) + SPARE > len(self):
+            return
+        table = self.compact(live)
+        for holder in holders:
+            holder.renumber(table)

@@ -12,7 +12,7 @@ windows are partial. Content is a bag: a triple that occurs twice is here twice,
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.windows.rule import ALWAYS, inside, lasting, logged_after
 
-COLUMNS = ("t", "seq", "stream", "s", "p", "o")
+TERMS = ("s", "p", "o")
+COLUMNS = ("t", "seq", "stream", *TERMS)
 SMALLEST = 1024
 EARLIEST = np.iinfo(np.int64).min
 
@@ -35,18 +36,9 @@ class Elements(NamedTuple):
     t: np.ndarray
 
 
-class Holder(Protocol):
-    """Somebody who keeps ids of the content's dictionary: they have to be told when ids change their meaning."""
-
-    def terms(self) -> np.ndarray: ...
-    def renumber(self, table: np.ndarray) -> None: ...
-
-
 class Content:
     def __init__(self) -> None:
         self.dictionary = TermDictionary()
-        self.holders: list[Holder] = []
-        self.generation = 0       # grows when ids change their meaning
         self._columns = {name: np.empty(SMALLEST, dtype=np.int64) for name in COLUMNS}
         self._count = 0
         self._gone: dict[int, int] = {}           # the newest stamp of each stream that was forgotten
@@ -72,7 +64,7 @@ class Content:
         never expires."""
         self._keep(np.flatnonzero(self._live("stream") != stream))
         self.add(stream, 0, dataclasses.replace(chunk, t=np.full(len(chunk), ALWAYS)))
-        self._forget_terms()
+        self.dictionary.forget_unheld(self)
 
     def window(self, stream: int, low: int, high: int, since: int = -1) -> Elements:
         """The elements of `stream` with low < t <= high that were logged after `since`."""
@@ -122,7 +114,7 @@ class Content:
                 if until < ALWAYS and (of_it := gone & (of == stream)).any():
                     self._gone[stream] = max(int(t[of_it].max()), self._gone.get(stream, EARLIEST))
             self._keep(kept)
-            self._forget_terms()
+            self.dictionary.forget_unheld(self)
 
     def whole(self, stream: int, low: int) -> bool:
         """Whether nothing of `stream` that is stamped later than `low` was forgotten while somebody looked at it. What
@@ -137,22 +129,16 @@ class Content:
             self._columns[name] = np.concatenate([column[kept], np.empty(max(SMALLEST, len(kept) // 2), np.int64)])
         self._count = len(kept)
 
-    def _forget_terms(self) -> None:
-        columns = [self._columns[name] for name in ("s", "p", "o")]
+    def terms(self) -> np.ndarray:
+        """The ids that the elements have, each once."""
         wanted = np.zeros(len(self.dictionary), dtype=bool)
-        for column in columns:
-            wanted[column[:self._count]] = True
-        for holder in self.holders:
-            wanted[holder.terms()] = True
-        live = np.flatnonzero(wanted)
-        if 2 * len(live) + SMALLEST > len(self.dictionary):
-            return
-        table = self.dictionary.compact(live)
-        for column in columns:
-            column[:self._count] = table[column[:self._count]]
-        for holder in self.holders:
-            holder.renumber(table)
-        self.generation += 1
+        for name in TERMS:
+            wanted[self._live(name)] = True
+        return np.flatnonzero(wanted)
+
+    def renumber(self, table: np.ndarray) -> None:
+        for name in TERMS:
+            self._live(name)[:] = table[self._live(name)]
 
     def _reserve(self, count: int) -> None:
         size = len(self._columns["t"])

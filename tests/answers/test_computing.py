@@ -147,7 +147,7 @@ def test_what_is_kept_is_bounded_and_forgotten_with_the_ids(monkeypatch: pytest.
     content.add(0, 1, Chunk.from_triples([("<urn:a>", "<urn:b>", typed("7", "integer"))], [100]))
     content.add(0, 1, Chunk.from_triples([("<urn:a>", "<urn:b>", typed("8", "integer"))], [1] * 1))
     content.forget({0: 50})
-    assert content.generation == 1
+    assert content.dictionary.generation == 1
     ids = content.dictionary.encode([typed("7", "integer")])
     assert content.dictionary.decode(computing.term(double, {"?x": ids}, 1)) == [typed("14", "integer")]
 

@@ -59,7 +59,7 @@ def test_it_goes_on_when_ids_change_their_meaning(seed: int) -> None:
     random = Random(seed)
     bodies = [Writer(random).body() for _ in range(3)]
     stage = Stage((body, range_) for body in bodies if why_not(over_ids(body), body) is None for range_ in (3, 7))
-    stage.content.holders += [stage.facts, stage.shared]
+    stage.content.dictionary.holders += [stage.facts, stage.shared]
     generations = set()
     for number, (now, triples) in enumerate(stream(random)):
         stage.content.add(0, number, Chunk.from_triples(
@@ -67,7 +67,7 @@ def test_it_goes_on_when_ids_change_their_meaning(seed: int) -> None:
         stage.move(now, triples)
         stage.check()
         stage.content.forget({0: now})
-        generations.add(stage.content.generation)
+        generations.add(stage.content.dictionary.generation)
         stage.check()
     assert len(generations) == number + 1
 

@@ -188,7 +188,7 @@ def test_only_what_passes_is_kept() -> None:
 
 def test_tables_go_on_when_ids_change_their_meaning() -> None:
     graph = Followed()
-    graph.content.holders += [graph.tables]
+    graph.content.dictionary.holders += [graph.tables]
     body = (("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "<urn:c>"))
     tables = [graph.tables.table(body), graph.tables.table((("?s", "<urn:p>", "?o"),))]
     graph.move(1, {("<urn:a>", "<urn:p>", "<urn:b>"): 9, ("<urn:b>", "<urn:q>", "<urn:c>"): 9,
@@ -206,9 +206,9 @@ def test_tables_go_on_when_ids_change_their_meaning() -> None:
             graph.moving.graph.renumber(table)
             graph.moving.renumber(table)
 
-    graph.content.holders.insert(0, Holder())
+    graph.content.dictionary.holders.insert(0, Holder())
     graph.content.forget({0: 10})
-    assert graph.content.generation == 1
+    assert graph.content.dictionary.generation == 1
     for table, part in zip(tables, (body, (("?s", "<urn:p>", "?o"),))):
         assert graph.rows(table, 0) == graph.naive(part, table.variables, 0)
     graph.move(2, {("<urn:n>", "<urn:p>", "<urn:b>"): 12})

@@ -167,9 +167,9 @@ def test_it_stands_when_ids_change_their_meaning() -> None:
     assert rows(held.select(*asked)) == []
     held.move([("<urn:new>", "<urn:p>", '"new"')])
     assert rows(held.select(*asked)) == [("<urn:new>",)]
-    before = held.content.generation
+    before = held.content.dictionary.generation
     held.forget()
-    assert held.content.generation > before
+    assert held.content.dictionary.generation > before
     held.move([("<urn:other>", "<urn:p>", '"new"'), ("<urn:other>", "<urn:p>", '"old"')])
     assert rows(held.select(*asked)) == [("<urn:other>",)]
     assert rows(held.select(("s", "o"), P)) == [("<urn:other>", '"new"'), ("<urn:other>", '"old"')]

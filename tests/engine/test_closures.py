@@ -241,4 +241,4 @@ def test_ids_that_change_their_meaning(terms: int) -> None:
     rows = routed(world.log)
     group = Group(rows[0].group)
     told = [one for row in rows for one in group.feed([row])]
-    assert group.content.generation > 0 and shown(told) == wanted(world)
+    assert group.content.dictionary.generation > 0 and shown(told) == wanted(world)

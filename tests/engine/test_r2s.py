@@ -16,10 +16,10 @@ from csparql_spark.engine import views
 from csparql_spark.engine.group import Group, Told
 from csparql_spark.engine.group_state import BEFORE, CHANGES, KeptGroup, Name, revive, settle
 from csparql_spark.log import Entry
+from csparql_spark.rdf import dictionary
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Row
 from csparql_spark.store import QueryRecord, StreamRecord
-from csparql_spark.windows import content
 from tests.engine.logs import law
 from tests.engine.running import DictState, routed, router_of
 from tests.engine.test_company import fed, logs
@@ -60,7 +60,7 @@ def test_changes_are_the_difference_of_whole_answers(log: list[Entry], drawn: st
     workers: tuple[dict[str, KeptGroup], dict[str, KeptGroup]] = {}, {}
     told: list[Told] = []
     # Ids change their meaning often, and changes are written whole again late.
-    with mock.patch.object(content, "SMALLEST", 2), mock.patch.object(
+    with mock.patch.object(dictionary, "SPARE", 2), mock.patch.object(
             last_answer, "MOST", drawn.draw(st.sampled_from([0, 2, 100]), label="changes")):
         for key, rows in by_entry(log):
             state = states.setdefault(key, DictState())
@@ -168,10 +168,10 @@ def test_rows_that_are_held_keep_their_meaning_when_ids_change_theirs() -> None:
     group = group_of(ISTREAM)
     for number in range(3):
         step(group, number, rows=50)
-    generation = group.content.generation
-    with mock.patch.object(content, "SMALLEST", 2):
+    generation = group.content.dictionary.generation
+    with mock.patch.object(dictionary, "SPARE", 2):
         told = [step(group, number, rows=50) for number in range(3, 30)]
-    assert group.content.generation > generation
+    assert group.content.dictionary.generation > generation
     for number, one in enumerate(told, 3):
         assert {row["s"] for row in Answer.from_bytes(one.payload).table.rows()} == {
             f"<urn:{number}-{n}>" for n in range(50)}

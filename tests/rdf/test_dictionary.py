@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.rdf import dictionary as module
 from csparql_spark.rdf.dictionary import TermDictionary
 
 TERMS = ["<urn:a>", "<urn:b>", "_:b", '"1"', '"01"', '"1"^^<urn:d>', '"1"@en', '"é"', '"e\u0301"', '""']
@@ -57,3 +59,49 @@ def test_compaction_keeps_the_wanted_and_forgets_the_others(terms: list[str], da
             assert table[id] == -1 and dictionary.find(term) is None
     again = dictionary.encode(terms)
     assert dictionary.decode(again) == terms and len(dictionary) == len(known)
+
+
+class Ids:
+    """A holder, and the terms that its ids had at first."""
+
+    def __init__(self, dictionary: TermDictionary, terms: list[str], renumbered: list[Ids]) -> None:
+        self.ids, self.meaning, self.dictionary, self.renumbered = dictionary.encode(terms), terms, dictionary, renumbered
+
+    def terms(self) -> np.ndarray:
+        return self.ids
+
+    def renumber(self, table: np.ndarray) -> None:
+        self.ids = table[self.ids]
+        self.renumbered.append(self)
+
+
+@given(lists, st.lists(lists, max_size=3), lists)
+@settings(max_examples=100, deadline=None)
+def test_what_nobody_holds_is_forgotten(owned: list[str], shares: list[list[str]], others: list[str]) -> None:
+    renumbered: list[Ids] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SPARE", 0)
+        dictionary = TermDictionary()
+        dictionary.encode(others)
+        owner = Ids(dictionary, owned, renumbered)
+        holders = [Ids(dictionary, share, renumbered) for share in shares]
+        dictionary.holders += holders
+        before, wanted = len(dictionary), {term for terms in (owned, *shares) for term in terms}
+        dictionary.forget_unheld(owner)
+    pays = 2 * len(wanted) <= before
+    assert dictionary.generation == pays and len(dictionary) == (len(wanted) if pays else before)
+    assert renumbered == ([owner, *holders] if pays else [])
+    for holder in (owner, *holders):
+        assert dictionary.decode(holder.ids) == holder.meaning
+        assert [dictionary.find(term) for term in holder.meaning] == holder.ids.tolist()
+
+
+def test_few_terms_are_not_worth_being_forgotten() -> None:
+    dictionary = TermDictionary()
+    nobody = Ids(dictionary, [], [])
+    dictionary.encode(f"<urn:{number}>" for number in range(module.SPARE - 1))
+    dictionary.forget_unheld(nobody)
+    assert len(dictionary) == module.SPARE - 1 and dictionary.generation == 0
+    dictionary.encode(["<urn:last>"])
+    dictionary.forget_unheld(nobody)
+    assert len(dictionary) == 0 and dictionary.generation == 1

@@ -154,7 +154,7 @@ def test_what_is_forgotten_gives_its_memory_back() -> None:
         assert stamps(content, 0, low - 1000, low + 999) == list(range(max(0, low - 999), low + 1000))
         # A window of 2000 elements: the expired may be as many, and there is half as much room again.
         assert len(content) <= 5000 and size(content) <= 8000 and len(content.dictionary) <= 2 * 4 * 2000 + 2 * SMALLEST
-    assert content.generation > 0
+    assert content.dictionary.generation > 0
     content.forget({0: ALWAYS})
     assert len(content) == 0 and size(content) == SMALLEST and len(content.dictionary) == 0
 
@@ -270,12 +270,12 @@ def test_compaction_keeps_meaning_and_says_that_ids_have_changed(prefix: str) ->
     content = Content()
     content.add(0, 1, numbered(list(range(5000)), prefix))
     content.add(0, 2, numbered(list(range(9000, 9010))))
-    before = content.generation
+    before = content.dictionary.generation
     content.forget({0: 8000})
-    assert content.generation == before + 1 and len(content.dictionary) == 21
+    assert content.dictionary.generation == before + 1 and len(content.dictionary) == 21
     assert stamps(content, 0, 8000, 9999) == list(range(9000, 9010))
     content.forget({0: 8000})
-    assert content.generation == before + 1
+    assert content.dictionary.generation == before + 1
 
 
 def test_it_knows_from_where_on_it_is_whole() -> None:
