@@ -28,7 +28,7 @@ import pyoxigraph as ox
 from csparql_spark.answers.functions import Functions
 from csparql_spark.answers.patterns import Constant, Piece
 from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, OTHER, Plain
-from csparql_spark.relations.records import Records, Wide
+from csparql_spark.relations.records import KeysTooWide, Records
 from csparql_spark.relations.runs import NEVER, Runs, grouped
 from csparql_spark.windows.content import Content
 
@@ -162,7 +162,7 @@ class Computing:
         if results is not None and results.runs.rows <= MOST_RESULTS and results.records.given <= MOST_RESULTS:
             try:
                 return results, results.records.pack(given)
-            except Wide:                             # there are more terms than there were: begin anew
+            except KeysTooWide:                             # there are more terms than there were: begin anew
                 pass
         bits = len(self._content.dictionary).bit_length() + SPARE
         results = self._results[kind, expression] = Results(len(given), bits)

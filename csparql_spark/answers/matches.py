@@ -29,10 +29,10 @@ from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.answers.shared_templates import Family, Span, generalized
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.joins import PLACES, Bindings, Plan, Shape, in_order, matched, plan, run
+from csparql_spark.relations.joins import PLACES, Plan, Relation, Shape, in_order, matched, plan, run
 from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.moving import Moving
-from csparql_spark.relations.records import Records, Wide
+from csparql_spark.relations.records import KeysTooWide, Records
 from csparql_spark.relations.runs import Runs, TooMuchAtOnce, latest
 
 MOST = 5_000_000        # matches that are kept of one pattern
@@ -113,14 +113,14 @@ class Matches:
         if self._runs.rows > MOST:
             raise self._too_many(MOST)
 
-    def _extend(self, place: int, start: Bindings) -> None:
+    def _extend(self, place: int, start: Relation) -> None:
         """Add the matches that begin with these."""
         for found in self._found(self._plan(place), start, self._keep):
             self._add(found)
             if self._runs.rows > MOST:
                 raise self._too_many(MOST)
 
-    def _found(self, steps: Plan, rows: Bindings, keep: Sequence[Keep]) -> Iterator[Bindings]:
+    def _found(self, steps: Plan, rows: Relation, keep: Sequence[Keep]) -> Iterator[Relation]:
         """The matches that rows lead to, of which they `keep` some; in parts, where they are many more than there are
         triples. What can be left out already is not joined."""
         graph = self._moving.graph
@@ -133,12 +133,12 @@ class Matches:
                     raise self._too_many(AT_ONCE) from None
                 half = len(rows.tag) // 2
                 for part in (slice(None, half), slice(half, None)):
-                    yield from self._found(steps[number:], Bindings(
+                    yield from self._found(steps[number:], Relation(
                         {name: column[part] for name, column in rows.columns.items()}, rows.tag[part]), keep)
                 return
         yield self._sifted(rows, keep)[0]
 
-    def _sifted(self, rows: Bindings, keep: Sequence[Keep]) -> tuple[Bindings, Sequence[Keep]]:
+    def _sifted(self, rows: Relation, keep: Sequence[Keep]) -> tuple[Relation, Sequence[Keep]]:
         """The rows that are to be kept, by what can be told of them, and what cannot be told yet."""
         columns, tag = rows
         later = []
@@ -151,7 +151,7 @@ class Matches:
                 if not mask.all():
                     columns = {name: column[mask] for name, column in columns.items()}
                     tag = tag[mask]
-        return Bindings(columns, tag), later
+        return Relation(columns, tag), later
 
     def _too_many(self, most: int) -> TooManyMatches:
         return TooManyMatches(f"the pattern {_text(self._patterns)} has more than {most:,} matches")
@@ -173,14 +173,14 @@ class Matches:
             self._plans[place] = plan(self._shape, graph, known, place, all_fresh=True)
         return self._plans[place]
 
-    def _add(self, found: Bindings) -> None:
+    def _add(self, found: Relation) -> None:
         columns, tag = found
         if not len(tag):
             return
         columns = [columns[name] for name in self.variables]
         try:
             keys = self._records.pack(columns) if columns else np.zeros(len(tag), dtype=np.int64)
-        except Wide:
+        except KeysTooWide:
             self._repack()
             keys = self._records.pack(columns)
         grown, _ = self._runs.add(*latest(keys, tag))

@@ -25,7 +25,7 @@ from csparql_spark.answers import tables
 from csparql_spark.answers.limits import Deadline
 from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.answers.tables import latest_of
-from csparql_spark.relations.graph import Facts, Matches, TaggedGraph
+from csparql_spark.relations.graph import Facts, Selection, TaggedGraph
 from csparql_spark.relations.runs import ALWAYS, NEVER, TooMuchAtOnce
 
 LINK = 0                # the only predicate of the graphs here
@@ -113,19 +113,19 @@ def reached(start: np.ndarray, end: np.ndarray, tag: np.ndarray, node: int, dead
     return nodes[there], until[there]
 
 
-def _searched(graph: TaggedGraph, nodes: np.ndarray, place: str, fresh: bool = False) -> Matches:
+def _searched(graph: TaggedGraph, nodes: np.ndarray, place: str, fresh: bool = False) -> Selection:
     try:
         return graph.search(p=LINK, fresh=fresh, most=tables.MOST_ROWS, **{place: nodes})
     except TooMuchAtOnce:
         raise _too_many() from None
 
 
-def _left(facts: Facts, found: Matches) -> Facts:
+def _left(facts: Facts, found: Selection) -> Facts:
     return Facts(found.column("s"), np.full(len(found), LINK), facts.o[found.index],
                  np.minimum(facts.tag[found.index], found.tag))
 
 
-def _right(facts: Facts, found: Matches) -> Facts:
+def _right(facts: Facts, found: Selection) -> Facts:
     return Facts(facts.s[found.index], np.full(len(found), LINK), found.column("o"),
                  np.minimum(facts.tag[found.index], found.tag))
 

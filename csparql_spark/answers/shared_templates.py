@@ -28,7 +28,7 @@ import numpy as np
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.joins import Bindings, Plan, Shape, matched, plan, run
+from csparql_spark.relations.joins import Plan, Relation, Shape, matched, plan, run
 from csparql_spark.relations.keys import stable_order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import TooMuchAtOnce
@@ -61,7 +61,7 @@ class TemplateMatches(NamedTuple):
     make."""
 
     places: dict[int, slice]
-    rows: Bindings
+    rows: Relation
 
 
 def generalized(patterns: tuple[Pattern, ...]) -> Generalized | None:
@@ -101,7 +101,7 @@ class Family:
     def join(self, member: TemplateMember) -> None:
         self._members.add(member)
 
-    def shares(self, member: TemplateMember, names: dict[str, str], span: Span, added: Facts) -> Bindings | None:
+    def shares(self, member: TemplateMember, names: dict[str, str], span: Span, added: Facts) -> Relation | None:
         """What a member gets of what a move has added: its new matches, by its own variables; some may be there more
         than once. `span` says from where to where the graph has moved, `names` how its variables are called in the
         template."""
@@ -111,7 +111,7 @@ class Family:
             return None
         places, rows = self._found
         place = places.get(_number(member.constants_apart), NOWHERE)
-        return Bindings({name: rows.columns[names[name]][place] for name in member.variables}, rows.tag[place])
+        return Relation({name: rows.columns[names[name]][place] for name in member.variables}, rows.tag[place])
 
     def _look(self, added: Facts) -> TemplateMatches | None:
         if self._passes:
@@ -137,7 +137,7 @@ class Family:
         return self._parted(found, alike)
 
     def _joined(self, shape: Shape, place: int, added: Facts, some: dict[str, np.ndarray], most: int,
-                alike: tuple[tuple[str, int], ...]) -> Bindings | None:
+                alike: tuple[tuple[str, int], ...]) -> Relation | None:
         """The new matches that begin with one of the patterns; None if there is too much to go through."""
         graph, pattern = self._moving.graph, shape.body[place]
         if isinstance(pattern[1], int):
@@ -164,7 +164,7 @@ class Family:
             self._plans[key] = plan(shape, self._moving.graph, known, place, all_fresh=True)
         return self._plans[key]
 
-    def _parted(self, found: list[Bindings], alike: dict[str, int]) -> TemplateMatches:
+    def _parted(self, found: list[Relation], alike: dict[str, int]) -> TemplateMatches:
         tag = np.concatenate([rows.tag for rows in found])
         columns = {name: np.full(len(tag), alike[name]) if name in alike else
                    np.concatenate([rows.columns[name] for rows in found if len(rows.tag)] or [tag])
@@ -176,7 +176,7 @@ class Family:
         distinct, starts = np.unique(numbers[order], return_index=True)
         ends = [*starts[1:].tolist(), len(order)]
         places = dict(zip(distinct.tolist(), map(slice, starts.tolist(), ends), strict=True))
-        return TemplateMatches(places, Bindings({name: column[order] for name, column in columns.items()
+        return TemplateMatches(places, Relation({name: column[order] for name, column in columns.items()
                                        if name not in self._constants}, tag[order]))
 
 
@@ -194,11 +194,11 @@ def _mask(ids: np.ndarray, length: int) -> np.ndarray:
     return mask
 
 
-def _wanted(rows: Bindings, new: Sequence[object] | dict[str, str], some: dict[str, np.ndarray]) -> Bindings:
+def _wanted(rows: Relation, new: Sequence[object] | dict[str, str], some: dict[str, np.ndarray]) -> Relation:
     """The rows in which what stands for constants is a constant of some member."""
     for name, mask in some.items():
         if name in new and len(rows.tag):
             inside = mask[rows.columns[name]]
             if not inside.all():
-                rows = Bindings({one: column[inside] for one, column in rows.columns.items()}, rows.tag[inside])
+                rows = Relation({one: column[inside] for one, column in rows.columns.items()}, rows.tag[inside])
     return rows

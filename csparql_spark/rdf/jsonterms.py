@@ -2,7 +2,7 @@
 
     of_json("<urn:a>", False)                                       # '<urn:a>'
     of_json({"type": "literal", "value": "ciao", "xml:lang": "it"}, True)   # '"ciao"@it'
-    of_json(Number("21.5"), True)                                   # '"21.5"^^<…XMLSchema#double>'
+    of_json(JsonNumber("21.5"), True)                               # '"21.5"^^<…XMLSchema#double>'
     as_terms(pa.array([{"type": "uri", "value": "urn:a"}]))         # ['<urn:a>'], a column at a time
 
 Terms are composed here and not looked at: whoever makes a chunk of them does that. `of_json` and `as_terms` say the
@@ -29,13 +29,13 @@ HINT = ('write a string in N-Triples syntax ("<urn:a>", "_:b", "\\"text\\"@en") 
         '{"type": "uri", "value": "urn:a"}')
 
 
-class Number(str):
+class JsonNumber(str):
     """A JSON number as it was spelled."""
 
 
 def of_json(value: Any, is_object: bool) -> str:
     """The term that a JSON value means. Raises `ValueError` with a sentence."""
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         if is_object:
             integer = value.lstrip("-").isdigit()
             return f'"{value}"^^<{XSD}{"integer" if integer else "double"}>'

@@ -31,7 +31,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.columns import NAMES, BadTerm, chunk_of_columns
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.rdf.formats import RdfFormat, explained
-from csparql_spark.rdf.jsonterms import SHAPES, Number, as_terms, of_json
+from csparql_spark.rdf.jsonterms import SHAPES, JsonNumber, as_terms, of_json
 from csparql_spark.rdf.quads import split
 from csparql_spark.rdf.stamps import parse_stamp, stamps
 
@@ -163,7 +163,7 @@ def _object(line: bytes, number: int) -> dict[str, Any]:
     """The object in a line; numbers keep their spelling."""
     try:
         text = line.decode("utf-8")
-        told = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_no_number)
+        told = json.loads(text, parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise RdfError("The line is not UTF-8", number + 1, place(line, error.start)[1]) from error
     except json.JSONDecodeError as error:
@@ -240,7 +240,7 @@ def _json_ld(told: dict[str, Any], line: bytes, number: int, base: str | None
 
 def _plain(value: Any) -> Any:
     """The JSON value with its numbers as numbers."""
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         return json.loads(value)
     if isinstance(value, dict):
         return {name: _plain(inner) for name, inner in value.items()}

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Order, Packing, distinct, order_of, ordered
+from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Packing, Permutation, distinct, order_of, ordered
 from csparql_spark.relations.runs import ALWAYS, NEVER, Runs, latest
 
 IDLE = 1                # an order is given up when so many times its rows were added since it was asked for
@@ -48,12 +48,13 @@ class Facts(NamedTuple):
 Block = tuple[np.ndarray, Column, np.ndarray, np.ndarray]      # facts; the predicate may be one for all of them
 
 
-class Matches:
+class Selection:
     """Rows that were found: `index` says for which of the searches, `tag` until when they hold."""
 
     __slots__ = ("_keys", "_order", "_packing", "index", "tag")
 
-    def __init__(self, index: np.ndarray, keys: np.ndarray, tag: np.ndarray, order: Order, packing: Packing) -> None:
+    def __init__(self, index: np.ndarray, keys: np.ndarray, tag: np.ndarray, order: Permutation,
+                 packing: Packing) -> None:
         self.index, self.tag, self._keys, self._order, self._packing = index, tag, keys, order, packing
 
     def __len__(self) -> int:
@@ -63,16 +64,16 @@ class Matches:
         """The terms in a place: "s", "p" or "o"."""
         return self._packing.place(self._keys, self._order, place)
 
-    def where(self, rows: np.ndarray) -> Matches:
-        return Matches(self.index[rows], self._keys[rows], self.tag[rows], self._order, self._packing)
+    def where(self, rows: np.ndarray) -> Selection:
+        return Selection(self.index[rows], self._keys[rows], self.tag[rows], self._order, self._packing)
 
 
 class TaggedGraph:
     def __init__(self, now: int = NEVER) -> None:
         self._packing = Packing()
         self._main = Runs(now)                          # in the order PSO
-        self._others: dict[Order, Runs] = {}
-        self._idle: dict[Order, int] = {}               # rows added since an order was asked for
+        self._others: dict[Permutation, Runs] = {}
+        self._idle: dict[Permutation, int] = {}         # rows added since an order was asked for
 
     @property
     def now(self) -> int:
@@ -130,7 +131,7 @@ class TaggedGraph:
         self._others.clear()
         self._idle.clear()
 
-    def _in(self, order: Order) -> Runs:
+    def _in(self, order: Permutation) -> Runs:
         if order == PSO:
             return self._main
         self._idle[order] = 0
@@ -145,7 +146,7 @@ class TaggedGraph:
                 self._load(runs, order, *fresh)
         return self._others[order]
 
-    def _load(self, runs: Runs, order: Order, keys: np.ndarray, tags: np.ndarray) -> None:
+    def _load(self, runs: Runs, order: Permutation, keys: np.ndarray, tags: np.ndarray) -> None:
         keys = self._packing.reordered(keys, order)
         rows = order_of(keys)
         runs.add(keys[rows], tags[rows])
@@ -187,15 +188,15 @@ class TaggedGraph:
         return self._main.tags_of(self._packing.pack(s, p, o))
 
     def search(self, s: Column | None = None, p: Column | None = None, o: Column | None = None,
-               fresh: bool = True, most: int = ALWAYS) -> Matches:
+               fresh: bool = True, most: int = ALWAYS) -> Selection:
         """All rows that have the given terms in their places. Columns are searched row by row; without any, there is
         one search. `fresh`: whether the fresh triples are looked at too; `most`: see `Runs.slices`."""
         bound = {place: column for place, column in (("o", o), ("p", p), ("s", s)) if column is not None}
         order = BY_BOUND["".join(bound)] if bound else PSO
         if not bound:
-            return Matches(*self._main.slices(0, ALL, fresh, most), order, self._packing)
+            return Selection(*self._main.slices(0, ALL, fresh, most), order, self._packing)
         low, span = self._packing.prefix(order, bound)
-        return Matches(*self._in(order).slices(low, span, fresh, most), order, self._packing)
+        return Selection(*self._in(order).slices(low, span, fresh, most), order, self._packing)
 
     def count(self, p: int) -> int:
         """About how many rows have this predicate."""

@@ -4,7 +4,7 @@ A plan begins with what is known already (the matches of one pattern in a delta,
 the other patterns one after the other: each step looks up all rows at once by what is bound. The next pattern is
 always the one that is expected to give the fewest rows, so that small relations (a schema) come first.
 
-    start = matched(pattern, delta)                     # Bindings(columns by variable, tag)
+    start = matched(pattern, delta)                     # Relation(columns by variable, tag)
     run(plan(shape, graph, ["?a", "?b"], 0), graph, start)
 """
 
@@ -24,7 +24,7 @@ Pattern = tuple[Node, Node, Node]
 PLACES = "spo"
 
 
-class Bindings(NamedTuple):
+class Relation(NamedTuple):
     """Rows: a column of ids for each variable, and the tag of each row, the least of what it was made from."""
 
     columns: dict[str, np.ndarray]
@@ -53,7 +53,7 @@ class Step:
 Plan = tuple[Step, ...]
 
 
-def matched(pattern: Pattern, facts: Facts) -> Bindings:
+def matched(pattern: Pattern, facts: Facts) -> Relation:
     """The matches of one pattern in some facts."""
     rows, columns = None, {}
     for node, column in zip(pattern, facts):
@@ -63,8 +63,8 @@ def matched(pattern: Pattern, facts: Facts) -> Bindings:
         hit = column == (columns[node] if isinstance(node, str) else node)
         rows = hit if rows is None else rows & hit
     if rows is None or rows.all():
-        return Bindings(columns, facts.tag)
-    return Bindings({name: column[rows] for name, column in columns.items()}, facts.tag[rows])
+        return Relation(columns, facts.tag)
+    return Relation({name: column[rows] for name, column in columns.items()}, facts.tag[rows])
 
 
 def plan(shape: Shape, graph: TaggedGraph, known: Iterable[str], done: int | None, all_fresh: bool = False) -> Plan:
@@ -115,7 +115,7 @@ def _step(pattern: Pattern, before: frozenset[str], needed: set[str], fresh: boo
                 tuple(sorted(before & needed)), fresh)
 
 
-def run(steps: Sequence[Step], graph: TaggedGraph, start: Bindings, most: int = ALWAYS) -> Bindings:
+def run(steps: Sequence[Step], graph: TaggedGraph, start: Relation, most: int = ALWAYS) -> Relation:
     """Raises `TooMuchAtOnce` where the search of a step comes across more than `most` rows."""
     for step in steps:
         if not len(start.tag):
@@ -124,7 +124,7 @@ def run(steps: Sequence[Step], graph: TaggedGraph, start: Bindings, most: int = 
     return start
 
 
-def _extended(step: Step, graph: TaggedGraph, rows: Bindings, most: int) -> Bindings:
+def _extended(step: Step, graph: TaggedGraph, rows: Relation, most: int) -> Relation:
     columns, tag = rows
     found = graph.search(**step.constants, **{place: columns[name] for place, name in step.bound.items()},
                          fresh=step.fresh, most=most)
@@ -136,4 +136,4 @@ def _extended(step: Step, graph: TaggedGraph, rows: Bindings, most: int) -> Bind
         found = found.where(np.tile(np.arange(len(found)), len(tag)))
     kept = {name: columns[name][index] for name in step.kept}
     kept.update((name, found.column(place)) for name, place in step.new.items())
-    return Bindings(kept, np.minimum(tag[index], found.tag))
+    return Relation(kept, np.minimum(tag[index], found.tag))

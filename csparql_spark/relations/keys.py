@@ -23,7 +23,7 @@ Column = np.ndarray | int
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Permutation:
     """Places of a triple ("p", "s", "o") from the most significant one."""
 
     places: str
@@ -37,7 +37,7 @@ class Order:
         return found
 
 
-PSO, POS, SPO, OSP = map(Order, ("pso", "pos", "spo", "osp"))
+PSO, POS, SPO, OSP = map(Permutation, ("pso", "pos", "spo", "osp"))
 
 # The order in which the triples that have these places in common are neighbours.
 BY_BOUND = {"p": PSO, "ps": PSO, "ops": PSO, "op": POS, "s": SPO, "o": OSP, "os": OSP}
@@ -95,12 +95,12 @@ class Packing:
     def unpack(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return tuple(self.place(keys, PSO, place) for place in "spo")
 
-    def place(self, keys: np.ndarray, order: Order, place: str) -> np.ndarray:
+    def place(self, keys: np.ndarray, order: Permutation, place: str) -> np.ndarray:
         """One column of the triples that have these keys in `order`."""
         column = (keys >> self.shifts[order][place]) & self.masks[place]
         return self.predicates[column] if place == "p" else column
 
-    def reordered(self, keys: np.ndarray, order: Order) -> np.ndarray:
+    def reordered(self, keys: np.ndarray, order: Permutation) -> np.ndarray:
         """The keys in `order` of triples that have these keys in PSO."""
         shifts, here = self.shifts[order], self.shifts[PSO]
         result = np.zeros(len(keys), dtype=np.int64)
@@ -108,7 +108,7 @@ class Packing:
             result |= ((keys >> here[place]) & self.masks[place]) << shifts[place]
         return result
 
-    def prefix(self, order: Order, bound: dict[str, Column]) -> tuple[Column, int]:
+    def prefix(self, order: Permutation, bound: dict[str, Column]) -> tuple[Column, int]:
         """The least key that has these terms in its first places, and the distance to the first key beyond them."""
         low: Column = 0
         for place in order.places[:len(bound)]:

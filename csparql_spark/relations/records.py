@@ -26,7 +26,7 @@ BITS = 62               # of a record; its keys are positive, and so is the key 
 NUMBER_BITS = 31
 
 
-class Wide(Exception):
+class KeysTooWide(Exception):
     """A value, or the number of a combination, has more bits than there is room for."""
 
 
@@ -49,7 +49,7 @@ class Numbers:
     def _number(self, new: np.ndarray) -> None:
         total = self.given + len(new)
         if total >> NUMBER_BITS:
-            raise Wide
+            raise KeysTooWide
         if total > len(self._values):
             grown = np.empty(max(total, 2 * len(self._values)), dtype=np.int64)
             grown[:self.given] = self._values[:self.given]
@@ -67,7 +67,7 @@ class Records:
     def __init__(self, width: int, bits: int) -> None:
         """Records of `width` columns, whose values have at most `bits` bits."""
         if bits > BITS - NUMBER_BITS:
-            raise Wide
+            raise KeysTooWide
         self.bits = bits
         self._parts: list[int] = []                         # how many columns are added by each level
         room = BITS
@@ -85,10 +85,10 @@ class Records:
         return max((numbers.given for numbers in self._numbers), default=0)
 
     def pack(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        """Raises `Wide` for values that have too many bits."""
+        """Raises `KeysTooWide` for values that have too many bits."""
         for column in columns:
             if len(column) and int(column.max()) >> self.bits:
-                raise Wide
+                raise KeysTooWide
         keys, place = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64), 0
         for level, count in enumerate(self._parts):
             if level:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from csparql_spark.entailment.evaluate.tables import Table, tables
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.joins import Bindings
+from csparql_spark.relations.joins import Relation
 
 P, Q, A, B, C = (f"<urn:{name}>" for name in "pqabc")
 small = st.integers(0, 2)
@@ -24,7 +24,7 @@ def test_a_row_for_each_rule_that_agrees(drawn: tuple) -> None:
     table = Table(rules, (), (), {name: np.array([row[i] for row in parameters]) for i, name in enumerate(names)})
     columns = {names[i]: np.array([row[i] for row in known], np.int64) for i in sorted(bound)}
     columns["?x"] = np.arange(len(known))
-    joined = table.joined(Bindings(columns, np.arange(len(known)) + 100))
+    joined = table.joined(Relation(columns, np.arange(len(known)) + 100))
     expected = sorted((place, place + 100, *row) for place, given in enumerate(known) for row in parameters
                       if all(given[i] == row[i] for i in bound))
     if known:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.relations.records import Records, Wide
+from csparql_spark.relations.records import KeysTooWide, Records
 
 
 @settings(max_examples=80, deadline=None)
@@ -28,9 +28,9 @@ def test_equal_rows_have_equal_keys_and_come_back(width: int, bits: int, data: s
 def test_what_has_too_many_bits_is_refused() -> None:
     records = Records(2, 4)
     assert records.pack([np.array([15]), np.array([0])]).tolist() == [15 << 4]
-    with pytest.raises(Wide):
+    with pytest.raises(KeysTooWide):
         records.pack([np.array([3]), np.array([16])])
-    with pytest.raises(Wide):
+    with pytest.raises(KeysTooWide):
         Records(2, 40)
 
 

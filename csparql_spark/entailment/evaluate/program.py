@@ -22,7 +22,7 @@ from csparql_spark.entailment.rules.safety import check
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
-from csparql_spark.relations.joins import Bindings, Pattern, Plan, Shape, matched, plan, run
+from csparql_spark.relations.joins import Pattern, Plan, Relation, Shape, matched, plan, run
 from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.runs import ALWAYS
 
@@ -44,7 +44,7 @@ class CompiledRule:
         used = {node for atom in self.head for node in atom if isinstance(node, str)}
         self.shape = Shape(self.body, tuple(used | {name for guard in self.guards for name in guard.guard.variables}))
 
-    def heads(self, bindings: Bindings, only: int | None = None) -> Iterator[Block]:
+    def heads(self, bindings: Relation, only: int | None = None) -> Iterator[Block]:
         """The facts that the bindings give, after the guards. `only` one of the head's atoms, by its place."""
         columns, tag = bindings
         for guard in self.guards:
@@ -173,7 +173,7 @@ class Program:
             for place, atom in enumerate(rule.head):
                 columns, tag = rule.table.joined(matched(atom, wanted))
                 if len(tag):
-                    start = Bindings(columns, np.full(len(tag), ALWAYS))
+                    start = Relation(columns, np.full(len(tag), ALWAYS))
                     yield from rule.heads(run(self._plan(graph, number, "head", place), graph, start), only=place)
 
     def _plan(self, graph: TaggedGraph, number: int, kind: str, place: int) -> Plan:
@@ -193,9 +193,9 @@ class Program:
         return found
 
 
-def _nothing() -> Bindings:
+def _nothing() -> Relation:
     """One row of which nothing is known."""
-    return Bindings({}, np.array([ALWAYS], dtype=np.int64))
+    return Relation({}, np.array([ALWAYS], dtype=np.int64))
 
 
 def _column(node: np.ndarray | int, count: int) -> np.ndarray:

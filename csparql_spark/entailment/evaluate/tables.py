@@ -20,7 +20,7 @@ import numpy as np
 
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.joins import Bindings, Pattern
+from csparql_spark.relations.joins import Pattern, Relation
 from csparql_spark.relations.keys import distinct, order_of, ordered
 
 IDS = 31                        # bits of an id: two fit into a key
@@ -37,7 +37,7 @@ class Table:
     columns: dict[str, np.ndarray]                         # by parameter: its value in each of the rules
     _indexes: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
-    def joined(self, bindings: Bindings) -> Bindings:
+    def joined(self, bindings: Relation) -> Relation:
         """The bindings with a value for each parameter: one row for each rule that agrees with what is bound."""
         if not self.columns or not len(bindings.tag):
             return bindings
@@ -50,9 +50,9 @@ class Table:
             rows = np.tile(np.arange(count), len(bindings.tag))
         columns = {name: column[index] for name, column in bindings.columns.items()}
         columns.update((name, column[rows]) for name, column in self.columns.items() if name not in columns)
-        return Bindings(columns, bindings.tag[index])
+        return Relation(columns, bindings.tag[index])
 
-    def _agreeing(self, names: tuple[str, ...], bindings: Bindings) -> tuple[np.ndarray, np.ndarray]:
+    def _agreeing(self, names: tuple[str, ...], bindings: Relation) -> tuple[np.ndarray, np.ndarray]:
         if names not in self._indexes:
             keys = _key(self.columns, names)
             order = order_of(keys)

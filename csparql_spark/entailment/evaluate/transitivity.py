@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from csparql_spark.language.rules.rule import Rule, is_variable
-from csparql_spark.relations.graph import Block, Facts, Matches, TaggedGraph
+from csparql_spark.relations.graph import Block, Facts, Selection, TaggedGraph
 
 
 def is_transitivity(rule: Rule) -> bool:
@@ -51,9 +51,9 @@ def extended(graph: TaggedGraph, predicate: int, delta: Facts) -> Iterator[Block
         yield _right(last, predicate, graph.search(p=predicate, s=last.o, fresh=False))
 
 
-def _left(facts: Facts, predicate: int, found: Matches) -> Block:
+def _left(facts: Facts, predicate: int, found: Selection) -> Block:
     return found.column("s"), predicate, facts.o[found.index], np.minimum(facts.tag[found.index], found.tag)
 
 
-def _right(facts: Facts, predicate: int, found: Matches) -> Block:
+def _right(facts: Facts, predicate: int, found: Selection) -> Block:
     return facts.s[found.index], predicate, found.column("o"), np.minimum(facts.tag[found.index], found.tag)
