@@ -5,7 +5,7 @@
 - `queries`    from a text to a `ContinuousQuery`
 - `rules`      from a rule file to a `RuleFile`
 - `durations`  lengths of time as texts write them
-- `problems`   what was found wrong in a text, in its order
+- `diagnostics`   what was found wrong in a text, in its order
 - `errors`     one of these: what is wrong, where, and what to write instead
 
     from csparql_spark.language import parse, show

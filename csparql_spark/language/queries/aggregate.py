@@ -12,13 +12,13 @@ rows of the group; a bare SUM, AVG, MIN or MAX does not say of what, and is refu
 
 from __future__ import annotations
 
-from csparql_spark.language.problems import Problems
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.queries.rewriting import Rewriting
 from csparql_spark.language.queries.scope import visible
 from csparql_spark.language.queries.syntax import Node
 
 
-def rewrite_aggregates(form: Node, rewriting: Rewriting, problems: Problems) -> None:
+def rewrite_aggregates(form: Node, rewriting: Rewriting, diagnostics: Diagnostics) -> None:
     """Turn the AGGREGATE clauses of a query form into sub-SELECTs inside its WHERE."""
     modifiers = form.node("Modifiers")
     clauses = modifiers.nodes("Aggregate") if modifiers is not None else []
@@ -27,7 +27,7 @@ def rewrite_aggregates(form: Node, rewriting: Rewriting, problems: Problems) -> 
     where = form.node("Where")
     if where is None:
         first = clauses[0]
-        problems.add(
+        diagnostics.add(
             first.start, first.end, "aggregate-without-where", "AGGREGATE needs a WHERE to take its rows from."
         )
         return
@@ -36,7 +36,7 @@ def rewrite_aggregates(form: Node, rewriting: Rewriting, problems: Problems) -> 
     added: list[str] = []
     tuples = [item for clause in clauses for item in clause.nodes("AggregateTuple")]
     for number, item in enumerate(tuples, start=1):
-        _check(item, known, problems)
+        _check(item, known, diagnostics)
         known[item.tokens("VAR")[0].text[1:]] = None
         added.append(_sub_select(item, group, number, rewriting))
         for constraint in item.nodes("Constraint"):
@@ -71,10 +71,10 @@ def _fresh(label: str, number: int, taken: set[str]) -> str:
     return candidate
 
 
-def _check(item: Node, known: dict[str, None], problems: Problems) -> None:
+def _check(item: Node, known: dict[str, None], diagnostics: Diagnostics) -> None:
     variable = item.tokens("VAR")[0]
     if variable.text[1:] in known:
-        problems.add(
+        diagnostics.add(
             variable.start,
             variable.end,
             "variable-in-use",
@@ -85,7 +85,7 @@ def _check(item: Node, known: dict[str, None], problems: Problems) -> None:
     name = function.tokens()[0]
     argument = function.token("*", "VAR")
     if name.key != "COUNT" and (argument is None or argument.key == "*"):
-        problems.add(
+        diagnostics.add(
             name.start,
             function.end,
             "aggregate-argument",
@@ -95,7 +95,7 @@ def _check(item: Node, known: dict[str, None], problems: Problems) -> None:
     used = item.node("AggregateGroup").tokens("VAR") + function.tokens("VAR")
     for token in used:
         if token.text[1:] not in known:
-            problems.add(
+            diagnostics.add(
                 token.start,
                 token.end,
                 "unbound-variable",

@@ -6,14 +6,14 @@ are wide for people (a long query has 500 words) and for most programs.
 
     check_size(text)                    bytes
     check_words(text, tokens)           tokens
-    check_nesting(tokens, problems)     brackets within brackets
+    check_nesting(tokens, diagnostics)     brackets within brackets
     check_parts(text, tree)             triple patterns; timestamps; links of one chain, such as a || b || c
 """
 
 from __future__ import annotations
 
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.errors import LanguageError, error_at
-from csparql_spark.language.problems import Problems
 from csparql_spark.language.queries.syntax import Node
 from csparql_spark.language.tokens import Token
 
@@ -47,14 +47,14 @@ def check_words(text: str, tokens: list[Token]) -> None:
         )
 
 
-def check_nesting(tokens: list[Token], problems: Problems) -> bool:
+def check_nesting(tokens: list[Token], diagnostics: Diagnostics) -> bool:
     """Whether brackets are nested too deeply; the first of them is a problem."""
     depth = 0
     for token in tokens:
         if token.key in ("(", "{", "["):
             depth += 1
             if depth > DEEPEST_NESTING:
-                problems.add(
+                diagnostics.add(
                     token.start,
                     token.end,
                     "too-deep",

@@ -7,8 +7,8 @@ Each function looks at a scene and speaks if it recognises its mistake.
 
 from __future__ import annotations
 
+from csparql_spark.language.diagnostics import Diagnostic
 from csparql_spark.language.errors import Fix
-from csparql_spark.language.problems import Problem
 from csparql_spark.language.queries.expectations import found_words
 from csparql_spark.language.queries.scene import Scene, did_you_mean, meant
 
@@ -16,7 +16,7 @@ _FORMS = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
 _UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 
 
-def trap_beginning(scene: Scene) -> Problem | None:
+def trap_beginning(scene: Scene) -> Diagnostic | None:
     """Prologues that are Turtle, updates, a second query."""
     if scene.upper in _UPDATES and "SELECT" in scene.expected and not scene.in_pattern:
         return scene.problem(
@@ -54,7 +54,7 @@ def trap_beginning(scene: Scene) -> Problem | None:
     return None
 
 
-def trap_registration(scene: Scene) -> Problem | None:
+def trap_registration(scene: Scene) -> Diagnostic | None:
     """A missing kind, name or AS."""
     if not scene.inside("Register"):
         return None
@@ -95,7 +95,7 @@ def trap_registration(scene: Scene) -> Problem | None:
     return None
 
 
-def trap_window(scene: Scene) -> Problem | None:
+def trap_window(scene: Scene) -> Diagnostic | None:
     """Windows that are missing, or say what no window here says."""
     token, before = scene.token, scene.before()
     if scene.inside("Stream", "NamedWindow") and scene.expected == {"["}:
@@ -156,7 +156,7 @@ def _step(scene: Scene) -> Fix | None:
     return scene.instead("" if after is not None and after.key == "STEP" else " STEP")
 
 
-def _extent(scene: Scene) -> Problem:
+def _extent(scene: Scene) -> Diagnostic:
     token = scene.token
     usual = "Write [RANGE 10s STEP 5s] or [RANGE TRIPLES 10]."
     if scene.upper in ("NOW", "FROM"):
@@ -178,7 +178,7 @@ def _extent(scene: Scene) -> Problem:
                          fix=meant(scene))
 
 
-def trap_dataset(scene: Scene) -> Problem | None:
+def trap_dataset(scene: Scene) -> Diagnostic | None:
     """FROM and STREAM where they do not belong, and IRIs without brackets."""
     token, before = scene.token, scene.before()
     if token.key == "FROM" and not scene.inside("Window"):

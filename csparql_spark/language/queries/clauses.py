@@ -1,14 +1,14 @@
 """The clauses that are not SPARQL: REGISTER, COMPUTE EVERY, FROM, windows, entailment.
 
-Each function reads one kind of node. What a node says wrongly goes to the problems, and the rest is read on, so that
+Each function reads one kind of node. What a node says wrongly goes to the diagnostics, and the rest is read on, so that
 the leftmost problem of the whole text can be found.
 """
 
 from __future__ import annotations
 
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.durations import DurationProblem, iso_milliseconds, milliseconds
 from csparql_spark.language.errors import Fix
-from csparql_spark.language.problems import Problems
 from csparql_spark.language.queries.prologue import NameProblem, Names, is_basic
 from csparql_spark.language.queries.query import Window
 from csparql_spark.language.queries.syntax import Node
@@ -20,10 +20,10 @@ MOST_ELEMENTS = 10**9
 class Clauses:
     """Reads clause nodes of one text, with the names declared in its prologue."""
 
-    def __init__(self, text: str, names: Names, problems: Problems) -> None:
+    def __init__(self, text: str, names: Names, diagnostics: Diagnostics) -> None:
         self.text = text
         self.names = names
-        self.problems = problems
+        self.diagnostics = diagnostics
 
     def iri(self, node: Node) -> str:
         """The absolute IRI of an `Iri` node."""
@@ -33,7 +33,7 @@ class Clauses:
                 return self.names.resolve(token.text[1:-1])
             return self.names.expand(token.text)
         except NameProblem as problem:
-            self.problems.add(token.start, token.end, problem.code, problem.message, hint=problem.hint)
+            self.diagnostics.add(token.start, token.end, problem.code, problem.message, hint=problem.hint)
             return ""
 
     def declare(self, prologue: Node) -> None:
@@ -48,13 +48,13 @@ class Clauses:
                 else:
                     self._declare_prefix(node.tokens()[1], reference)
             except NameProblem as problem:
-                self.problems.add(
+                self.diagnostics.add(
                     reference.start, reference.end, problem.code, problem.message, hint=problem.hint
                 )
 
     def _declare_prefix(self, prefix: Token, reference: Token) -> None:
         if not is_basic(prefix.text):
-            self.problems.add(
+            self.diagnostics.add(
                 prefix.start,
                 prefix.end,
                 "bad-character",
@@ -80,7 +80,7 @@ class Clauses:
                 continue
             word = regime.tokens()[0]
             if word.key in ("WHERE", "FROM", "AS", "USING", "UNDER"):
-                self.problems.add(
+                self.diagnostics.add(
                     word.start,
                     word.end,
                     "missing-regime",
@@ -95,17 +95,17 @@ class Clauses:
         words = node.tokens()
         first, last = words[0], words[-1]
         if first is not last and last.key in ("STEP", "SLIDE", "TUMBLING", "AS"):
-            self.problems.add(
+            self.diagnostics.add(
                 first.start,
                 first.end,
                 "missing-unit",
                 f"{first.text} has no unit.",
                 hint=f"Write {first.text}s for seconds.",
-                fix=Fix.replacing(self.problems.text, first.start, first.end, f"{first.text}s"),
+                fix=Fix.replacing(self.diagnostics.text, first.start, first.end, f"{first.text}s"),
             )
             return 1
         if first.text.upper() == "BGP":
-            self.problems.add(
+            self.diagnostics.add(
                 first.start,
                 first.end,
                 "unsupported-window",
@@ -121,8 +121,8 @@ class Clauses:
             start = last.start if problem.code == "bad-unit" else first.start
             instead = problem.instead
             shown = f"Write {instead}" if first is last else f"Write {first.text}{instead}"
-            fix = None if instead is None else Fix.replacing(self.problems.text, start, last.end, instead, shown)
-            self.problems.add(start, last.end, problem.code, problem.message, hint=problem.hint, fix=fix)
+            fix = None if instead is None else Fix.replacing(self.diagnostics.text, start, last.end, instead, shown)
+            self.diagnostics.add(start, last.end, problem.code, problem.message, hint=problem.hint, fix=fix)
             return 1
 
     def count(self, node: Node) -> int:
@@ -130,7 +130,7 @@ class Clauses:
         number = node.token("INTEGER")
         digits = number.text.lstrip("0")
         if not digits:
-            self.problems.add(
+            self.diagnostics.add(
                 number.start,
                 number.end,
                 "zero-count",
@@ -139,7 +139,7 @@ class Clauses:
             )
             return 1
         if len(digits) > 10 or int(digits) > MOST_ELEMENTS:
-            self.problems.add(
+            self.diagnostics.add(
                 number.start, number.end, "bad-count", "This window is too large.", hint="10^9 is the most."
             )
             return 1

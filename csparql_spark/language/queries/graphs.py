@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.durations import in_words
-from csparql_spark.language.problems import Problems
 from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.queries.query import Window
 from csparql_spark.language.queries.rewriting import Rewriting
@@ -46,22 +46,22 @@ def read_dataset(datasets: Node, clauses: Clauses) -> Dataset:
             stream = node.node("Stream")
             named = node.token("NAMED") is not None
             window = clauses.window(stream.node("Window"), clauses.iri(stream.node("Iri")), None, named)
-            _warn_of(window, stream, clauses.problems)
+            _warn_of(window, stream, clauses.diagnostics)
             if any(window.stream == other.stream and other.name is None for other in dataset.windows):
-                clauses.problems.warn(
+                clauses.diagnostics.warn(
                     stream.start, f"<{window.stream}> has several windows; what they see is merged."
                 )
             dataset.windows.append(window)
         else:
             window = _named_window(node.node("NamedWindow"), dataset, clauses)
-            _warn_of(window, node.node("NamedWindow"), clauses.problems)
+            _warn_of(window, node.node("NamedWindow"), clauses.diagnostics)
             dataset.windows.append(window)
     return dataset
 
 
 def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewriting) -> None:
     """Check what GRAPH and WINDOW blocks name; a WINDOW variable is kept from ranging over graphs."""
-    problems = clauses.problems
+    diagnostics = clauses.diagnostics
     streams = {window.stream for window in dataset.windows if window.name is None}
     names = [window.name for window in dataset.windows if window.name is not None]
     used: set[str] = set()
@@ -72,9 +72,9 @@ def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewr
         keyword = block.tokens()[0]
         iri = clauses.iri(target.node("Iri")) if target.node("Iri") is not None else None
         if block.rule == "WindowBlock":
-            _check_window_block(target, iri, dataset, problems)
+            _check_window_block(target, iri, dataset, diagnostics)
         elif iri in streams and iri not in names and iri not in dataset.named_graphs:
-            problems.add(
+            diagnostics.add(
                 keyword.start,
                 target.end,
                 "graph-on-stream",
@@ -82,9 +82,9 @@ def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewr
                 hint="Leave GRAPH out, or declare FROM NAMED WINDOW <w> ON <stream> and write WINDOW <w>.",
             )
         elif iri is not None and dataset.windows and iri not in names and iri not in dataset.named_graphs:
-            problems.warn(target.start, f"<{iri}> is not among FROM NAMED, so this part matches nothing.")
+            diagnostics.warn(target.start, f"<{iri}> is not among FROM NAMED, so this part matches nothing.")
         elif iri is None and names:
-            problems.warn(target.start, "GRAPH with a variable ranges over the named windows too.")
+            diagnostics.warn(target.start, "GRAPH with a variable ranges over the named windows too.")
         if iri is None:
             used.update(names)
             if block.rule == "WindowBlock" and dataset.named_graphs:
@@ -96,12 +96,12 @@ def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewr
             used.add(iri)
     if names and not streams and not dataset.graphs:
         for pattern in form.walk("TriplesPath", outside=("GraphBlock", "WindowBlock", "Service", "Filter")):
-            problems.warn(pattern.start, "this pattern is in no WINDOW, and without a FROM graph it matches nothing.")
+            diagnostics.warn(pattern.start, "this pattern is in no WINDOW, and without a FROM graph it matches nothing.")
             break
     for name in names:
         if name not in used:
             start = form.node("Datasets").start
-            problems.warn(start, f"the window <{name}> is declared but never used.")
+            diagnostics.warn(start, f"the window <{name}> is declared but never used.")
 
 
 def _named_window(node: Node, dataset: Dataset, clauses: Clauses) -> Window:
@@ -109,7 +109,7 @@ def _named_window(node: Node, dataset: Dataset, clauses: Clauses) -> Window:
     name_node, stream_node = (second, first) if node.token("AS") is not None else (first, second)
     name = clauses.iri(name_node)
     if dataset.window_named(name) is not None:
-        clauses.problems.add(
+        clauses.diagnostics.add(
             name_node.start,
             name_node.end,
             "duplicate-window",
@@ -119,7 +119,7 @@ def _named_window(node: Node, dataset: Dataset, clauses: Clauses) -> Window:
     return clauses.window(node.node("Window"), clauses.iri(stream_node), name, True)
 
 
-def _check_window_block(target: Node, iri: str | None, dataset: Dataset, problems: Problems) -> None:
+def _check_window_block(target: Node, iri: str | None, dataset: Dataset, diagnostics: Diagnostics) -> None:
     names = [window.name for window in dataset.windows if window.name is not None]
     if iri in names or (iri is None and names):
         return
@@ -129,10 +129,10 @@ def _check_window_block(target: Node, iri: str | None, dataset: Dataset, problem
     else:
         hint = "Declare it: FROM NAMED WINDOW <w> ON <stream> [RANGE PT10S STEP PT5S]."
     message = f"There is no window <{iri}>." if iri is not None else "There is no named window."
-    problems.add(target.start, target.end, "unknown-window", message, hint=hint)
+    diagnostics.add(target.start, target.end, "unknown-window", message, hint=hint)
 
 
-def _warn_of(window: Window, node: Node, problems: Problems) -> None:
+def _warn_of(window: Window, node: Node, diagnostics: Diagnostics) -> None:
     size = window.range or window.triples or window.elements or 0
     step = window.step or window.triples_step or window.elements_step or 0
     if step > size:
@@ -140,4 +140,4 @@ def _warn_of(window: Window, node: Node, problems: Problems) -> None:
             lost = f"{in_words(step - size)} of every {in_words(step)}"
         else:
             lost = f"{step - size} of every {step}"
-        problems.warn(node.node("Window").start, f"STEP is longer than the window: {lost} are never seen.")
+        diagnostics.warn(node.node("Window").start, f"STEP is longer than the window: {lost} are never seen.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from csparql_spark.language.problems import Problems
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.queries.prologue import Names
 from csparql_spark.language.queries.syntax import Node, read_tree
@@ -30,7 +30,7 @@ class Mention:
 def mentions(text: str, base: str | None = None) -> list[Mention]:
     """The mentions of a text that parses, in its order."""
     tree = read_tree(tokenize(text))
-    clauses = Clauses(text, Names(base), Problems(text))
+    clauses = Clauses(text, Names(base), Diagnostics(text))
     for prologue in tree.nodes("Prologue"):
         clauses.declare(prologue)
     found: list[Mention] = []

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.durations import in_words
 from csparql_spark.language.errors import LanguageError, error_at
-from csparql_spark.language.problems import Problems
 from csparql_spark.language.queries.aggregate import rewrite_aggregates
 from csparql_spark.language.queries.body import BodyProblem, check_evaluable
 from csparql_spark.language.queries.bounds import MOST_WORDS, check_nesting, check_parts, check_size, check_words
@@ -27,7 +27,7 @@ from csparql_spark.language.queries.scope import check_patterns, check_projectio
 from csparql_spark.language.queries.standard import form_groups_below, standardise_blocks, standardise_words
 from csparql_spark.language.queries.syntax import Node, Unexpected, read_tree
 from csparql_spark.language.queries.timestamps import rewrite_timestamps
-from csparql_spark.language.queries.traps import syntax_problem
+from csparql_spark.language.queries.traps import syntax_diagnostic
 from csparql_spark.language.tokens import Token, tokenize
 
 
@@ -40,20 +40,20 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
     check_size(text)
     tokens = tokenize(text, MOST_WORDS + 1)
     check_words(text, tokens)
-    problems = Problems(text)
+    diagnostics = Diagnostics(text)
     names = _names(base)
-    clauses = Clauses(text, names, problems)
-    tree, end = _tree(text, tokens, problems)
+    clauses = Clauses(text, names, diagnostics)
+    tree, end = _tree(text, tokens, diagnostics)
     check_words(text, tokens)            # there may be more by now: keywords that touch have been parted
     rewriting = Rewriting(text, tokens)
     check_parts(text, tree)
     for prologue in tree.nodes("Prologue"):
         clauses.declare(prologue)
-    standardise_words(_words(tree, tokens, end), names, problems, rewriting)
+    standardise_words(_words(tree, tokens, end), names, diagnostics, rewriting)
     clauses.check_numbers(tree)
-    if check_nesting(tokens, problems):
-        problems.raise_first()
-    check_patterns(tree, problems)
+    if check_nesting(tokens, diagnostics):
+        diagnostics.raise_first()
+    check_patterns(tree, diagnostics)
     form = _form(tree)
     datasets = form.node("Datasets") if form is not None else None
     dataset = Dataset()
@@ -61,21 +61,21 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
         dataset = read_dataset(datasets, clauses)
         check_graphs(form, dataset, clauses, rewriting)
     if end is not None:
-        problems.raise_first()
+        diagnostics.raise_first()
 
     registration = _registration(tree, form, clauses)
-    _check_registration(tree, form, registration, dataset, require_register, problems)
-    check_projections(tree, problems)
+    _check_registration(tree, form, registration, dataset, require_register, diagnostics)
+    check_projections(tree, diagnostics)
     if datasets.children:
         rewriting.drop(datasets.start, datasets.end, "\n")
     output = form.node("Output")
     if output is not None:
         rewriting.drop(output.start, output.end)
-    standardise_blocks(tree, form, problems, rewriting)
+    standardise_blocks(tree, form, diagnostics, rewriting)
     rewrite_timestamps(form, dataset, clauses, rewriting)
-    rewrite_aggregates(form, rewriting, problems)
+    rewrite_aggregates(form, rewriting, diagnostics)
     form_groups_below(form, rewriting)
-    problems.raise_first()
+    diagnostics.raise_first()
 
     return ContinuousQuery(
         text=text,
@@ -90,7 +90,7 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
         entailment=tuple(dict.fromkeys(registration.entailment + dataset.entailment)),
         body=_body(text, tokens, form, names, rewriting),
         variables=_variables(tree, form),
-        warnings=problems.warnings,
+        warnings=diagnostics.warnings,
     )
 
 
@@ -112,7 +112,7 @@ def _registration(tree: Node, form: Node, clauses: Clauses) -> _Registration:
         for number, node in enumerate(register.nodes("Every")):
             found.every = clauses.duration(node.node("Duration"))
             if number:
-                clauses.problems.add(node.start, node.end, "two-clocks", "COMPUTE EVERY stands here twice.")
+                clauses.diagnostics.add(node.start, node.end, "two-clocks", "COMPUTE EVERY stands here twice.")
         for node in register.nodes("Entailment"):
             found.entailment += clauses.entailment(node)
         outputs = register.nodes("Output") + outputs
@@ -123,7 +123,7 @@ def _registration(tree: Node, form: Node, clauses: Clauses) -> _Registration:
     for node in outputs:
         key = node.tokens()[0].key
         if node is not outputs[0] and key != found.output:
-            clauses.problems.add(
+            clauses.diagnostics.add(
                 node.start,
                 node.end,
                 "two-outputs",
@@ -135,12 +135,12 @@ def _registration(tree: Node, form: Node, clauses: Clauses) -> _Registration:
 
 
 def _check_registration(
-    tree: Node, form: Node, registration: _Registration, dataset: Dataset, required: bool, problems: Problems
+    tree: Node, form: Node, registration: _Registration, dataset: Dataset, required: bool, diagnostics: Diagnostics
 ) -> None:
     first = form.tokens()[0]
     if tree.node("Register") is None:
         if required:
-            problems.add(
+            diagnostics.add(
                 first.start,
                 first.end,
                 "missing-register",
@@ -150,7 +150,7 @@ def _check_registration(
             )
         return
     if not dataset.windows:
-        problems.add(
+        diagnostics.add(
             first.start,
             first.end,
             "missing-stream",
@@ -159,7 +159,7 @@ def _check_registration(
             hint="Add FROM STREAM <s> [RANGE 10s STEP 5s] before WHERE.",
         )
     if registration.kind == "stream" and form.rule in ("Select", "Ask"):
-        problems.add(
+        diagnostics.add(
             first.start,
             first.end,
             "stream-without-triples",
@@ -171,10 +171,10 @@ def _check_registration(
     every = registration.every
     if every is not None and ranges and every > max(ranges):
         lost = in_words(every - max(ranges))
-        problems.warn(tree.node("Register").start, f"COMPUTE EVERY is longer than the windows: {lost} are never seen.")
+        diagnostics.warn(tree.node("Register").start, f"COMPUTE EVERY is longer than the windows: {lost} are never seen.")
 
 
-def _tree(text: str, tokens: list[Token], problems: Problems) -> tuple[Node, int | None]:
+def _tree(text: str, tokens: list[Token], diagnostics: Diagnostics) -> tuple[Node, int | None]:
     """The tree of a text, and where it ends when the text is wrong there."""
     end: int | None = None
     try:
@@ -182,7 +182,7 @@ def _tree(text: str, tokens: list[Token], problems: Problems) -> tuple[Node, int
     except Unexpected as unexpected:
         tree = unexpected.tree
         end = tokens[unexpected.index].start
-        problems.put(syntax_problem(text, tokens, unexpected))
+        diagnostics.put(syntax_diagnostic(text, tokens, unexpected))
     return tree, end
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from csparql_spark.language.problems import Problem
+from csparql_spark.language.diagnostics import Diagnostic
 from csparql_spark.language.queries.expectations import found_words
 from csparql_spark.language.queries.grammar import KEYWORDS
 from csparql_spark.language.queries.scene import Scene, did_you_mean, meant
 
 
-def trap_projection(scene: Scene) -> Problem | None:
+def trap_projection(scene: Scene) -> Diagnostic | None:
     """Expressions without parentheses, commas, variables without a question mark."""
     token = scene.token
     showing = {"FROM", "WHERE"} & scene.expected or scene.rules[-1] == "Projection"
@@ -45,7 +45,7 @@ def trap_projection(scene: Scene) -> Problem | None:
     return None
 
 
-def trap_pattern(scene: Scene) -> Problem | None:
+def trap_pattern(scene: Scene) -> Diagnostic | None:
     """Dots, parentheses and small words that are missing, and what patterns and templates cannot say here."""
     token, before = scene.token, scene.before()
     if token.key == "GRAPH" and scene.inside("Template"):
@@ -87,7 +87,7 @@ def trap_pattern(scene: Scene) -> Problem | None:
     return None
 
 
-def trap_expression(scene: Scene) -> Problem | None:
+def trap_expression(scene: Scene) -> Diagnostic | None:
     """Operators and functions of other languages."""
     token, before = scene.token, scene.before()
     if not scene.inside("Expression", "Constraint", "Bind", "ProjectionItem"):

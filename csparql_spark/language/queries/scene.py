@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from csparql_spark.language.diagnostics import Diagnostic
 from csparql_spark.language.errors import Fix
-from csparql_spark.language.problems import Problem
 from csparql_spark.language.queries.expectations import expected_words
 from csparql_spark.language.queries.grammar import KEYWORDS
 from csparql_spark.language.tokens import Token
@@ -63,9 +63,9 @@ class Scene:
         start: Token | None = None,
         end: Token | None = None,
         fix: Fix | None = None,
-    ) -> Problem:
+    ) -> Diagnostic:
         first, last = start or self.token, end or start or self.token
-        return Problem(first.start, last.end, code, message, expected_words(self.expected), hint, fix)
+        return Diagnostic(first.start, last.end, code, message, expected_words(self.expected), hint, fix)
 
     def instead(self, text: str, start: Token | None = None, end: Token | None = None) -> Fix:
         """`text` for the token, or for those from `start` to `end`."""

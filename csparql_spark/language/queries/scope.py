@@ -9,7 +9,7 @@ blank node label belongs to one basic graph pattern. These checks say it, each a
 
 from __future__ import annotations
 
-from csparql_spark.language.problems import Problems
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.queries.syntax import Node
 from csparql_spark.language.tokens import Token
 
@@ -69,25 +69,25 @@ def grouped_variables(modifiers: Node) -> dict[str, None]:
     return grouped
 
 
-def check_projections(unit: Node, problems: Problems) -> None:
+def check_projections(unit: Node, diagnostics: Diagnostics) -> None:
     """What a SELECT or a template may show, over the tree of a whole text."""
     query = unit.node("Query")
     form = query.nodes()[0]
     for select in query.walk(*_SELECTS):
-        _check_projection(select, unit.nodes("Values") if select is form else select.nodes("Values"), problems)
+        _check_projection(select, unit.nodes("Values") if select is form else select.nodes("Values"), diagnostics)
     if form.rule == "Construct":
-        _check_template(form, problems)
+        _check_template(form, diagnostics)
 
 
-def check_patterns(unit: Node, problems: Problems) -> None:
+def check_patterns(unit: Node, diagnostics: Diagnostics) -> None:
     """What is wrong with patterns whatever follows them: the tree may be that of a text with an error further on."""
     for body in unit.walk("GroupBody"):
-        _check_binds(body, problems)
-    _check_sets(unit, problems)
-    _check_labels(unit, problems)
+        _check_binds(body, diagnostics)
+    _check_sets(unit, diagnostics)
+    _check_labels(unit, diagnostics)
     for block in unit.walk("DataBlock"):
         if block.end >= 0:
-            _check_data(block, problems)
+            _check_data(block, diagnostics)
 
 
 def is_grouped(select: Node) -> bool:
@@ -99,7 +99,7 @@ def is_grouped(select: Node) -> bool:
     return any(True for part in parts for _ in part.walk("Set", outside=("Group", "Aggregate")))
 
 
-def _check_projection(select: Node, trailing: list[Node], problems: Problems) -> None:
+def _check_projection(select: Node, trailing: list[Node], diagnostics: Diagnostics) -> None:
     projection = select.node("Projection")
     modifiers = select.node("Modifiers") or select.node("SubModifiers")
     where = visible(select.node("Where"))
@@ -110,7 +110,7 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
     star = projection.token("*")
     if star is not None:
         if grouped:
-            problems.add(
+            diagnostics.add(
                 star.start,
                 star.end,
                 "not-grouped",
@@ -119,19 +119,19 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
             )
         return
     bound = {token.text[1:] for part in modifiers.nodes("Aggregate") for token in _aggregated(part)}
-    _warn_of_groups(modifiers, projection, where, {*keys, *bound} if grouped else {*where, *bound}, problems)
+    _warn_of_groups(modifiers, projection, where, {*keys, *bound} if grouped else {*where, *bound}, diagnostics)
     projected: dict[str, None] = {}
     for item in projection.nodes("ProjectionItem"):
         variable = item.tokens("VAR")[-1]
         name = variable.text[1:]
         expression = item.node("Expression")
         if name in projected:
-            problems.add(
+            diagnostics.add(
                 variable.start, variable.end, "duplicate-variable", f"The variable ?{name} is already shown."
             )
         elif expression is not None and (name in where or name in keys):
             place = "in WHERE" if name in where else "by GROUP BY"
-            problems.add(
+            diagnostics.add(
                 variable.start,
                 variable.end,
                 "variable-in-use",
@@ -139,13 +139,13 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
                 hint="Choose another name.",
             )
         if expression is None and grouped and name not in keys:
-            _not_grouped(variable, name, problems)
+            _not_grouped(variable, name, diagnostics)
         elif expression is None and name not in where and name not in bound and name not in keys:
-            problems.warn(variable.start, f"the variable ?{name} is bound nowhere.")
+            diagnostics.warn(variable.start, f"the variable ?{name} is bound nowhere.")
         if expression is not None and grouped:
             for used in expression.all_tokens("VAR", outside=("Set", "Group")):
                 if used.text[1:] in projected and used.text[1:] not in keys:
-                    problems.add(
+                    diagnostics.add(
                         used.start,
                         used.end,
                         "unsupported-alias",
@@ -153,18 +153,18 @@ def _check_projection(select: Node, trailing: list[Node], problems: Problems) ->
                         hint="Repeat its expression, or compute it in a sub-SELECT.",
                     )
                 elif used.text[1:] not in keys:
-                    _not_grouped(used, used.text[1:], problems)
+                    _not_grouped(used, used.text[1:], diagnostics)
         projected[name] = None
 
 
 def _warn_of_groups(
-    modifiers: Node, projection: Node, where: dict[str, None], there: set[str], problems: Problems
+    modifiers: Node, projection: Node, where: dict[str, None], there: set[str], diagnostics: Diagnostics
 ) -> None:
     """GROUP BY and HAVING may name what is not bound there: nothing is wrong with that, and nothing comes of it."""
     for condition in (found for node in modifiers.nodes("GroupBy") for found in node.nodes("GroupCondition")):
         variable = condition.token("VAR") if condition.token("AS") is None else None
         if variable is not None and variable.text[1:] not in where:
-            problems.warn(variable.start, f"the variable {variable.text} is bound nowhere, so this forms one group.")
+            diagnostics.warn(variable.start, f"the variable {variable.text} is bound nowhere, so this forms one group.")
     computed = {
         item.tokens("VAR")[-1].text: item.node("Expression")
         for item in projection.nodes("ProjectionItem")
@@ -176,14 +176,14 @@ def _warn_of_groups(
             if variable.text[1:] in there:
                 continue
             if expression is not None:
-                written = " ".join(problems.text[expression.start : expression.end].split())
-                problems.warn(
+                written = " ".join(diagnostics.text[expression.start : expression.end].split())
+                diagnostics.warn(
                     variable.start,
                     f"{variable.text} is computed by SELECT, after HAVING: it is unbound here. "
                     f"Write {written} instead.",
                 )
             else:
-                problems.warn(
+                diagnostics.warn(
                     variable.start,
                     f"{variable.text} is not grouped by, so it is unbound in HAVING. "
                     "Add it to GROUP BY, or aggregate it.",
@@ -194,8 +194,8 @@ def _aggregated(clause: Node) -> list[Token]:
     return [node.tokens("VAR")[0] for node in clause.nodes("AggregateTuple")]
 
 
-def _not_grouped(variable: Token, name: str, problems: Problems) -> None:
-    problems.add(
+def _not_grouped(variable: Token, name: str, diagnostics: Diagnostics) -> None:
+    diagnostics.add(
         variable.start,
         variable.end,
         "not-grouped",
@@ -204,7 +204,7 @@ def _not_grouped(variable: Token, name: str, problems: Problems) -> None:
     )
 
 
-def _check_binds(body: Node, problems: Problems) -> None:
+def _check_binds(body: Node, diagnostics: Diagnostics) -> None:
     names: dict[str, None] = {}
     for part in body.nodes():
         if part.end < 0:
@@ -212,7 +212,7 @@ def _check_binds(body: Node, problems: Problems) -> None:
         if part.rule == "Bind":
             variable = part.tokens("VAR")[-1]
             if variable.text[1:] in names:
-                problems.add(
+                diagnostics.add(
                     variable.start,
                     variable.end,
                     "variable-in-use",
@@ -222,9 +222,9 @@ def _check_binds(body: Node, problems: Problems) -> None:
         names.update(_visible_in(part))
 
 
-def _check_sets(unit: Node, problems: Problems) -> None:
+def _check_sets(unit: Node, diagnostics: Diagnostics) -> None:
     def refuse(node: Node, message: str, hint: str) -> None:
-        problems.add(node.start, node.end, "misplaced-aggregate", message, hint=hint)
+        diagnostics.add(node.start, node.end, "misplaced-aggregate", message, hint=hint)
 
     for place in unit.walk("Filter", "Bind", "AggregateTuple"):
         for found in place.walk("Set", outside=("Group",)):
@@ -241,7 +241,7 @@ def _check_sets(unit: Node, problems: Problems) -> None:
             refuse(found, "An aggregate cannot be aggregated again.", "Use a sub-SELECT for the inner one.")
 
 
-def _check_labels(unit: Node, problems: Problems) -> None:
+def _check_labels(unit: Node, diagnostics: Diagnostics) -> None:
     owner: dict[str, tuple[int, int]] = {}
     for body in unit.walk("GroupBody"):
         pattern = 0
@@ -252,7 +252,7 @@ def _check_labels(unit: Node, problems: Problems) -> None:
             for token in part.all_tokens("BLANK"):
                 place = (body.start, pattern)
                 if owner.setdefault(token.text, place) != place:
-                    problems.add(
+                    diagnostics.add(
                         token.start,
                         token.end,
                         "blank-node-scope",
@@ -261,11 +261,11 @@ def _check_labels(unit: Node, problems: Problems) -> None:
                     )
 
 
-def _check_data(block: Node, problems: Problems) -> None:
+def _check_data(block: Node, diagnostics: Diagnostics) -> None:
     names: dict[str, None] = {}
     for variable in block.tokens("VAR"):
         if variable.text[1:] in names:
-            problems.add(
+            diagnostics.add(
                 variable.start, variable.end, "duplicate-variable", f"{variable.text} stands twice in this VALUES."
             )
         names[variable.text[1:]] = None
@@ -282,7 +282,7 @@ def _check_data(block: Node, problems: Problems) -> None:
         elif child.key in (")", "NIL"):
             found, first = (0, child) if child.key == "NIL" else (count, opening)
             if found != width:
-                problems.add(
+                diagnostics.add(
                     first.start,
                     child.end,
                     "values-width",
@@ -291,11 +291,11 @@ def _check_data(block: Node, problems: Problems) -> None:
                 )
 
 
-def _check_template(form: Node, problems: Problems) -> None:
+def _check_template(form: Node, diagnostics: Diagnostics) -> None:
     template, where = form.node("Template"), form.node("Where")
     short = form.node("ShortWhere")
     if short is not None and not short.nodes():
-        problems.add(
+        diagnostics.add(
             short.start,
             short.end,
             "nothing-to-construct",
@@ -311,8 +311,8 @@ def _check_template(form: Node, problems: Problems) -> None:
         keys = grouped_variables(modifiers)
         for token in template.all_tokens("VAR"):
             if token.text[1:] not in keys:
-                _not_grouped(token, token.text[1:], problems)
+                _not_grouped(token, token.text[1:], diagnostics)
         return
     for token in template.all_tokens("VAR"):
         if token.text[1:] not in bound:
-            problems.warn(token.start, f"the variable {token.text} is bound nowhere.")
+            diagnostics.warn(token.start, f"the variable {token.text} is bound nowhere.")

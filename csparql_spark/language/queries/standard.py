@@ -15,8 +15,8 @@ import re
 
 from pyoxigraph import Literal
 
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.errors import Fix
-from csparql_spark.language.problems import Problems
 from csparql_spark.language.queries.prologue import (
     USUAL,
     WELL_KNOWN,
@@ -38,7 +38,7 @@ _ENCODED = str.maketrans(
 )
 
 
-def standardise_words(tokens: list[Token], names: Names, problems: Problems, rewriting: Rewriting) -> None:
+def standardise_words(tokens: list[Token], names: Names, diagnostics: Diagnostics, rewriting: Rewriting) -> None:
     """Names, IRIs and strings, token by token. The tokens of the prologue are not among them."""
     for token in tokens:
         try:
@@ -46,28 +46,29 @@ def standardise_words(tokens: list[Token], names: Names, problems: Problems, rew
                 iri = names.resolve(token.text[1:-1])
                 rewriting.replace(token, f"<{iri}>")
             elif token.kind in ("PNAME_LN", "PNAME_NS"):
-                _standardise_name(token, names, problems, rewriting)
+                _standardise_name(token, names, diagnostics, rewriting)
             elif token.kind == "STRING":
-                rewriting.replace(token, _standard_string(token, problems))
+                rewriting.replace(token, _standard_string(token, diagnostics))
             elif token.kind in ("VAR", "BLANK"):
-                _standardise_label(token, problems, rewriting)
+                _standardise_label(token, diagnostics, rewriting)
             elif token.kind in ("NIL", "ANON"):
                 rewriting.replace(token, token.text[0] + token.text[-1])
             elif token.key in ("TRUE", "FALSE"):
                 rewriting.replace(token, token.key.lower())
             elif token.kind == "LANGTAG":
-                _check_language(token, problems)
+                _check_language(token, diagnostics)
         except NameProblem as problem:
-            problems.add(token.start, token.end, problem.code, problem.message, hint=problem.hint)
+            diagnostics.add(token.start, token.end, problem.code, problem.message, hint=problem.hint)
 
 
-def standardise_blocks(unit: Node, form: Node, problems: Problems, rewriting: Rewriting) -> None:
+def standardise_blocks(unit: Node, form: Node, diagnostics: Diagnostics, rewriting: Rewriting) -> None:
     """What needs more than one token: datatypes, windows, numbers, DESCRIBE *."""
     for literal in unit.walk("Literal"):
         iri = literal.node("Iri")
         if iri is not None and literal.token("MISSING_CARETS") is not None:
             rewriting.put_before(iri.start, "^^")
-            problems.warn(iri.start, 'the "^^" between a string and its datatype is missing; it is read as if there.')
+            diagnostics.warn(iri.start,
+                             'the "^^" between a string and its datatype is missing; it is read as if there.')
     for number in unit.walk("Number"):
         signed = number.token("SIGNED")
         if signed is not None:
@@ -90,13 +91,13 @@ def standardise_blocks(unit: Node, form: Node, problems: Problems, rewriting: Re
     for slice_node in unit.walk("Limit", "Offset"):
         number = slice_node.tokens()[1]
         if len(number.text.lstrip("0")) > 18:
-            problems.add(number.start, number.end, "bad-count", "This number is too large.", hint="10^18 is the most.")
+            diagnostics.add(number.start, number.end, "bad-count", "This number is too large.", hint="10^18 is the most.")
     star = form.token("*")
     if form.rule == "Describe" and star is not None:
         where = form.node("Where")
         found = visible(where) if where is not None else {}
         if not found:
-            problems.add(star.start, star.end, "nothing-to-describe", "There are no variables that * could stand for.")
+            diagnostics.add(star.start, star.end, "nothing-to-describe", "There are no variables that * could stand for.")
         rewriting.replace(star, " ".join(f"?{name}" for name in found))
 
 
@@ -122,17 +123,17 @@ def form_groups_below(form: Node, rewriting: Rewriting) -> None:
     rewriting.put_after(inside[-1].end, " }")
 
 
-def _standardise_name(token: Token, names: Names, problems: Problems, rewriting: Rewriting) -> None:
+def _standardise_name(token: Token, names: Names, diagnostics: Diagnostics, rewriting: Rewriting) -> None:
     prefix = token.text.partition(":")[0]
     if names.borrow(prefix):
-        problems.warn(
+        diagnostics.warn(
             token.start, f'the prefix "{prefix}:" is not declared; it is read as <{names.prefixes[prefix]}>.'
         )
     if prefix not in names.prefixes:
         problem = undeclared(prefix)
-        fix = None if prefix not in USUAL else Fix.declaring(problems.text, prefix, USUAL[prefix])
+        fix = None if prefix not in USUAL else Fix.declaring(diagnostics.text, prefix, USUAL[prefix])
         end = token.start + len(prefix) + 1
-        problems.add(token.start, end, problem.code, problem.message, hint=problem.hint, fix=fix)
+        diagnostics.add(token.start, end, problem.code, problem.message, hint=problem.hint, fix=fix)
         return
     iri = names.expand(token.text)
     local = token.text[len(prefix) + 1 :]
@@ -142,9 +143,9 @@ def _standardise_name(token: Token, names: Names, problems: Problems, rewriting:
         rewriting.replace(token, f"{names.shown_as(prefix)}:{local}")
 
 
-def _standardise_label(token: Token, problems: Problems, rewriting: Rewriting) -> None:
+def _standardise_label(token: Token, diagnostics: Diagnostics, rewriting: Rewriting) -> None:
     if not is_basic(token.text):
-        problems.add(
+        diagnostics.add(
             token.start,
             token.end,
             "bad-character",
@@ -155,7 +156,7 @@ def _standardise_label(token: Token, problems: Problems, rewriting: Rewriting) -
         rewriting.replace(token, f"?{token.text[1:]}")
 
 
-def _standard_string(token: Token, problems: Problems) -> str:
+def _standard_string(token: Token, diagnostics: Diagnostics) -> str:
     """A string between double quotes on one line, whatever quotes and escapes the text has."""
 
     def decoded(match: re.Match[str]) -> str:
@@ -169,7 +170,7 @@ def _standard_string(token: Token, problems: Problems) -> str:
             message, hint = f"{part} needs {'four' if part[1] == 'u' else 'eight'} hexadecimal digits.", None
         else:
             message, hint = f"{part} stands for nothing in a string.", f"Write \\{part} for a backslash."
-        problems.add(start, start + len(part), "bad-escape", message, hint=hint)
+        diagnostics.add(start, start + len(part), "bad-escape", message, hint=hint)
         return part
 
     quotes = 3 if token.text[:3] in ('"""', "'''") else 1
@@ -185,10 +186,10 @@ def _standard_number(token: Token) -> str:
     return f'"{token.text}"^^<{WELL_KNOWN["xsd"]}{kind}>'
 
 
-def _check_language(token: Token, problems: Problems) -> None:
+def _check_language(token: Token, diagnostics: Diagnostics) -> None:
     try:
         Literal("", language=token.text[1:])
     except ValueError:
-        problems.add(
+        diagnostics.add(
             token.start, token.end, "bad-language", f"{token.text} is not a language tag.", hint="Write @en or @de-AT."
         )

@@ -11,7 +11,7 @@ A background or inferred triple has no timestamp: the call is an error there, an
 
 from __future__ import annotations
 
-from csparql_spark.language.problems import Problems
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.queries.graphs import Dataset
 from csparql_spark.language.queries.rewriting import Rewriting
@@ -28,7 +28,7 @@ def rewrite_timestamps(form: Node, dataset: Dataset, clauses: Clauses, rewriting
     for call in form.walk("FunctionCall", "IriOrFunction"):
         arguments = call.node("Arguments")
         if arguments is not None and clauses.iri(call.node("Iri")) == FUNCTION:
-            _check_call(call, arguments, clauses.problems)
+            _check_call(call, arguments, clauses.diagnostics)
     _rewrite_in(form, [], dataset, clauses, rewriting)
 
 
@@ -55,7 +55,7 @@ def _rewrite(call: Node, groups: list[Node], dataset: Dataset, clauses: Clauses,
         return
     variable = terms[0].token("VAR")
     if variable is None:
-        clauses.problems.add(
+        clauses.diagnostics.add(
             terms[0].start,
             terms[0].end,
             "timestamp-argument",
@@ -72,7 +72,7 @@ def _rewrite(call: Node, groups: list[Node], dataset: Dataset, clauses: Clauses,
     else:
         triples = next((found for group in reversed(groups) if (found := _triples(group, name, rewriting))), {})
     if not triples:
-        clauses.problems.add(
+        clauses.diagnostics.add(
             variable.start,
             variable.end,
             "timestamp-unbound",
@@ -81,7 +81,7 @@ def _rewrite(call: Node, groups: list[Node], dataset: Dataset, clauses: Clauses,
         )
         return
     if len(triples) > MOST_PATTERNS:
-        clauses.problems.add(
+        clauses.diagnostics.add(
             variable.start,
             variable.end,
             "timestamp-ambiguous",
@@ -90,7 +90,7 @@ def _rewrite(call: Node, groups: list[Node], dataset: Dataset, clauses: Clauses,
         )
         return
     if len(triples) > 1:
-        clauses.problems.warn(
+        clauses.diagnostics.warn(
             call.start, f"{len(triples)} triple patterns bind {variable.text}; the latest of their times is taken."
         )
     rewriting.replace_node(call, _latest([_call(list(triple)) for triple in triples]))
@@ -100,12 +100,12 @@ def _sees_only(node: Node, dataset: Dataset, clauses: Clauses) -> bool:
     iri = clauses.iri(node)
     streams = {window.stream for window in dataset.windows}
     if iri not in streams:
-        clauses.problems.add(
+        clauses.diagnostics.add(
             node.start, node.end, "unknown-stream", f"The query does not read the stream <{iri}>."
         )
         return False
     if len(streams) > 1:
-        clauses.problems.add(
+        clauses.diagnostics.add(
             node.start,
             node.end,
             "timestamp-of-stream",
@@ -179,10 +179,10 @@ def _is_term(expression: Node) -> bool:
     return child.rule in ("Literal", "Number", "Boolean")
 
 
-def _check_call(call: Node, arguments: Node, problems: Problems) -> None:
+def _check_call(call: Node, arguments: Node, diagnostics: Diagnostics) -> None:
     given = arguments.nodes("Expression")
     if len(given) != 3 or not all(_is_term(expression) for expression in given):
-        problems.add(
+        diagnostics.add(
             call.start,
             call.end,
             "timestamp-argument",

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from csparql_spark.language.diagnostics import Diagnostic
 from csparql_spark.language.errors import Fix, Lines
-from csparql_spark.language.problems import Problem
 from csparql_spark.language.queries.clause_traps import trap_beginning, trap_dataset, trap_registration, trap_window
 from csparql_spark.language.queries.expectations import expected_words, found_words
 from csparql_spark.language.queries.pattern_traps import trap_expression, trap_pattern, trap_projection
@@ -37,7 +37,7 @@ _LOOKALIKES = {
 }
 
 
-def syntax_problem(text: str, tokens: list[Token], unexpected: Unexpected) -> Problem:
+def syntax_diagnostic(text: str, tokens: list[Token], unexpected: Unexpected) -> Diagnostic:
     """The problem for the token where the walk stopped."""
     scene = Scene(text, tokens, unexpected.index, unexpected.expected, unexpected.open_rules)
     for trap in _TRAPS:
@@ -49,13 +49,13 @@ def syntax_problem(text: str, tokens: list[Token], unexpected: Unexpected) -> Pr
     return scene.problem("unexpected", message, did_you_mean(scene), fix=meant(scene))
 
 
-def trap_characters(scene: Scene) -> Problem | None:
+def trap_characters(scene: Scene) -> Diagnostic | None:
     """Characters that begin no word: open strings, blanks in IRIs, typographic quotes."""
     token = scene.token
     if token.kind == "OPEN_STRING":
         quote = token.text[:3] if token.text[:3] in ('"""', "'''") else token.text[0]
         hint = f"Close it with {quote}." if len(quote) == 3 else f"Close it with {quote} on the same line."
-        return Problem(token.start, token.start + len(quote), "open-string", "This string is not closed.", None, hint)
+        return Diagnostic(token.start, token.start + len(quote), "open-string", "This string is not closed.", None, hint)
     if token.kind == "BAD_IRI":
         hint = "An IRI has no blanks, quotes, braces or backslashes: write %20 for a blank."
         return scene.problem("bad-iri", f"{token.text} is not an IRI.", hint)
@@ -66,7 +66,7 @@ def trap_characters(scene: Scene) -> Problem | None:
     if token.kind != "BAD":
         return None
     if token.text.startswith("/*"):
-        return Problem(token.start, token.start + 2, "bad-comment", "Comments begin with #.", None, None)
+        return Diagnostic(token.start, token.start + 2, "bad-comment", "Comments begin with #.", None, None)
     if token.text in _LOOKALIKES:
         name, hint, right = _LOOKALIKES[token.text]
         return scene.problem("bad-character", f"There is {name} here.", hint,
@@ -81,7 +81,7 @@ def _quoted(scene: Scene) -> Fix | None:
     return pair and Fix.replacing(scene.text, pair.start(), pair.end(), f'"{pair[1]}"')
 
 
-def trap_brackets(scene: Scene) -> Problem | None:
+def trap_brackets(scene: Scene) -> Diagnostic | None:
     """Brackets that are open at the end, close nothing, or close another bracket."""
     opened: list[Token] = []
     for token in scene.tokens[: scene.index]:
@@ -106,7 +106,7 @@ def trap_brackets(scene: Scene) -> Problem | None:
     return None
 
 
-_TRAPS: tuple[Callable[[Scene], Problem | None], ...] = (
+_TRAPS: tuple[Callable[[Scene], Diagnostic | None], ...] = (
     trap_characters,
     trap_beginning,
     trap_registration,

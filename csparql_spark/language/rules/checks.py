@@ -4,7 +4,7 @@ All triple patterns of a body are matched before its guards. A guard may use wha
 bound, and guards are put into an order in which that is so; where there are several, the one of the text. A rule is
 *safe* when each variable of its head is bound.
 
-    rule = RuleChecks(problems).rule(draft)
+    rule = RuleChecks(diagnostics).rule(draft)
     rule.guards         # sum(?x, ?y, ?z) lessThan(?z, 9)      however they were written
 
 A maker binds a variable that nothing else binds. Where its last argument is a term, or bound already, a fresh variable
@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.errors import Lines
-from csparql_spark.language.problems import Problems
 from csparql_spark.language.rules.bounds import MOST_ATOMS, MOST_GUARDS, MOST_HEADS
 from csparql_spark.language.rules.builtins import BUILTINS, DIRECTIVES, REFUSED, Builtin, nearest
 from csparql_spark.language.rules.patterns import PatternError, check_pattern
@@ -32,10 +32,10 @@ _FORWARD = "Write body -> head."
 class RuleChecks:
     """Turns drafts into rules; what is wrong becomes a problem."""
 
-    def __init__(self, problems: Problems, *, stored: bool = False) -> None:
-        self._problems, self._stored = problems, stored
+    def __init__(self, diagnostics: Diagnostics, *, stored: bool = False) -> None:
+        self._diagnostics, self._stored = diagnostics, stored
         self.patterns: list[str] = []          # warnings about patterns of `regex`
-        self._lines = Lines(problems.text)
+        self._lines = Lines(diagnostics.text)
         self._names: dict[str, int] = {}
 
     def part(self, draft: Draft, clause: Clause | None) -> None:
@@ -62,7 +62,7 @@ class RuleChecks:
         self._check_clauses(draft.head, head=True, backward=draft.backward)
         self._check_body(draft)
         guards = self._bound_in(draft)
-        self._problems.raise_first()
+        self._diagnostics.raise_first()
         atoms = [clause for clause in draft.head if clause.name is None]
         if not atoms:
             return None
@@ -71,7 +71,7 @@ class RuleChecks:
         guards = _compared(guards, {node for atom in body for node in atom.variables}, fresh)
         if len(guards) > MOST_GUARDS:
             self._too_many(draft.start, draft.end, f"more than {MOST_GUARDS} guards, with those that compare")
-            self._problems.raise_first()
+            self._diagnostics.raise_first()
         line, _ = self._lines.locate(draft.start)
         return Rule(tuple(_atom(clause, fresh) for clause in atoms), body, tuple(guards), self._name(draft), line)
 
@@ -80,7 +80,7 @@ class RuleChecks:
         if not name:
             return None
         if name in self._names:
-            self._problems.warn(draft.name.start, f'The rule of line {self._names[name]} is called "{name}", too.')
+            self._diagnostics.warn(draft.name.start, f'The rule of line {self._names[name]} is called "{name}", too.')
         self._names.setdefault(name, self._lines.locate(draft.name.start)[0])
         return name
 
@@ -96,10 +96,10 @@ class RuleChecks:
             self._too_many(place.start, place.end, f"more than {MOST_HEADS} triple patterns in its head")
 
     def _too_many(self, start: int, end: int, what: str) -> None:
-        self._problems.add(start, end, "too-large", f"The rule has {what}.", hint="Write several rules.")
+        self._diagnostics.add(start, end, "too-large", f"The rule has {what}.", hint="Write several rules.")
 
     def _check_arrow(self, draft: Draft) -> None:
-        add, arrow = self._problems.add, draft.arrow
+        add, arrow = self._diagnostics.add, draft.arrow
         if not draft.backward:
             if not draft.head:
                 add(arrow.start, arrow.end, "empty-head", "Nothing stands behind the arrow.",
@@ -112,7 +112,7 @@ class RuleChecks:
             message = "A backward rule has one triple pattern before its arrow."
             add(second.start, second.end, "backward-rule", message, hint=f"The arrow points to the head. {_FORWARD}")
         else:
-            self._problems.warn(arrow.start, f"The backward rule is read as a forward one. {_FORWARD}")
+            self._diagnostics.warn(arrow.start, f"The backward rule is read as a forward one. {_FORWARD}")
 
     def _check_clauses(self, clauses: list[Clause], *, head: bool, backward: bool) -> None:
         for clause in clauses:
@@ -126,29 +126,29 @@ class RuleChecks:
     def _check_body(self, draft: Draft) -> None:
         if draft.body and all(clause.name is not None for clause in draft.body):
             first = draft.body[0]
-            self._problems.add(first.start, first.end, "no-pattern", "Guards alone match nothing.",
+            self._diagnostics.add(first.start, first.end, "no-pattern", "Guards alone match nothing.",
                                expected="a triple pattern", hint="Add a triple pattern to the body.")
 
     def _check_atom(self, clause: Clause, head: bool) -> None:
         for node, place in zip(clause.nodes, ("subject", "predicate"), strict=False):
             if node.value[0] == '"':
                 why = "so this is never derived" if head else "so this never matches"
-                self._problems.add(node.start, node.end, "literal-place", f"A literal is no {place}, {why}.",
+                self._diagnostics.add(node.start, node.end, "literal-place", f"A literal is no {place}, {why}.",
                                    expected="a variable or an IRI", hint="Only objects are literals.")
         for node in clause.nodes:
             if head and node.value == WILDCARD:
-                self._problems.add(node.start, node.end, "wildcard", "A head says what holds, and * says nothing.",
+                self._diagnostics.add(node.start, node.end, "wildcard", "A head says what holds, and * says nothing.",
                                    expected="a variable or a term", hint="Write a variable that the body binds.")
 
     def _check_head_call(self, clause: Clause, backward: bool) -> None:
         name = clause.name.text
         if name in DIRECTIVES and not backward:
-            self._problems.warn(clause.start, f"{name}(...) has no effect: forward rules always come to an end.")
+            self._diagnostics.warn(clause.start, f"{name}(...) has no effect: forward rules always come to an end.")
         elif name in REFUSED and name not in DIRECTIVES:
             self._refused(clause)
         elif name in BUILTINS or name in DIRECTIVES:
             hint = "Move it to the body." if name in BUILTINS else f"Write -> {name}(...)."
-            self._problems.add(clause.start, clause.name.end, "builtin-in-head",
+            self._diagnostics.add(clause.start, clause.name.end, "builtin-in-head",
                                f"{name} stands in the head, and a head has only triple patterns.", hint=hint)
         else:
             self._unknown(clause)
@@ -165,18 +165,18 @@ class RuleChecks:
         for node in clause.nodes:
             if node.value == WILDCARD:
                 message = f"* is not bound, and {name} needs values."
-                self._problems.add(node.start, node.end, "wildcard", message, hint="Write a variable.")
+                self._diagnostics.add(node.start, node.end, "wildcard", message, hint="Write a variable.")
         if clause.end < 0:
             return
         number = len(clause.nodes)
         if name == "regex" and number > 2:
             third = clause.nodes[2]
             message = "regex binds no captures: it takes a text and a pattern."
-            self._problems.add(third.start, third.end, "wrong-arity", message, expected='")"',
+            self._diagnostics.add(third.start, third.end, "wrong-arity", message, expected='")"',
                                hint=f"Write {builtin.shape}.")
         elif not builtin.takes(number):
             message = f"{name} has {builtin.arity} argument{'s' * (builtin.arity != '1')}; this one has {number}."
-            self._problems.add(clause.start, clause.end, "wrong-arity", message, hint=f"Write {builtin.shape}.")
+            self._diagnostics.add(clause.start, clause.end, "wrong-arity", message, hint=f"Write {builtin.shape}.")
         else:
             self._check_values(builtin, clause.nodes)
 
@@ -184,9 +184,9 @@ class RuleChecks:
         for place, node in enumerate(nodes):
             if place in builtin.literals and node.value[0] == "<":
                 message = f"An IRI has no value, so {builtin.name} never holds of it."
-                self._problems.add(node.start, node.end, "never-holds", message, expected="a variable or a literal")
+                self._diagnostics.add(node.start, node.end, "never-holds", message, expected="a variable or a literal")
             if place in builtin.iris and node.value[0] == '"':
-                self._problems.add(node.start, node.end, "never-holds", "A datatype is an IRI.", expected="an IRI",
+                self._diagnostics.add(node.start, node.end, "never-holds", "A datatype is an IRI.", expected="an IRI",
                                    hint="Write xsd:integer.")
         if builtin.name == "regex" and nodes[1].value[0] == '"':
             self._check_pattern(nodes[1])
@@ -200,27 +200,27 @@ class RuleChecks:
                 return
             # What is to be typed stands in a string, in which a backslash is written twice.
             hint = error.hint and error.hint.replace("\\", "\\\\")
-            self._problems.add(node.start, node.end, error.code, error.message, hint=hint)
+            self._diagnostics.add(node.start, node.end, error.code, error.message, hint=hint)
             return
         for surprise in pattern.surprises:
             self._warn_of_pattern(node, surprise)
 
     def _warn_of_pattern(self, node: Node, message: str) -> None:
-        self.patterns.append(self._problems.warn(node.start, message))
+        self.patterns.append(self._diagnostics.warn(node.start, message))
 
     def _refused(self, clause: Clause) -> None:
         refusal = REFUSED[clause.name.text]
-        self._problems.add(clause.start, clause.name.end, "refused-builtin", refusal.reason, hint=refusal.hint)
+        self._diagnostics.add(clause.start, clause.name.end, "refused-builtin", refusal.reason, hint=refusal.hint)
 
     def _unknown(self, clause: Clause) -> None:
         name = clause.name.text
         shown = name if len(name) <= 40 else f"{name[:37]}..."
         close = nearest(name)
         hint = f"Did you mean {close}?" if close else f"There are {', '.join(BUILTINS)}."
-        self._problems.add(clause.start, clause.name.end, "unknown-builtin", f"There is no builtin {shown}.", hint=hint)
+        self._diagnostics.add(clause.start, clause.name.end, "unknown-builtin", f"There is no builtin {shown}.", hint=hint)
 
     def _bound_in(self, draft: Draft) -> list[Guard]:
-        """The guards in their order; variables that nothing binds are problems."""
+        """The guards in their order; variables that nothing binds are diagnostics."""
         bound = {node.value for clause in draft.body if clause.name is None for node in clause.nodes}
         calls = [clause for clause in draft.body if clause.name is not None]
         waiting = [clause for clause in calls if _is_right(clause)]
@@ -239,7 +239,7 @@ class RuleChecks:
         for node in circular:
             if node is not None:
                 message = f"{_shown(node)} is made from itself, in a circle."
-                self._problems.add(node.start, node.end, "circular-guards", message,
+                self._diagnostics.add(node.start, node.end, "circular-guards", message,
                                    hint="Bind one of the variables in a triple pattern.")
         for clause in draft.head:
             for node in clause.nodes if clause.name is None else ():
@@ -254,14 +254,14 @@ class RuleChecks:
         for clause in draft.head:
             for node in clause.nodes[:2] if clause.name is None else ():
                 if node.value in made - matched:
-                    self._problems.warn(node.start, f"{node.value} is always a literal, so this is never derived.")
+                    self._diagnostics.warn(node.start, f"{node.value} is always a literal, so this is never derived.")
 
     def _unbound(self, node: Node, where: str, bound: set[str]) -> None:
         variables = sorted(value for value in bound if is_variable(value))
         close = get_close_matches(node.value[:40], variables, n=1, cutoff=0.7)
         hint = f"Did you mean {close[0]}?" if close else "Add a triple pattern with it to the body."
         message = f"Nothing binds {_shown(node)} {where}."
-        self._problems.add(node.start, node.end, "unbound-variable", message, hint=hint)
+        self._diagnostics.add(node.start, node.end, "unbound-variable", message, hint=hint)
 
 
 def _is_right(clause: Clause) -> bool:

@@ -11,7 +11,7 @@ How large a text may be stands in `bounds`.
 
 from __future__ import annotations
 
-from csparql_spark.language.problems import Problems
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.queries.bounds import check_size
 from csparql_spark.language.rules.bounds import MOST_RULES, check_written
 from csparql_spark.language.rules.checks import RuleChecks
@@ -19,7 +19,7 @@ from csparql_spark.language.rules.reading import Draft, Reader, Unfit
 from csparql_spark.language.rules.rule import Rule, RuleFile
 from csparql_spark.language.rules.terms import RuleTerms
 from csparql_spark.language.rules.tokens import rule_tokens
-from csparql_spark.language.rules.traps import rule_problem
+from csparql_spark.language.rules.traps import rule_diagnostic
 
 
 def parse_rules(text: str, *, base: str | None = None, stored: bool = False) -> RuleFile:
@@ -30,31 +30,31 @@ def parse_rules(text: str, *, base: str | None = None, stored: bool = False) -> 
     """
     check_size(text)
     tokens = rule_tokens(text)
-    problems = Problems(text)
-    terms = RuleTerms(base, tokens, problems)
+    diagnostics = Diagnostics(text)
+    terms = RuleTerms(base, tokens, diagnostics)
     reader = Reader(tokens, terms)
-    checks = RuleChecks(problems, stored=stored)
+    checks = RuleChecks(diagnostics, stored=stored)
     rules: list[Rule] = []
     while not reader.ended:
         draft = None
         try:
             draft = reader.item()
         except Unfit as unfit:
-            problems.put(rule_problem(text, tokens, unfit))
+            diagnostics.put(rule_diagnostic(text, tokens, unfit))
             if unfit.draft is not None:
                 checks.part(unfit.draft, unfit.clause)
         rule = checks.rule(draft) if draft is not None else None
-        problems.raise_first()
+        diagnostics.raise_first()
         if rule is not None:
             rules.append(rule)
         if len(rules) > MOST_RULES:
-            _refuse_more(draft, problems)
-    file = RuleFile(tuple(rules), tuple(terms.includes), problems.warnings, tuple(checks.patterns))
+            _refuse_more(draft, diagnostics)
+    file = RuleFile(tuple(rules), tuple(terms.includes), diagnostics.warnings, tuple(checks.patterns))
     check_written(file)
     return file
 
 
-def _refuse_more(draft: Draft, problems: Problems) -> None:
+def _refuse_more(draft: Draft, diagnostics: Diagnostics) -> None:
     message = f"The text goes on after {MOST_RULES} rules."
-    problems.add(draft.start, draft.end, "too-large", message, hint="Write several files.")
-    problems.raise_first()
+    diagnostics.add(draft.start, draft.end, "too-large", message, hint="Write several files.")
+    diagnostics.raise_first()

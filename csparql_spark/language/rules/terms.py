@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
+from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.errors import LanguageError, Lines
-from csparql_spark.language.problems import Problems
 from csparql_spark.language.queries.expectations import found_words
 from csparql_spark.language.queries.prologue import WELL_KNOWN, NameProblem, Names, expand_code_points
 from csparql_spark.language.tokens import Token
@@ -55,7 +55,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 class RuleTerms:
     """The names that hold at a place of a rule file, and the terms that are made of them."""
 
-    def __init__(self, base: str | None, tokens: list[Token], problems: Problems) -> None:
+    def __init__(self, base: str | None, tokens: list[Token], diagnostics: Diagnostics) -> None:
         try:
             self._names = Names(base)
         except NameProblem as problem:
@@ -63,7 +63,7 @@ class RuleTerms:
         self._names.prefixes.update(PREDECLARED)
         self._own: set[str] = set()
         self._tokens = tokens
-        self._problems = problems
+        self._diagnostics = diagnostics
         self.includes: dict[str, None] = {}
 
     def prefix(self, name: Token, reference: Token) -> None:
@@ -75,7 +75,7 @@ class RuleTerms:
             self._refuse(reference, problem)
             return
         if prefix in self._own and self._names.prefixes[prefix] != before:
-            self._problems.warn(
+            self._diagnostics.warn(
                 name.start, f"From here on {name.text} stands for another IRI; Jena would use it in the whole file."
             )
         self._own.add(prefix)
@@ -86,7 +86,7 @@ class RuleTerms:
         if name in RULE_SETS:
             self.includes[name] = None
             if name.startswith("OWL"):
-                self._problems.warn(
+                self._diagnostics.warn(
                     reference.start, f"<{name}> stands for the rule set {RULE_SETS[name]}, which derives less."
                 )
             return
@@ -98,7 +98,7 @@ class RuleTerms:
             message = f"There is no rule set <{name}>."
             close = get_close_matches(name[:40].lower(), spellings, n=1, cutoff=0.7)
             hint = f"Did you mean <{spellings[close[0]]}>?" if close else f"There are {', '.join(RULE_SETS)}."
-        self._problems.add(
+        self._diagnostics.add(
             reference.start, reference.end, "unknown-rule-set", message, expected="the name of a rule set", hint=hint
         )
 
@@ -121,7 +121,7 @@ class RuleTerms:
         elif _DAY.fullmatch(token.text):
             hint = f"Write '{token.text}'^^xsd:date."
         message = f"{found_words(token)} is not a number."
-        self._problems.add(token.start, token.end, "bad-number", message, hint=hint)
+        self._diagnostics.add(token.start, token.end, "bad-number", message, hint=hint)
         return _NOTHING
 
     def truth(self, token: Token) -> str:
@@ -138,7 +138,7 @@ class RuleTerms:
                 return literal(lexical, language=language.text[1:])
             except ValueError:
                 message = f"{language.text} is not a language tag."
-                self._problems.add(language.start, language.end, "bad-language", message, hint="Write @en or @en-GB.")
+                self._diagnostics.add(language.start, language.end, "bad-language", message, hint="Write @en or @en-GB.")
                 return _NOTHING
         if datatype is None:
             return literal(lexical)
@@ -149,7 +149,7 @@ class RuleTerms:
             return _NOTHING
         if name in (RDF_LANG_STRING, RDF_DIR_LANG_STRING):
             message = "A string of this datatype has a language."
-            self._problems.add(datatype.start, datatype.end, "bad-literal", message, hint="Write 'text'@en.")
+            self._diagnostics.add(datatype.start, datatype.end, "bad-literal", message, hint="Write 'text'@en.")
             return _NOTHING
         return literal(lexical, name)
 
@@ -171,7 +171,7 @@ class RuleTerms:
     def _advice(self, prefix: str, token: Token) -> str:
         for before, name in zip(self._tokens, self._tokens[1:], strict=False):
             if before.text == "@prefix" and name.text == f"{prefix}:" and name.start > token.start:
-                line, _ = Lines(self._problems.text).locate(name.start)
+                line, _ = Lines(self._diagnostics.text).locate(name.start)
                 return f"It is declared below, in line {line}: move that up."
         known = list(self._names.prefixes)
         close = get_close_matches(prefix[:40], known, n=1, cutoff=0.7)
@@ -185,7 +185,7 @@ class RuleTerms:
         message, hint = problem.message, problem.hint
         if problem.code == "relative-iri":
             message, hint = f"{token.text} is relative, and rule files have no base.", "Write the whole IRI."
-        self._problems.add(token.start, token.end, problem.code, message, hint=hint)
+        self._diagnostics.add(token.start, token.end, problem.code, message, hint=hint)
 
     def _unescaped(self, token: Token) -> str | None:
         for match in _ESCAPE.finditer(token.text, 1, len(token.text) - 1):
@@ -194,10 +194,10 @@ class RuleTerms:
                 try:
                     expand_code_points(match[0])
                 except NameProblem as problem:
-                    self._problems.add(start, start + len(match[0]), problem.code, problem.message)
+                    self._diagnostics.add(start, start + len(match[0]), problem.code, problem.message)
                     return None
             elif match[1] not in _ESCAPED:
-                self._problems.add(
+                self._diagnostics.add(
                     start, start + 2, "bad-escape", f"{match[0]} stands for nothing.", hint=f"Write \\{match[0]}."
                 )
                 return None

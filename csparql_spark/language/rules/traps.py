@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from csparql_spark.language.diagnostics import Diagnostic
 from csparql_spark.language.errors import Lines
-from csparql_spark.language.problems import Problem
 from csparql_spark.language.queries.expectations import found_words
 from csparql_spark.language.queries.scene import Scene
 from csparql_spark.language.queries.traps import trap_characters
@@ -51,9 +51,9 @@ class _Place:
         """The token so many places further, or the nearest one that is there."""
         return self.tokens[max(0, min(self.unfit.index + distance, len(self.tokens) - 1))]
 
-    def problem(self, code: str, message: str, hint: str | None = None, token: Token | None = None) -> Problem:
+    def problem(self, code: str, message: str, hint: str | None = None, token: Token | None = None) -> Diagnostic:
         token = token or self.token
-        return Problem(token.start, token.end, code, message, self.unfit.expected.rstrip(","), hint)
+        return Diagnostic(token.start, token.end, code, message, self.unfit.expected.rstrip(","), hint)
 
     def where(self, token: Token) -> str:
         line, column = Lines(self.text).locate(token.start)
@@ -73,7 +73,7 @@ class _Place:
         return opened
 
 
-def rule_problem(text: str, tokens: list[Token], unfit: Unfit) -> Problem:
+def rule_diagnostic(text: str, tokens: list[Token], unfit: Unfit) -> Diagnostic:
     """The problem for the token where the reading stopped."""
     place = _Place(text, tokens, unfit)
     for trap in _TRAPS:
@@ -83,14 +83,14 @@ def rule_problem(text: str, tokens: list[Token], unfit: Unfit) -> Problem:
     return place.problem("unexpected", f"Found {found_words(place.token)} where {unfit.expected} was expected.")
 
 
-def _trap_size(place: _Place) -> Problem | None:
+def _trap_size(place: _Place) -> Diagnostic | None:
     if place.part != "many":
         return None
     what = "arguments" if place.unfit.clause is not None else "clauses"
     return place.problem("too-large", f"Too many {what} stand before this in a row.", "Write several rules.")
 
 
-def _trap_characters(place: _Place) -> Problem | None:
+def _trap_characters(place: _Place) -> Diagnostic | None:
     token = place.token
     if token.kind == "TOUCHING":
         message = "It is not clear whether this belongs to the name before it, or is a comment."
@@ -116,7 +116,7 @@ def _trap_characters(place: _Place) -> Problem | None:
     return problem and replace(problem, expected=place.unfit.expected.rstrip(","))
 
 
-def _trap_arrow(place: _Place) -> Problem | None:
+def _trap_arrow(place: _Place) -> Diagnostic | None:
     token, draft = place.token, place.unfit.draft
     if token.kind == "WRONG_ARROW":
         if token.text == ":-" or token.text[0] in "<\u2190\u21d0":
@@ -133,7 +133,7 @@ def _trap_arrow(place: _Place) -> Problem | None:
     return None
 
 
-def _trap_directive(place: _Place) -> Problem | None:
+def _trap_directive(place: _Place) -> Diagnostic | None:
     token = place.token
     if place.part == "file" and token.kind == "WORD" and token.text.lower() in ("prefix", "include", "base"):
         message = f"Directives begin with @, not with {token.text}."
@@ -152,7 +152,7 @@ def _trap_directive(place: _Place) -> Problem | None:
     return None
 
 
-def _trap_brackets(place: _Place) -> Problem | None:
+def _trap_brackets(place: _Place) -> Diagnostic | None:
     token, opened = place.token, place.opened()
     if token.key == "[" and place.part == "right" and _is_backward(place):
         message = "A rule within a rule (hybrid) is not read: rules here run forward."
@@ -191,7 +191,7 @@ def _is_backward(place: _Place) -> bool:
     return False
 
 
-def _trap_triple(place: _Place) -> Problem | None:
+def _trap_triple(place: _Place) -> Diagnostic | None:
     clause, token = place.unfit.clause, place.token
     if place.part != "triple" or clause is None:
         return None
@@ -205,7 +205,7 @@ def _trap_triple(place: _Place) -> Problem | None:
     return None
 
 
-def _trap_node(place: _Place) -> Problem | None:
+def _trap_node(place: _Place) -> Diagnostic | None:
     token, found = place.token, found_words(place.token)
     if token.kind == "BLANK" and place.inside:
         message = f"{token.text[:40]} is a blank node, which no rule can name."
@@ -232,7 +232,7 @@ def _trap_node(place: _Place) -> Problem | None:
     return None
 
 
-def _trap_clause(place: _Place) -> Problem | None:
+def _trap_clause(place: _Place) -> Diagnostic | None:
     token, after = place.token, place.at(1)
     found = f"Found {found_words(token)} where {place.unfit.expected} was expected."
     if place.part not in ("left", "right", "file"):
@@ -251,7 +251,7 @@ def _trap_clause(place: _Place) -> Problem | None:
     return None
 
 
-_TRAPS: tuple[Callable[[_Place], Problem | None], ...] = (
+_TRAPS: tuple[Callable[[_Place], Diagnostic | None], ...] = (
     _trap_size,
     _trap_characters,
     _trap_arrow,

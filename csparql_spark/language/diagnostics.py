@@ -3,8 +3,8 @@
 Checks look at different things (names, durations, scopes) and run one after another, but a reader wants the first
 thing that is wrong. So checks `add` what they find, and `raise_first` raises the leftmost.
 
-    problems.add(token.start, token.end, "bad-unit", '"S" is not a unit of time.', hint="Write 10s.")
-    problems.raise_first()
+    diagnostics.add(token.start, token.end, "bad-unit", '"S" is not a unit of time.', hint="Write 10s.")
+    diagnostics.raise_first()
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from csparql_spark.language.errors import Fix, Lines, error_at
 
 
 @dataclass(frozen=True)
-class Problem:
+class Diagnostic:
     """One thing that is wrong with the characters `start` to `end`."""
 
     start: int
@@ -27,12 +27,12 @@ class Problem:
     fix: Fix | None = None
 
 
-class Problems:
-    """The problems and the warnings of one text."""
+class Diagnostics:
+    """The diagnostics and the warnings of one text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._found: list[Problem] = []
+        self._found: list[Diagnostic] = []
         self._warnings: dict[tuple[int, str], str] = {}
         self._lines: Lines | None = None
 
@@ -47,9 +47,9 @@ class Problems:
         hint: str | None = None,
         fix: Fix | None = None,
     ) -> None:
-        self._found.append(Problem(start, end, code, message, expected, hint, fix))
+        self._found.append(Diagnostic(start, end, code, message, expected, hint, fix))
 
-    def put(self, problem: Problem) -> None:
+    def put(self, problem: Diagnostic) -> None:
         self._found.append(problem)
 
     def warn(self, start: int, message: str) -> str:
