@@ -171,7 +171,8 @@ def _check_registration(
     every = registration.every
     if every is not None and ranges and every > max(ranges):
         lost = in_words(every - max(ranges))
-        diagnostics.warn(tree.node("Register").start, f"COMPUTE EVERY is longer than the windows: {lost} are never seen.")
+        diagnostics.warn(tree.node("Register").start,
+                         f"COMPUTE EVERY is longer than the windows: {lost} are never seen.")
 
 
 def _tree(text: str, tokens: list[Token], diagnostics: Diagnostics) -> tuple[Node, int | None]:

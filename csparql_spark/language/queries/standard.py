@@ -91,13 +91,15 @@ def standardise_blocks(unit: Node, form: Node, diagnostics: Diagnostics, rewriti
     for slice_node in unit.walk("Limit", "Offset"):
         number = slice_node.tokens()[1]
         if len(number.text.lstrip("0")) > 18:
-            diagnostics.add(number.start, number.end, "bad-count", "This number is too large.", hint="10^18 is the most.")
+            diagnostics.add(number.start, number.end, "bad-count", "This number is too large.",
+                            hint="10^18 is the most.")
     star = form.token("*")
     if form.rule == "Describe" and star is not None:
         where = form.node("Where")
         found = visible(where) if where is not None else {}
         if not found:
-            diagnostics.add(star.start, star.end, "nothing-to-describe", "There are no variables that * could stand for.")
+            diagnostics.add(star.start, star.end, "nothing-to-describe",
+                            "There are no variables that * could stand for.")
         rewriting.replace(star, " ".join(f"?{name}" for name in found))
 
 

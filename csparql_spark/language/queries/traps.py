@@ -55,7 +55,8 @@ def trap_characters(scene: Scene) -> Diagnostic | None:
     if token.kind == "OPEN_STRING":
         quote = token.text[:3] if token.text[:3] in ('"""', "'''") else token.text[0]
         hint = f"Close it with {quote}." if len(quote) == 3 else f"Close it with {quote} on the same line."
-        return Diagnostic(token.start, token.start + len(quote), "open-string", "This string is not closed.", None, hint)
+        return Diagnostic(token.start, token.start + len(quote), "open-string", "This string is not closed.", None,
+                          hint)
     if token.kind == "BAD_IRI":
         hint = "An IRI has no blanks, quotes, braces or backslashes: write %20 for a blank."
         return scene.problem("bad-iri", f"{token.text} is not an IRI.", hint)

@@ -217,7 +217,8 @@ class RuleChecks:
         shown = name if len(name) <= 40 else f"{name[:37]}..."
         close = nearest(name)
         hint = f"Did you mean {close}?" if close else f"There are {', '.join(BUILTINS)}."
-        self._diagnostics.add(clause.start, clause.name.end, "unknown-builtin", f"There is no builtin {shown}.", hint=hint)
+        self._diagnostics.add(clause.start, clause.name.end, "unknown-builtin", f"There is no builtin {shown}.",
+                              hint=hint)
 
     def _bound_in(self, draft: Draft) -> list[Guard]:
         """The guards in their order; variables that nothing binds are diagnostics."""

@@ -138,7 +138,8 @@ class RuleTerms:
                 return literal(lexical, language=language.text[1:])
             except ValueError:
                 message = f"{language.text} is not a language tag."
-                self._diagnostics.add(language.start, language.end, "bad-language", message, hint="Write @en or @en-GB.")
+                self._diagnostics.add(language.start, language.end, "bad-language", message,
+                                      hint="Write @en or @en-GB.")
                 return _NOTHING
         if datatype is None:
             return literal(lexical)
