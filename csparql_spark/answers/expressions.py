@@ -130,7 +130,7 @@ class Expressions:
         if core.rule == "Literal" or core.rule == "IriOrFunction" and core.node("Arguments") is None:
             return parse(self._reading.constant(core)).datatype in TIMES
         if core.rule in ("FunctionCall", "IriOrFunction"):
-            return self._reading.constant(core.node("Iri"))[1:-1] in TIMES
+            return self._reading.constant(core.child("Iri"))[1:-1] in TIMES
         if core.rule == "Set":
             return core.tokens()[0].key in ("MIN", "MAX", "SAMPLE")
         if core.rule == "BuiltIn":
@@ -138,7 +138,7 @@ class Expressions:
             if key == "IF":
                 return any(map(self._may_be_time, core.nodes("Expression")[1:]))
             if key == "COALESCE":
-                return any(map(self._may_be_time, core.node("ExpressionList").nodes("Expression")))
+                return any(map(self._may_be_time, core.child("ExpressionList").nodes("Expression")))
             return key in ("NOW", "STRDT")
         return core.rule == "Sum" and any(map(self._may_be_time, core.nodes()))
 
@@ -165,9 +165,9 @@ class Expressions:
         key = first.key if isinstance(first, Token) else next(node.all_tokens()).key
         expressions = node.nodes("Expression")
         if key in ("EXISTS", "NOT"):
-            return ["NOT EXISTS" if key == "NOT" else "EXISTS", *self._group(node.node("Group"))]
+            return ["NOT EXISTS" if key == "NOT" else "EXISTS", *self._group(node.child("Group"))]
         if key == "BOUND":
-            return [f"BOUND({node.token('VAR').text})"]
+            return [f"BOUND({node.leaf('VAR').text})"]
         if key in ("STR", "DATATYPE"):
             return [f"{FUNCTION}{key.lower()}>(", *self.as_id(expressions[0]), ")"]
         if key == "SAMETERM":
@@ -193,7 +193,7 @@ class Expressions:
                                                  *([f"COALESCE(?{name}, <i:none>)"] for name in names)]), ")"]
 
     def _call(self, node: Tree) -> list[Piece]:
-        name, given = self._reading.constant(node.node("Iri")), node.node("Arguments").nodes("Expression")
+        name, given = self._reading.constant(node.child("Iri")), node.child("Arguments").nodes("Expression")
         if name == f"<{TIMESTAMP}>":
             self.stamps = True
             return [f"{FUNCTION}timestamp>(", *_listed(map(self.as_id, given)), ")"]

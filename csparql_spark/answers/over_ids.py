@@ -108,16 +108,16 @@ class _Writer:
         self._rows = 1
 
     def plan(self) -> Plan:
-        form = self._tree.node("Query").nodes()[0]
+        form = self._tree.child("Query").nodes()[0]
         template: tuple[Pattern, ...] = ()
         described: tuple[Node, ...] = ()
         where = form.node("Where")
         if form.rule == "Select":
-            names = tuple(projected(form)) if form.node("Projection").token("*") is None else self._star(form)
+            names = tuple(projected(form)) if form.child("Projection").token("*") is None else self._star(form)
             projection = self._projection(form)
         elif form.rule == "Construct":
             short = form.node("ShortWhere")
-            shape = short or form.node("Template")
+            shape = short or form.child("Template")
             template = tuple(self._reading.template(shape))
             names = tuple(dict.fromkeys(node[1:] for triple in template for node in triple if node[0] == "?"))
             projection = [f"?{name}" for name in names]
@@ -128,7 +128,7 @@ class _Writer:
         else:
             names, projection = (), []
         if where is not None:
-            pattern = self._group(where.node("Group"))
+            pattern = self._group(where.child("Group"))
         elif form.rule == "Construct":
             self._reading.read(template)
             pattern = ["{", *self._triples(template), "}"]
@@ -136,7 +136,7 @@ class _Writer:
             pattern = ["{", "}"]
         distinct = form.rule == "Select" and self._is_distinct(form)
         modifiers, ordered, limit, offset = self._modifiers(form.node("Modifiers"), names, form)
-        base = [f"BASE <{node.token('IRIREF').text[1:-1]}>" for node in self._tree.walk("Base")]
+        base = [f"BASE <{node.leaf('IRIREF').text[1:-1]}>" for node in self._tree.walk("Base")]
         head = [*base, "SELECT", *(["DISTINCT"] if distinct else []),
                 *(projection or [f"(<i:0> AS ?{self._fresh('one')})"]), "WHERE"]
         reads = None if form.rule == "Describe" else self._reading.reads()
@@ -174,7 +174,7 @@ class _Writer:
                 pieces += self._triples(triples)
                 continue
             if part.rule == "Filter":        # it holds for the whole group, and does not part what is around it
-                filters += ["FILTER", *self._expressions.constraint(part.node("Constraint"))]
+                filters += ["FILTER", *self._expressions.constraint(part.child("Constraint"))]
                 continue
             self._reading.read(joined)
             joined = []
@@ -190,11 +190,11 @@ class _Writer:
             case "Optional" | "Minus":
                 return [part.rule.upper(), *groups]
             case "GraphBlock":
-                node = self._var_or_iri(part.node("VarOrIri"))
+                node = self._var_or_iri(part.child("VarOrIri"))
                 return ["GRAPH", self._piece(node), *groups]
             case "Bind":
                 variable = part.tokens("VAR")[-1].text
-                return ["BIND", "(", *self._expressions.as_id(part.node("Expression")), "AS", variable, ")"]
+                return ["BIND", "(", *self._expressions.as_id(part.child("Expression")), "AS", variable, ")"]
             case "Values":
                 return self._values(part)
         raise Unsupported("SERVICE is not supported: the server sends no requests on behalf of a query. "
@@ -242,8 +242,8 @@ class _Writer:
 
     def _values(self, values: Tree) -> list[Piece]:
         pieces: list[Piece] = ["VALUES"]
-        self._rows *= max(1, len(values.node("DataBlock").nodes()))
-        for child in values.node("DataBlock").children:
+        self._rows *= max(1, len(values.child("DataBlock").nodes()))
+        for child in values.child("DataBlock").children:
             if isinstance(child, Token):
                 pieces.append(child.text)
             elif child.tokens("UNDEF"):
@@ -259,7 +259,7 @@ class _Writer:
         projection = self._projection(select) or [f"(<i:0> AS ?{self._fresh('none')})"]
         modifiers, _, limit, offset = self._modifiers(select.node("SubModifiers"), names, select)
         pieces = ["SELECT", *(["DISTINCT"] if self._is_distinct(select) else []), *projection, "WHERE",
-                  *self._group(select.node("Where").node("Group")), *modifiers]
+                  *self._group(select.child("Where").child("Group")), *modifiers]
         if limit is not None:
             pieces.append(f"LIMIT {limit}")
         if offset:
@@ -272,7 +272,7 @@ class _Writer:
         return any(True for node in select.nodes("Distinct") for _ in node.tokens("DISTINCT"))
 
     def _projection(self, select: Tree) -> list[Piece]:
-        projection = select.node("Projection")
+        projection = select.child("Projection")
         if projection.token("*") is not None:
             names = self._star(select) if select.rule == "Select" else tuple(projected(select))
             return [f"?{name}" for name in names]
@@ -308,7 +308,7 @@ class _Writer:
                                        for piece in self._expressions.constraint(test))]
             conditions = [piece for node in modifiers.nodes("OrderBy") for condition in node.nodes("OrderCondition")
                           for piece in self._condition(condition)]
-        numbers = {node.rule: int(node.token("INTEGER").text) for node in modifiers.walk("Limit", "Offset",
+        numbers = {node.rule: int(node.leaf("INTEGER").text) for node in modifiers.walk("Limit", "Offset",
                                                                                         outside=("Group",))}
         limit, offset = numbers.get("Limit"), numbers.get("Offset", 0)
         if conditions or limit is not None or offset:
@@ -333,7 +333,7 @@ class _Writer:
 
     def _var_or_iri(self, node: Tree) -> Node:
         variable = node.token("VAR")
-        return variable.text if variable is not None else f"<{self._iri(node.node('Iri'))}>"
+        return variable.text if variable is not None else f"<{self._iri(node.child('Iri'))}>"
 
     def _fresh(self, name: str) -> str:
         while name in self._taken:

@@ -65,7 +65,7 @@ def is_variable(node: Node) -> bool:
 
 def iris_of(tree: Tree) -> Callable[[Tree], str]:
     """How `Iri` trees of a body are read, with the prefixes that it declares."""
-    prefixes = {prefix.token("PNAME_NS").text: prefix.token("IRIREF").text[1:-1] for prefix in tree.walk("Prefix")}
+    prefixes = {prefix.leaf("PNAME_NS").text: prefix.leaf("IRIREF").text[1:-1] for prefix in tree.walk("Prefix")}
 
     def iri_of(node: Tree) -> str:
         token = node.tokens()[0]

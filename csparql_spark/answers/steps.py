@@ -56,7 +56,7 @@ class Steps:
                     self.add(before, step, after, block)
             case "PathStep":
                 ends = (object, subject) if path.token("^") is not None else (subject, object)
-                primary, sign = path.node("PathPrimary"), path.token("?", "*", "+")
+                primary, sign = path.child("PathPrimary"), path.token("?", "*", "+")
                 if sign is None:
                     self.add(ends[0], primary, ends[1], block)
                 else:

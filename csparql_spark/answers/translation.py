@@ -111,7 +111,7 @@ class _Translator:
         self._text = text
         self._tree = read_tree(tokenize(text))
         self._iri = iris_of(self._tree)
-        self._base = next((node.token("IRIREF").text[1:-1] for node in self._tree.walk("Base")), None)
+        self._base = next((node.leaf("IRIREF").text[1:-1] for node in self._tree.walk("Base")), None)
         self._reading = Reading(self._iri, {token.text for token in self._tree.all_tokens("BLANK")})
         self._expressions = Expressions(self._reading, _no_exists)
         self._uses = Counter(token.text for token in self._tree.all_tokens("VAR"))
@@ -120,11 +120,11 @@ class _Translator:
         self._steps = Steps(self._iri, self._fresh, self._source)
 
     def translated(self, plan: Plan) -> Operator:
-        form = self._tree.node("Query").nodes()[0]
+        form = self._tree.child("Query").nodes()[0]
         names = tuple(f"?{name}" for name in plan.variables)
         where = form.node("Where")
         if where is not None:
-            pattern = self._group(where.node("Group"))
+            pattern = self._group(where.child("Group"))
         else:                                      # CONSTRUCT WHERE: its template is its pattern
             self._uses.update(name for name in names for _ in range(2))
             block = Block()
@@ -148,7 +148,7 @@ class _Translator:
         if inner is None:
             return Unit(), [], []
         if inner.rule == "SubSelect":
-            where = self._group(inner.node("Where").node("Group"))
+            where = self._group(inner.child("Where").child("Group"))
             names = tuple(f"?{name}" for name in projected(inner))
             return self._selected(inner, where, names, inner.nodes("Values")), [], []
         made: Operator = Unit()
@@ -164,7 +164,7 @@ class _Translator:
                     else:
                         block.triples.append((subject, verb, object))
             elif part.rule == "Filter":
-                self._split(part.node("Constraint").nodes()[0], self._expressions, tests, exists)
+                self._split(part.child("Constraint").nodes()[0], self._expressions, tests, exists)
             else:
                 made, block = self._part(join(made, self._joined(block)), part), Block()
         return join(made, self._joined(block)), tests, exists
@@ -185,7 +185,7 @@ class _Translator:
                 return Minus(made, self._group(groups[0]))
             case "Bind":
                 return Extend(made, part.tokens("VAR")[-1].text,
-                              self._term(part.node("Expression"), self._expressions))
+                              self._term(part.child("Expression"), self._expressions))
             case "Values":
                 return join(made, self._data(part))
             case "GraphBlock":
@@ -246,7 +246,7 @@ class _Translator:
         exists: list[tuple[Tree, bool]] = []
         for constraint in (found for node in self._nodes(modifiers, "Having") for found in node.nodes("Constraint")):
             self._split(constraint.nodes()[0], expressions, tests, exists)
-        shown = [(item.tokens("VAR")[-1].text, self._term(item.node("Expression"), expressions))
+        shown = [(item.tokens("VAR")[-1].text, self._term(item.child("Expression"), expressions))
                  for item in (projection.nodes("ProjectionItem") if projection is not None else ())
                  if item.node("Expression") is not None]
         conditions = tuple((self._term(condition, expressions), bool(condition.tokens("DESC")))
@@ -260,7 +260,7 @@ class _Translator:
             pattern = join(pattern, self._data(data))
         for name, expression in shown:
             pattern = Extend(pattern, name, expression)
-        numbers = {node.rule: int(node.token("INTEGER").text)
+        numbers = {node.rule: int(node.leaf("INTEGER").text)
                    for node in (modifiers.walk("Limit", "Offset", outside=("Group",)) if modifiers is not None else ())}
         limit, offset = numbers.get("Limit"), numbers.get("Offset", 0)
         if conditions or limit is not None or offset:
@@ -275,12 +275,12 @@ class _Translator:
         return [] if modifiers is None else modifiers.nodes(rule)
 
     def _data(self, values: Tree) -> Data:
-        block = values.node("DataBlock")
+        block = values.child("DataBlock")
         names = tuple(token.text for token in block.tokens("VAR"))
         rows: list[tuple[Node | None, ...]] = []
         row: list[Node | None] = []
         alone = block.tokens()[0].key == "VAR"
-        opened = block.children.index(block.token("{"))
+        opened = block.children.index(block.leaf("{"))
         for child in block.children[opened + 1:]:
             if isinstance(child, Tree):
                 cell = None if child.tokens("UNDEF") else self._reading.constant(child)

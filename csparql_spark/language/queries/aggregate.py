@@ -31,7 +31,7 @@ def rewrite_aggregates(form: Node, rewriting: Rewriting, diagnostics: Diagnostic
             first.start, first.end, "aggregate-without-where", "AGGREGATE needs a WHERE to take its rows from."
         )
         return
-    group = where.node("Group")
+    group = where.child("Group")
     known = visible(where)
     added: list[str] = []
     tuples = [item for clause in clauses for item in clause.nodes("AggregateTuple")]
@@ -54,8 +54,8 @@ def _sub_select(item: Node, group: Node, number: int, rewriting: Rewriting) -> s
         token.start: _fresh(token.text, number, labels) for token in group.all_tokens("BLANK")
     }
     pattern = rewriting.write(group.start, group.end, renamed)
-    keys = " ".join(f"?{token.text[1:]}" for token in item.node("AggregateGroup").tokens("VAR"))
-    function = item.node("AggregateFunction")
+    keys = " ".join(f"?{token.text[1:]}" for token in item.child("AggregateGroup").tokens("VAR"))
+    function = item.child("AggregateFunction")
     argument = function.token("*", "VAR")
     shown = "*" if argument is None or argument.key == "*" else f"?{argument.text[1:]}"
     distinct = "DISTINCT " if function.token("DISTINCT") is not None else ""
@@ -81,7 +81,7 @@ def _check(item: Node, known: dict[str, None], diagnostics: Diagnostics) -> None
             f"AGGREGATE names a new variable, and {variable.text} is already bound.",
             hint="Choose another name.",
         )
-    function = item.node("AggregateFunction")
+    function = item.child("AggregateFunction")
     name = function.tokens()[0]
     argument = function.token("*", "VAR")
     if name.key != "COUNT" and (argument is None or argument.key == "*"):
@@ -92,7 +92,7 @@ def _check(item: Node, known: dict[str, None], diagnostics: Diagnostics) -> None
             f"{name.text} does not say of what.",
             hint=f"Write {name.key}(?x) with the variable to take.",
         )
-    used = item.node("AggregateGroup").tokens("VAR") + function.tokens("VAR")
+    used = item.child("AggregateGroup").tokens("VAR") + function.tokens("VAR")
     for token in used:
         if token.text[1:] not in known:
             diagnostics.add(

@@ -84,7 +84,7 @@ def trap_registration(scene: Scene) -> Diagnostic | None:
         if token.key == "EVERY":
             return scene.problem("unexpected", "EVERY needs COMPUTE before it.", "Write COMPUTE EVERY 10s.",
                                  fix=scene.added("COMPUTE "))
-        if token.kind == "WORD" and scene.after() is not None and scene.after().key in ("AS", "COMPUTE", "COMPUTED"):
+        if token.kind == "WORD" and (after := scene.after()) is not None and after.key in ("AS", "COMPUTE", "COMPUTED"):
             return scene.problem("bad-name", "A name is one word.", "Use letters, digits, _ and -, or an <IRI>.")
         if token.text in ("-", ".", "/", ":") or token.kind == "SIGNED":
             return scene.problem(

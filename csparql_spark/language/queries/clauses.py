@@ -127,7 +127,7 @@ class Clauses:
 
     def count(self, node: Node) -> int:
         """The first number of a `Triples`, `Elements` or `CountTail` node."""
-        number = node.token("INTEGER")
+        number = node.leaf("INTEGER")
         digits = number.text.lstrip("0")
         if not digits:
             self.diagnostics.add(
@@ -157,12 +157,12 @@ class Clauses:
 
     def window(self, node: Node, stream: str, name: str | None, named: bool) -> Window:
         """The window of a `Window` node."""
-        extent = node.node("Extent")
+        extent = node.child("Extent")
         elements = extent.node("Elements")
         if elements is not None:
             size, step = self.count(elements), self._count_step(elements)
             return Window(stream, elements=size, elements_step=step or size, name=name, named=named)
-        triples = extent.node("Triples") or extent.node("Range")
+        triples = extent.node("Triples") or extent.child("Range")
         tail = triples.node("CountTail")
         if tail is not None:
             size, step = self.count(triples), self._count_step(triples)
@@ -174,5 +174,5 @@ class Clauses:
         return Window(stream, range=length, step=step, name=name, named=named)
 
     def _count_step(self, node: Node) -> int | None:
-        tail = node.node("CountTail")
+        tail = node.child("CountTail")
         return self.count(tail) if tail.token("INTEGER") is not None else None

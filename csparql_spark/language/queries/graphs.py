@@ -41,11 +41,11 @@ def read_dataset(datasets: Node, clauses: Clauses) -> Dataset:
             dataset.entailment += clauses.entailment(node)
         elif node.node("Graph") is not None:
             found = dataset.graphs if node.token("NAMED") is None else dataset.named_graphs
-            found.append(clauses.iri(node.node("Graph").node("Iri")))
+            found.append(clauses.iri(node.child("Graph").child("Iri")))
         elif node.node("Stream") is not None:
-            stream = node.node("Stream")
+            stream = node.child("Stream")
             named = node.token("NAMED") is not None
-            window = clauses.window(stream.node("Window"), clauses.iri(stream.node("Iri")), None, named)
+            window = clauses.window(stream.child("Window"), clauses.iri(stream.child("Iri")), None, named)
             _warn_of(window, stream, clauses.diagnostics)
             if any(window.stream == other.stream and other.name is None for other in dataset.windows):
                 clauses.diagnostics.warn(
@@ -53,8 +53,8 @@ def read_dataset(datasets: Node, clauses: Clauses) -> Dataset:
                 )
             dataset.windows.append(window)
         else:
-            window = _named_window(node.node("NamedWindow"), dataset, clauses)
-            _warn_of(window, node.node("NamedWindow"), clauses.diagnostics)
+            window = _named_window(node.child("NamedWindow"), dataset, clauses)
+            _warn_of(window, node.child("NamedWindow"), clauses.diagnostics)
             dataset.windows.append(window)
     return dataset
 
@@ -70,7 +70,7 @@ def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewr
         if target is None or target.end < 0:
             continue
         keyword = block.tokens()[0]
-        iri = clauses.iri(target.node("Iri")) if target.node("Iri") is not None else None
+        iri = clauses.iri(target.child("Iri")) if target.node("Iri") is not None else None
         if block.rule == "WindowBlock":
             _check_window_block(target, iri, dataset, diagnostics)
         elif iri in streams and iri not in names and iri not in dataset.named_graphs:
@@ -88,7 +88,7 @@ def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewr
         if iri is None:
             used.update(names)
             if block.rule == "WindowBlock" and dataset.named_graphs:
-                variable = f"?{target.token('VAR').text[1:]}"
+                variable = f"?{target.leaf('VAR').text[1:]}"
                 values = " ".join(f"<{name}>" for name in names)
                 rewriting.put_before(block.start, f"{{ VALUES {variable} {{ {values} }} ")
                 rewriting.put_after(block.end, " }")
@@ -101,7 +101,7 @@ def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewr
             break
     for name in names:
         if name not in used:
-            start = form.node("Datasets").start
+            start = form.child("Datasets").start
             diagnostics.warn(start, f"the window <{name}> is declared but never used.")
 
 
@@ -117,7 +117,7 @@ def _named_window(node: Node, dataset: Dataset, clauses: Clauses) -> Window:
             f"There is already a window <{name}>.",
             hint="Give each window its own name.",
         )
-    return clauses.window(node.node("Window"), clauses.iri(stream_node), name, True)
+    return clauses.window(node.child("Window"), clauses.iri(stream_node), name, True)
 
 
 def _check_window_block(target: Node, iri: str | None, dataset: Dataset, diagnostics: Diagnostics) -> None:
@@ -141,4 +141,4 @@ def _warn_of(window: Window, node: Node, diagnostics: Diagnostics) -> None:
             lost = f"{in_words(step - size)} of every {in_words(step)}"
         else:
             lost = f"{step - size} of every {step}"
-        diagnostics.warn(node.node("Window").start, f"STEP is longer than the window: {lost} are never seen.")
+        diagnostics.warn(node.child("Window").start, f"STEP is longer than the window: {lost} are never seen.")

@@ -39,10 +39,10 @@ def mentions(text: str, base: str | None = None) -> list[Mention]:
         found.append(Mention(role, name, node.start, node.end))
 
     for register in tree.nodes("Register"):
-        mention("name", register.node("Name"), clauses.name(register.node("Name")))
+        mention("name", register.child("Name"), clauses.name(register.child("Name")))
     for datasets in tree.walk("Datasets"):
         for node in datasets.walk("Graph", "Stream"):
-            mention(node.rule.lower(), node.node("Iri"), clauses.iri(node.node("Iri")))
+            mention(node.rule.lower(), node.child("Iri"), clauses.iri(node.child("Iri")))
         for node in datasets.walk("NamedWindow"):
             first, second = node.nodes("Iri")
             stream = first if node.token("AS") is not None else second

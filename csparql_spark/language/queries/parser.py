@@ -35,7 +35,8 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
     """The query of a text; raises `LanguageError` and nothing else.
 
     `base` is what relative IRIs start from when the text has no BASE. A plain SPARQL query is a query without a name
-    and without windows, unless `require_register` asks for a registration.
+    and without windows, unless `require_register` asks for a registration. Its steps are all here, in the order in
+    which what is wrong with a text is said.
     """
     check_size(text)
     tokens = tokenize(text, MOST_WORDS + 1)
@@ -62,6 +63,7 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
         check_graphs(form, dataset, clauses, rewriting)
     if end is not None:
         diagnostics.raise_first()
+    assert form is not None and datasets is not None       # whatever breaks off a tree is raised by now
 
     registration = _registration(tree, form, clauses)
     _check_registration(tree, form, registration, dataset, require_register, diagnostics)
@@ -108,9 +110,9 @@ def _registration(tree: Node, form: Node, clauses: Clauses) -> _Registration:
     register = tree.node("Register")
     outputs = form.nodes("Output")
     if register is not None:
-        found.name = clauses.name(register.node("Name"))
+        found.name = clauses.name(register.child("Name"))
         for number, node in enumerate(register.nodes("Every")):
-            found.every = clauses.duration(node.node("Duration"))
+            found.every = clauses.duration(node.child("Duration"))
             if number:
                 clauses.diagnostics.add(node.start, node.end, "two-clocks", "COMPUTE EVERY stands here twice.")
         for node in register.nodes("Entailment"):
@@ -171,7 +173,7 @@ def _check_registration(
     every = registration.every
     if every is not None and ranges and every > max(ranges):
         lost = in_words(every - max(ranges))
-        diagnostics.warn(tree.node("Register").start,
+        diagnostics.warn(tree.child("Register").start,
                          f"COMPUTE EVERY is longer than the windows: {lost} are never seen.")
 
 
@@ -241,7 +243,7 @@ def _variables(tree: Node, form: Node) -> tuple[str, ...]:
     if form.rule != "Select":
         return ()
     names = projected(form)
-    if form.node("Projection").token("*") is not None:
+    if form.child("Projection").token("*") is not None:
         for values in tree.nodes("Values"):
             names.update(visible(values))
         for item in form.walk("AggregateTuple"):

@@ -18,12 +18,12 @@ from csparql_spark.language.tokens import tokenize
 def show(query: ContinuousQuery) -> str:
     """The text of a query, written anew from what it means."""
     tree = read_tree(tokenize(query.body))
-    form = tree.node("Query").nodes()[0]
+    form = tree.child("Query").nodes()[0]
     keyword = form.tokens()[0]
     body = query.body
     clauses = show_dataset(query)
     if clauses:
-        place = form.node("Datasets").start
+        place = form.child("Datasets").start
         rest = body[place:].lstrip()
         body = body[:place].rstrip() + "\n" + clauses + ("\n" + rest if rest else "")
     if query.output != "RSTREAM":

@@ -44,10 +44,10 @@ def _visible_in(node: Node) -> dict[str, None]:
 
 def projected(select: Node) -> dict[str, None]:
     """The variables a SELECT or sub-SELECT shows."""
-    projection = select.node("Projection")
+    projection = select.child("Projection")
     if projection.token("*") is None:
         return {item.tokens("VAR")[-1].text[1:]: None for item in projection.nodes("ProjectionItem")}
-    names = visible(select.node("Where"))
+    names = visible(select.child("Where"))
     for values in select.nodes("Values"):
         names.update(visible(values))
     return names
@@ -71,7 +71,7 @@ def grouped_variables(modifiers: Node) -> dict[str, None]:
 
 def check_projections(unit: Node, diagnostics: Diagnostics) -> None:
     """What a SELECT or a template may show, over the tree of a whole text."""
-    query = unit.node("Query")
+    query = unit.child("Query")
     form = query.nodes()[0]
     for select in query.walk(*_SELECTS):
         _check_projection(select, unit.nodes("Values") if select is form else select.nodes("Values"), diagnostics)
@@ -100,9 +100,9 @@ def is_grouped(select: Node) -> bool:
 
 
 def _check_projection(select: Node, trailing: list[Node], diagnostics: Diagnostics) -> None:
-    projection = select.node("Projection")
-    modifiers = select.node("Modifiers") or select.node("SubModifiers")
-    where = visible(select.node("Where"))
+    projection = select.child("Projection")
+    modifiers = select.node("Modifiers") or select.child("SubModifiers")
+    where = visible(select.child("Where"))
     for values in trailing:
         where.update(visible(values))
     grouped = is_grouped(select)
@@ -272,7 +272,7 @@ def _check_data(block: Node, diagnostics: Diagnostics) -> None:
     if block.tokens()[0].key == "VAR":
         return
     width = len(block.tokens("VAR"))
-    rows = block.children[block.children.index(block.token("{")) + 1 :]
+    rows = block.children[block.children.index(block.leaf("{")) + 1 :]
     count, opening = 0, None
     for child in rows:
         if isinstance(child, Node):
@@ -292,7 +292,7 @@ def _check_data(block: Node, diagnostics: Diagnostics) -> None:
 
 
 def _check_template(form: Node, diagnostics: Diagnostics) -> None:
-    template, where = form.node("Template"), form.node("Where")
+    template = form.node("Template")
     short = form.node("ShortWhere")
     if short is not None and not short.nodes():
         diagnostics.add(
@@ -304,11 +304,10 @@ def _check_template(form: Node, diagnostics: Diagnostics) -> None:
         )
     if template is None:
         return
-    bound = visible(where)
+    bound = visible(form.child("Where"))
     bound.update((token.text[1:], None) for clause in form.walk("Aggregate") for token in _aggregated(clause))
-    modifiers = form.node("Modifiers")
     if is_grouped(form):
-        keys = grouped_variables(modifiers)
+        keys = grouped_variables(form.child("Modifiers"))
         for token in template.all_tokens("VAR"):
             if token.text[1:] not in keys:
                 _not_grouped(token, token.text[1:], diagnostics)

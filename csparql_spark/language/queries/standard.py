@@ -116,7 +116,7 @@ def form_groups_below(form: Node, rewriting: Rewriting) -> None:
         inside = modifiers.nodes("GroupBy", "Having", "OrderBy", "Slice")
     grouped = grouped_variables(modifiers)
     projection = " ".join(f"?{name}" for name in grouped) or "(1 AS ?any)"
-    group = where.node("Group")
+    group = where.child("Group")
     keyword = where.token("WHERE")
     if keyword is not None:
         rewriting.replace(keyword, f"WHERE {{ SELECT {projection} WHERE")

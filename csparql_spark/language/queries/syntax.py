@@ -37,6 +37,10 @@ class Node:
         """The first child node with this rule."""
         return next(iter(self.nodes(rule)), None)
 
+    def child(self, rule: str) -> Node:
+        """The first child node with this rule, where the grammar says that there is one."""
+        return self.nodes(rule)[0]
+
     def tokens(self, *keys: str) -> list[Token]:
         """The child tokens with one of these keys (all child tokens when none is named)."""
         return [child for child in self.children if isinstance(child, Token) and (not keys or child.key in keys)]
@@ -44,6 +48,10 @@ class Node:
     def token(self, *keys: str) -> Token | None:
         """The first child token with one of these keys."""
         return next(iter(self.tokens(*keys)), None)
+
+    def leaf(self, *keys: str) -> Token:
+        """The first child token with one of these keys, where the grammar says that there is one."""
+        return self.tokens(*keys)[0]
 
     def walk(self, *rules: str, outside: tuple[str, ...] = ()) -> Iterator[Node]:
         """All nodes below this one that have one of these rules, in the order of the text.

@@ -27,7 +27,7 @@ def rewrite_timestamps(form: Node, dataset: Dataset, clauses: Clauses, rewriting
     """Turn the timestamps of a query form into calls of `FUNCTION`, and check those that are."""
     for call in form.walk("FunctionCall", "IriOrFunction"):
         arguments = call.node("Arguments")
-        if arguments is not None and clauses.iri(call.node("Iri")) == FUNCTION:
+        if arguments is not None and clauses.iri(call.child("Iri")) == FUNCTION:
             _check_call(call, arguments, clauses.diagnostics)
     _rewrite_in(form, [], dataset, clauses, rewriting)
 
@@ -39,7 +39,7 @@ def _rewrite_in(node: Node, groups: list[Node], dataset: Dataset, clauses: Claus
         found, scopes = stack.pop()
         if found.rule in ("Select", "SubSelect", "Construct", "Describe", "Ask"):
             where = found.node("Where")
-            scopes = [where.node("Group")] if where is not None else []
+            scopes = [where.child("Group")] if where is not None else []
         elif found.rule == "Group":
             scopes = [*scopes, found]
         elif found.rule == "Timestamp":
@@ -63,7 +63,7 @@ def _rewrite(call: Node, groups: list[Node], dataset: Dataset, clauses: Clauses,
             hint="Write timestamp(?v) or f:timestamp(?s, ?p, ?o).",
         )
         return
-    if call.node("Iri") is not None and not _sees_only(call.node("Iri"), dataset, clauses):
+    if call.node("Iri") is not None and not _sees_only(call.child("Iri"), dataset, clauses):
         return
     name = variable.text[1:]
     pattern = call.node("TimestampPattern")
