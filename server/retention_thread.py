@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import threading
 import time
@@ -59,5 +58,5 @@ class Forgetter:
             try:
                 self.forget()
                 give_back(self._database, self._stop.wait)
-            except (sqlite3.Error, StoreError) as error:
+            except StoreError as error:
                 print(f"csparql-spark: nothing was forgotten this time: {error}", file=sys.stderr, flush=True)

@@ -167,6 +167,17 @@ def test_libraries_stay_in_their_rooms(library: str, home: str) -> None:
     assert {room(module) for module in users} <= {home}
 
 
+# Their guards are given a connection of the log's.
+GUARDS = {"csparql_spark.server.routes.quotas", "csparql_spark.server.routes.dependents",
+          "csparql_spark.server.sources.derived", "csparql_spark.schedule.relay"}
+
+
+def test_only_the_rooms_that_keep_something_know_sqlite() -> None:
+    users = {module for module in modules() if "sqlite3" in imports(module)}
+    assert {module for module in users if room(module) not in STORES} <= GUARDS
+    assert "csparql_spark.disk.database" in users
+
+
 def test_the_library_of_each_process_is_used() -> None:
     """So that the test above cannot pass because a name was misspelled."""
     roots = {room(module): {target.split(".")[0] for other in of_room(room(module)) for target in imports(other)}

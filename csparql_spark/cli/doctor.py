@@ -15,14 +15,12 @@ import os
 import re
 import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -30,8 +28,8 @@ from pathlib import Path
 import click
 
 from csparql_spark.cli.flags import flags, resolved
-from csparql_spark.disk import DataDirectory, StoreError
-from csparql_spark.disk.database import SCHEMA_VERSION, SINCE
+from csparql_spark.disk import DatabaseFault, DataDirectory, StoreError
+from csparql_spark.disk.database import SCHEMA_VERSION, SINCE, Database
 from csparql_spark.settings import HANDED_DOWN, Settings
 from csparql_spark.store.tokens import Tokens, refuse_open_doors
 
@@ -163,9 +161,8 @@ def _format(database: Path) -> Iterator[Finding]:
     if not database.exists():
         return
     try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.Error as error:
+        version = Database.format(database)
+    except DatabaseFault as error:
         yield Finding("store", "problem", f"{database} cannot be read ({error})",
                       "put back a copy of the file, or choose another directory with --data")
         return

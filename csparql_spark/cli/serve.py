@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import os
 import socket
-import sqlite3
 import sys
 import time
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from csparql_spark.answers.limits import PREFIX as LIMITS
 from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.processes import Child, Supervisor
-from csparql_spark.disk import Database, DataDirectory, StoreError
+from csparql_spark.disk import Database, DatabaseFault, DataDirectory, StoreError
 from csparql_spark.disk.directory import private
 from csparql_spark.disk.vacuum import convert
 from csparql_spark.log.sqlite.incarnations import Incarnations
@@ -122,7 +121,7 @@ def _usable(directory: DataDirectory) -> Iterator[None]:
     try:
         with directory.usable():
             yield
-    except sqlite3.Error as error:
+    except DatabaseFault as error:
         raise Failure(f"{directory.database} cannot be used ({error}): make room if the disk is full, put back a copy "
                       "of the file if it is damaged, or choose another directory with --data") from error
 
@@ -131,7 +130,7 @@ def _fold(database: Database) -> None:
     """When everybody has ended."""
     try:
         database.fold()
-    except sqlite3.Error as error:          # all is durable beside the file, too
+    except DatabaseFault as error:          # all is durable beside the file, too
         click.echo(f"csparql-spark: {database.path}-wal stays, and belongs to the database ({error})", err=True)
     finally:
         database.close()

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from csparql_spark.disk.checksum import head_sum, payload_sum
 from csparql_spark.disk.database import Database
-from csparql_spark.disk.directory import StoreError
+from csparql_spark.disk.errors import DatabaseFault, StoreError
 
 ENTRY, ANSWER = "entry", "answer"
 PAYLOAD = "its payload is not what was written"
@@ -80,7 +80,7 @@ class Damages:
                     f"INSERT OR IGNORE INTO damages ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
                     (damage.what, damage.place, damage.kind, damage.subject, damage.at, damage.noticed,
                      damage.reason)).rowcount == 1
-        except sqlite3.Error as error:
+        except DatabaseFault as error:
             print(f"csparql-spark: it could not be noted that something is damaged: {error}", file=sys.stderr,
                   flush=True)
         finally:

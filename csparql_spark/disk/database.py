@@ -31,7 +31,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from csparql_spark.disk.directory import StoreError
+from csparql_spark.disk.connection import connect
+from csparql_spark.disk.errors import DatabaseBusy, DatabaseFault, StoreError
 
 SCHEMA_VERSION = 4
 
@@ -201,8 +202,8 @@ class Database:
                 for statement in (more for since, added in SINCE.items() if since >= version for more in added):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        except (sqlite3.DatabaseError, UnicodeError) as error:        # a sentence of SQLite's may quote what is damaged
-            raise StoreError(f"{self.path} cannot be opened as a database ({error}): {_way_out(error)}") from error
+        except DatabaseFault as error:
+            raise StoreError(f"{self.path} cannot be opened as a database ({error}): {error.remedy}") from error
         return self
 
     def check(self) -> Database:
@@ -212,7 +213,7 @@ class Database:
             return self
         try:
             (found,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.DatabaseError as error:
+        except DatabaseFault as error:
             found = str(error)
         if found != "ok":
             raise StoreError(f"{self.path} is damaged ({' '.join(found.split())}): put back a copy of the file and "
@@ -220,13 +221,17 @@ class Database:
                              "the copy, or choose another directory with --data")
         return self
 
+    @staticmethod
+    def format(path: Path) -> int:
+        """The version that wrote a file, which is only looked at. Raises `DatabaseFault`."""
+        with contextlib.closing(connect(path, timeout=READ_SECONDS, uri="mode=ro")) as connection:
+            return connection.execute("PRAGMA user_version").fetchone()[0]
+
     @property
     def connection(self) -> sqlite3.Connection:
         if getattr(self._local, "pid", None) != os.getpid():
             new = not self.path.exists() or not self.path.stat().st_size
-            connection = sqlite3.connect(self.path, timeout=READ_SECONDS, isolation_level=None, cached_statements=256)
-            # A damaged text is still a text: its checksum says that it is none that was written.
-            connection.text_factory = text_of
+            connection = connect(self.path, timeout=READ_SECONDS)
             if new:         # what is forgotten is given back to the disk; see `vacuum`
                 self._set(connection, "auto_vacuum = INCREMENTAL")
             self._set(connection, "journal_mode = WAL")
@@ -285,24 +290,6 @@ class Database:
             del self._local.pid
 
 
-def text_of(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
-
-
-def is_corrupt(error: sqlite3.Error) -> bool:
-    """Whether it is a page of the file that cannot be read, and not the file as a whole, or the moment."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_TOOBIG)
-
-
-def _way_out(error: Exception) -> str:
-    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
-        case sqlite3.SQLITE_BUSY:
-            return "another program writes into it and does not end; end that one, then try again"
-        case sqlite3.SQLITE_FULL:
-            return "make room on the disk, then try again"
-    return "choose another directory with --data, or put back a copy of the file"
-
-
 def in_turn(statement: Callable[[], object]) -> None:
     """Run a statement that writes, as soon as nobody else does."""
     deadline = time.monotonic() + TURN_SECONDS
@@ -310,8 +297,7 @@ def in_turn(statement: Callable[[], object]) -> None:
         try:
             statement()
             return
-        except sqlite3.OperationalError as error:
-            busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() > deadline:
+        except DatabaseBusy:
+            if time.monotonic() > deadline:
                 raise
         time.sleep(0.001)

@@ -26,14 +26,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from csparql_spark.disk.errors import StoreError
+
 PRIVATE = 0o077              # as a umask: what others may not do
 # All that a server makes there. `lost+found` is there where a file system begins.
 OURS = re.compile(r"store\.db(-wal|-shm|-journal)?|engine|.*\.bell|server\.lock"
                   r"|(settings|tokens|sessions)\.(json|new|lock)|\.writable|lost\+found")
-
-
-class StoreError(Exception):
-    """The store cannot be used; the text says why and what to do."""
 
 
 class DataDirectory:

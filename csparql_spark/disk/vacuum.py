@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from csparql_spark.disk.database import Database, in_turn
+from csparql_spark.disk.errors import DatabaseBusy, DatabaseFault
 
 INCREMENTAL = 2
 STEP_PAGES = 128                # moved while the others wait
@@ -72,9 +73,8 @@ def _empty_wal(database: Database, given: int) -> None:
     try:
         while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] and time.monotonic() < deadline:
             time.sleep(0.001)
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-            raise
+    except DatabaseBusy:
+        pass                        # who reads meanwhile holds it up: the next time, then
     finally:
         Database.usual(connection)
 
@@ -102,7 +102,7 @@ def convert(database: Database, say: Callable[[str], None]) -> bool:
     begun = time.monotonic()
     try:
         _rewrite(connection, path.parent)
-    except sqlite3.DatabaseError as error:
+    except DatabaseFault as error:
         say(f"{path} could not be written anew, and goes on as it is: {error}")
         return False
     if size > SMALL_BYTES:

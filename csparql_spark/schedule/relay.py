@@ -74,7 +74,7 @@ class Relay:
                 told, self._waiting = self._waiting, set()
             try:
                 self._look(told)
-            except (StoreError, sqlite3.Error) as error:
+            except StoreError as error:
                 print(f"csparql-spark: derived streams wait, the store fails: {error}", file=sys.stderr, flush=True)
                 with self._change:
                     self._change.wait_for(lambda: not self._running, RETRY_SECONDS)

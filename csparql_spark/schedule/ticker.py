@@ -11,7 +11,6 @@ that no later entry is stamped t or earlier.
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import threading
 import time
@@ -94,7 +93,7 @@ class Ticker:
                 if grid is not None and grid.after(ticked) <= passed:
                     ticked = self._writer.append(Draft("tick", at=passed)).at
                     self._due = grid, ticked
-            except (StoreError, sqlite3.Error) as error:
+            except StoreError as error:
                 print(f"csparql-spark: no tick was written: {error}", file=sys.stderr, flush=True)
                 self._changed = True        # look again at everything, after a moment
                 time.sleep(RETRY_SECONDS)

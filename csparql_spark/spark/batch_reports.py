@@ -11,7 +11,6 @@ Invariant: when Spark notes that a batch has ended, what the database looked lik
 from __future__ import annotations
 
 import json
-import sqlite3
 import sys
 import time
 
@@ -21,17 +20,15 @@ from csparql_spark.engine.group import FAILURE, MEASURES
 from csparql_spark.spark.batches import Batches
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import AnswerStore
-from csparql_spark.store.measures import Cost, Measures
-from csparql_spark.store.retention import BATCH_END, advance
+from csparql_spark.store.measures import Cost
 from csparql_spark.store.witness import Witness
 
 
 class Sink:
-    def __init__(self, answers: AnswerStore, measures: Measures | None = None, stages: Stages | None = None,
-                 batches: Batches | None = None, witness: Witness | None = None) -> None:
+    def __init__(self, answers: AnswerStore, stages: Stages | None = None, batches: Batches | None = None,
+                 witness: Witness | None = None) -> None:
         """What is not given is not written."""
-        self._answers, self._measures, self._stages = answers, measures, stages
-        self._batches, self._witness = batches, witness
+        self._answers, self._stages, self._batches, self._witness = answers, stages, batches, witness
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         table = batch.toArrow()
@@ -39,22 +36,10 @@ class Sink:
         rest = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
         costs = [(told_at, costs_in(payload)) for _, told_at, part, _, payload in rest if part == MEASURES]
         end = self._batches.end(batch_id) if self._batches is not None else None
-
-        def beside(connection: sqlite3.Connection) -> None:
-            if end is not None:
-                advance(connection, BATCH_END, end)
-            for told_at, of_group in costs if self._measures is not None else ():
-                self._measures.write(connection, of_group, at=told_at)
-
-        try:
-            if rest or end is not None:
-                failures = [(query, instant, reason.decode()) for query, instant, part, _, reason in rest
-                            if part == FAILURE]
-                self._answers.write((), failures, beside)
-        except BaseException:
-            if self._measures is not None:
-                self._measures.forgotten()
-            raise
+        if rest or end is not None:
+            failures = [(query, instant, reason.decode()) for query, instant, part, _, reason in rest
+                        if part == FAILURE]
+            self._answers.write((), failures, costs=costs, end=end)
         if self._witness is not None:
             self._witness.write()
         if self._stages is not None:

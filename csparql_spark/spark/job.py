@@ -37,7 +37,7 @@ def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = F
         statefulProcessor=GroupProcessor(str(directory.checkpoint), Teller(str(directory.path)), limits),
         outputStructType=OUTPUT, outputMode="Update", timeMode="None")
     database = Database(directory.database)
-    sink = Sink(AnswerStore(database, directory.bell("answers")), Measures(database), stages,
+    sink = Sink(AnswerStore(database, directory.bell("answers"), Measures(database)), stages,
                 Batches(directory, database), Witness(directory, database))
     writer = told.writeStream.foreachBatch(sink).queryName("csparql").option(
         "checkpointLocation", str(directory.checkpoint))

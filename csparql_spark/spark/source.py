@@ -16,7 +16,6 @@ workers: each of them keeps a router of its own, which it moves along the log.
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Iterator
 
@@ -26,6 +25,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, Suppor
 
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.bell import Bell
+from csparql_spark.disk.errors import DatabaseBusy, DatabaseFull
 from csparql_spark.log import Entry, Log
 from csparql_spark.schedule.due import Due, Limits
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS, Foresight
@@ -213,8 +213,8 @@ class Opened:
             try:
                 end = self.ends.settle(span.end, span.tick)
                 break
-            except sqlite3.OperationalError:
-                # Another program has locked the database, or the disk is full: nothing comes into the log then, either.
+            except (DatabaseBusy, DatabaseFull):
+                # Nothing comes into the log then, either.
                 deadline = time.monotonic() + LATEST_MS / 1000
         yield end
 

@@ -13,16 +13,18 @@ empty: whoever gives it to somebody looks.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.checksum import answer_sum
 from csparql_spark.disk.damage import PAYLOAD, Damage, Damages, answer_damage
-from csparql_spark.disk.database import Database, is_corrupt
+from csparql_spark.disk.database import Database
+from csparql_spark.disk.errors import PageDamaged
+from csparql_spark.store.measures import Cost, Measures
 from csparql_spark.store.order import forgotten_at
+from csparql_spark.store.retention import BATCH_END, advance
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +53,33 @@ def damage_of(row: tuple[object, ...]) -> Damage | None:
 
 
 class AnswerStore:
-    def __init__(self, database: Database, bell: Path) -> None:
-        self._database = database
+    def __init__(self, database: Database, bell: Path, measures: Measures | None = None) -> None:
+        """Without measures what answers have cost is not written."""
+        self._database, self._measures = database, measures
         self._bell = Bell(bell)
         self._damages = Damages(database)
 
-    def write(self, answers: Iterable[StoredAnswer], failures: Iterable[tuple[int, int, str]] = (),
-              beside: Callable[[sqlite3.Connection], None] = lambda connection: None) -> None:
+    def write(self, answers: Iterable[StoredAnswer], failures: Iterable[tuple[int, int, str]] = (), *,
+              costs: Iterable[tuple[float, list[Cost]]] = (), end: int | None = None) -> None:
         """Write all of them or none, durably, and ring. `failures`: (query, instant, reason) of queries that failed;
-        `beside` writes more in the same transaction: nobody waits for the disk if there is nothing else."""
+        `costs`: what answers have cost, and when that was measured, epoch ms; `end`: the place up to which the batch
+        has answered everything. Nobody waits for the disk if there are neither answers nor failures."""
         # Positions are given in this order: the instants of a query one after the other, the parts of one together.
         answers = sorted(answers, key=lambda answer: (answer.instant, answer.query, answer.part))
         failures = list(failures)
-        heard = bool(answers or failures)
-        with self._database.transaction(durable=heard) as connection:
+        news = bool(answers or failures)
+        try:
+            self._write(answers, failures, costs, end, durable=news)
+        except BaseException:
+            if self._measures is not None:
+                self._measures.forgotten()
+            raise
+        if news:
+            self._bell.ring()
+
+    def _write(self, answers: list[StoredAnswer], failures: list[tuple[int, int, str]],
+               costs: Iterable[tuple[float, list[Cost]]], end: int | None, *, durable: bool) -> None:
+        with self._database.transaction(durable=durable) as connection:
             # What is forgotten was told, too: an engine that starts from the log again may come to it again.
             connection.executemany(
                 "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload, checksum) "
@@ -73,9 +88,10 @@ class AnswerStore:
                   answer_sum(a.query, a.instant, a.part, a.rows, a.payload), forgotten_at(a.query), a.instant)
                  for a in answers))
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
-            beside(connection)
-        if heard:
-            self._bell.ring()
+            if end is not None:
+                advance(connection, BATCH_END, end)
+            for at, batch_costs in costs if self._measures is not None else ():
+                self._measures.write(connection, batch_costs, at=at)
 
     def latest(self, query: int) -> list[StoredAnswer]:
         """All parts of the newest instant."""
@@ -140,17 +156,14 @@ class AnswerStore:
         connection = self._database.connection
         try:
             return [self._answer(row) for row in connection.execute(f"SELECT {WHOLE} FROM answers {clause}", values)]
-        except sqlite3.DatabaseError as error:
-            if not is_corrupt(error):
-                raise
+        except PageDamaged:
+            pass
         found = []              # around what SQLite cannot read: where the parts stand, an index tells
         for position, query, instant, part in connection.execute(
                 f"SELECT position, query, instant, part FROM answers {clause}", values).fetchall():
             try:
                 row = connection.execute(f"SELECT {WHOLE} FROM answers WHERE position = ?", (position,)).fetchone()
-            except sqlite3.DatabaseError as error:
-                if not is_corrupt(error):
-                    raise
+            except PageDamaged as error:
                 found.append(self._damaged(answer_damage(position, query, instant, str(error)), part))
             else:
                 found += [self._answer(row)] if row else []

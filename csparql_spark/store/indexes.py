@@ -8,13 +8,12 @@ does not notice. Whoever compares the indexes with what they are made of does; t
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 
 from csparql_spark.disk import database as files
 from csparql_spark.disk.damage import Damages
 from csparql_spark.disk.database import Database
-from csparql_spark.disk.directory import StoreError
+from csparql_spark.disk.errors import DatabaseFault, StoreError
 from csparql_spark.store.inspection import inspect
 
 
@@ -37,7 +36,7 @@ def made_anew(database: Database, say: Callable[[str], None]) -> bool:
             connection.executemany("DELETE FROM damages WHERE skipped IS NULL AND what = ? AND place = ?",
                                    {(one.what, one.place) for one in damages.all()}
                                    - {(one.what, one.place) for one in damaged})
-    except sqlite3.DatabaseError as error:
+    except DatabaseFault as error:
         raise StoreError(f"an index of {database.path} is damaged and cannot be made anew ({error}): put back a copy "
                          "of the file, or choose another directory with --data") from error
     say(f"an index of {database.path} was damaged ({' '.join(found.split())}) and is made anew")

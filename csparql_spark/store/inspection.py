@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
+from csparql_spark.disk.connection import connect
 from csparql_spark.disk.damage import Damage, answer_damage
-from csparql_spark.disk.database import READ_SECONDS, SCHEMA_VERSION, is_corrupt, text_of
-from csparql_spark.disk.directory import StoreError
+from csparql_spark.disk.database import READ_SECONDS, SCHEMA_VERSION
+from csparql_spark.disk.errors import DatabaseFault, PageDamaged, StoreError
 from csparql_spark.log.sqlite import reader
 from csparql_spark.store import answers
 
@@ -58,7 +58,7 @@ def inspect(path: Path) -> Inspection:
         with closing(_opened(path)) as connection:
             _refuse_another_version(connection, path)
             return _inspected(connection)
-    except (sqlite3.DatabaseError, UnicodeError) as error:        # a sentence of SQLite's may quote what is damaged
+    except DatabaseFault as error:
         raise _unreadable(path, error) from error
 
 
@@ -67,7 +67,7 @@ def refuse_another_version(path: Path) -> None:
     try:
         with closing(_opened(path)) as connection:
             _refuse_another_version(connection, path)
-    except (sqlite3.DatabaseError, UnicodeError) as error:
+    except DatabaseFault as error:
         raise _unreadable(path, error) from error
 
 
@@ -82,10 +82,7 @@ def _refuse_another_version(connection: sqlite3.Connection, path: Path) -> None:
 def _opened(path: Path) -> sqlite3.Connection:
     # Where nobody can write, SQLite cannot say to others that it reads; there is nobody to be told, either.
     alone = not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
-    connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro{'&immutable=1' if alone else ''}", uri=True,
-                                 timeout=READ_SECONDS, isolation_level=None)
-    connection.text_factory = text_of
-    return connection
+    return connect(path, timeout=READ_SECONDS, uri=f"mode=ro{'&immutable=1' if alone else ''}")
 
 
 def _unreadable(path: Path, error: Exception) -> StoreError:
@@ -97,9 +94,7 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
     found = Inspection()
     try:
         lines = [line for (line,) in connection.execute(f"PRAGMA integrity_check({MOST_PAGES})")]
-    except sqlite3.DatabaseError as error:
-        if not is_corrupt(error):
-            raise
+    except PageDamaged as error:
         lines = [str(error)]
     found.pages = [" ".join(line.split()) for line in lines if line != "ok"]
     for row, error in _rows(connection, "log", reader.WHOLE, "seq", 0):
@@ -126,7 +121,7 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
 
 
 def _rows(connection: sqlite3.Connection, table: str, columns: str, key: str,
-          place: int) -> Iterator[tuple[Row, sqlite3.DatabaseError | None]]:
+          place: int) -> Iterator[tuple[Row, PageDamaged | None]]:
     """The rows of a table in the order of their key, which is the `place`-th of the columns; of a row that cannot be
     read the key, and why."""
     reached, last = 0, _last(connection, table, key)
@@ -140,16 +135,13 @@ def _rows(connection: sqlite3.Connection, table: str, columns: str, key: str,
             if reached == before:
                 return
             continue
-        except sqlite3.DatabaseError as error:
-            if not is_corrupt(error):
-                raise
+        except PageDamaged:
+            pass
         for number in range(reached + 1, min(reached + PIECE, last) + 1):
             reached = number
             try:
                 row = connection.execute(f"SELECT {columns} FROM {table} WHERE {key} = ?", (number,)).fetchone()
-            except sqlite3.DatabaseError as error:
-                if not is_corrupt(error):
-                    raise
+            except PageDamaged as error:
                 yield (number,), error
             else:
                 if row is not None:
@@ -172,7 +164,5 @@ def _key(connection: sqlite3.Connection, position: int) -> tuple[int, int]:
 def _tried(first: Callable[[], object], otherwise: Callable[[], object]) -> object:
     try:
         return first()
-    except sqlite3.DatabaseError as error:
-        if not is_corrupt(error):
-            raise
+    except PageDamaged:
         return otherwise()

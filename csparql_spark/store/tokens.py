@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from csparql_spark.disk.directory import StoreError
+from csparql_spark.disk.errors import StoreError
 
 SCOPES = ("read", "push", "register", "admin")
 _INCLUDED = {"register": ("read",), "admin": SCOPES}

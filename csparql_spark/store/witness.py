@@ -29,8 +29,9 @@ import os
 import sqlite3
 from typing import NamedTuple
 
-from csparql_spark.disk.database import Database, is_corrupt
+from csparql_spark.disk.database import Database
 from csparql_spark.disk.directory import DataDirectory
+from csparql_spark.disk.errors import PageDamaged
 from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.log.sqlite.reader import WHOLE, damage_of
 from csparql_spark.store.order import Order
@@ -121,9 +122,7 @@ def _digest(connection: sqlite3.Connection, seq: int) -> str:
         row = connection.execute(f"SELECT {WHOLE} FROM log WHERE seq = ?", (seq,)).fetchone()
         if row is None or row[1] == "skipped" or damage_of(connection, row) is not None:
             return ""
-    except sqlite3.DatabaseError as error:
-        if not is_corrupt(error):
-            raise
+    except PageDamaged:
         return ""
     _, kind, at, subject, *_, payload, _, _ = row
     made = hashlib.blake2b(json.dumps([kind, at, subject]).encode(), digest_size=16)

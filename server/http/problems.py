@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import sys
 import traceback
 import uuid
@@ -28,6 +27,7 @@ from werkzeug.exceptions import HTTPException
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.disk import StoreError
 from csparql_spark.disk.damage import Damaged
+from csparql_spark.disk.errors import DatabaseFull
 from csparql_spark.language import LanguageError
 from csparql_spark.language.errors import Fix
 from csparql_spark.rdf.errors import RdfError
@@ -155,9 +155,9 @@ def of_refusal(refusal: Refusal) -> Problem:
     return Problem(refusal.code if refusal.code in CATALOGUE else "refused", sentence(str(refusal)), status=422)
 
 
-def of_store(error: StoreError | sqlite3.Error) -> Problem:
-    # SQLite's own words for SQLITE_FULL; the writer passes them on as text.
-    if "disk is full" in str(error):
+def of_store(error: StoreError) -> Problem:
+    # The writer of the log says it in a sentence of its own, of which it is the cause.
+    if isinstance(error, DatabaseFull) or isinstance(error.__cause__, DatabaseFull):
         return Problem("store-full", f"{sentence(str(error))} Make room on the disk, then try again.")
     return Problem("store-unavailable", sentence(str(error)), headers={"Retry-After": "5"})
 
@@ -195,8 +195,7 @@ def install(app: Flask) -> None:
     """Make every error of `app` a problem document."""
     app.register_error_handler(Problem, Problem.response)
     for kind, problem in ((RdfError, of_rdf), (LanguageError, of_language), (Refusal, of_refusal),
-                          (StoreError, of_store), (Damaged, of_damaged), (sqlite3.Error, of_store),
-                          (HTTPException, of_http)):
+                          (StoreError, of_store), (Damaged, of_damaged), (HTTPException, of_http)):
         app.register_error_handler(kind, lambda error, problem=problem: problem(error).response())
     app.register_error_handler(Exception, lambda error: of_fault().response())
 

@@ -27,7 +27,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import random
-import sqlite3
 import sys
 import threading
 import time
@@ -110,7 +109,7 @@ class Webhooks:
             try:
                 if news is None or news:
                     self._look(news)
-            except (StoreError, sqlite3.Error) as error:
+            except StoreError as error:
                 print(f"csparql-spark: observers wait, the store fails: {error}", file=sys.stderr, flush=True)
                 with self._change:
                     self._change.wait_for(lambda: not self._running, STORE_PAUSE)
@@ -143,7 +142,7 @@ class Webhooks:
         pause: float | None = None
         try:
             pause = self._serve(query, id)
-        except (StoreError, sqlite3.Error) as error:
+        except StoreError as error:
             print(f"csparql-spark: the observer {id} waits, the store fails: {error}", file=sys.stderr, flush=True)
             pause = STORE_PAUSE
         finally:

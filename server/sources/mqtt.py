@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import os
 import queue
-import sqlite3
 import sys
 import threading
 import time
@@ -292,7 +291,7 @@ class Mqtt:
                 self._count("unrouted", 1)
                 self._tell(problem.detail, stream=iri)
                 return True
-            except (StoreError, sqlite3.Error) as error:
+            except StoreError as error:
                 self._tell(str(error), stream=iri)
                 if self._stopping.wait(pause):
                     return False

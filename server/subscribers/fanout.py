@@ -18,7 +18,6 @@ The roster of a look is read after its head, so it knows every query that has an
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import threading
 import time
@@ -26,7 +25,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from csparql_spark.disk import Database
+from csparql_spark.disk import Database, StoreError
 from csparql_spark.disk.bell import Bell
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
@@ -195,7 +194,7 @@ class Fanout:
             try:
                 self.look()
                 self._bell.wait(LOOK_SECONDS)
-            except sqlite3.Error as error:
+            except StoreError as error:
                 print(f"csparql-spark: subscribers wait, the store fails: {error}", file=sys.stderr, flush=True)
                 time.sleep(LOOK_SECONDS)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import stat
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from csparql_spark.cli import main, serve
 from csparql_spark.cli.processes import Child
 from csparql_spark.cli.serve import limits
 from csparql_spark.disk import Database
+from csparql_spark.disk.errors import DatabaseFull
 from csparql_spark.settings import Settings
 from csparql_spark.store.tokens import Tokens, made
 
@@ -143,7 +143,7 @@ def test_what_cannot_be_written_in_a_data_directory_is_said_in_one_line(children
 def test_a_database_that_fails_before_anything_starts_is_said_in_one_line(
         children: dict[str, Child], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def begin(*rest: object, **more: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+        raise DatabaseFull("database or disk is full")
 
     monkeypatch.setattr(serve.Incarnations, "begin", begin)
     result = CliRunner().invoke(main, ["serve", "--port", "0"], catch_exceptions=False)

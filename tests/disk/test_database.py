@@ -8,6 +8,7 @@ import pytest
 
 from csparql_spark.disk import Database, DataDirectory, StoreError, database
 from csparql_spark.disk.database import SCHEMA_VERSION
+from csparql_spark.disk.errors import DatabaseBusy, DatabaseFault, DatabaseFull
 from tests.store.opened import Opened
 
 
@@ -92,7 +93,7 @@ def test_a_transaction_that_raises_is_undone_whole(store: Opened, durable: bool)
 
 def test_the_reason_is_told_when_the_database_has_undone_it_by_itself(store: Opened) -> None:
     store.database.connection.execute("PRAGMA max_page_count = 30")
-    with pytest.raises(sqlite3.OperationalError, match="database or disk is full"):
+    with pytest.raises(DatabaseFull, match="database or disk is full"):
         with store.database.transaction() as connection:
             connection.execute("INSERT INTO log (kind, at, payload) VALUES ('chunk', 1, zeroblob(1000000))")
     assert store.put("tick", 2) == 1
@@ -101,7 +102,7 @@ def test_the_reason_is_told_when_the_database_has_undone_it_by_itself(store: Ope
 def test_a_commit_that_fails_is_undone_and_the_next_one_goes(store: Opened) -> None:
     # A deferred constraint is looked at by COMMIT, which then fails and leaves the transaction as it is.
     store.database.connection.execute("PRAGMA foreign_keys = ON")
-    with pytest.raises(sqlite3.IntegrityError), store.database.transaction() as connection:
+    with pytest.raises(DatabaseFault, match="constraint failed"), store.database.transaction() as connection:
         connection.execute("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
         connection.execute("CREATE TABLE child (id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)")
         connection.execute("INSERT INTO child VALUES (1)")
@@ -152,7 +153,7 @@ def test_a_writer_whose_turn_never_comes_gives_up(store: Opened, monkeypatch: py
     other = Database(store.directory.database)
     other.connection.execute("SELECT 1")
     with store.database.transaction():
-        with pytest.raises(sqlite3.OperationalError, match="database is locked"), other.transaction():
+        with pytest.raises(DatabaseBusy, match="database is locked"), other.transaction():
             pass
     with other.transaction() as connection:
         connection.execute("INSERT INTO log (kind, at) VALUES ('tick', 1)")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.disk import Database, StoreError
 from csparql_spark.disk.bell import Bell
+from csparql_spark.disk.errors import DatabaseFault
 from csparql_spark.log import Draft, Entry, LogWriter, Refused
 from tests.store.opened import Hands, Opened
 
@@ -256,5 +257,5 @@ def test_order_and_stamps_never_go_back(tmp_path_factory: pytest.TempPathFactory
 
 
 def test_it_refuses_a_database_that_has_no_log(tmp_path: Path) -> None:
-    with pytest.raises(sqlite3.OperationalError, match="no such table: log"):
+    with pytest.raises(DatabaseFault, match="no such table: log"):
         LogWriter(Database(tmp_path / "other.db"), tmp_path / "log.bell")

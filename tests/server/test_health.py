@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 
 import pytest
 
+from csparql_spark.disk.errors import PageDamaged
 from csparql_spark.log import Draft
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.health import alive, engine_of, status_of
@@ -157,7 +157,7 @@ def test_an_engine_that_was_killed_cannot_say_so() -> None:
 
 def test_a_store_that_cannot_be_read(client, backend: Backend, monkeypatch) -> None:
     def fail() -> int:
-        raise sqlite3.DatabaseError("database disk image is malformed")
+        raise PageDamaged("database disk image is malformed")
 
     monkeypatch.setattr(backend.log, "tail", fail)
     response = client.get("/health")

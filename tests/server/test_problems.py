@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.disk import StoreError
+from csparql_spark.disk.errors import DatabaseFault, DatabaseFull
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import problems
 from csparql_spark.server.http.problems import CATALOGUE, Problem
@@ -205,13 +205,15 @@ def test_a_query_that_failed_before_it_had_an_answer(client, engine: Engine) -> 
 
 
 FULL = "the log could not be written (database or disk is full): nothing of this request was kept"
+FULL_ERROR = StoreError(FULL)
+FULL_ERROR.__cause__ = DatabaseFull("database or disk is full")
 SLOW = "the log did not take the entry in time: the disk does not keep up; try again"
 
 
 @pytest.mark.parametrize("error, code, detail", [
-    (StoreError(FULL), "store-full", f"T{FULL[1:]}. Make room on the disk, then try again."),
+    (FULL_ERROR, "store-full", f"T{FULL[1:]}. Make room on the disk, then try again."),
     (StoreError(SLOW), "store-unavailable", f"T{SLOW[1:]}."),
-    (sqlite3.OperationalError("disk I/O error"), "store-unavailable", "Disk I/O error."),
+    (DatabaseFault("disk I/O error"), "store-unavailable", "Disk I/O error."),
 ], ids=["full", "slow", "broken"])
 def test_a_store_that_does_not_work(client, backend: Backend, monkeypatch, error: Exception, code: str,
                                     detail: str) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import sqlite3
 import threading
 
+from csparql_spark.disk.errors import DatabaseFault
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.retention_thread import Forgetter
 from csparql_spark.store.registry import QueryRecord
@@ -61,7 +61,7 @@ def test_rounds_come_by_themselves_and_a_failed_one_is_not_the_last(backend: Bac
         def forget(self, **_: int) -> int:
             self.rounds += 1
             if self.rounds == 1:
-                raise sqlite3.OperationalError("disk I/O error")
+                raise DatabaseFault("disk I/O error")
             self.enough.set()
             return 0
 

@@ -11,6 +11,7 @@ import pytest
 from csparql_spark.engine.group import FAILURE, MEASURES
 from csparql_spark.spark.batch_reports import Sink, costs_in
 from csparql_spark.spark.stages import Stages
+from csparql_spark.store import AnswerStore
 from csparql_spark.store.measures import Cost, Measures
 from csparql_spark.store.witness import NAME, Witness
 from tests.store.opened import Opened
@@ -36,9 +37,14 @@ def cost(*costs: Cost, told_at: int = 1250) -> tuple:
     return 0, told_at, MEASURES, 0, json.dumps([one._asdict() for one in costs]).encode()
 
 
+def counted(store: Opened, measures: Measures) -> AnswerStore:
+    """Its answers, whose costs are written."""
+    return AnswerStore(store.database, store.directory.bell("answers"), measures)
+
+
 def test_each_kind_of_row_goes_where_it_belongs(store: Opened) -> None:
     measures, stages = Measures(store.database), Stages(store.status)
-    Sink(store.answers, measures, stages)(Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST),
+    Sink(counted(store, measures), stages)(Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST),
                                                 cost(COST._replace(query=9), told_at=1100)), 3)
     assert store.answers.failure(8) == (1000, "too many")
     point = measures.newest(7)
@@ -54,7 +60,7 @@ def test_the_first_failure_stands(store: Opened) -> None:
 
 
 def test_who_waits_for_answers_hears_of_failures_and_not_of_costs(store: Opened) -> None:
-    sink = Sink(store.answers, Measures(store.database))
+    sink = Sink(counted(store, Measures(store.database)))
     store.answers.wait(0)
     sink(Batch(cost(COST)), 3)
     assert not store.answers.wait(0)
@@ -70,7 +76,7 @@ def test_without_anybody_who_wants_to_know_failures_are_written_all_the_same(sto
 def test_a_cost_that_cannot_be_read_holds_up_nobody(store: Opened, capsys: pytest.CaptureFixture) -> None:
     for query, payload in enumerate((b"{", b'[{"query": 7}]', b"[1]")):
         batch = Batch((query, 1000, FAILURE, 0, b"too many"), (0, 1000, MEASURES, 0, payload), cost(COST))
-        Sink(store.answers, Measures(store.database))(batch, 3)
+        Sink(counted(store, Measures(store.database)))(batch, 3)
         assert "what a batch has cost cannot be read: " in capsys.readouterr().err
         assert store.answers.failure(query)
     assert Measures(store.database).newest(7).totals.instants == 3
@@ -79,7 +85,7 @@ def test_a_cost_that_cannot_be_read_holds_up_nobody(store: Opened, capsys: pytes
 
 def test_a_batch_that_could_not_be_written_is_not_counted(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     measures = Measures(store.database)
-    sink, batch = Sink(store.answers, measures), Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST))
+    sink, batch = Sink(counted(store, measures)), Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST))
     write = measures.write
 
     def full(*told: object, **more: object) -> None:

@@ -6,7 +6,6 @@ import itertools
 import json
 import pickle
 import random
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from csparql_spark.disk.bell import Bell
+from csparql_spark.disk.errors import DatabaseBusy
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS
@@ -282,7 +282,7 @@ def test_while_nothing_can_be_written_it_waits_on(store: Pushed, reader: LogRead
     def locked(ends: Ends, after: int, tick: int) -> int:
         tried.append(hands.wall)
         if len(tried) < 4:
-            raise sqlite3.OperationalError("database is locked")
+            raise DatabaseBusy("database is locked")
         return settle(ends, after, tick)
 
     monkeypatch.setattr(Ends, "settle", locked)

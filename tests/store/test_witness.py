@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import tempfile
 from pathlib import Path
 from unittest import mock
@@ -20,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.disk import Database
+from csparql_spark.disk import Database, DatabaseFault
 from csparql_spark.disk.damage import Damages
 from csparql_spark.log.sqlite import incarnations
 from csparql_spark.log.sqlite.incarnations import Incarnations
@@ -121,7 +120,7 @@ def test_an_entry_on_a_page_that_cannot_be_read_is_no_other_entry(tmp_path: Path
     page = next(place for place in range(0, len(content), 4096) if content[place + 4:place + 4096] == b"x" * 4092)
     store.directory.database.write_bytes(content[:page] + b"\xff\xff\xff\xf0" + content[page + 4:])
     database = Database(store.directory.database)
-    with pytest.raises(sqlite3.DatabaseError):
+    with pytest.raises(DatabaseFault):
         database.connection.execute("SELECT payload FROM log WHERE seq = 1").fetchone()
     witness = Witness(store.directory, database)
     assert witness.contradiction() is None

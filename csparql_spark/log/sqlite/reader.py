@@ -34,7 +34,8 @@ from dataclasses import dataclass
 
 from csparql_spark.disk.checksum import head_sum, payload_sum
 from csparql_spark.disk.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, entry_damage
-from csparql_spark.disk.database import Database, is_corrupt
+from csparql_spark.disk.database import Database
+from csparql_spark.disk.errors import PageDamaged
 
 MOST_STREAMS = 4096           # of which it is remembered how far they were looked at
 REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "pause", "resume", "background", "rules")
@@ -127,13 +128,11 @@ def _is_believed(head: int | None, said: list[object]) -> bool:
     return head is None or head == head_sum(*said)
 
 
-def unreadable(connection: sqlite3.Connection, seq: int, error: sqlite3.DatabaseError) -> Damage:
+def unreadable(connection: sqlite3.Connection, seq: int, error: PageDamaged) -> Damage:
     """An entry on a page of the file that SQLite cannot read."""
     try:
         at = stamp_before(connection, seq) or 0
-    except sqlite3.DatabaseError as other:
-        if not is_corrupt(other):
-            raise
+    except PageDamaged:
         at = 0                  # nor what came before
     return entry_damage(seq, None, None, at, f"{error}; {HEAD}")
 
@@ -173,9 +172,7 @@ class Log:
         sql = f"SELECT {_COLUMNS} FROM log WHERE seq > ? ORDER BY seq LIMIT ?"
         try:
             rows = self._database.connection.execute(sql, (after, limit)).fetchall()
-        except sqlite3.DatabaseError as error:
-            if not is_corrupt(error):
-                raise
+        except PageDamaged:
             return list(self._one_by_one(_PLAIN, "", "seq > ?", (after,), limit))
         return [_hint(row) for row in rows]
 
@@ -274,9 +271,8 @@ class Log:
                 yield self._entry(row)
                 after = row[0]
             return
-        except sqlite3.DatabaseError as error:
-            if not is_corrupt(error):
-                raise
+        except PageDamaged:
+            pass
         yield from self._one_by_one(columns, index, condition, (*rest, after, upto))
 
     def _one_by_one(self, columns: str, index: str, condition: str, values: tuple[object, ...],
@@ -286,17 +282,13 @@ class Log:
         try:
             places: Iterable[int] = [seq for (seq,) in connection.execute(
                 f"SELECT seq FROM log {index} WHERE {condition} ORDER BY seq LIMIT ?", (*values, limit))]
-        except sqlite3.DatabaseError as error:
-            if not is_corrupt(error):
-                raise
+        except PageDamaged:
             after, upto = values[-2:] if len(values) > 1 else (values[-1], values[-1] + limit)
             places = range(after + 1, min(upto, self.tail()) + 1)
         for seq in places:
             try:
                 row = connection.execute(f"SELECT {columns} FROM log WHERE seq = ?", (seq,)).fetchone()
-            except sqlite3.DatabaseError as error:
-                if not is_corrupt(error):
-                    raise
+            except PageDamaged as error:
                 yield self._damaged(unreadable(connection, seq, error))
                 continue
             if row is not None:

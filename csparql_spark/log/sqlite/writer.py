@@ -25,7 +25,7 @@ from pathlib import Path
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.checksum import head_sum, payload_sum
 from csparql_spark.disk.database import Database
-from csparql_spark.disk.directory import StoreError
+from csparql_spark.disk.errors import StoreError
 from csparql_spark.log.clock import ArrivalClock
 from csparql_spark.log.sqlite.reader import Draft, Entry, next_stamp
 
