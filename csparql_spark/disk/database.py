@@ -34,7 +34,7 @@ from pathlib import Path
 from csparql_spark.disk.connection import connect
 from csparql_spark.disk.errors import DatabaseBusy, DatabaseFault, StoreError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 # The conditions on `kind` are those of the index, without which the views would read every chunk there is.
 STREAMS = """
@@ -132,6 +132,51 @@ CREATE TABLE damages (
 ) WITHOUT ROWID
 """)
 
+# How far who has come. All of that was in one table `positions (reader, seq)`, under names: the engine ("engine" and
+# "batch end"; see `progress`), the relay ("relay 17"; `relayed`), retention ("forgotten 17" and "forgotten 17 at";
+# `order`), and the batches whose ends were settled ("end 41 5000"; `batch_ends`).
+POSITIONS = ("""
+CREATE TABLE engine_progress (
+    one       INTEGER PRIMARY KEY CHECK (one = 1),
+    read      INTEGER NOT NULL,   -- the last entry that Spark has noted as read
+    batch_end INTEGER NOT NULL    -- the last entry of which everything is answered
+)
+""", """
+CREATE TABLE relayed (
+    query     INTEGER PRIMARY KEY,
+    instant   INTEGER NOT NULL    -- the newest that is in the log
+)
+""", """
+CREATE TABLE forgotten (
+    query     INTEGER PRIMARY KEY,
+    position  INTEGER NOT NULL,   -- of the last answer that is gone, and its instant
+    instant   INTEGER NOT NULL
+)
+""", """
+CREATE TABLE batch_ends (
+    after     INTEGER NOT NULL,   -- the entry that it takes all that comes after, up to a tick
+    tick      INTEGER NOT NULL,
+    seq       INTEGER NOT NULL,   -- its last entry
+    PRIMARY KEY (after, tick)
+) WITHOUT ROWID
+""", """
+INSERT INTO engine_progress
+    SELECT 1, coalesce(max(CASE reader WHEN 'engine' THEN seq END), 0),
+           coalesce(max(CASE reader WHEN 'batch end' THEN seq END), 0) FROM positions
+""", """
+INSERT OR IGNORE INTO relayed
+    SELECT CAST(substr(reader, 7) AS INTEGER), seq FROM positions WHERE reader GLOB 'relay [0-9]*'
+""", """
+INSERT OR IGNORE INTO forgotten
+    SELECT CAST(substr(gone.reader, 11) AS INTEGER), gone.seq, at.seq
+    FROM positions AS gone JOIN positions AS at ON at.reader = gone.reader || ' at'
+    WHERE gone.reader GLOB 'forgotten [0-9]*'
+""", """
+INSERT OR IGNORE INTO batch_ends
+    SELECT CAST(substr(reader, 5) AS INTEGER), CAST(substr(reader, 5 + instr(substr(reader, 5), ' ')) AS INTEGER), seq
+    FROM positions WHERE reader GLOB 'end [0-9]* *'
+""", "DROP TABLE positions")
+
 # What version 1 wrote. Later versions are made of it by what has come `SINCE`, in a new file as in an old one.
 SCHEMA = """
 CREATE TABLE log (
@@ -174,7 +219,7 @@ CREATE TABLE status (
 
 # What has come since a version of the file was written.
 SINCE = {1: (SETTINGS,), 2: ("DROP VIEW IF EXISTS queries", QUERIES, MEASURES, *REPEATS),
-         3: (*INCARNATIONS, *CHECKSUMS)}
+         3: (*INCARNATIONS, *CHECKSUMS), 4: POSITIONS}
 
 CHECKED_BYTES = 64 << 20
 TURN_SECONDS = 30.0

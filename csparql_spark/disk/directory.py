@@ -1,6 +1,6 @@
 """A data directory: everything a server must not lose, in one place.
 
-    data/store.db        the database (log, answers, positions)
+    data/store.db        the database (log, answers, and how far who has come)
     data/engine/         what Spark keeps: checkpoint and state
     data/*.bell          named pipes, hints only
     data/server.lock     held by the running server

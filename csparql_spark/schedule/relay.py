@@ -28,12 +28,12 @@ import pyarrow.compute as pc
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.disk import StoreError
 from csparql_spark.log import Draft, LogWriter, Refused
+from csparql_spark.log.sqlite import relayed
 from csparql_spark.log.sqlite.writer import Guard
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.quads import split
 from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer, StreamRecord
 from csparql_spark.store.registry import every, same
-from csparql_spark.store.retention import relayed
 
 RETRY_SECONDS = 1.0
 PAGE_PARTS = 16
@@ -106,7 +106,8 @@ class Relay:
 
     def _page(self, query: int) -> Iterator[tuple[int, list[StoredAnswer]]]:
         """The next instants that are not relayed, each with all its parts."""
-        parts = self._answers.after(query, self._answers.place(relayed(query), BEGINNING), PAGE_PARTS)
+        newest = self._answers.relayed(query)
+        parts = self._answers.after(query, BEGINNING if newest is None else newest, PAGE_PARTS)
         for instant, group in groupby(parts, key=lambda part: part.instant):
             # Of the last one on a full page there may be more.
             cut = len(parts) == PAGE_PARTS and instant == parts[-1].instant
@@ -116,11 +117,7 @@ class Relay:
 def _once(query: int, stream: int, instant: int) -> Guard:
     """A guard that lets an answer in if it is the next one of a query that is there; then it counts as relayed."""
     def move(connection: sqlite3.Connection) -> None:
-        moved = connection.execute(
-            "INSERT INTO positions (reader, seq) VALUES (?, ?) "
-            "ON CONFLICT (reader) DO UPDATE SET seq = excluded.seq WHERE seq < excluded.seq",
-            (relayed(query), instant)).rowcount
-        if not moved:
+        if not relayed.advance(connection, query, instant):
             raise Refused
     return every(same("queries", query, Refused()), same("streams", stream, Refused()), move)
 

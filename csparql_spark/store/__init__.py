@@ -10,6 +10,7 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `indexes`    which of the database's indexes are damaged, and are made anew
 - `inspection` the whole of a database, read for what is damaged
 - `retention`  what may be forgotten
+- `progress`   how far the engine has come
 - `batch_ends` where batches end that were begun before their end was there
 - `status`     what a process says of itself
 - `measures`   what queries cost

@@ -22,9 +22,9 @@ from csparql_spark.disk.checksum import answer_sum
 from csparql_spark.disk.damage import PAYLOAD, Damage, Damages, answer_damage
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
+from csparql_spark.log.sqlite import relayed
 from csparql_spark.store.measures import Cost, Measures
-from csparql_spark.store.order import forgotten_at
-from csparql_spark.store.retention import BATCH_END, advance
+from csparql_spark.store.progress import advance
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,13 @@ class AnswerStore:
             # What is forgotten was told, too: an engine that starts from the log again may come to it again.
             connection.executemany(
                 "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload, checksum) "
-                "SELECT ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM positions WHERE reader = ? AND seq >= ?)",
+                "SELECT ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE query = ? AND instant >= ?)",
                 ((a.query, a.instant, a.part, a.rows, a.payload,
-                  answer_sum(a.query, a.instant, a.part, a.rows, a.payload), forgotten_at(a.query), a.instant)
+                  answer_sum(a.query, a.instant, a.part, a.rows, a.payload), a.query, a.instant)
                  for a in answers))
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
             if end is not None:
-                advance(connection, BATCH_END, end)
+                advance(connection, batch_end=end)
             for at, batch_costs in costs if self._measures is not None else ():
                 self._measures.write(connection, batch_costs, at=at)
 
@@ -130,7 +130,7 @@ class AnswerStore:
         """The newest instant that was ever told; it may be forgotten."""
         return self._database.connection.execute(
             "SELECT max(instant) FROM (SELECT max(instant) AS instant FROM answers WHERE query = ? "
-            "UNION ALL SELECT seq FROM positions WHERE reader = ?)", (query, forgotten_at(query))).fetchone()[0]
+            "UNION ALL SELECT instant FROM forgotten WHERE query = ?)", (query, query)).fetchone()[0]
 
     def told_since(self, position: int) -> tuple[int, set[int]]:
         """The newest position, and the queries that have answers after `position`."""
@@ -138,10 +138,9 @@ class AnswerStore:
             "SELECT query, max(position) FROM answers WHERE position > ? GROUP BY query", (position,)).fetchall()
         return max((p for _, p in rows), default=position), {query for query, _ in rows}
 
-    def place(self, reader: str, nowhere: int) -> int:
-        """How far a reader of answers has come, by its own mark; `nowhere` if it has none."""
-        row = self._database.connection.execute("SELECT seq FROM positions WHERE reader = ?", (reader,)).fetchone()
-        return row[0] if row else nowhere
+    def relayed(self, query: int) -> int | None:
+        """The newest instant of a query whose answer is in the log, as a chunk of its stream; None if there is none."""
+        return relayed.instant(self._database.connection, query)
 
     def failure(self, query: int) -> tuple[int, str] | None:
         """(instant, reason) if the query has failed."""

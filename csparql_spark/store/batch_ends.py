@@ -28,7 +28,7 @@ class Ends:
     def of(self, after: int, tick: int) -> int | None:
         """The place where the batch ends that takes what comes after the place `after` up to the tick `tick`."""
         connection = self._database.connection
-        row = (connection.execute("SELECT seq FROM positions WHERE reader = ?", (_name(after, tick),)).fetchone()
+        row = (connection.execute("SELECT seq FROM batch_ends WHERE after = ? AND tick = ?", (after, tick)).fetchone()
                or connection.execute("SELECT seq FROM log WHERE seq > ? AND kind = 'tick' AND subject IS NULL "
                                      "AND at >= ? ORDER BY seq LIMIT 1", (after, tick)).fetchone())
         return row[0] if row else None
@@ -39,16 +39,11 @@ class Ends:
             end = self.of(after, tick)
             if end is None:
                 end = max(after, connection.execute("SELECT max(seq) FROM log").fetchone()[0] or 0)
-                connection.execute("INSERT INTO positions (reader, seq) VALUES (?, ?)", (_name(after, tick), end))
+                connection.execute("INSERT INTO batch_ends (after, tick, seq) VALUES (?, ?, ?)", (after, tick, end))
         return end
 
     def forget(self, before: int) -> None:
         """Drop what was settled before a place: no batch that may be run again begins or ends there."""
-        condition = "reader >= 'end ' AND reader < 'end!' AND seq < ?"
-        if self._database.connection.execute(f"SELECT 1 FROM positions WHERE {condition}", (before,)).fetchone():
+        if self._database.connection.execute("SELECT 1 FROM batch_ends WHERE seq < ?", (before,)).fetchone():
             with self._database.transaction(durable=False) as connection:
-                connection.execute(f"DELETE FROM positions WHERE {condition}", (before,))
-
-
-def _name(after: int, tick: int) -> str:
-    return f"end {after} {tick}"
+                connection.execute("DELETE FROM batch_ends WHERE seq < ?", (before,))

@@ -24,7 +24,6 @@ from csparql_spark.log.sqlite.incarnations import Incarnations, Lineage
 NEAR = 1000             # so many positions are read at once, whoever wants which of them
 _WHOLE = ("position = (SELECT max(part.position) FROM answers AS part "
           "WHERE part.query = answers.query AND part.instant = answers.instant)")
-_FORGOTTEN = "forgotten"
 
 
 class Place(NamedTuple):
@@ -33,16 +32,6 @@ class Place(NamedTuple):
     position: int
     query: int
     instant: int | None
-
-
-def forgotten(query: int) -> str:
-    """The name under which it is kept (as the place of a reader is) up to where answers of a query are gone."""
-    return f"{_FORGOTTEN} {query}"
-
-
-def forgotten_at(query: int) -> str:
-    """The name under which the newest instant that is gone is kept."""
-    return f"{forgotten(query)} at"
 
 
 class Order:
@@ -132,13 +121,8 @@ class Order:
 
     def gone(self, query: int) -> tuple[int, int] | None:
         """The place of the last forgotten answer of a query: position and instant."""
-        row = self._database.connection.execute("SELECT seq FROM positions WHERE reader = ?",
-                                                (forgotten(query),)).fetchone()
-        if row is None:
-            return None
-        (instant,) = self._database.connection.execute("SELECT seq FROM positions WHERE reader = ?",
-                                                       (forgotten_at(query),)).fetchone()
-        return row[0], instant
+        return self._database.connection.execute("SELECT position, instant FROM forgotten WHERE query = ?",
+                                                 (query,)).fetchone()
 
 
 def forget(connection: sqlite3.Connection, query: int, condition: str, values: dict[str, object]) -> int:
@@ -147,15 +131,15 @@ def forget(connection: sqlite3.Connection, query: int, condition: str, values: d
         f"SELECT max(position), max(instant) FROM answers WHERE {condition}", values).fetchone()
     if position is None:
         return 0
-    for reader, place in ((forgotten(query), position), (forgotten_at(query), instant)):
-        connection.execute("INSERT INTO positions (reader, seq) VALUES (?, ?) "
-                           "ON CONFLICT (reader) DO UPDATE SET seq = max(seq, excluded.seq)", (reader, place))
+    connection.execute("INSERT INTO forgotten (query, position, instant) VALUES (?, ?, ?) ON CONFLICT (query) "
+                       "DO UPDATE SET position = max(position, excluded.position), instant = max(instant, excluded.instant)",
+                       (query, position, instant))
     return connection.execute(f"DELETE FROM answers WHERE {condition}", values).rowcount
 
 
 def forget_query(connection: sqlite3.Connection, query: int) -> int:
     """Delete the answers of a query that is gone, and what was noted of them."""
-    connection.execute("DELETE FROM positions WHERE reader IN (?, ?)", (forgotten(query), forgotten_at(query)))
+    connection.execute("DELETE FROM forgotten WHERE query = ?", (query,))
     return connection.execute("DELETE FROM answers WHERE query = ?", (query,)).rowcount
 
 
@@ -173,7 +157,6 @@ def _of(connection: sqlite3.Connection, query: int, position: int, head: int, li
 
 
 def _gone(connection: sqlite3.Connection, position: int, reached: int) -> list[Place]:
-    rows = connection.execute("SELECT seq, CAST(substr(reader, ?) AS INTEGER) FROM positions "
-                              "WHERE reader GLOB ? AND seq > ? AND seq <= ?",
-                              (len(_FORGOTTEN) + 2, f"{_FORGOTTEN} *[0-9]", position, reached))
+    rows = connection.execute("SELECT position, query FROM forgotten WHERE position > ? AND position <= ?",
+                              (position, reached))
     return [Place(position, query, None) for position, query in rows]

@@ -15,17 +15,14 @@ there may have been away for longer than `keep_answers` instants, and must not l
 
 from __future__ import annotations
 
-import sqlite3
 from itertools import accumulate
 
 from csparql_spark.disk import damage
 from csparql_spark.disk.database import Database
+from csparql_spark.log.sqlite import relayed
 from csparql_spark.log.sqlite.reader import stamp_before
-from csparql_spark.store import measures, order
+from csparql_spark.store import measures, order, progress
 
-READER = "engine"
-BATCH_END = "batch end"      # up to here everything is answered, also where Spark has not said so yet
-RELAY = "relay"              # it puts the answers of query 17 into the log, and has come to the instant at "relay 17"
 STEP_ENTRIES, STEP_BYTES = 5000, 8 << 20     # that are deleted while pushes wait, but for one entry that is larger
 ALWAYS = (1 << 63) - 1       # later than any stamp
 
@@ -60,19 +57,8 @@ _OLD_ANSWERS = """
                                    ORDER BY instant DESC LIMIT 1 OFFSET :keep)
     AND (NOT EXISTS (SELECT 1 FROM streams JOIN queries ON json_extract(streams.payload, '$.producer') = queries.name
                      WHERE queries.id = :query)
-         OR instant <= (SELECT seq FROM positions WHERE reader = :relay))
+         OR instant <= (SELECT instant FROM relayed WHERE query = :query))
 """
-
-
-def relayed(query: int) -> str:
-    """The reader whose place is the newest instant of the query that is in the log, as a chunk of its stream."""
-    return f"{RELAY} {query}"
-
-
-def advance(connection: sqlite3.Connection, reader: str, seq: int) -> None:
-    """Note how far a reader has come, unless it was further already."""
-    connection.execute("INSERT INTO positions (reader, seq) VALUES (?, ?) "
-                       "ON CONFLICT (reader) DO UPDATE SET seq = max(seq, excluded.seq)", (reader, seq))
 
 
 class Retention:
@@ -81,20 +67,17 @@ class Retention:
 
     def position(self) -> int:
         """How far the engine has read, durably."""
-        row = self._database.connection.execute("SELECT seq FROM positions WHERE reader = ?", (READER,)).fetchone()
-        return row[0] if row else 0
+        return progress.read(self._database.connection)
 
     def batch_end(self) -> int:
         """Up to where everything is answered. Spark says that a batch has ended when it begins the next one: whoever
         wants to know how things stand looks here. Such a batch may be taken again."""
-        row = self._database.connection.execute("SELECT max(seq) FROM positions WHERE reader IN (?, ?)",
-                                                (READER, BATCH_END)).fetchone()
-        return row[0] or 0
+        return progress.answered(self._database.connection)
 
     def advance(self, seq: int) -> None:
         """Note how far the engine has read. It can be derived again, so nobody waits for the disk."""
         with self._database.transaction(durable=False) as connection:
-            advance(connection, READER, seq)
+            progress.advance(connection, read=seq)
 
     def forget(self, *, keep_log: int, reach: int, keep_answers: int) -> int:
         """Delete what may go, in small transactions; return how many entries and answers went."""
@@ -150,14 +133,11 @@ class Retention:
         for (query,) in heard:
             with self._database.transaction(durable=False) as transaction:
                 if query in live:
-                    gone += order.forget(transaction, query, _OLD_ANSWERS, {
-                        "query": query, "keep": keep, "relay": relayed(query)})
+                    gone += order.forget(transaction, query, _OLD_ANSWERS, {"query": query, "keep": keep})
                 else:
                     gone += order.forget_query(transaction, query)
                     transaction.execute("DELETE FROM failures WHERE query = ?", (query,))
                     measures.forget(transaction, query)
         with self._database.transaction(durable=False) as transaction:
-            # Of queries that are gone. Nobody writes such a place again: it is written only while the query is there.
-            transaction.execute("DELETE FROM positions WHERE reader LIKE ? AND reader NOT IN "
-                                "(SELECT ? || ' ' || id FROM queries)", (f"{RELAY} %", RELAY))
+            relayed.forget(transaction)
         return gone

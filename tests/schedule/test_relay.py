@@ -259,7 +259,7 @@ def test_each_answer_once_and_in_order(store: Opened, steps: list[str]) -> None:
     """Whatever happens, of each query that was there what it said is relayed from its beginning, and all of it at the
     end."""
     with store.database.transaction() as connection:
-        for table in ("log", "answers", "positions"):
+        for table in ("log", "answers", "relayed"):
             connection.execute(f"DELETE FROM {table}")
     query, instant = registered(store), 0
     told: dict[int, list[tuple[str, int, list[str]]]] = {query: []}

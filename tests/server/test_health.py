@@ -13,7 +13,7 @@ from csparql_spark.log import Draft
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.health import alive, engine_of, status_of
 from csparql_spark.store import Status
-from csparql_spark.store.retention import BATCH_END, advance
+from csparql_spark.store.progress import advance
 from tests.server.playing import registered
 
 
@@ -40,7 +40,7 @@ def running(backend: Backend) -> None:
 def batch_ends(backend: Backend, seq: int) -> None:
     """As the engine's sink says it, before Spark does."""
     with backend.database.transaction(durable=False) as connection:
-        advance(connection, BATCH_END, seq)
+        advance(connection, batch_end=seq)
 
 
 class Hand:

@@ -74,7 +74,7 @@ def test_only_what_was_settled_before_is_forgotten(store: Opened, ends: Ends) ->
 def test_an_end_that_was_told_is_the_end_for_ever(store: Opened, steps: list[tuple[str, int, int]]) -> None:
     with store.database.transaction() as connection:
         connection.execute("DELETE FROM log")
-        connection.execute("DELETE FROM positions")
+        connection.execute("DELETE FROM batch_ends")
     ends, told, log, clock = Ends(store.database), {}, [], 0
     base = store.put("stream", 0)
     for kind, one, other in steps:

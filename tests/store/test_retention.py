@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from csparql_spark.disk.database import Database
 from csparql_spark.log import Entry, LogWriter
+from csparql_spark.log.sqlite import relayed
 from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord, retention
-from csparql_spark.store.retention import relayed
 
 from .opened import Hands, Opened
 
@@ -277,7 +277,7 @@ def test_the_rule(store: Opened, log: list[tuple], position: int, keep_log: int,
             rows.append((kind.removeprefix("no "), at, None if kind == "tick" else subject,
                          last if kind == "chunk" else None, payload))
     with store.database.transaction() as connection:
-        for table in ("log", "positions", "sqlite_sequence"):
+        for table in ("log", "engine_progress", "sqlite_sequence"):
             connection.execute(f"DELETE FROM {table}")
         connection.executemany("INSERT INTO log (kind, at, subject, last, payload) VALUES (?, ?, ?, ?, ?)", rows)
     entries = store.entries()
@@ -338,7 +338,7 @@ def test_answers_that_are_not_relayed_yet_stay(store: Opened) -> None:
     def left(place: int | None) -> list[int]:
         if place is not None:
             with store.database.transaction() as connection:
-                connection.execute("INSERT OR REPLACE INTO positions VALUES (?, ?)", (relayed(query), place))
+                assert relayed.advance(connection, query, place)
         store.retention.forget(keep_log=0, reach=0, keep_answers=2)
         return [instant for instant, _ in answers_left(store)[query]]
 
@@ -352,11 +352,11 @@ def test_places_go_with_their_query(store: Opened) -> None:
     store.retention.advance(3)
     ids = [store.writer.append(QueryRecord.draft(name, text="", base=None)).seq for name in ("q", "r")]
     with store.database.transaction() as connection:
-        connection.executemany("INSERT INTO positions VALUES (?, 7)", [(relayed(id),) for id in ids])
+        assert [relayed.advance(connection, id, 7) for id in ids] == [True, True]
     store.append("unregister", "q")
     store.retention.forget(keep_log=0, reach=0, keep_answers=1)
-    rows = store.database.connection.execute("SELECT reader, seq FROM positions ORDER BY reader").fetchall()
-    assert rows == [("engine", 3), (relayed(ids[1]), 7)]
+    assert store.database.connection.execute("SELECT query, instant FROM relayed").fetchall() == [(ids[1], 7)]
+    assert store.retention.position() == 3
 
 
 def test_what_was_undone_is_found_by_the_index(store: Opened) -> None:
