@@ -17,7 +17,8 @@ from unittest import mock
 import numpy as np
 
 from csparql_spark.engine import views
-from csparql_spark.engine.group_state import KeptGroup, Name, settle
+from csparql_spark.engine.group_state import StoredGroup, save
+from csparql_spark.engine.state_keys import Kind, StateKey
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Router
@@ -34,11 +35,11 @@ class Counting:
     def __init__(self) -> None:
         self.bytes = 0
 
-    def put(self, name: Name, value: bytes) -> None:
-        if name.answered:
+    def put(self, name: StateKey, value: bytes) -> None:
+        if name.kind in (Kind.LAST_ANSWER, Kind.CHANGES):
             self.bytes += len(value)
 
-    def drop(self, name: Name) -> None:
+    def drop(self, name: StateKey) -> None:
         pass
 
     def set_summary(self, summary: bytes) -> None:
@@ -70,7 +71,7 @@ def _slid(output: str, size: int, percent: int) -> tuple[float, float, list[byte
     seconds, count = 100 // percent, max(2, size * percent // 100)
     text = (f"REGISTER QUERY q AS SELECT {output}?a ?b FROM STREAM <{STREAM}> [RANGE {seconds}s STEP 1s] "
             "WHERE { ?a <urn:next> ?b }")
-    router, group, state = Router({}.get), KeptGroup("bench"), Counting()
+    router, group, state = Router({}.get), StoredGroup("bench"), Counting()
     took, told, kept = [], [], 0
     for entry, warm in _log(text, size, count, seconds):
         rows = list(router.route(entry))
@@ -80,7 +81,7 @@ def _slid(output: str, size: int, percent: int) -> tuple[float, float, list[byte
         if entry.kind != "tick":
             came = taken
             continue
-        settle(group, state)
+        save(group, state)
         if warm:
             kept = state.bytes
         else:

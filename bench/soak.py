@@ -22,7 +22,8 @@ import numpy as np
 import pyarrow as pa
 
 from csparql_spark.engine.group import FAILURE
-from csparql_spark.engine.group_state import KeptGroup, Name, revive, settle
+from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.log.sqlite.reader import Draft, Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Router
@@ -64,7 +65,7 @@ class _Worker:
         self._seq = 0
         self._background: dict[str, Entry] = {}
         self._router = Router(self._background.get)
-        self._groups: dict[str, KeptGroup] = {}
+        self._groups: dict[str, StoredGroup] = {}
         self._states: dict[str, _State] = {}
         self.take(StreamRecord.draft(STREAM, name="stream", clock="event", delay=0))
         self.take(Draft("background", SCHEMA, _schema().to_ipc()))
@@ -81,11 +82,11 @@ class _Worker:
             batches.setdefault(row.group, []).append(row)
         for key, rows in batches.items():
             state = self._states.setdefault(key, _State())
-            group = self._groups[key] = revive(key, state, self._groups.get(key))
+            group = self._groups[key] = restore(key, state, self._groups.get(key))
             for told in group.feed(sorted(rows, key=lambda row: row.seq)):
                 if told.part == FAILURE:
                     raise RuntimeError(f"a query of the soak has failed: {told.payload.decode()}")
-            settle(group, state)
+            save(group, state)
 
     def held(self) -> dict[str, int]:
         """How many terms the dictionaries hold, how many triples the windows."""
@@ -100,7 +101,7 @@ class _State:
 
     def __init__(self) -> None:
         self._summary: bytes | None = None
-        self._values: dict[Name, bytes] = {}
+        self._values: dict[StateKey, bytes] = {}
 
     @property
     def size(self) -> int:
@@ -112,16 +113,16 @@ class _State:
     def set_summary(self, summary: bytes) -> None:
         self._summary = summary
 
-    def names(self) -> Iterator[Name]:
+    def keys(self) -> Iterator[StateKey]:
         return iter(list(self._values))
 
-    def get(self, name: Name) -> bytes:
+    def get(self, name: StateKey) -> bytes:
         return self._values[name]
 
-    def put(self, name: Name, value: bytes) -> None:
+    def put(self, name: StateKey, value: bytes) -> None:
         self._values[name] = value
 
-    def drop(self, name: Name) -> None:
+    def drop(self, name: StateKey) -> None:
         del self._values[name]
 
     def clear(self) -> None:

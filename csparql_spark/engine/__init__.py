@@ -11,4 +11,5 @@
 - `moment`            an instant of a query, where the log stands, and since when it looks
 - `costs`             what queries take while they answer
 - `group_state`       what of a group is kept between batches, and how it comes back
+- `state_keys`        under which keys that is
 """

@@ -1,51 +1,35 @@
-"""Keeping: what of a group is kept between batches, and how the group comes back from it.
+"""Group state: what of a group is in a state store between batches, and how the group comes back from it.
 
-Kept is the explicit content of the windows, in *slides* (what one batch added to one stream, cut at registrations), the
-background, the registrations, and a summary: how far the log was read, and each member's progress. Nothing that can be
-derived is kept: stores and answers are made again when a worker starts cold.
+Stored is the explicit content of the windows, in *slides* (what one batch added to one stream, cut at registrations),
+the background, the registrations, and a summary: how far the log was read, and each member's progress. Nothing that can
+be derived is stored: graphs and answers are made again when a worker starts cold.
 
 A worker that holds the group in memory is *warm* if it has read as far as the summary says. If it is behind, because
 another worker had the last batches, it reads the slides that it lacks. If it is ahead, a batch has failed after it: it
 starts cold. So it does when it remembers none of the members: the group may have ended and begun again meanwhile, and
 then its numbers mean something else.
 
-    group = revive("1f0c…", state, remembered)     # from what is kept
-    told = list(group.feed(rows))
-    settle(group, state)                           # few calls, with large values
+    group = restore("1f0c…", state, remembered)     # from what is stored
+    messages = list(group.feed(rows))
+    save(group, state)                              # few calls, with large values
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple, Protocol, TypedDict
 
 from csparql_spark.answers.last_answer import Before, packed, unpacked
 from csparql_spark.engine.group import Group, Piece, unreadable
-from csparql_spark.engine.member import Member
+from csparql_spark.engine.member import Member, MemberState
+from csparql_spark.engine.state_keys import Kind, StateKey
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.schedule.routing import Registration
 from csparql_spark.windows.content import ALWAYS
 from csparql_spark.windows.progress import NEVER
 from csparql_spark.windows.rule import lasting
-
-# In the place of a stream's number: what the value is instead of a slide.
-MEMBER = -1      # a registration
-RULES = -4       # a user's rule set: its name and text
-BEFORE = -3      # an answer of a query that tells what has changed since
-CHANGES = -5     # and what has changed since: -5 is the first piece, -6 the next
-
-
-class Name(NamedTuple):
-    """The name of a kept value: the place of the (last) entry in it, and the number of its stream or graph."""
-
-    seq: int
-    stream: int
-
-    @property
-    def answered(self) -> bool:
-        """Whether it is of what a query answered last: such a value changes under its name."""
-        return self.stream == BEFORE or self.stream <= CHANGES
 
 
 class State(Protocol):
@@ -53,143 +37,169 @@ class State(Protocol):
 
     def summary(self) -> bytes | None: ...
     def set_summary(self, summary: bytes) -> None: ...
-    def names(self) -> Iterator[Name]: ...
-    def get(self, name: Name) -> bytes: ...
-    def put(self, name: Name, value: bytes) -> None: ...
-    def drop(self, name: Name) -> None: ...
+    def keys(self) -> Iterator[StateKey]: ...
+    def get(self, key: StateKey) -> bytes: ...
+    def put(self, key: StateKey, value: bytes) -> None: ...
+    def drop(self, key: StateKey) -> None: ...
     def clear(self) -> None: ...
 
 
-class KeptBefore(NamedTuple):
-    """How much of what a query answered last is kept: the whole, and so many changes in so many pieces."""
+class Summary(TypedDict):
+    """How far a group has read, what its numbers mean, and its members' states by their ids."""
+
+    seq: int
+    streams: dict[str, int]
+    graphs: dict[str, int]
+    members: dict[str, MemberState]
+
+
+class AnswerExtent(NamedTuple):
+    """How much of what a query answered last is stored: the whole, and so many changes in so many pieces."""
 
     whole: bytes
     changes: int
     pieces: int
 
 
-class KeptGroup(Group):
-    """A group that knows what is kept of it: each name, with the newest stamp in a slide (None for what does not
+class StoredGroup(Group):
+    """A group that knows what of it is stored: each key, with the newest stamp in a slide (None for what does not
     expire)."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
-        self.kept: dict[Name, int | None] = {}
-        self.kept_before: dict[int, KeptBefore] = {}
+        self.stored: dict[StateKey, int | None] = {}
+        self.stored_answers: dict[int, AnswerExtent] = {}
 
 
-def revive(key: str, state: State, remembered: KeptGroup | None = None) -> KeptGroup:
-    """The group as it was when it was settled last."""
-    kept = state.summary()
-    if kept is None:
-        return KeptGroup(key)
-    summary = json.loads(kept)
+def restore(key: str, state: State, remembered: StoredGroup | None = None) -> StoredGroup:
+    """The group as it was when it was saved last."""
+    value = state.summary()
+    if value is None:
+        return StoredGroup(key)
+    summary: Summary = json.loads(value)
     if remembered is not None and (remembered.seq > summary["seq"]
                                    or not any(str(id) in summary["members"] for id in remembered.members)):
         remembered = None
     if remembered is not None and remembered.seq == summary["seq"]:
         return remembered
-    group = remembered or KeptGroup(key)
+    group = remembered or StoredGroup(key)
     group.seq = summary["seq"]
     group.streams = summary["streams"]
-    names = set(state.names())
-    for name in group.kept.keys() - names:
-        del group.kept[name]
-    graphs = {(seq, group.streams[graph]): graph for graph, seq in summary["graphs"].items()}
-    registrations = {}
-    for name in sorted(names - group.kept.keys()):
-        value = state.get(name)
-        group.kept[name] = None
-        if name.stream == MEMBER:
-            registrations[name.seq] = json.loads(value)
-        elif name.stream == RULES:
-            ruled, seq, text = json.loads(value)
-            group.set_rules(ruled, seq, text)
-        elif name.answered:
-            continue        # it is read below
-        elif name in graphs:
-            group.set_background(graphs[name], name.seq, value)
-            group.new_graphs.clear()
-        else:
-            chunk = Chunk.from_ipc(value)
-            group.content.add(name.stream, name.seq, chunk)
-            group.kept[name] = chunk.last
-    for id, progress in ((int(id), progress) for id, progress in summary["members"].items()):
-        if id not in group.members:
-            told = registrations[id]
-            try:
-                group.members[id] = Member(told, progress["registered"], group.arrival)
-            # Another version may read less: that is this query's failure, and nobody else's.
-            except Exception as error:
-                group.unreadable[id] = unreadable(error)
-                continue
-        member = group.members[id]
-        member.restore(progress)
-        group.kept_before.pop(id, None)
-        member.before = None
-        if Name(id, BEFORE) in names:
-            pieces = list(itertools.takewhile(names.__contains__, (Name(id, CHANGES - n) for n in itertools.count())))
-            member.before = Before(state.get(Name(id, BEFORE)),
-                                   [change for name in pieces for change in unpacked(state.get(name))])
-            group.kept_before[id] = KeptBefore(member.before.whole, len(member.before.changes), len(pieces))
-    for id in group.members.keys() - {int(id) for id in summary["members"]}:
+    keys = set(state.keys())
+    registrations = _restore_content(group, state, summary, keys)
+    for name, progress in summary["members"].items():
+        _restore_member(group, state, int(name), progress, registrations, keys)
+    for id in group.members.keys() - {int(name) for name in summary["members"]}:
         del group.members[id]
     group.members_changed()
     return group
 
 
-def settle(group: KeptGroup, state: State) -> None:
-    """Keep what the batch has changed."""
+def _restore_content(group: StoredGroup, state: State, summary: Summary,
+                     keys: Collection[StateKey]) -> dict[int, Registration]:
+    """Take slides, background and rule sets that the group lacks; the registrations among what it lacks."""
+    for key in group.stored.keys() - set(keys):
+        del group.stored[key]
+    graphs = {(seq, group.streams[graph]): graph for graph, seq in summary["graphs"].items()}
+    registrations: dict[int, Registration] = {}
+    for key in sorted(set(keys) - group.stored.keys()):
+        value = state.get(key)
+        group.stored[key] = None
+        match key.kind:
+            case Kind.REGISTRATION:
+                registrations[key.seq] = json.loads(value)
+            case Kind.RULE_SET:
+                rule_set, seq, text = json.loads(value)
+                group.set_rules(rule_set, seq, text)
+            case Kind.LAST_ANSWER | Kind.CHANGES:
+                pass            # they are read with their members
+            case _ if key in graphs:
+                group.set_background(graphs[key], key.seq, value)
+                group.new_graphs.clear()
+            case _:
+                chunk = Chunk.from_ipc(value)
+                group.content.add(key.stream, key.seq, chunk)
+                group.stored[key] = chunk.last
+    return registrations
+
+
+def _restore_member(group: StoredGroup, state: State, id: int, progress: MemberState,
+                    registrations: Mapping[int, Registration], keys: Collection[StateKey]) -> None:
+    if id not in group.members:
+        registration = registrations[id]
+        try:
+            group.members[id] = Member(registration, progress["registered"], group.arrival)
+        # Another version may read less: that is this query's failure, and nobody else's.
+        except Exception as error:
+            group.unreadable[id] = unreadable(error)
+            return
+    member = group.members[id]
+    member.restore(progress)
+    group.stored_answers.pop(id, None)
+    member.before = None
+    if StateKey.last_answer(id) in keys:
+        pieces = list(itertools.takewhile(keys.__contains__, map(StateKey.changes, itertools.repeat(id),
+                                                                 itertools.count())))
+        member.before = Before(state.get(StateKey.last_answer(id)),
+                               [change for key in pieces for change in unpacked(state.get(key))])
+        group.stored_answers[id] = AnswerExtent(member.before.whole, len(member.before.changes), len(pieces))
+
+
+def save(group: StoredGroup, state: State) -> None:
+    """Store what the batch has changed."""
     if not group.members:
         state.clear()
         return
     horizons, places = group.horizons(), group.places()
+    _save_slides(group, state, horizons, places)
+    permanent = {StateKey.registration(id) for id in group.members}
+    permanent |= {StateKey(seq, group.streams[iri]) for iri, seq in group.graphs.items()}
+    permanent |= {StateKey.rule_set(seq) for seq, _ in group.rules.values()}
+    for id, member in group.members.items():
+        if (key := StateKey.registration(id)) not in group.stored:
+            state.put(key, json.dumps(member.registration).encode())
+    for name, (seq, text) in group.rules.items():
+        if (key := StateKey.rule_set(seq)) not in group.stored:
+            state.put(key, json.dumps([name, seq, text]).encode())
+    for iri, payload in group.new_graphs.items():
+        state.put(StateKey(group.graphs[iri], group.streams[iri]), payload)
+    group.new_graphs = {}
+    group.stored_answers = {id: _save_answer(id, member.before, group.stored_answers.get(id), state)
+                            for id, member in group.members.items() if member.before is not None}
+    for id, extent in group.stored_answers.items():
+        permanent |= {StateKey.last_answer(id), *(StateKey.changes(id, piece) for piece in range(extent.pieces))}
+    group.stored |= dict.fromkeys(permanent)
+    for key, newest in list(group.stored.items()):
+        if key not in permanent and (newest is None or not lasting(
+                newest, horizons.get(key.stream, NEVER), key.seq, places.get(key.stream, ALWAYS))):
+            del group.stored[key]
+            state.drop(key)
+    summary = {"seq": group.seq, "streams": group.streams, "graphs": group.graphs,
+               "members": {id: member.state() for id, member in group.members.items()}}
+    state.set_summary(json.dumps(summary).encode())
+
+
+def _save_slides(group: StoredGroup, state: State, horizons: dict[int, int], places: dict[int, int]) -> None:
+    """Store what has come since the last batch, but for what has come and gone."""
     for piece in group.fresh:
         for stream, chunks in piece.chunks.items():
-            # In a large batch, much has come and gone again.
             horizon, place = horizons.get(stream, NEVER), places.get(stream, ALWAYS)
             remaining = [chunk.take(lasting(chunk.t, horizon, piece.seq, place)) for chunk in chunks
                          if lasting(chunk.last, horizon, piece.seq, place)]
             if remaining:
                 chunk = Chunk.concat(remaining)
-                name = Name(piece.seq, stream)
-                group.kept[name] = chunk.last
-                state.put(name, chunk.to_ipc())
+                key = StateKey(piece.seq, stream)
+                group.stored[key] = chunk.last
+                state.put(key, chunk.to_ipc())
     group.fresh = [Piece()]
-    permanent = {Name(id, MEMBER) for id in group.members}
-    permanent |= {Name(seq, group.streams[iri]) for iri, seq in group.graphs.items()}
-    for id, member in group.members.items():
-        if Name(id, MEMBER) not in group.kept:
-            state.put(Name(id, MEMBER), json.dumps(member.told).encode())
-    for name, (seq, text) in group.rules.items():
-        permanent.add(Name(seq, RULES))
-        if Name(seq, RULES) not in group.kept:
-            state.put(Name(seq, RULES), json.dumps([name, seq, text]).encode())
-    for iri, payload in group.new_graphs.items():
-        state.put(Name(group.graphs[iri], group.streams[iri]), payload)
-    group.new_graphs = {}
-    before = {id: member.before for id, member in group.members.items() if member.before is not None}
-    group.kept_before = {id: _keep_before(id, answer, group.kept_before.get(id), state)
-                         for id, answer in before.items()}
-    for id, kept in group.kept_before.items():
-        permanent |= {Name(id, BEFORE), *(Name(id, CHANGES - number) for number in range(kept.pieces))}
-    group.kept |= dict.fromkeys(permanent)
-    for name, newest in list(group.kept.items()):
-        if name not in permanent and (newest is None or not lasting(
-                newest, horizons.get(name.stream, NEVER), name.seq, places.get(name.stream, ALWAYS))):
-            del group.kept[name]
-            state.drop(name)
-    state.set_summary(json.dumps({
-        "seq": group.seq, "streams": group.streams, "graphs": group.graphs,
-        "members": {id: member.state() for id, member in group.members.items()}}).encode())
 
 
-def _keep_before(id: int, before: Before, kept: KeptBefore | None, state: State) -> KeptBefore:
-    """Keep of what a query answered last what is not kept yet."""
-    if kept is None or kept.whole is not before.whole:
-        state.put(Name(id, BEFORE), before.whole)
-        kept = KeptBefore(before.whole, 0, 0)
-    if len(before.changes) == kept.changes:
-        return kept
-    state.put(Name(id, CHANGES - kept.pieces), packed(before.changes[kept.changes:]))
-    return KeptBefore(before.whole, len(before.changes), kept.pieces + 1)
+def _save_answer(id: int, answer: Before, extent: AnswerExtent | None, state: State) -> AnswerExtent:
+    """Store of what a query answered last what is not stored yet."""
+    if extent is None or extent.whole is not answer.whole:
+        state.put(StateKey.last_answer(id), answer.whole)
+        extent = AnswerExtent(answer.whole, 0, 0)
+    if len(answer.changes) == extent.changes:
+        return extent
+    state.put(StateKey.changes(id, extent.pieces), packed(answer.changes[extent.changes:]))
+    return AnswerExtent(answer.whole, len(answer.changes), extent.pieces + 1)

@@ -19,12 +19,13 @@ Where the engine starts from the log again, the registration says up to which in
 (`answered`), or why it has failed; it begins with that instant, for what it tells afterwards is the same.
 
 A member sees only elements logged after it (`id` is the place of its registration). Everything that changes is in
-`state()`, which is kept between batches: after `Member(told, at).restore(state)` it is the same member.
+`state()`, which is kept between batches: after `Member(registration, at).restore(state)` it is the same member.
 """
 
 from __future__ import annotations
 
 import json
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -33,13 +34,34 @@ from csparql_spark.answers.plan import plan
 from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.windows.counting import Count, arrive
+from csparql_spark.schedule.routing import Registration
+from csparql_spark.windows.counting import CountState, arrive, count_of
 from csparql_spark.windows.progress import Arrival, Clock, Progress
 from csparql_spark.windows.rule import grid_of, horizon_of, widest_of
 
 MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
 
-CHANGING = ("arrival", "event", "first", "late")      # what entries change of a Progress
+
+class ProgressState(TypedDict):
+    """What entries change of a Progress."""
+
+    arrival: int
+    event: dict[str, int]
+    first: int | None
+    late: int
+
+
+class MemberState(TypedDict):
+    """What entries change of a member; counts by the places of their windows."""
+
+    registered: int
+    next: int | None
+    answered: int | None
+    turned: int | None
+    failed: str | None
+    paused: NotRequired[bool]
+    counts: dict[str, CountState]
+    progress: ProgressState
 
 
 class TooManyInstants(Exception):
@@ -50,29 +72,19 @@ class TooManyInstants(Exception):
         self.instant = instant
 
 
-def count_of(window: Window) -> Count | None:
-    """The counting of a window, if it counts."""
-    if window.triples is not None:
-        return Count(window.triples, window.triples_step or window.triples)
-    if window.elements is not None:
-        return Count(window.elements, window.elements_step or window.elements)
-    return None
-
-
 class Member:
-    def __init__(self, told: dict[str, object], at: int, arrival: Arrival | None = None) -> None:
-        """`told` is what routing says of a registration; `at` its arrival stamp; `arrival` the clock that it shares
-        with others."""
-        self.told = told
-        self.id: int = told["id"]
-        self.query: ContinuousQuery = read(told["text"], told["base"], told.get("compiled"))
+    def __init__(self, registration: Registration, at: int, arrival: Arrival | None = None) -> None:
+        """`at` is the arrival stamp of the registration; `arrival` the clock that it shares with others."""
+        self.registration = registration
+        self.id = registration["id"]
+        self.query: ContinuousQuery = read(registration["text"], registration["base"], registration.get("compiled"))
         self.plan = plan(self.query)
         self.snapshot = why_snapshot(self.query) is not None     # which evaluator answers it
         self.asked = asked_for(self.plan)
         self.windows = self.query.windows
         self.widest = widest_of(self.windows)
         self.grid = grid_of(self.query)
-        clocks = {stream: Clock(**clock) for stream, clock in told["clocks"].items()}
+        clocks = {stream: Clock(**clock) for stream, clock in registration["clocks"].items()}
         self.progress = Progress.begin(at=at, clocks=clocks, shared=arrival)
         self.counts = {place: count for place, window in enumerate(self.windows)
                        if (count := count_of(window)) is not None}
@@ -80,9 +92,9 @@ class Member:
         self.answered: int | None = None        # the newest instant that was due
         self.turned: int | None = None          # the newest turn of any window that counts
         self.before: Before | None = None       # what was answered there, where the query tells what has changed
-        self.failed: str | None = told.get("failed")
-        self.paused: bool = told.get("paused", False)
-        self._told_before: int | None = told.get("answered")
+        self.failed = registration.get("failed")
+        self.paused = registration.get("paused", False)
+        self._answered_before = registration.get("answered")
 
     @classmethod
     def read(cls, payload: bytes, at: int, arrival: Arrival | None = None) -> Member:
@@ -141,7 +153,7 @@ class Member:
     def _start(self) -> int | None:
         """Where its instants begin; None while that is not known."""
         start = self.progress.start()
-        return start if start is None or self._told_before is None else max(start, self._told_before)
+        return start if start is None or self._answered_before is None else max(start, self._answered_before)
 
     def pass_over(self) -> None:
         """The instants that have passed and are not answered yet never will be."""
@@ -164,11 +176,11 @@ class Member:
 
     def arrived(self, stream: str, stamps: np.ndarray, pushed: np.ndarray) -> None:
         """Triples of a stream have arrived, stamped so; `pushed` are the stamps of the graphs that they make up."""
-        for graphs, came in ((False, stamps), (True, pushed)):
+        for graphs, arrivals in ((False, stamps), (True, pushed)):
             counts = [count for place, count in self.counts.items() if self.windows[place].stream == stream
                       and (self.windows[place].elements is not None) is graphs]
-            told = [instant for instant in (self.answered, self.turned) if instant is not None]
-            turned = arrive(counts, came, max(told, default=None), apart=self.turns_tell)
+            before = [instant for instant in (self.answered, self.turned) if instant is not None]
+            turned = arrive(counts, arrivals, max(before, default=None), apart=self.turns_tell)
             if turned is not None:
                 self.turned = turned
 
@@ -191,18 +203,20 @@ class Member:
         for count in self.counts.values():
             count.turns.clear()
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> MemberState:
         progress = self.progress
         return {"registered": progress.registered, "next": self.next, "answered": self.answered,
                 "turned": self.turned, "failed": self.failed, "paused": self.paused,
-                "counts": {place: count.state() for place, count in self.counts.items()},
-                "progress": {name: getattr(progress, name) for name in CHANGING}}
+                "counts": {str(place): count.state() for place, count in self.counts.items()},
+                "progress": {"arrival": progress.arrival, "event": progress.event, "first": progress.first,
+                             "late": progress.late}}
 
-    def restore(self, state: dict[str, object]) -> None:
-        for name in ("next", "answered", "turned", "failed"):
-            setattr(self, name, state[name])
+    def restore(self, state: MemberState) -> None:
+        self.next, self.answered, self.turned = state["next"], state["answered"], state["turned"]
+        self.failed = state["failed"]
         self.paused = state.get("paused", False)        # a state that was kept before there was pausing does not say
         for place, counted in state["counts"].items():
             self.counts[int(place)].restore(counted)
-        for name, value in state["progress"].items():
-            setattr(self.progress, "own" if name == "arrival" else name, value)
+        progress = state["progress"]
+        self.progress.own, self.progress.event = progress["arrival"], progress["event"]
+        self.progress.first, self.progress.late = progress["first"], progress["late"]

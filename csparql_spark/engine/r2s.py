@@ -37,7 +37,7 @@ def by_rows(plan: Plan) -> bool:
 
 
 @dataclass(eq=False)
-class Held:
+class LastRows:
     """The rows that a member answered last: their tags are until when they hold."""
 
     before: Before
@@ -47,7 +47,7 @@ class Held:
 
 class Changing:
     def __init__(self, content: Content) -> None:
-        self._held: dict[int, Held] = {}
+        self._held: dict[int, LastRows] = {}
         content.dictionary.holders.append(self)
 
     def maintained(self, member: Member, evaluator: Incremental, widest: int, instant: int) -> Answer:
@@ -73,7 +73,7 @@ class Changing:
                 answer = difference(answer, evaluator.answer_of(others))
             if member.before.worn:
                 member.before = Before(answer_of(evaluator, widest).to_bytes())
-        self._held[member.id] = Held(member.before, rows, seen)
+        self._held[member.id] = LastRows(member.before, rows, seen)
         return answer
 
     def whole(self, member: Member, payload: bytes) -> Answer:

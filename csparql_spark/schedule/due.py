@@ -22,7 +22,7 @@ ALWAYS = frozenset({"tick", "register", "unregister", "pause", "resume", "backgr
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BatchLimits:
     batch_rows: int = 500_000        # triples in one batch, at most (a single chunk may be larger)
     batch_answers: int = 5_000       # answers in one batch, about (one entry may make more due)
     large_rows: int = 100_000        # a tail of this size is worth a trigger
@@ -30,7 +30,7 @@ class Limits:
 
 
 class Due:
-    def __init__(self, router: Router, limits: Limits = Limits()) -> None:
+    def __init__(self, router: Router, limits: BatchLimits = BatchLimits()) -> None:
         self._router = router
         self._limits = limits
         self._passed: dict[str, int] = {}        # readings of the event clocks, as far as outlines have shown them

@@ -23,9 +23,10 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict
 
 from csparql_spark.language import ContinuousQuery, LanguageError
+from csparql_spark.language.queries.compiled import Form
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log.sqlite.reader import Entry
 from csparql_spark.windows.grid import Grid
@@ -42,6 +43,32 @@ class Row(NamedTuple):
     at: int
     subject: str | None
     payload: bytes | None
+
+
+class ClockSpec(TypedDict):
+    """The clock of a stream."""
+
+    kind: str
+    delay: int
+
+
+class RegisteredText(TypedDict):
+    """What a registration says in the log."""
+
+    text: str
+    base: str | None
+    compiled: NotRequired[Form]
+    paused: NotRequired[bool]
+    failed: NotRequired[str]           # why it has failed before
+    answered: NotRequired[int]         # up to which instant it has answered before
+
+
+class Registration(RegisteredText):
+    """What a group is told of a registration."""
+
+    id: int
+    name: NotRequired[str | None]
+    clocks: dict[str, ClockSpec]
 
 
 class Routed(NamedTuple):
@@ -69,7 +96,7 @@ class Router:
         self.seq = 0
         self.version = 0                           # how many entries of the registry it has taken
         self._background = background
-        self._clocks: dict[str, dict[str, object]] = {}
+        self._clocks: dict[str, ClockSpec] = {}
         self._queries: dict[str, Routed] = {}
         self._readers: defaultdict[Thing, dict[str, int]] = defaultdict(dict)       # and how many queries of each group
         self._graphs: dict[str, int] = {}
@@ -81,8 +108,8 @@ class Router:
     def queries(self) -> dict[str, Routed]:
         return self._queries
 
-    def clock(self, stream: str) -> dict[str, object]:
-        """The clock of a stream: {"kind", "delay"}."""
+    def clock(self, stream: str) -> ClockSpec:
+        """The clock of a stream."""
         return self._clocks.get(stream, {"kind": "arrival", "delay": 0})
 
     def route(self, entry: Entry, sent: set[tuple[str, int]] | None = None) -> list[Row]:
@@ -138,7 +165,7 @@ class Router:
         else:
             self.route(entry)
 
-    def _know(self, entry: Entry, made: dict[str, object]) -> Routed:
+    def _know(self, entry: Entry, made: RegisteredText) -> Routed:
         """The query that an entry registers; it is there from now on."""
         try:
             query = read(made["text"], made["base"], made.get("compiled"))
@@ -155,12 +182,13 @@ class Router:
         return routed
 
     def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
-        made = json.loads(entry.payload)
+        made: RegisteredText = json.loads(entry.payload or b"")
         routed = self._know(entry, made)
         unsure = self._unsure(routed)
         if unsure is not None:
             return [_row(UNREADABLE, dataclasses.replace(entry, damage=unsure), None)]
-        told = {"id": entry.seq, "name": entry.subject, **made, "clocks": {s: self.clock(s) for s in routed.streams}}
+        clocks = {stream: self.clock(stream) for stream in routed.streams}
+        registration = {"id": entry.seq, "name": entry.subject, **made, "clocks": clocks}
         rows = []
         # A group may be new, and background is logged once: it is sent again, and groups that have it already see that.
         for graph in routed.graphs:
@@ -174,7 +202,7 @@ class Router:
                  if name in self._rules]
         # What is whole is there before the query, and what is damaged concerns it: it must be there to fail.
         rows = [row._replace(seq=entry.seq) if row.kind == DAMAGED else row for row in rows]
-        return [_row(routed.group, entry, json.dumps(told).encode()), *_unsent(rows, sent)]
+        return [_row(routed.group, entry, json.dumps(registration).encode()), *_unsent(rows, sent)]
 
     def _unsure(self, routed: Routed) -> str | None:
         """Why it is not known how a stream or graph was made that a query reads; None if it is."""

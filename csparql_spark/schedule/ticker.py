@@ -28,7 +28,7 @@ RETRY_SECONDS = 1.0
 LOOK_SECONDS = 1.0           # its longest sleep: meanwhile the machine may have slept, or somebody have set the clock
 
 
-class Asked(NamedTuple):
+class Timetable(NamedTuple):
     """What matters of a query: what it reads, how often it has an instant, and whether it begins paused."""
 
     streams: frozenset[str]
@@ -41,7 +41,7 @@ class Ticker:
         self._registry, self._writer = registry, writer
         self._change = threading.Condition()
         self._changed = False
-        self._asked: dict[int, Asked] = {}       # by the place of the registration
+        self._asked: dict[int, Timetable] = {}       # by the place of the registration
         self._due: tuple[Grid, int] | None = None       # the instants, and one after which the next is due
         self._running = True
         self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
@@ -118,10 +118,10 @@ class Ticker:
         return Grid(tuple(sorted(steps))) if steps else None
 
 
-def _asked(record: QueryRecord) -> Asked:
+def _asked(record: QueryRecord) -> Timetable:
     try:
         query = read(record.text, record.base, record.compiled)
     except LanguageError:
-        return Asked(frozenset(), ())           # the engine says of this query that it cannot be read
+        return Timetable(frozenset(), ())           # the engine says of this query that it cannot be read
     grid, streams = grid_of(query), frozenset(window.stream for window in query.windows)
-    return Asked(streams, () if grid is None else grid.steps, record.paused)
+    return Timetable(streams, () if grid is None else grid.steps, record.paused)

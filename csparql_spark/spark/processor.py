@@ -18,15 +18,16 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine.group import Told
-from csparql_spark.engine.group_state import KeptGroup, Name, revive, settle
+from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.schedule.routing import Row, in_order
 from csparql_spark.spark.answer_writer import Teller
 
 OUTPUT = "query long, instant long, part int, rows long, payload binary"
 
-SUMMARY = Name(0, -2)        # no entry is at place 0
+SUMMARY = StateKey.summary()
 
-_remembered: dict[tuple[str, str, int], KeptGroup] = {}
+_remembered: dict[tuple[str, str, int], StoredGroup] = {}
 
 
 class GroupProcessor(StatefulProcessor):
@@ -47,12 +48,12 @@ class GroupProcessor(StatefulProcessor):
         place = (self._job, *key)
         state = SparkState(self._values)
         # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.
-        group = revive(key[0], state, _remembered.pop(place, None))
+        group = restore(key[0], state, _remembered.pop(place, None))
         group.limit(self._limits)
         rest = list(self._teller.through(group.feed(batch)))
         now = int(time.time() * 1000)
         rest += (cost._replace(instant=now) for cost in group.measured())        # now is when all answers are told
-        settle(group, state)
+        save(group, state)
         if group.members:
             _remembered[place] = group
         yield pandas.DataFrame(rest, columns=Told._fields)
@@ -74,16 +75,16 @@ class SparkState:
     def set_summary(self, summary: bytes) -> None:
         self._values.updateValue(SUMMARY, (summary,))
 
-    def names(self) -> Iterator[Name]:
-        return (Name(*key) for key in self._values.keys() if tuple(key) != SUMMARY)
+    def keys(self) -> Iterator[StateKey]:
+        return (StateKey(*key) for key in self._values.keys() if tuple(key) != SUMMARY)
 
-    def get(self, name: Name) -> bytes:
+    def get(self, name: StateKey) -> bytes:
         return bytes(self._values.getValue(name)[0])
 
-    def put(self, name: Name, value: bytes) -> None:
+    def put(self, name: StateKey, value: bytes) -> None:
         self._values.updateValue(tuple(name), (value,))
 
-    def drop(self, name: Name) -> None:
+    def drop(self, name: StateKey) -> None:
         self._values.removeKey(tuple(name))
 
     def clear(self) -> None:

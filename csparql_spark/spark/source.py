@@ -27,7 +27,7 @@ from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.errors import DatabaseBusy, DatabaseFull
 from csparql_spark.log import Entry, Log
-from csparql_spark.schedule.due import Due, Limits
+from csparql_spark.schedule.due import BatchLimits, Due
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS, Foresight
 from csparql_spark.schedule.routing import Router, Row
 from csparql_spark.store import AnswerStore
@@ -181,7 +181,7 @@ class Opened:
 
     def _restart(self) -> None:
         self.router = Router(self._background)
-        self.due = Due(self.router, Limits())
+        self.due = Due(self.router, BatchLimits())
         self.foresight = Foresight(self.router)
         self._passed_over = 0
         self._lost: list[Row] = []

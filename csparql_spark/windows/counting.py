@@ -13,7 +13,7 @@ stream that count the same elements turn together, at one instant. Where turns a
 EVERY), several may have one instant. A triple is an element of its own for TRIPLES; for ELEMENTS, all triples of one
 push that have the same stamp are one.
 
-    count = Count(size=3, step=2)
+    count = TurnCount(size=3, step=2)
     arrive([count], np.array([1, 1, 5]))     # the stamps of what came, in order
     count.turns                              # [(1, 2)]: at instant 1, after 2 elements
     count.see(1)
@@ -25,40 +25,66 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
+from csparql_spark.windows.rule import WindowSpec
+
+
+class CountedSpec(WindowSpec, Protocol):
+    """What is said of a window that may count."""
+
+    @property
+    def triples_step(self) -> int | None: ...
+    @property
+    def elements_step(self) -> int | None: ...
+
+
+CountState = tuple[int, int, list[tuple[int, int]]]       # in a state store, as JSON
+
 
 @dataclass(slots=True)
-class Count:
+class TurnCount:
+    """How far the elements are counted that a window looks at."""
+
     size: int
     step: int
     total: int = 0                                              # elements so far
-    seen: int = 0                                               # up to this one the window was seen last
+    viewed: int = 0                                             # up to this one the window was looked at last
     turns: deque[tuple[int, int]] = field(default_factory=deque)      # to come: the instant, and up to which element
 
     def see(self, instant: int) -> None:
         """Take the turns up to an instant: the window is seen as it was at the last of them."""
         while self.turns and self.turns[0][0] <= instant:
-            self.seen = self.turns.popleft()[1]
+            self.viewed = self.turns.popleft()[1]
 
     def view(self) -> tuple[int, int]:
         """What is seen: elements after which at least so many, and less than so many, others came."""
-        return self.total - self.seen, self.total - self.seen + min(self.size, self.seen)
+        return self.total - self.viewed, self.total - self.viewed + min(self.size, self.viewed)
 
     def needed(self) -> int:
         """How many of the newest elements may still be seen."""
-        return min(self.total, self.total - self.seen + self.size)
+        return min(self.total, self.total - self.viewed + self.size)
 
-    def state(self) -> list[object]:
-        return [self.total, self.seen, list(map(list, self.turns))]
+    def state(self) -> CountState:
+        return self.total, self.viewed, list(self.turns)
 
-    def restore(self, state: list[object]) -> None:
-        self.total, self.seen, turns = state
-        self.turns = deque(map(tuple, turns))
+    def restore(self, state: CountState) -> None:
+        self.total, self.viewed, turns = state
+        self.turns = deque((instant, number) for instant, number in turns)
 
 
-def arrive(counts: Collection[Count], stamps: np.ndarray, after: int | None = None, *,
+def count_of(window: CountedSpec) -> TurnCount | None:
+    """The count of a window, if it counts."""
+    if window.triples is not None:
+        return TurnCount(window.triples, window.triples_step or window.triples)
+    if window.elements is not None:
+        return TurnCount(window.elements, window.elements_step or window.elements)
+    return None
+
+
+def arrive(counts: Collection[TurnCount], stamps: np.ndarray, after: int | None = None, *,
            apart: bool = True) -> int | None:
     """Elements that all of these count have arrived, with these stamps, in this order. Turns come later than `after`
     and, `apart`, than each other. Returns the instant of the newest turn, if there is one among them."""

@@ -8,7 +8,8 @@ from unittest import mock
 from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.engine import member
 from csparql_spark.engine.group import FAILURE, Group, Told
-from csparql_spark.engine.group_state import KeptGroup, Name, revive, settle
+from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.log import Entry
 from csparql_spark.log.sqlite.reader import REGISTRY_KINDS
 from csparql_spark.schedule.routing import Router, Row
@@ -78,7 +79,7 @@ class DictState:
 
     def __init__(self) -> None:
         self.kept: bytes | None = None
-        self.values: dict[Name, bytes] = {}
+        self.values: dict[StateKey, bytes] = {}
 
     def copy(self) -> DictState:
         state = DictState()
@@ -91,16 +92,16 @@ class DictState:
     def set_summary(self, summary: bytes) -> None:
         self.kept = summary
 
-    def names(self) -> Iterator[Name]:
+    def keys(self) -> Iterator[StateKey]:
         return iter(sorted(self.values))
 
-    def get(self, name: Name) -> bytes:
+    def get(self, name: StateKey) -> bytes:
         return self.values[name]
 
-    def put(self, name: Name, value: bytes) -> None:
+    def put(self, name: StateKey, value: bytes) -> None:
         self.values[name] = value
 
-    def drop(self, name: Name) -> None:
+    def drop(self, name: StateKey) -> None:
         del self.values[name]
 
     def clear(self) -> None:
@@ -112,12 +113,12 @@ class Worker:
     """A process that may be given any batch of any group, and remembers what it has seen."""
 
     def __init__(self) -> None:
-        self.remembered: dict[str, KeptGroup] = {}
+        self.remembered: dict[str, StoredGroup] = {}
 
     def work(self, key: str, rows: list[Row], state: DictState) -> list[Told]:
-        group = revive(key, state, self.remembered.pop(key, None))
+        group = restore(key, state, self.remembered.pop(key, None))
         told = list(group.feed(sorted(rows, key=lambda row: row.seq)))
-        settle(group, state)
+        save(group, state)
         if group.members:
             self.remembered[key] = group
         return told

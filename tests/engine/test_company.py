@@ -20,7 +20,7 @@ from csparql_spark.answers import semijoin_filter
 from csparql_spark.answers.patterns import Pattern
 from csparql_spark.engine import closures
 from csparql_spark.engine.group import Group, Told
-from csparql_spark.engine.group_state import KeptGroup, revive, settle
+from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
@@ -189,15 +189,15 @@ def test_who_else_is_there_cannot_be_seen_in_the_answers(log: list[Entry], limit
 def test_nor_when_the_group_comes_back_from_its_state(log: list[Entry], limited: dict[str, float],
                                                       drawn: st.DataObject) -> None:
     states: dict[str, DictState] = {}
-    held: dict[str, KeptGroup] = {}
+    held: dict[str, StoredGroup] = {}
     told: list[Told] = []
     with at(limited):
         for row in routed(log):
             state = states.setdefault(row.group, DictState())
             warm = held.pop(row.group, None) if drawn.draw(st.integers(0, 5), label="warm") else None
-            group = held[row.group] = revive(row.group, state, warm)
+            group = held[row.group] = restore(row.group, state, warm)
             told += group.feed([row])
-            settle(group, state)
+            save(group, state)
     equal_to_those_alone(told, log)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from csparql_spark.asking.replay import answer
 from csparql_spark.engine.group import FAILURE, Group, Told
-from csparql_spark.engine.group_state import KeptGroup, revive, settle
+from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.log import Draft, Entry
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, in_order
@@ -152,9 +152,9 @@ def test_who_has_read_it_before_it_was_damaged_goes_on() -> None:
     state, told = DictState(), []
     for log, start, end in ((whole, 0, 4), (damaged, 4, 6)):
         rows = routed_between(log, start, end)
-        group = revive(rows[0].group, state)
+        group = restore(rows[0].group, state)
         told += group.feed(rows)
-        settle(group, state)
+        save(group, state)
     assert [(one.query, one.instant, one.part, one.rows) for one in told] == [
         (3, 10_000, 0, 1), (3, 20_000, 0, 1), (5, 20_000, 0, 1)]
 
@@ -171,9 +171,9 @@ def test_a_query_whose_registration_is_damaged_after_it_was_read_says_nothing_mo
     for rows in (routed_between(whole, 0, 5), [row for one in lost for row in router.everywhere(one)],
                  routed_between(damaged, 5, 6)):
         for key in dict.fromkeys(row.group for row in rows):
-            group = revive(key, states.setdefault(key, DictState()))
+            group = restore(key, states.setdefault(key, DictState()))
             told += group.feed(row for row in rows if row.group == key)
-            settle(group, states[key])
+            save(group, states[key])
     said: dict[int, list[tuple[int, int]]] = {}
     for one in told:
         said.setdefault(one.query, []).append((one.instant, one.part))
@@ -189,8 +189,8 @@ def test_it_fails_in_the_same_way_in_whatever_batches() -> None:
         for start, end in ((0, cut), (cut, len(log))):
             rows = routed_between(log, start, end)
             for key in dict.fromkeys(row.group for row in rows):
-                group: KeptGroup = revive(key, states.setdefault(key, DictState()))
+                group: StoredGroup = restore(key, states.setdefault(key, DictState()))
                 told.setdefault(key, []).extend(group.feed(row for row in rows if row.group == key))
-                settle(group, states[key])
+                save(group, states[key])
         assert told == dict(whole)
     assert UNREADABLE not in whole

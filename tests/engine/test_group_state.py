@@ -9,7 +9,8 @@ import pytest
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import views
 from csparql_spark.engine.group import FAILURE, Told
-from csparql_spark.engine.group_state import BEFORE, MEMBER, Name, revive
+from csparql_spark.engine.group_state import restore
+from csparql_spark.engine.state_keys import Kind, StateKey
 from csparql_spark.log import Entry
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
@@ -47,18 +48,18 @@ class Counting(DictState):
 
     def __init__(self) -> None:
         super().__init__()
-        self.got: list[Name] = []
-        self.written: list[Name] = []
+        self.got: list[StateKey] = []
+        self.written: list[StateKey] = []
 
-    def get(self, name: Name) -> bytes:
+    def get(self, name: StateKey) -> bytes:
         self.got.append(name)
         return super().get(name)
 
-    def put(self, name: Name, value: bytes) -> None:
+    def put(self, name: StateKey, value: bytes) -> None:
         self.written.append(name)
         super().put(name, value)
 
-    def calls(self) -> tuple[list[Name], list[Name]]:
+    def calls(self) -> tuple[list[StateKey], list[StateKey]]:
         got, written, self.got, self.written = self.got, self.written, [], []
         return got, written
 
@@ -67,13 +68,13 @@ def test_a_warm_worker_reads_nothing_and_one_behind_reads_what_it_lacks() -> Non
     log = by_hand((0, "register", "q", asked(range=9000)), *(chunk(1000 * i + 500, f"s{i}") for i in range(6)))
     state, first, second = Counting(), Worker(), Worker()
     work(log, first, 3, 5, state)
-    assert state.calls() == ([], [Name(5, 0), Name(4, MEMBER)])
+    assert state.calls() == ([], [StateKey(5, 0), StateKey.registration(4)])
     work(log, first, 5, 6, state)
-    assert state.calls() == ([], [Name(6, 0)])
+    assert state.calls() == ([], [StateKey(6, 0)])
     work(log, second, 6, 8, state)                                      # cold: the member and both slides
-    assert state.calls() == ([Name(4, MEMBER), Name(5, 0), Name(6, 0)], [Name(8, 0)])
+    assert state.calls() == ([StateKey.registration(4), StateKey(5, 0), StateKey(6, 0)], [StateKey(8, 0)])
     assert subjects(work(log, first, 8, 9, state))[-1] == (4000, ["s0", "s1", "s2", "s3"])
-    assert state.calls() == ([Name(8, 0)], [Name(9, 0)])                # behind: one slide of two chunks
+    assert state.calls() == ([StateKey(8, 0)], [StateKey(9, 0)])                # behind: one slide of two chunks
 
 
 def test_slides_are_cut_at_registrations() -> None:
@@ -83,7 +84,7 @@ def test_slides_are_cut_at_registrations() -> None:
                   chunk(400, "c"), chunk(500, "d"), (1000, "tick", None))
     state = DictState()
     work(log, Worker(), 3, 9, state)
-    assert sorted(state.values) == [Name(4, MEMBER), Name(6, 0), Name(7, MEMBER), Name(9, 0)]
+    assert sorted(state.values) == [StateKey.registration(4), StateKey(6, 0), StateKey.registration(7), StateKey(9, 0)]
     assert subjects(work(log, Worker(), 9, 10, state)) == [(1000, ["a", "b", "c", "d"]), (1000, ["c", "d"])]
 
 
@@ -137,7 +138,7 @@ def test_nothing_is_kept_of_a_group_without_members() -> None:
                   (700, "unregister", "q", None))
     state, worker = DictState(), Worker()
     work(log, worker, 3, 6, state)
-    assert sorted(state.values) == [Name(4, MEMBER), Name(5, 0), Name(6, 1)]
+    assert sorted(state.values) == [StateKey.registration(4), StateKey(5, 0), StateKey(6, 1)]
     work(log, worker, 6, 7, state)
     assert state.kept is None and not state.values and not worker.remembered
 
@@ -153,7 +154,7 @@ def test_a_query_that_failed_stays_failed() -> None:
         (4, 1000, b"the answer has more than 2 rows, which is the limit for one instant")]
     for start, worker in ((7, Worker()), (8, Worker())):
         assert {one.query for one in work(log, worker, start, start + 1, state)} == {5}
-        assert revive("any", state).members[4].failed is not None
+        assert restore("any", state).members[4].failed is not None
 
 
 def test_late_elements_are_counted_across_workers() -> None:
@@ -170,8 +171,8 @@ def test_late_elements_are_counted_across_workers() -> None:
 
 def forgotten_words(state: DictState, id: int) -> None:
     """What is kept of a registration is from a version that could read more."""
-    told = json.loads(state.values[Name(id, MEMBER)])
-    state.values[Name(id, MEMBER)] = json.dumps({**told, "text": "SELECT nothing", "compiled": {"version": 0}}).encode()
+    told = json.loads(state.values[StateKey.registration(id)])
+    state.values[StateKey.registration(id)] = json.dumps({**told, "text": "SELECT nothing", "compiled": {"version": 0}}).encode()
 
 
 def test_a_kept_query_that_cannot_be_read_any_more_fails_once_and_nobody_else() -> None:
@@ -187,7 +188,7 @@ def test_a_kept_query_that_cannot_be_read_any_more_fails_once_and_nobody_else() 
     assert told[0].payload.startswith(b"the query cannot be read: line 1, column 8: ")
     assert [one.query for one in told[1:]] == [5] and subjects(told[1:]) == [(2000, ["a", "b"])]
     assert next(iter(worker.remembered.values())).members.keys() == {5}
-    assert json.loads(state.kept)["members"].keys() == {"5"} and Name(4, MEMBER) not in state.values
+    assert json.loads(state.kept)["members"].keys() == {"5"} and StateKey.registration(4) not in state.values
     assert work(log, Worker(), 7, 8, tried) == told                     # Spark runs the batch again: the same words
     for other in (worker, Worker()):
         later = work(log, other, 8, 9, state.copy())
@@ -230,9 +231,9 @@ def test_what_is_kept_stays_small_however_long_it_runs() -> None:
     # What is kept is what can still be seen.
     group = max(itertools.chain(*(worker.remembered.values() for worker in workers)), key=lambda group: group.seq)
     horizons = group.horizons()
-    assert group.kept.keys() == state.values.keys()
-    assert all(newest > horizons[name.stream] for name, newest in group.kept.items() if newest is not None)
-    assert sum(newest is None for newest in group.kept.values()) == 3
+    assert group.stored.keys() == state.values.keys()
+    assert all(newest > horizons[name.stream] for name, newest in group.stored.items() if newest is not None)
+    assert sum(newest is None for newest in group.stored.values()) == 3
     assert told == 299 + 59
 
 
@@ -268,7 +269,7 @@ def test_counts_go_on_where_they_were(warm: bool) -> None:
         told += work(log, worker if warm else Worker(), start, start + 1, state)
     assert subjects(told) == [(20, ["a", "b"]), (40, ["b", "c", "d"]), (60, ["d", "e", "f"])]
     # What no turn will see again is gone: the next one sees f and two more.
-    assert {name for name in state.values if name.stream >= 0} <= {Name(8, 0), Name(9, 0), Name(10, 0)}
+    assert {name for name in state.values if name.stream >= 0} <= {StateKey(8, 0), StateKey(9, 0), StateKey(10, 0)}
 
 
 def test_late_elements_that_may_be_seen_are_kept_however_old_they_are() -> None:
@@ -331,7 +332,7 @@ def test_what_was_answered_before_comes_back_and_is_written_when_it_has_changed(
     state, told, written = Counting(), [], []
     for start in range(3, len(log)):
         told += work(log, Worker(), start, start + 1, state)
-        written.append(Name(4, BEFORE) in state.calls()[1])
+        written.append(StateKey.last_answer(4) in state.calls()[1])
     assert subjects(told) == [(1000, ["a"]), (2000, ["b"]), (3000, ["c"]), (4000, [])]
     assert written == [False, False, True, True, False, False, True, True]
 
@@ -353,7 +354,7 @@ def test_what_was_answered_before_goes_with_its_query() -> None:
     state, worker = DictState(), Worker()
 
     def before() -> set[int]:
-        return {name.seq for name in state.values if name.stream == BEFORE}
+        return {name.seq for name in state.values if name.kind is Kind.LAST_ANSWER}
 
     work(log, worker, 3, 8, state)
     assert before() == {4, 5}
@@ -363,4 +364,4 @@ def test_what_was_answered_before_goes_with_its_query() -> None:
         told = work(log, worker, 9, 11, state)
     assert sorted((one.query, one.part) for one in told) == [(5, FAILURE), (6, FAILURE)]
     assert before() == set()
-    assert revive("any", state).members[5].before is None
+    assert restore("any", state).members[5].before is None

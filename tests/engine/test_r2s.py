@@ -14,7 +14,8 @@ from csparql_spark.answers import last_answer
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.engine import views
 from csparql_spark.engine.group import Group, Told
-from csparql_spark.engine.group_state import BEFORE, CHANGES, KeptGroup, Name, revive, settle
+from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.state_keys import Kind, StateKey
 from csparql_spark.log import Entry
 from csparql_spark.rdf import dictionary
 from csparql_spark.rdf.chunk import Chunk
@@ -57,7 +58,7 @@ def test_changes_are_the_difference_of_whole_answers(log: list[Entry], drawn: st
     with by_whole_answers():
         expected = fed(log)
     states: dict[str, DictState] = {}
-    workers: tuple[dict[str, KeptGroup], dict[str, KeptGroup]] = {}, {}
+    workers: tuple[dict[str, StoredGroup], dict[str, StoredGroup]] = {}, {}
     told: list[Told] = []
     # Ids change their meaning often, and changes are written whole again late.
     with mock.patch.object(dictionary, "SPARE", 2), mock.patch.object(
@@ -66,9 +67,9 @@ def test_changes_are_the_difference_of_whole_answers(log: list[Entry], drawn: st
             state = states.setdefault(key, DictState())
             held = workers[drawn.draw(st.sampled_from([0, 0, 0, 1]), label="worker")]
             warm = held.pop(key, None) if drawn.draw(st.integers(0, 5), label="warm") else None
-            group = held[key] = revive(key, state, warm)
+            group = held[key] = restore(key, state, warm)
             told += group.feed(rows)
-            settle(group, state)
+            save(group, state)
     assert told == expected
 
 
@@ -88,17 +89,17 @@ def test_a_row_that_holds_longer_has_not_changed(output: str, back_at: int) -> N
              *(("tick", at, None) for at in range(3, 9))]
     for seq, (kind, at, chunk) in enumerate(steps, 3):
         if kind == "tick" and at == back_at:
-            group = revive("key", state)
+            group = restore("key", state)
         row = Row("key", 0, seq, kind, at, "urn:s" if chunk else None, chunk and chunk.to_ipc())
         told |= {one.instant: one.rows for one in group.feed([row]) if one.part >= 0}
-        settle(group, state)
+        save(group, state)
     changed = 1 if output == "ISTREAM" else 7
     assert {instant for instant, rows in told.items() if rows} == {changed} and max(told) == 8
 
 
-def group_of(text: str) -> KeptGroup:
+def group_of(text: str) -> StoredGroup:
     """A group with one query, 2, over `urn:s`."""
-    group = KeptGroup("key")
+    group = StoredGroup("key")
     stream = StreamRecord.draft("urn:s", name="s", clock="arrival", delay=0)
     log = [Entry(1, "stream", 0, "urn:s", payload=stream.payload),
            Entry(2, "register", 0, "q", payload=QueryRecord.draft("q", text=text, base=None).payload)]
@@ -129,19 +130,19 @@ def test_what_is_kept_after_an_instant_is_what_has_changed() -> None:
     group, state, written = group_of(ISTREAM), DictState(), []
     put = state.put
 
-    def noted(name: Name, value: bytes) -> None:
-        if name.stream == BEFORE or name.stream <= CHANGES:
-            written.append((name.stream, len(value)))
+    def noted(name: StateKey, value: bytes) -> None:
+        if name.kind in (Kind.LAST_ANSWER, Kind.CHANGES):
+            written.append((name.kind, len(value)))
         put(name, value)
 
     state.put = noted
     for number in range(30):
         assert step(group, number).rows == 100
-        settle(group, state)
-    wholes = [size for stream, size in written[12:] if stream == BEFORE]
-    changes = [size for stream, size in written[12:] if stream <= CHANGES]
+        save(group, state)
+    wholes = [size for kind, size in written[12:] if kind is Kind.LAST_ANSWER]
+    changes = [size for kind, size in written[12:] if kind is Kind.CHANGES]
     assert len(changes) >= 3 * len(wholes) > 0 and max(changes) < min(wholes) / 3
-    kept = revive("key", state)
+    kept = restore("key", state)
     assert len(kept.members[2].before.answer()) == 1000
     assert kept.members[2].before.answer() == group.members[2].before.answer()
     assert step(kept, 30).payload == step(group, 30).payload
@@ -154,11 +155,11 @@ def test_rows_are_not_compared_with_those_of_an_older_answer() -> None:
     """
     state, first = DictState(), group_of(ISTREAM)
     told = [step(first, 0, rows=2)]
-    settle(first, state)
-    second = revive("key", state)
+    save(first, state)
+    second = restore("key", state)
     told.append(step(second, 1, rows=3))
-    settle(second, state)
-    first = revive("key", state, first)
+    save(second, state)
+    first = restore("key", state, first)
     told.append(step(first, 2, rows=5))
     assert [one.rows for one in told] == [2, 3, 5]
     assert len(first.members[2].before.answer()) == 10

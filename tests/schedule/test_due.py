@@ -3,19 +3,19 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.log import Entry
-from csparql_spark.schedule.due import Due, Limits
+from csparql_spark.schedule.due import BatchLimits, Due
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
 from tests.engine.running import router_of
 
-LIMITS = Limits(batch_rows=100, large_rows=40, hold_ms=1000)
+LIMITS = BatchLimits(batch_rows=100, large_rows=40, hold_ms=1000)
 
 
 def asked(stream: str, step: int = 1000) -> Asked:
     return Asked.over(stream, 1000, step, ("s",), (("?s", "?p", "?o"),))
 
 
-def due(*queries: Asked, limits: Limits = LIMITS) -> Due:
+def due(*queries: Asked, limits: BatchLimits = LIMITS) -> Due:
     """For a log in which these queries are registered."""
     log = by_hand(*((0, "register", f"q{i}", query) for i, query in enumerate(queries)))
     router = router_of(log)
@@ -180,7 +180,7 @@ def test_with_every_the_instants_are_known_and_small_tails_are_held() -> None:
 def test_catching_up_goes_in_steps_of_so_many_answers() -> None:
     """Ticks at 1000, 2000, …; three queries of STEP 1 s: a batch of about 6 answers ends with the second tick that
     makes three due."""
-    limits = Limits(batch_rows=100, batch_answers=6, large_rows=40, hold_ms=1000)
+    limits = BatchLimits(batch_rows=100, batch_answers=6, large_rows=40, hold_ms=1000)
     held = due(asked("urn:a"), asked("urn:b"), asked("urn:c"), limits=limits)
     outline = [Entry(8 + tick, "tick", 1000 * (tick + 1)) for tick in range(7)]
     ends, start = [], 7
@@ -192,7 +192,7 @@ def test_catching_up_goes_in_steps_of_so_many_answers() -> None:
 
 
 def test_what_is_read_already_is_due_no_more() -> None:
-    limits = Limits(batch_rows=100, batch_answers=2, large_rows=40, hold_ms=1000)
+    limits = BatchLimits(batch_rows=100, batch_answers=2, large_rows=40, hold_ms=1000)
     judge = due(asked("urn:a"), asked("urn:e"), limits=limits)
     judge.pass_over([Entry(8, "tick", 1000), chunk(9, stream="urn:e", last=1500), Entry(10, "tick", 5000)])
     assert judge.end(10, [chunk(11, stream="urn:e", last=2000)], 10_000) == 10

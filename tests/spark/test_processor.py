@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.engine.group import FAILURE, MEASURES, Group, Told
-from csparql_spark.engine.group_state import MEMBER, Name, revive, settle
+from csparql_spark.engine.group_state import restore, save
+from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Row
 from csparql_spark.spark import processor as processors
@@ -164,16 +165,16 @@ def test_the_state_is_that_of_a_worker() -> None:
     log = a_log()
     values, plain = FakeMap(), DictState()
     state = SparkState(values)
-    assert state.summary() is None and list(state.names()) == []
+    assert state.summary() is None and list(state.keys()) == []
     for start, end in ((3, 8), (8, 12), (12, 15)):
         rows = routed_between(log, start, end)
-        group = revive("g", state)
+        group = restore("g", state)
         told = list(group.feed(rows))
-        settle(group, state)
+        save(group, state)
         assert told == Worker().work("g", rows, plain)
         assert state.summary() == plain.summary() and type(state.summary()) is bytes
-        assert sorted(state.names()) == sorted(plain.names())
-        assert {name: state.get(name) for name in state.names()} == plain.values
+        assert sorted(state.keys()) == sorted(plain.keys())
+        assert {name: state.get(name) for name in state.keys()} == plain.values
         assert values.held.keys() == {SUMMARY, *plain.values}
 
 
@@ -223,7 +224,7 @@ def test_a_kept_query_that_cannot_be_read_any_more_is_told() -> None:
     rows = routed(log)
     handle, key = Handle(), (rows[0].group, 0)
     handled(handle, key, frames(rows[:3]))
-    handle.maps["values"].held[Name(4, MEMBER)] = (b"{}",)
+    handle.maps["values"].held[StateKey.registration(4)] = (b"{}",)
     processors._remembered.clear()
     told = handled(handle, key, frames(rows[3:]))
     assert [(one.query, one.instant, one.part) for one in told] == [(4, 0, FAILURE), (5, 1000, 0)]
