@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 
 from csparql_spark.disk import Database, StoreError
@@ -17,6 +15,7 @@ from csparql_spark.server.settings import Settings
 from csparql_spark.store import Registry
 from csparql_spark.store.retention import Retention
 from csparql_spark.windows.rule import reach_of
+from csparql_spark.worker_thread import Trouble, WorkerThread
 
 
 class Forgetter:
@@ -25,16 +24,16 @@ class Forgetter:
         self._settings, self._database = settings, database
         self._registry, self._retention = registry, retention
         self._repeats = repeats
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="forgetter", daemon=True)
+        seconds = settings.forget_seconds
+        self._worker = WorkerThread("forgetter", self._round, Trouble(
+            (StoreError,), "nothing was forgotten this time", seconds), pause=lambda: seconds)
 
     def start(self) -> Forgetter:
-        self._thread.start()
+        self._worker.start()
         return self
 
     def stop(self) -> None:
-        self._stop.set()
-        self._thread.join()
+        self._worker.stop()
 
     def forget(self) -> int:
         """One round; how many entries and answers went."""
@@ -53,10 +52,6 @@ class Forgetter:
         queries = map(asked_of, self._registry.queries())
         return max((reach_of(query.windows, delays) for query in queries if query is not None), default=0)
 
-    def _run(self) -> None:
-        while not self._stop.wait(self._settings.forget_seconds):
-            try:
-                self.forget()
-                give_back(self._database, self._stop.wait)
-            except StoreError as error:
-                print(f"csparql-spark: nothing was forgotten this time: {error}", file=sys.stderr, flush=True)
+    def _round(self, _woken: bool) -> None:
+        self.forget()
+        give_back(self._database, self._worker.stopped.wait)

@@ -15,7 +15,7 @@
     store                             what is known of queries, and their answers
     log                               entries in one total order
     disk                              knows no other room
-    lifeline  remembering             the ground: modules that know nothing and that every room may stand on
+    lifeline  remembering  worker_thread     the ground: modules that know nothing and that every room may stand on
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ROOMS = ["spark", "settings", "asking", "engine", "schedule", "answers", "entail
          "rdf", "store", "log", "disk"]
 TOP = ["cli", "testing", "server", "client", "__main__"]
 STORES = {"store", "log", "disk"}
-GROUND = ["lifeline", "remembering"]
+GROUND = ["lifeline", "remembering", "worker_thread"]
 LONGEST_MODULE = 600
 
 

@@ -34,6 +34,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.quads import split
 from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer, StreamRecord
 from csparql_spark.store.registry import every, same
+from csparql_spark.worker_thread import Trouble, WorkerThread
 
 RETRY_SECONDS = 1.0
 PAGE_PARTS = 16
@@ -43,47 +44,41 @@ BEGINNING = -(1 << 62)
 class Relay:
     def __init__(self, registry: Registry, answers: AnswerStore, writer: LogWriter) -> None:
         self._registry, self._answers, self._writer = registry, answers, writer
-        self._change = threading.Condition()
+        self._lock = threading.Lock()
         self._waiting: set[int] | None = None         # None: look at all
         self._given_up: set[int] = set()              # queries whose answers cannot be read
-        self._running = True
-        self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
+        self._worker = WorkerThread("relay", self._work, Trouble(
+            (StoreError,), "derived streams wait, the store fails", RETRY_SECONDS))
 
     def start(self) -> Relay:
-        self._thread.start()
+        self._worker.wake()
+        self._worker.start()
         return self
 
     def told(self, queries: Collection[int]) -> None:
-        with self._change:
+        with self._lock:
             if self._waiting is not None:
                 self._waiting.update(queries)
-            self._change.notify()
+        self._worker.wake()
 
     def stop(self) -> None:
-        with self._change:
-            self._running = False
-            self._change.notify()
-        self._thread.join()
+        self._worker.stop()
 
-    def _run(self) -> None:
-        while True:
-            with self._change:
-                self._change.wait_for(lambda: not self._running or self._waiting is None or self._waiting)
-                if not self._running:
-                    return
-                told, self._waiting = self._waiting, set()
-            try:
-                self._look(told)
-            except StoreError as error:
-                print(f"csparql-spark: derived streams wait, the store fails: {error}", file=sys.stderr, flush=True)
-                with self._change:
-                    self._change.wait_for(lambda: not self._running, RETRY_SECONDS)
-                    self._waiting = None
+    def _work(self, _woken: bool) -> None:
+        with self._lock:
+            queries, self._waiting = self._waiting, set()
+        try:
+            if queries is None or queries:
+                self._look(queries)
+        except StoreError:
+            with self._lock:
+                self._waiting = None
+            raise
 
-    def _look(self, told: Collection[int] | None) -> None:
+    def _look(self, queries: Collection[int] | None) -> None:
         for stream in self._registry.streams():
             query = self._registry.query(stream.producer) if stream.producer is not None else None
-            if query is None or query.id in self._given_up or told is not None and query.id not in told:
+            if query is None or query.id in self._given_up or queries is not None and query.id not in queries:
                 continue
             try:
                 self._relay(query, stream)
@@ -96,7 +91,7 @@ class Relay:
         """Relay what the query has said since it was looked at last."""
         while page := list(self._page(query.id)):
             for instant, parts in page:
-                if not self._running:
+                if self._worker.stopped.is_set():
                     return
                 try:
                     self._writer.append(draft_of(query.id, stream.iri, instant, parts),
@@ -139,6 +134,6 @@ def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnsw
 def chunk_of(query: int, instant: int, lines: bytes) -> Chunk:
     """The triples of an answer's lines, stamped with the instant at which they were said. Blank nodes of the data stay
     what they are; those that a template has made are new ones at each instant."""
-    said = split(lines)
-    terms = pc.replace_substring_regex(said.terms, "^_:(r[0-9]+x[0-9]+)$", f"_:d{query}.{instant}.\\1")
-    return Chunk.from_columns(terms, said.s, said.p, said.o, np.full(len(said.s), instant, dtype=np.int64))
+    quads = split(lines)
+    terms = pc.replace_substring_regex(quads.terms, "^_:(r[0-9]+x[0-9]+)$", f"_:d{query}.{instant}.\\1")
+    return Chunk.from_columns(terms, quads.s, quads.p, quads.o, np.full(len(quads.s), instant, dtype=np.int64))

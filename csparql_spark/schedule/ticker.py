@@ -11,9 +11,6 @@ that no later entry is stamped t or earlier.
 
 from __future__ import annotations
 
-import sys
-import threading
-import time
 from typing import NamedTuple
 
 from csparql_spark.disk import StoreError
@@ -23,6 +20,7 @@ from csparql_spark.log import Draft, LogWriter
 from csparql_spark.store import QueryRecord, Registry
 from csparql_spark.windows.grid import Grid
 from csparql_spark.windows.rule import grid_of
+from csparql_spark.worker_thread import Trouble, WorkerThread
 
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 1.0           # its longest sleep: meanwhile the machine may have slept, or somebody have set the clock
@@ -39,15 +37,16 @@ class Timetable(NamedTuple):
 class Ticker:
     def __init__(self, registry: Registry, writer: LogWriter) -> None:
         self._registry, self._writer = registry, writer
-        self._change = threading.Condition()
-        self._changed = False
-        self._asked: dict[int, Timetable] = {}       # by the place of the registration
+        self._timetables: dict[int, Timetable] = {}     # by the place of the registration
+        self._grid: Grid | None = None                  # the instants there are
+        self._ticked: int | None = None                 # the newest tick; None: it has not looked yet
         self._due: tuple[Grid, int] | None = None       # the instants, and one after which the next is due
-        self._running = True
-        self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
+        self._worker = WorkerThread("ticker", self._work, Trouble(
+            (StoreError,), "no tick was written", RETRY_SECONDS), pause=self._pause)
 
     def start(self) -> Ticker:
-        self._thread.start()
+        self._worker.wake()
+        self._worker.start()
         return self
 
     def overdue(self, now: int) -> int:
@@ -59,66 +58,50 @@ class Ticker:
         return max(0, now - 1 - grid.after(ticked))
 
     def changed(self) -> None:
-        with self._change:
-            self._changed = True
-            self._change.notify()
+        self._worker.wake()
 
     def stop(self) -> None:
-        with self._change:
-            self._running = False
-            self._change.notify()
-        self._thread.join()
+        self._worker.stop()
 
-    def _run(self) -> None:
-        grid = self.instants()
-        # Instants that passed while nobody was there are made up for at once.
-        begun = self._writer.clock.now() - 1
-        ticked = begun if grid is None else 0
-        self._due = None if grid is None else (grid, begun)
-        while True:
-            with self._change:
-                if self._running and not self._changed:
-                    self._change.wait(self._pause(grid, ticked))
-                if not self._running:
-                    return
-                changed, self._changed = self._changed, False
-            try:
-                if changed:
-                    grid = self.instants()
-                passed = self._writer.clock.now() - 1
-                if changed:
-                    # Who comes now has waited for none of the instants before.
-                    waits = self._due is not None and self._due[0].after(self._due[1]) <= passed
-                    self._due = None if grid is None else (grid, self._due[1] if waits else passed)
-                if grid is not None and grid.after(ticked) <= passed:
-                    ticked = self._writer.append(Draft("tick", at=passed)).at
-                    self._due = grid, ticked
-            except StoreError as error:
-                print(f"csparql-spark: no tick was written: {error}", file=sys.stderr, flush=True)
-                self._changed = True        # look again at everything, after a moment
-                time.sleep(RETRY_SECONDS)
+    def _work(self, changed: bool) -> None:
+        """Write a tick if an instant has passed; `changed`: which instants there are may be something else now."""
+        if changed:
+            self._grid = self.instants()
+        passed = self._writer.clock.now() - 1
+        if changed and self._ticked is None:
+            # Instants that passed while nobody was there are made up for at once.
+            self._ticked = passed if self._grid is None else 0
+        if changed:
+            # Who comes now has waited for none of the instants before.
+            waits = self._due is not None and self._due[0].after(self._due[1]) <= passed
+            since = self._due[1] if waits and self._due is not None else passed
+            self._due = None if self._grid is None else (self._grid, since)
+        if self._grid is not None and self._ticked is not None and self._grid.after(self._ticked) <= passed:
+            self._ticked = self._writer.append(Draft("tick", at=passed)).at
+            self._due = self._grid, self._ticked
 
-    def _pause(self, grid: Grid | None, ticked: int) -> float | None:
+    def _pause(self) -> float | None:
         """How long to sleep until the next instant: for ever if there is none, and a second at most if there is one,
         because wall clocks jump and machines sleep."""
-        if grid is None:
+        if self._grid is None or self._ticked is None:
             return None
-        return min(LOOK_SECONDS, (grid.after(ticked) + 1 - self._writer.clock.now()) / 1000)
+        return max(0.0, min(LOOK_SECONDS, (self._grid.after(self._ticked) + 1 - self._writer.clock.now()) / 1000))
 
     def instants(self) -> Grid | None:
         """The instants of all queries that read a stream on the arrival clock and are not paused."""
         event = {stream.iri for stream in self._registry.streams() if stream.clock != "arrival"}
         # Of thousands that are known, only what turns is looked at again: one of them may come each millisecond.
-        for record in self._registry.queries(after=max(self._asked, default=0)):
-            self._asked[record.id] = _asked(record)
+        for record in self._registry.queries(after=max(self._timetables, default=0)):
+            self._timetables[record.id] = _timetable(record)
         turns = self._registry.turns()
-        self._asked = {id: self._asked[id] for id in turns if id in self._asked}
-        going = {asked for id, asked in self._asked.items() if not (asked.paused if turns[id] is None else turns[id])}
-        steps = {step for asked in going if not asked.streams <= event for step in asked.steps}
+        self._timetables = {id: self._timetables[id] for id in turns if id in self._timetables}
+        going = {timetable for id, timetable in self._timetables.items()
+                 if not (timetable.paused if turns[id] is None else turns[id])}
+        steps = {step for timetable in going if not timetable.streams <= event for step in timetable.steps}
         return Grid(tuple(sorted(steps))) if steps else None
 
 
-def _asked(record: QueryRecord) -> Timetable:
+def _timetable(record: QueryRecord) -> Timetable:
     try:
         query = read(record.text, record.base, record.compiled)
     except LanguageError:

@@ -132,7 +132,8 @@ def forget(connection: sqlite3.Connection, query: int, condition: str, values: d
     if position is None:
         return 0
     connection.execute("INSERT INTO forgotten (query, position, instant) VALUES (?, ?, ?) ON CONFLICT (query) "
-                       "DO UPDATE SET position = max(position, excluded.position), instant = max(instant, excluded.instant)",
+                       "DO UPDATE SET position = max(position, excluded.position), "
+                       "instant = max(instant, excluded.instant)",
                        (query, position, instant))
     return connection.execute(f"DELETE FROM answers WHERE {condition}", values).rowcount
 
