@@ -54,7 +54,7 @@ ROOMS = (streams, queries, pausing, observers, graphs, rules,
          console, check, vocabulary, knowledge, openapi)
 
 
-class Name(BaseConverter):
+class NameConverter(BaseConverter):
     """A name in a path: one segment, or an IRI whose slashes were not encoded."""
 
     part_isolating = False
@@ -67,7 +67,7 @@ def create_app(backend: Backend) -> Flask:
     app.json.sort_keys = False
     app.json.ensure_ascii = False
     app.json.compact = True
-    app.url_map.converters["name"] = Name
+    app.url_map.converters["name"] = NameConverter
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
     problems.install(app)

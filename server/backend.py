@@ -27,7 +27,7 @@ from csparql_spark.log import Log, LogWriter
 from csparql_spark.log.sqlite.repeats import Repeats
 from csparql_spark.schedule.relay import Relay
 from csparql_spark.schedule.ticker import Ticker
-from csparql_spark.server.http.names import Names
+from csparql_spark.server.http.names import ResourceNames
 from csparql_spark.server.http.sessions import Sessions
 from csparql_spark.server.retention_thread import Forgetter
 from csparql_spark.server.settings import Settings
@@ -47,7 +47,7 @@ class Backend:
     def __init__(self, settings: Settings) -> None:
         """Opens the store. Raises `StoreError` if that cannot be done."""
         self.settings = settings
-        self.names = Names(settings.base)
+        self.names = ResourceNames(settings.base)
         self.directory = DataDirectory(settings.data).create()
         self.tokens = Tokens(self.directory.path, settings.tokens)
         self.sessions = Sessions(self.directory.path, self.tokens, seconds=settings.login_seconds)

@@ -40,7 +40,7 @@ from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.addresses import Proxies
 from csparql_spark.server.http.connections import Server, inherited, listen
-from csparql_spark.server.http.limits import BODY_BYTES, Limits
+from csparql_spark.server.http.limits import BODY_BYTES, ConnectionLimits
 from csparql_spark.server.routes.rules import remarks
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sinks.outgoing_calls import BadUrl
@@ -154,15 +154,15 @@ def _listening(settings: Settings, fd: int | None) -> socket.socket:
                           "choose others with --host and --port") from None
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> ConnectionLimits:
     """Of connections. Each takes a descriptor, and the store takes some for each thread."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     left = (DESCRIPTORS if most == resource.RLIM_INFINITY else most) - OWN_DESCRIPTORS - 4 * settings.threads
     connections = max(1, min(settings.connections, left))
-    return Limits(connections=connections, each=settings.connections_per_address or max(1, connections // 4),
-                  head_seconds=settings.head_seconds, idle_seconds=settings.idle_seconds,
-                  slowest_rate=settings.slowest_rate, body_bytes=max(BODY_BYTES, 2 * settings.body_limit),
-                  proxies=Proxies(settings.trusted_proxies))
+    return ConnectionLimits(
+        connections=connections, each=settings.connections_per_address or max(1, connections // 4),
+        head_seconds=settings.head_seconds, idle_seconds=settings.idle_seconds, slowest_rate=settings.slowest_rate,
+        body_bytes=max(BODY_BYTES, 2 * settings.body_limit), proxies=Proxies(settings.trusted_proxies))
 
 
 def _allow_descriptors() -> None:

@@ -8,7 +8,7 @@
 - A response may take the connection with it: when its head is sent, somebody else writes the body, for as long as he
   likes, and no thread is held. The application asks for that with `hand_over`.
 
-    server = Server(listening, application, threads=64, limits=Limits(connections=10_000))
+    server = Server(listening, application, threads=64, limits=ConnectionLimits(connections=10_000))
     server.prepare()
     server.serve()          # until another thread calls server.stop()
 """
@@ -34,7 +34,7 @@ from csparql_spark.server.http.addresses import Proxies, share
 from csparql_spark.server.http.bodies import AWAIT
 from csparql_spark.server.http.framing import Head
 from csparql_spark.server.http.front import READING, Front
-from csparql_spark.server.http.limits import Limits
+from csparql_spark.server.http.limits import ConnectionLimits
 from csparql_spark.server.http.problems import MEDIA_TYPE, Problem, of_status
 from csparql_spark.server.http.wire import FULL, Body, Line, Output, Wanted
 
@@ -300,7 +300,8 @@ class Workers(ThreadPool):
 
 
 class Server(wsgi.Server):
-    def __init__(self, listening: socket.socket, application: Callable, *, threads: int, limits: Limits) -> None:
+    def __init__(self, listening: socket.socket, application: Callable, *, threads: int,
+                 limits: ConnectionLimits) -> None:
         super().__init__(listening.getsockname()[:2], application, server_name="csparql-spark",
                          request_queue_size=BACKLOG, timeout=limits.idle_seconds, shutdown_timeout=FINISH_SECONDS)
         self.requests = Workers(self, most=threads)

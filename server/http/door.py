@@ -15,7 +15,7 @@ import socket
 from collections.abc import Callable
 
 from csparql_spark.server.http.addresses import share
-from csparql_spark.server.http.limits import Limits
+from csparql_spark.server.http.limits import ConnectionLimits
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.http.shares import Places
 from csparql_spark.server.http.wire import Line
@@ -28,7 +28,7 @@ MOST_TURNED_AWAY = 500
 
 
 class Door:
-    def __init__(self, listening: socket.socket, limits: Limits, *, enter: Callable[[Line, tuple], object],
+    def __init__(self, listening: socket.socket, limits: ConnectionLimits, *, enter: Callable[[Line, tuple], object],
                  refuse: Callable[[object, Problem], None], make_room: Callable[[], bool]) -> None:
         """`make_room` closes connections that can be spared, and says whether there were any."""
         self._listening, self._limits = listening, limits

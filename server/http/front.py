@@ -37,7 +37,7 @@ from collections.abc import Callable
 
 from csparql_spark.server.http.door import Door
 from csparql_spark.server.http.framing import Malformed, read_head
-from csparql_spark.server.http.limits import SILENT, Limits
+from csparql_spark.server.http.limits import SILENT, ConnectionLimits
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.http.shares import Places
 from csparql_spark.server.http.wakeup import Wakeup
@@ -61,7 +61,7 @@ READ, WRITE = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPO
 
 
 class Front:
-    def __init__(self, listening: socket.socket, limits: Limits, *, connect: Callable[[Line, tuple], object],
+    def __init__(self, listening: socket.socket, limits: ConnectionLimits, *, connect: Callable[[Line, tuple], object],
                  hand_over: Callable[[object], None]) -> None:
         """`connect` makes a connection of what was accepted; `hand_over` gives one to a worker."""
         self._listening, self.limits = listening, limits

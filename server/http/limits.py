@@ -1,6 +1,6 @@
 """Limits: what one connection may take of time and room, and what who takes more is told.
 
-    limits = Limits(connections=10_000, each=2_500, head_seconds=10.0)
+    limits = ConnectionLimits(connections=10_000, each=2_500, head_seconds=10.0)
     limits.overdue(connection, now)         # a Problem, or SILENT: nobody is told anything; None while there is time
     limits.too_slow(connection, now, done)  # whether a body, or a response of which so much is done, is given up
 
@@ -20,7 +20,7 @@ SILENT = object()
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConnectionLimits:
     connections: int = 10_000
     each: int = 2_500               # of one client
     head_seconds: float = 10.0      # for a whole head

@@ -56,7 +56,7 @@ def is_plain(name: str) -> bool:
     return _PLAIN.fullmatch(name) is not None
 
 
-class Names:
+class ResourceNames:
     """IRIs and URLs below one base URL."""
 
     def __init__(self, base_url: str) -> None:

@@ -29,12 +29,12 @@ class Places:
     def held(self, client: str) -> int:
         return self._held[client]
 
-    def enter(self) -> Place | None:
+    def enter(self) -> ConnectionPlace | None:
         with self._lock:
             if self._taken >= self.total:
                 return None
             self._taken += 1
-        return Place(self)
+        return ConnectionPlace(self)
 
     def change(self, before: str | None, after: str | None) -> bool:
         """Whether a place could change hands; if not, it is nobody's."""
@@ -55,7 +55,7 @@ class Places:
             self._taken -= 1
 
 
-class Place:
+class ConnectionPlace:
     __slots__ = ("_client", "_left", "_places")
 
     def __init__(self, places: Places) -> None:

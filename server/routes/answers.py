@@ -36,7 +36,7 @@ from csparql_spark.server.routes.registration import found
 from csparql_spark.server.subscribers import instants
 from csparql_spark.server.subscribers.fanout import instants_of
 from csparql_spark.server.subscribers.instants import holding, whole, windows_of
-from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Start, after_instant, start_after
+from csparql_spark.server.subscribers.subscription import FIRST, LATEST, SubscriptionStart, after_instant, start_after
 from csparql_spark.store import QueryRecord, StoredAnswer
 
 RANGES = (PLAIN_JSON, ND_JSON, "application/ndjson")
@@ -153,7 +153,7 @@ def prefers_events() -> bool:
     return wanted > 0 and wanted >= max(weights.values(), default=0)
 
 
-def asked_start(backend: Backend, query: QueryRecord) -> Start:
+def asked_start(backend: Backend, query: QueryRecord) -> SubscriptionStart:
     order, event_id = backend.fanout.order, seen_id()
     if event_id:
         return start_after(event_id, order)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from csparql_spark.answers.formats import JSON_LD, N_QUADS, N_TRIPLES, RDF_XML, TRIG, TURTLE
 from csparql_spark.rdf.terms import literal
-from csparql_spark.server.http.names import Names
+from csparql_spark.server.http.names import ResourceNames
 from csparql_spark.store import StreamRecord
 
 PREFIXES = {
@@ -28,7 +28,7 @@ RESULT_FORMATS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_C
                   "N-Triples", "JSON-LD", "RDF_XML", "TriG", "N-Quads")
 
 
-def stream_told(stream: StreamRecord, names: Names, queries: Iterable[str]) -> bytes:
+def stream_told(stream: StreamRecord, names: ResourceNames, queries: Iterable[str]) -> bytes:
     """The descriptor of a stream; `queries` are the names of those that read it."""
     title = "POST elements here" if stream.producer is None else "made by a query"
     url, iri = f"<{names.stream_url(stream.iri)}>", f"<{stream.iri}>"
@@ -53,7 +53,7 @@ def stream_told(stream: StreamRecord, names: Names, queries: Iterable[str]) -> b
     return "".join(lines).encode()
 
 
-def service_told(names: Names, graphs: Iterable[str]) -> bytes:
+def service_told(names: ResourceNames, graphs: Iterable[str]) -> bytes:
     """The description of /sparql, with the background graphs that can be asked."""
     service = f"<{names.base}/sparql>"
     lines = [_line(service, "rdf:type", _name("sd:Service")), _line(service, "sd:endpoint", service),

@@ -22,8 +22,8 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.connections import hand_over
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.registration import found
-from csparql_spark.server.subscribers.fanout import Full
-from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Start, Subscription, start_after
+from csparql_spark.server.subscribers.fanout import TooManySubscribers
+from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Subscription, SubscriptionStart, start_after
 
 EVENTS = "text/event-stream"
 MOST_QUERIES = 1000
@@ -46,7 +46,7 @@ def routes(backend: Backend) -> Blueprint:
             return Response(status=204, headers={"Cache-Control": "no-store"})
         return subscribed(backend, names, start, progress=True)
 
-    def asked_start() -> Start:
+    def asked_start() -> SubscriptionStart:
         event_id = seen_id()
         if event_id:
             return start_after(event_id, backend.fanout.order)
@@ -72,7 +72,8 @@ def seen_id() -> str:
     return (request.headers.get("Last-Event-ID") or request.args.get("lastEventId") or "").strip()
 
 
-def subscribed(backend: Backend, names: Collection[str] | None, start: Start, *, progress: bool = False) -> Response:
+def subscribed(backend: Backend, names: Collection[str] | None, start: SubscriptionStart, *,
+               progress: bool = False) -> Response:
     """The response that goes on for as long as both sides like."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
     if request.method == "HEAD":
@@ -81,7 +82,7 @@ def subscribed(backend: Backend, names: Collection[str] | None, start: Start, *,
     try:
         subscription = Subscription(backend.fanout, names, start, heartbeat_seconds=settings.heartbeat_seconds,
                                     slow_instants=settings.slow_instants, progress=progress)
-    except Full:
+    except TooManySubscribers:
         raise Problem("too-many-subscribers", f"All {settings.subscribers} places for subscribers are taken: try again "
                       "later, or GET the newest answer without text/event-stream.",
                       headers={"Retry-After": "10"}, limit=settings.subscribers) from None

@@ -38,7 +38,7 @@ XSD_STRING = ox.NamedNode("http://www.w3.org/2001/XMLSchema#string")
 _FETCHING = re.compile(r"s(?=ervice)|l(?=oad)", re.IGNORECASE)
 
 
-class Change(NamedTuple):
+class GraphChange(NamedTuple):
     graph: str
     removed: set[str]       # lines of N-Triples, as they are spelled in the graph
     added: bytes
@@ -117,7 +117,7 @@ def routes(backend: Backend) -> Blueprint:
                 return {"changed": graphs.described(made), "added": change.added.count(b"\n"),
                         "removed": len(change.removed)}
 
-    def replaced(chunk: Chunk | None, change: Change) -> Chunk:
+    def replaced(chunk: Chunk | None, change: GraphChange) -> Chunk:
         kept = [line for line in (b"" if chunk is None else chunk.to_ntriples()).decode().splitlines(keepends=True)
                 if line not in change.removed]
         old = parse_push("".join(kept).encode(), RdfFormat.N_TRIPLES, base=None, blank_prefix=backend.blank_prefix())
@@ -140,7 +140,7 @@ def harmless(text: str) -> str:
     return _FETCHING.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
 
 
-def worked_out(text: str, graphs: dict[str, Chunk], default: str | None) -> list[Change]:
+def worked_out(text: str, graphs: dict[str, Chunk], default: str | None) -> list[GraphChange]:
     """What an update changes, graph by graph; in `default` is what it says of no graph."""
     store = ox.Store()
     # The store spells some literals in its own way: what it has is compared with what it had, not with what we have.
@@ -171,7 +171,7 @@ def worked_out(text: str, graphs: dict[str, Chunk], default: str | None) -> list
             added.append(quad.triple)
         else:
             removed.update(spelled[name][quad.triple])
-    return [Change(name, removed, written(added)) for name, (removed, added) in sorted(changes.items())]
+    return [GraphChange(name, removed, written(added)) for name, (removed, added) in sorted(changes.items())]
 
 
 def originals(lines: bytes) -> dict[ox.Triple, list[str]]:

@@ -41,7 +41,7 @@ OLDER = "url"                   # of `callback`
 WANTED = {NONEMPTY: "an answer that says something", ALWAYS: "each answer"}
 
 
-class Asked(NamedTuple):
+class ObserverSettings(NamedTuple):
     url: str
     secret: str | None = None
     begin: str | int = "latest"         # or beginning, or an instant
@@ -79,12 +79,12 @@ def routes(backend: Backend) -> Blueprint:
     def control(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
         query = found(backend, name)
         wanted = asked()
-        if isinstance(wanted, Asked):
+        if isinstance(wanted, ObserverSettings):
             return observe(query, wanted)
         turned = {"pause": pausing.pause, "restart": pausing.resume, "resume": pausing.resume}[wanted](backend, name)
         return described(backend, turned, made_streams(backend.registry)), 200, {}
 
-    def observe(query: QueryRecord, asked: Asked) -> tuple[dict[str, object], int, dict[str, str]]:
+    def observe(query: QueryRecord, asked: ObserverSettings) -> tuple[dict[str, object], int, dict[str, str]]:
         try:
             refusal = webhooks.allowed.refusal(asked.url)
         except BadUrl as error:
@@ -123,7 +123,7 @@ def routes(backend: Backend) -> Blueprint:
     return blueprint
 
 
-def asked() -> Asked | str:
+def asked() -> ObserverSettings | str:
     """The observer that the request brings, or the action that it asks for."""
     text = bodies.declared(request, LONGEST_BODY, ("text/plain", "application/json"), "A callback").strip()
     if request.mimetype == "application/json" or text.startswith("{"):
@@ -133,7 +133,7 @@ def asked() -> Asked | str:
         return observer_of({"callback": told} if isinstance(told, str) else told)
     if text.startswith("action="):
         return action(text.removeprefix("action="))
-    return Asked(text)
+    return ObserverSettings(text)
 
 
 def action(told: object) -> str:
@@ -142,7 +142,7 @@ def action(told: object) -> str:
     return str(told)
 
 
-def observer_of(told: object) -> Asked:
+def observer_of(told: object) -> ObserverSettings:
     if isinstance(told, dict) and OLDER in told:
         if told.get("callback", told[OLDER]) != told[OLDER]:
             raise Problem("bad-setting", "callback and url (its older name) name two places: leave url out.")
@@ -164,7 +164,7 @@ def observer_of(told: object) -> Asked:
     if not isinstance(when, str) or when not in WANTED:
         choices = " or ".join(f"{name} ({meaning})" for name, meaning in WANTED.items())
         raise Problem("bad-setting", f"when is {repr(when)[:100]}, and can be {choices}.")
-    return Asked(told["callback"], secret, begin, when if "when" in told else None)
+    return ObserverSettings(told["callback"], secret, begin, when if "when" in told else None)
 
 
 def shown(begin: str | None) -> str | int | None:

@@ -39,7 +39,7 @@ DESCRIBED = (PLAIN_JSON, TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
 LONGEST_SETTINGS = 64 << 10
 
 
-class Asked(NamedTuple):
+class StreamSettings(NamedTuple):
     """The settings of a stream, which it keeps."""
 
     clock: str
@@ -165,7 +165,7 @@ def routes(backend: Backend) -> Blueprint:
     return blueprint
 
 
-def asked_settings(broker: bool) -> Asked:
+def asked_settings(broker: bool) -> StreamSettings:
     """The settings that the request asks for: in a JSON body, or as arguments of the URL."""
     body = bodies.utf8(bodies.read(request.environ, LONGEST_SETTINGS), "The body")
     settings = json_of(body, "The body", '{"clock": "event", "delay": "5s"}') if body.strip() else {}
@@ -173,7 +173,7 @@ def asked_settings(broker: bool) -> Asked:
         raise Problem("bad-body", "The body is not a JSON object: it may be left out, or be like "
                       '{"clock": "event", "delay": "5s"}.')
     settings = {**request.args.to_dict(), **settings}
-    unknown = sorted(settings.keys() - set(Asked._fields))
+    unknown = sorted(settings.keys() - set(StreamSettings._fields))
     if unknown:
         raise Problem("bad-setting",
                       f"A stream has no setting {unknown[0]!r}: it has clock, delay, mqtt and mqtt_format.")
@@ -183,7 +183,7 @@ def asked_settings(broker: bool) -> Asked:
     delay = length_of_time("delay", settings.get("delay", 0))
     if delay and clock == "arrival":
         raise Problem("bad-setting", 'A delay is how late timestamps may be: it goes with clock "event".')
-    return Asked(clock, delay, *asked_topics(settings.get("mqtt"), settings.get("mqtt_format"), broker))
+    return StreamSettings(clock, delay, *asked_topics(settings.get("mqtt"), settings.get("mqtt_format"), broker))
 
 
 def asked_topics(topics: object, format: object, broker: bool) -> tuple[str | None, str | None]:

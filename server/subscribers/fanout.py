@@ -4,7 +4,7 @@ Nobody has a queue. A subscriber is a cursor into the one order in which all ans
 asks for what follows it. A slow subscriber therefore costs what a quick one costs, and what a dead one leaves behind is
 nothing.
 
-    fanout.join(subscription)                       # raises Full; leave(subscription) afterwards
+    fanout.join(subscription)                       # raises TooManySubscribers; leave(subscription) afterwards
     news = fanout.news                              # one consistent look: head, roster, version
     for place in fanout.following(48000, news, queries=[17]):
         fanout.spelled(place, news)                 # the bytes to send; None if they have just been forgotten
@@ -46,7 +46,7 @@ PAGE_PLACES = 16
 REMEMBERED = 256                # answers to "what follows?", between two looks
 
 
-class Full(Exception):
+class TooManySubscribers(Exception):
     """All places are taken."""
 
 
@@ -108,7 +108,7 @@ class Fanout:
     def join(self, subscription: Subscription) -> None:
         with self._lock:
             if len(self._subscriptions) >= self._places:
-                raise Full
+                raise TooManySubscribers
             self._subscriptions.add(subscription)
 
     def leave(self, subscription: Subscription) -> None:

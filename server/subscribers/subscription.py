@@ -49,7 +49,7 @@ PAGE_BYTES = 256 << 10
 _QUERY_AND_INSTANT = re.compile(r"([0-9]{1,18})-(-?[0-9]{1,18})")
 
 
-class Start(NamedTuple):
+class SubscriptionStart(NamedTuple):
     """Where a subscriber begins: after a position, or (None) with the newest answers.
 
     `seen`: it has been here before, so what it missed is told, and what has ended meanwhile. `instants`: the last ones
@@ -62,11 +62,11 @@ class Start(NamedTuple):
     restored: bool = False
 
 
-LATEST = Start(None)
-FIRST = Start(BEGINNING)
+LATEST = SubscriptionStart(None)
+FIRST = SubscriptionStart(BEGINNING)
 
 
-def start_after(text: str, order: Order) -> Start:
+def start_after(text: str, order: Order) -> SubscriptionStart:
     """Behind the event with that id. Ids of the form query-instant, which were given once, are understood."""
     match = _QUERY_AND_INSTANT.fullmatch(text)
     if match is not None:
@@ -75,17 +75,18 @@ def start_after(text: str, order: Order) -> Start:
     if seen is None:
         raise Problem("bad-event-id", f"{text[:100]!r} is no id of an event of this server: ids look like "
                       "48213-qkzwmtbrfd. Leave it out to begin with the newest answer.")
-    return Start(seen.position, seen=seen.position != BEGINNING or not seen.restored, restored=seen.restored)
+    been_here = seen.position != BEGINNING or not seen.restored
+    return SubscriptionStart(seen.position, seen=been_here, restored=seen.restored)
 
 
-def after_instant(query: int, instant: int, order: Order, *, seen: bool = False) -> Start:
+def after_instant(query: int, instant: int, order: Order, *, seen: bool = False) -> SubscriptionStart:
     """Behind an instant of a query."""
     position, gone = order.up_to(query, instant), order.gone(query)
     if position is not None:
-        return Start(position, seen, {query: instant})
+        return SubscriptionStart(position, seen, {query: instant})
     if gone is None:
         return FIRST            # it is before everything, or of another query that had this name before
-    return Start(gone[0] - (instant < gone[1]), seen, {query: instant})
+    return SubscriptionStart(gone[0] - (instant < gone[1]), seen, {query: instant})
 
 
 class Subscription:
@@ -95,9 +96,9 @@ class Subscription:
     who have a thread to spare.
     """
 
-    def __init__(self, fanout: Fanout, names: Collection[str] | None, start: Start, *, heartbeat_seconds: float = 15.0,
-                 slow_instants: int = 100, progress: bool = False) -> None:
-        """Takes a place. Raises `Full`."""
+    def __init__(self, fanout: Fanout, names: Collection[str] | None, start: SubscriptionStart, *,
+                 heartbeat_seconds: float = 15.0, slow_instants: int = 100, progress: bool = False) -> None:
+        """Takes a place. Raises `TooManySubscribers`."""
         self._fanout, self._order = fanout, fanout.order
         self._names = None if names is None else frozenset(names)
         self._seen = start.seen
@@ -114,7 +115,7 @@ class Subscription:
             fanout.leave(self)
             raise
 
-    def _begin(self, start: Start, news: News) -> None:
+    def _begin(self, start: SubscriptionStart, news: News) -> None:
         self._greeted = self._told = news.roster
         self._opening = True
         self._ids = self._members(news.roster)

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.connections import Server, listen
-from csparql_spark.server.http.limits import Limits
+from csparql_spark.server.http.limits import ConnectionLimits
 from csparql_spark.server.settings import Settings
 from tests.server.playing import BASE, Engine
 
@@ -44,7 +44,7 @@ def engine(backend: Backend) -> Engine:
 def serving(backend: Backend, *, threads: int, **limits: object) -> Iterator[int]:
     """A real server in this process; its port."""
     listening = listen("127.0.0.1", 0)
-    server = Server(listening, create_app(backend), threads=threads, limits=Limits(**limits))
+    server = Server(listening, create_app(backend), threads=threads, limits=ConnectionLimits(**limits))
     server.prepare()
     thread = threading.Thread(target=server.serve)
     thread.start()

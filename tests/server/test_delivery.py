@@ -16,7 +16,7 @@ from csparql_spark.log import LogWriter
 from csparql_spark.server.subscribers import delivery
 from csparql_spark.server.subscribers.delivery import Delivery
 from csparql_spark.server.subscribers.fanout import Fanout
-from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Start, Subscription
+from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Subscription, SubscriptionStart
 from csparql_spark.store import AnswerStore, StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from tests.server.playing import TEXT, Event, number, parsed
@@ -38,7 +38,7 @@ class House:
         self.store.write([StoredAnswer(self.query, instant, 0, 1, answer.to_bytes())
                           for instant in told for answer in answers or (number(instant),)])
 
-    def reader(self, start: Start = LATEST, *, buffer: int = 1 << 18, **options: object) -> socket.socket:
+    def reader(self, start: SubscriptionStart = LATEST, *, buffer: int = 1 << 18, **options: object) -> socket.socket:
         ours, theirs = tcp_pair(buffer)
         self.delivery.take(ours, Subscription(self.fanout, ["q"], start, slow_instants=20, **options))
         return theirs

@@ -16,7 +16,7 @@ import pytest
 from csparql_spark.server.http import connections, door, front
 from csparql_spark.server.http.addresses import Proxies
 from csparql_spark.server.http.connections import Server, hand_over, listen
-from csparql_spark.server.http.limits import Limits
+from csparql_spark.server.http.limits import ConnectionLimits
 from tests.server.test_connections import Wire
 
 CROWD = 200
@@ -63,7 +63,7 @@ class House:
         self.application = Application()
         self.listening = listen("127.0.0.1", 0)
         self.port = self.listening.getsockname()[1]
-        self.server = Server(self.listening, self.application, threads=threads, limits=Limits(**limits))
+        self.server = Server(self.listening, self.application, threads=threads, limits=ConnectionLimits(**limits))
         self.server.prepare()
         self._thread = threading.Thread(target=self.server.serve)
         self._thread.start()

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.server.http.names import LONGEST_IRI, Names, as_sent, decoded
+from csparql_spark.server.http.names import LONGEST_IRI, ResourceNames, as_sent, decoded
 from csparql_spark.server.http.problems import Problem
 
-NAMES = Names("http://csparql.test:8000")
+NAMES = ResourceNames("http://csparql.test:8000")
 IRIS = ["http://ex.org/temp", "http://ex.org/a%20b", "urn:x", "http://ex.org/ü?q=1#f",
         "http://csparql.test:8000/streams/a/b",
         "http://csparql.test:8000/streams/", "https://ex.org//a//b"]

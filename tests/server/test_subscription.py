@@ -24,13 +24,13 @@ from csparql_spark.log import LogWriter
 from csparql_spark.log.sqlite.reader import Draft
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.subscribers import instants
-from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, Full
+from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, TooManySubscribers
 from csparql_spark.server.subscribers.subscription import (
     FIRST,
     HEARTBEAT,
     LATEST,
-    Start,
     Subscription,
+    SubscriptionStart,
     after_instant,
     start_after,
 )
@@ -59,17 +59,17 @@ class House:
     def keep(self, count: int) -> None:
         Retention(self.database).forget(keep_log=0, reach=0, keep_answers=count)
 
-    def after(self, instant: int) -> Start:
+    def after(self, instant: int) -> SubscriptionStart:
         """Where a client begins that has seen an instant last."""
         return start_after(f"{self.query.id}-{instant}", self.fanout.order)
 
-    def subscription(self, start: Start, heartbeat: float = 0.0) -> Subscription:
+    def subscription(self, start: SubscriptionStart, heartbeat: float = 0.0) -> Subscription:
         return Subscription(self.fanout, ["q"], start, heartbeat_seconds=heartbeat, slow_instants=20)
 
-    def subscribe(self, start: Start, heartbeat: float = 0.0) -> Iterator[bytes]:
+    def subscribe(self, start: SubscriptionStart, heartbeat: float = 0.0) -> Iterator[bytes]:
         return iter(self.subscription(start, heartbeat))
 
-    def events(self, start: Start) -> list[Event]:
+    def events(self, start: SubscriptionStart) -> list[Event]:
         """Everything up to the first sign of life in silence."""
         return events_of(self.subscribe(start))
 
@@ -171,11 +171,11 @@ def test_where_it_begins(house: House) -> None:
 def test_event_ids(house: House) -> None:
     house.tell(1000, 2000)
     order, query = house.fanout.order, house.query.id
-    assert start_after("2", order) == Start(2, seen=True)
-    assert start_after("0", order) == Start(0, seen=True)
-    assert start_after(f"{query}-2000", order) == Start(2, True, {query: 2000})
+    assert start_after("2", order) == SubscriptionStart(2, seen=True)
+    assert start_after("0", order) == SubscriptionStart(0, seen=True)
+    assert start_after(f"{query}-2000", order) == SubscriptionStart(2, True, {query: 2000})
     assert start_after("7-2000", order) == FIRST, "an earlier query of this name"
-    assert start_after("3", order) == Start(0, restored=True), "of another store"
+    assert start_after("3", order) == SubscriptionStart(0, restored=True), "of another store"
     for wrong in ("", "-1", "1-", "1-2000x", "1-2000-0", "x-1", "1-" + "9" * 30, "9" * 30, "1.5"):
         with pytest.raises(Problem, match="is no id of an event"):
             start_after(wrong, order)
@@ -314,7 +314,7 @@ def test_stopping_sends_everybody_home(house: House) -> None:
 def test_places_are_counted(tmp_path: Path) -> None:
     house = House(tmp_path / "data", places=2)
     first, _ = house.subscription(LATEST), house.subscription(LATEST)
-    with pytest.raises(Full):
+    with pytest.raises(TooManySubscribers):
         house.subscription(LATEST)
     first.close()
     first.close()
@@ -325,7 +325,8 @@ def test_places_are_counted(tmp_path: Path) -> None:
 
 def test_each_answer_is_spelled_once_for_all(house: House, spelled: list[int]) -> None:
     house.tell(1000, 2000, 3000)
-    streams = [house.subscribe(start) for start in (FIRST, FIRST, Start(1), Start(2, seen=True), FIRST)]
+    starts = (FIRST, FIRST, SubscriptionStart(1), SubscriptionStart(2, seen=True), FIRST)
+    streams = [house.subscribe(start) for start in starts]
     told = [[event.data["at"] for event in events_of(stream)] for stream in streams]
     assert told == [[1000, 2000, 3000], [1000, 2000, 3000], [2000, 3000], [3000], [1000, 2000, 3000]]
     house.tell(4000)
