@@ -7,7 +7,9 @@
 
 - `settings`          one frozen value, that of the whole server
 - `process`           the process: its socket, its signals, its end
-- `backend`           what is opened once in a process
+- `stores`            what is kept, and the one way into it
+- `threads`           what goes on between requests
+- `backend`           both, and who may do what: opened once in a process
 - `app`               the application: routes put together
 - `openapi`           the description of all routes for programs, which is the file openapi.json
 - `http`              connections, requests and their parts; who may do what; what goes wrong

@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
-from flask import Flask, Response, request
+from collections.abc import Iterator
+
+from flask import Blueprint, Flask, Response, request
 from werkzeug.routing import BaseConverter
 
 from csparql_spark import __version__
@@ -47,11 +49,27 @@ ROUTES = {
 }
 
 
-# The modules whose routes these are: of what is kept, what is answered, how it is looked at, and for whom besides.
-ROOMS = (streams, queries, pausing, observers, graphs, rules,
-         answers, events, sparql,
-         explain, why, measures, timeline, health, metrics,
-         console, check, vocabulary, knowledge, openapi)
+def blueprints(backend: Backend) -> Iterator[Blueprint]:
+    """The routes, and of the backend's parts those that they need. Those that make entries in the log count what there
+    is before they do, and tell the threads afterwards, so they need all."""
+    settings, stores, threads = backend.settings, backend.stores, backend.threads
+    # What is kept,
+    yield from (kept.routes(backend) for kept in (streams, queries, graphs, rules, knowledge))
+    yield pausing.routes(stores, threads)
+    yield observers.routes(settings, stores, threads)
+    # what is answered,
+    yield answers.routes(settings, stores, threads)
+    yield events.routes(settings, stores, threads)
+    yield sparql.routes(settings, stores)
+    # how it is looked at,
+    yield from (look.routes(stores) for look in (explain, why, measures, timeline))
+    yield health.routes(settings, stores, threads)
+    yield metrics.routes(settings, stores, threads)
+    # and for whom besides.
+    yield console.routes(settings)
+    yield check.routes(settings, stores)
+    yield vocabulary.routes(stores)
+    yield openapi.routes(stores.names)
 
 
 class NameConverter(BaseConverter):
@@ -72,9 +90,9 @@ def create_app(backend: Backend) -> Flask:
     app.url_map.strict_slashes = False
     problems.install(app)
     openapi.install(app)
-    security.install(app, backend)
-    for room in ROOMS:
-        app.register_blueprint(room.routes(backend))
+    security.install(app, backend.settings, backend.tokens, backend.sessions)
+    for blueprint in blueprints(backend):
+        app.register_blueprint(blueprint)
 
     @app.url_value_preprocessor
     def decode_name(endpoint: str | None, values: dict[str, str] | None) -> None:
@@ -84,8 +102,8 @@ def create_app(backend: Backend) -> Flask:
     @app.get("/")
     def service() -> Response | dict[str, object]:
         if request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
-            return console.page(backend, ROUTES)
-        links = {name: {"url": f"{backend.names.base}/{name}", "does": does} for name, does in ROUTES.items()}
+            return console.page(backend.settings, ROUTES)
+        links = {name: {"url": f"{backend.stores.names.base}/{name}", "does": does} for name, does in ROUTES.items()}
         return {"service": "csparql-spark", "version": __version__, **links}
 
     @app.after_request

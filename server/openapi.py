@@ -9,16 +9,16 @@ from pathlib import Path
 
 from flask import Blueprint, Flask, Response, request
 
-from csparql_spark.server.backend import Backend
+from csparql_spark.server.http.names import ResourceNames
 from csparql_spark.server.http.problems import Problem
 
 DOCUMENT = Path(__file__).with_name("openapi.json")
 LONGEST_URL = 32 << 10
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(names: ResourceNames) -> Blueprint:
     blueprint = Blueprint("openapi", __name__)
-    document = DOCUMENT.read_bytes().replace(b'"http://127.0.0.1:8000"', f'"{backend.names.base}"'.encode())
+    document = DOCUMENT.read_bytes().replace(b'"http://127.0.0.1:8000"', f'"{names.base}"'.encode())
 
     @blueprint.get("/openapi.json")
     def openapi() -> Response:

@@ -87,7 +87,7 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
         ending = Ending()
         server = Server(listening, create_app(backend), threads=settings.threads, limits=limits_of(settings))
         server.prepare()
-        for remark in remarks(backend):
+        for remark in remarks(backend.stores):
             print(f"csparql-spark: {remark}", file=sys.stderr, flush=True)
         serving = threading.Thread(target=ending.after, args=(server.serve,), name="serving")
         serving.start()
@@ -97,7 +97,7 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
             print(f"csparql-spark: the web process serves {settings.base}", file=sys.stderr, flush=True)
         ending.wait()
         ending.force_after(END_SECONDS)
-        backend.fanout.stop()
+        backend.threads.fanout.stop()
         server.stop()
         serving.join()
         warming_up.join()       # an interpreter that ends while a thread loads a library aborts

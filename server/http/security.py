@@ -21,12 +21,13 @@ from urllib.parse import parse_qs, urlsplit
 
 from flask import Blueprint, Flask, Response, g, request
 
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.attempts import Attempts
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.http.scopes import OPEN, needed
-from csparql_spark.store.tokens import SCOPES, Token, is_loopback
+from csparql_spark.server.http.sessions import Sessions
+from csparql_spark.server.settings import Settings
+from csparql_spark.store.tokens import SCOPES, Token, Tokens, is_loopback
 
 CSP = ("default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
        "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
@@ -41,9 +42,8 @@ PREFLIGHT = {"Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
 SHOWN = "Location, Retry-After, X-CSPARQL-Instant"
 
 
-def install(app: Flask, backend: Backend) -> None:
+def install(app: Flask, settings: Settings, tokens: Tokens, sessions: Sessions) -> None:
     """Guard all routes of the application, those that are added later, too."""
-    settings, tokens, sessions = backend.settings, backend.tokens, backend.sessions
     attempts = Attempts()
     scheme, own_host = urlsplit(settings.base).scheme, urlsplit(settings.base_url).hostname
     cookie = ("__Host-csparql-session" if scheme == "https" else f"csparql-session-{settings.port}")

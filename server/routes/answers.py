@@ -28,16 +28,19 @@ from flask import Blueprint, Response, request
 from csparql_spark.answers.formats import ND_JSON, PLAIN_JSON
 from csparql_spark.asking.timeline import said
 from csparql_spark.rdf.stamps import parse_stamp
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.negotiation import asked_type, spelled
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.events import EVENTS, seen_id, subscribed
 from csparql_spark.server.routes.registration import found
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers import instants
 from csparql_spark.server.subscribers.fanout import instants_of
 from csparql_spark.server.subscribers.instants import holding, whole, windows_of
 from csparql_spark.server.subscribers.subscription import FIRST, LATEST, SubscriptionStart, after_instant, start_after
+from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord, StoredAnswer
+from csparql_spark.store.order import Order
 
 RANGES = (PLAIN_JSON, ND_JSON, "application/ndjson")
 USUAL_INSTANTS, MOST_INSTANTS = 100, 1000
@@ -46,21 +49,21 @@ LONGEST_BOUNDS = 4096           # of a header; SPARQL JSON says it at any length
 IRI_SIGNS = "/:?#[]@!$&'()*+,;=%~"
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     blueprint = Blueprint("answers", __name__)
-    names = backend.names
+    names = stores.names
 
     @blueprint.get("/queries/<name:name>/answers")
     def answers(name: str) -> Response:
-        query = found(backend, name)
+        query = found(stores, name)
         if prefers_events():
-            return subscribed(backend, [query.name], asked_start(backend, query))
+            return subscribed(settings, threads, [query.name], asked_start(threads.fanout.order, query))
         if not request.args.keys().isdisjoint(("from", "to", "limit")):
             return told_between(query)
         if "at" in request.args:
             parts = told_at(query, request.args["at"])
         else:
-            parts = backend.answers.latest(query.id)
+            parts = stores.answers.latest(query.id)
         return told(query, parts) if parts else waiting(query)
 
     def told_between(query: QueryRecord) -> Response:
@@ -69,21 +72,21 @@ def routes(backend: Backend) -> Blueprint:
                           "one out.")
         low, high, limit = asked_range()
         media_type = asked_type("a range of answers", RANGES)
-        found = backend.answers.instants(query.id, low, high, limit + 1)
+        found = stores.answers.instants(query.id, low, high, limit + 1)
         headers = {"Cache-Control": "no-store", "Vary": "Accept"}
         if len(found) > limit:
             given = {**request.args.to_dict(), "from": str(found.pop()), "limit": str(limit)}
             headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
         envelopes = (instants.told(query.name, parts, windows_of(query, instant))
-                     for instant in found if (parts := backend.answers.at(query.id, instant)))
+                     for instant in found if (parts := stores.answers.at(query.id, instant)))
         written = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
         return Response(written, headers=headers, content_type=media_type)
 
     def told_at(query: QueryRecord, text: str) -> list[StoredAnswer]:
         instant = instant_of("at", text)
-        parts = backend.answers.at(query.id, instant)
+        parts = stores.answers.at(query.id, instant)
         if not parts:
-            bounds = backend.answers.bounds(query.id)
+            bounds = stores.answers.bounds(query.id)
             kept = (f"answers are kept from {said(bounds[0])} to {said(bounds[1])}" if bounds
                     else "it has no answers yet")
             raise Problem("no-answer", f"The query {query.name} has no answer at {said(instant)}: {kept}.",
@@ -91,11 +94,11 @@ def routes(backend: Backend) -> Blueprint:
         return parts
 
     def waiting(query: QueryRecord) -> Response:
-        failure = backend.answers.failure(query.id)
+        failure = stores.answers.failure(query.id)
         if failure is not None:
             raise Problem("query-failed", f"The query {query.name} failed at {failure[0]}, before it had an answer: "
                           f"{sentence(failure[1])}", query=query.name, at=failure[0], reason=failure[1])
-        grid, now = instants_of(query), backend.writer.clock.now()
+        grid, now = instants_of(query), stores.now()
         seconds = 1 if grid is None else math.ceil((grid.after(now) + 1 - now) / 1000)
         return Response(status=204, headers={"Retry-After": str(seconds), "Cache-Control": "no-store",
                                              "X-CSPARQL-Status": "waiting for the first instant"})
@@ -153,8 +156,8 @@ def prefers_events() -> bool:
     return wanted > 0 and wanted >= max(weights.values(), default=0)
 
 
-def asked_start(backend: Backend, query: QueryRecord) -> SubscriptionStart:
-    order, event_id = backend.fanout.order, seen_id()
+def asked_start(order: Order, query: QueryRecord) -> SubscriptionStart:
+    event_id = seen_id()
     if event_id:
         return start_after(event_id, order)
     begin = request.args.get("from", "latest")
@@ -163,13 +166,13 @@ def asked_start(backend: Backend, query: QueryRecord) -> SubscriptionStart:
     return after_instant(query.id, instant_of("from", begin, "beginning, latest, "), order)
 
 
-def asked_instant(backend: Backend, query: QueryRecord, otherwise: str) -> int:
+def asked_instant(stores: Stores, query: QueryRecord, otherwise: str) -> int:
     """The instant that a request asks about with `at`: the newest one, if it does not say. `otherwise` goes on after
     "has no answer yet"."""
     at = request.args.get("at", "latest")
     if at != "latest":
         return instant_of("at", at, "latest, ")
-    bounds = backend.answers.bounds(query.id)
+    bounds = stores.answers.bounds(query.id)
     if bounds is None:
         raise Problem("no-answer", f"The query {query.name} has no answer yet{otherwise}", query=query.name)
     return bounds[1]

@@ -24,7 +24,6 @@ from csparql_spark.entailment.rules.sets import NAMES, RuleSetError
 from csparql_spark.language import ContinuousQuery, LanguageError, parse
 from csparql_spark.language.errors import Fix, Lines
 from csparql_spark.language.queries.mentions import Mention, mentions
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies, names
 from csparql_spark.server.http.problems import Problem, fix_told, sentence
 from csparql_spark.server.routes.dependents import streams_of
@@ -32,7 +31,9 @@ from csparql_spark.server.routes.description import window_told
 from csparql_spark.server.routes.registration import admitted, asks_the_same
 from csparql_spark.server.routes.rules import checked_rules, refuse_built_in
 from csparql_spark.server.routes.vocabulary import prefixes_of
+from csparql_spark.server.settings import Settings
 from csparql_spark.server.sources import derived
+from csparql_spark.server.stores import Stores
 
 TEXT_TYPES = ("text/plain", "application/sparql-query", "application/x-jena-rules")
 KINDS = ("query", "question", "rules")
@@ -42,7 +43,7 @@ _WARNING = re.compile(r"line (\d+), column (\d+): (.*)", re.DOTALL)
 Told = dict[str, object]
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores) -> Blueprint:
     blueprint = Blueprint("check", __name__)
 
     @blueprint.post("/check")
@@ -51,52 +52,52 @@ def routes(backend: Backend) -> Blueprint:
         if kind not in KINDS:
             raise Problem("bad-setting", f"kind={kind[:100]} cannot be checked: write query, question or rules.")
         name = names.decoded(request.args["name"]) if request.args.get("name") else None
-        text = bodies.declared(request, backend.settings.query_limit, TEXT_TYPES, "The text")
+        text = bodies.declared(request, settings.query_limit, TEXT_TYPES, "The text")
         if kind == "question":
-            return question_checked(backend, text)
-        return query_checked(backend, name, text) if kind == "query" else rules_checked(backend, name, text)
+            return question_checked(stores, text)
+        return query_checked(stores, name, text) if kind == "query" else rules_checked(stores, name, text)
 
     return blueprint
 
 
-def query_checked(backend: Backend, name: str | None, text: str) -> Told:
-    base = f"{backend.names.base}/"
+def query_checked(stores: Stores, name: str | None, text: str) -> Told:
+    base = f"{stores.names.base}/"
     try:
         asked = parse(text, base=base)
     except LanguageError as error:
-        return outcome("query", errors=[language_told(backend, text, error)])
+        return outcome("query", errors=[language_told(stores, text, error)])
     told = {"name": asked.name, "form": asked.form, "streams": list(streams_of(asked)),
             "windows": [window_told(window) for window in asked.windows]}
-    errors = unknown(backend, text, base, asked) or taken(backend, name or asked.name, text, base, asked)
+    errors = unknown(stores, text, base, asked) or taken(stores, name or asked.name, text, base, asked)
     if not errors:
         try:
-            admitted(backend, name or asked.name or UNNAMED, text, base)
+            admitted(stores, name or asked.name or UNNAMED, text, base)
         except (Refusal, Problem) as refused:
             errors = [refused_told(text, base, asked, refused)]
     return outcome(asked.kind, asked.warnings, errors, **told)
 
 
-def question_checked(backend: Backend, text: str) -> Told:
+def question_checked(stores: Stores, text: str) -> Told:
     """A question that is asked once: of a graph that is not there nothing is known, and that is no mistake."""
-    base = f"{backend.names.base}/"
+    base = f"{stores.names.base}/"
     try:
         asked = parse(text, base=base)
     except LanguageError as error:
-        return outcome("question", errors=[language_told(backend, text, error)])
-    errors = [told for told in unknown(backend, text, base, asked) if told["code"] != "unknown-graph"]
+        return outcome("question", errors=[language_told(stores, text, error)])
+    errors = [told for told in unknown(stores, text, base, asked) if told["code"] != "unknown-graph"]
     if not errors and (asked.name is not None or asked.output != "RSTREAM"):
         errors = [named(text, base, "refused", "A question that is asked once has no name, and no ISTREAM or DSTREAM.",
                         "Leave REGISTER … AS out.")]
     return outcome("question", asked.warnings, errors, form=asked.form, streams=list(streams_of(asked)))
 
 
-def rules_checked(backend: Backend, name: str | None, text: str) -> Told:
+def rules_checked(stores: Stores, name: str | None, text: str) -> Told:
     try:
         if name is not None:
             refuse_built_in(name)
-        file = checked_rules(backend, name or UNNAMED, text)
+        file = checked_rules(stores, name or UNNAMED, text)
     except LanguageError as error:
-        return outcome("rules", errors=[language_told(backend, text, error)])
+        return outcome("rules", errors=[language_told(stores, text, error)])
     except (Refusal, Problem) as refused:
         return outcome("rules", errors=[at_start(refused)])
     return outcome("rules", file.warnings, name=name, rules=len(file.rules))
@@ -114,21 +115,21 @@ def warning_told(warning: str) -> Told:
     return {"line": int(match[1]), "column": int(match[2]), "message": match[3]}
 
 
-def language_told(backend: Backend, text: str, error: LanguageError) -> Told:
+def language_told(stores: Stores, text: str, error: LanguageError) -> Told:
     """A mistake in the language; a prefix that is not declared may be one that other queries declare."""
     fix = error.fix
     if fix is None and error.code == "undeclared-prefix":
         prefix = error.offending.partition(":")[0]
-        iri = prefixes_of(backend).get(prefix)
+        iri = prefixes_of(stores).get(prefix)
         if iri is not None:
             fix = Fix.declaring(text, prefix, iri)
     return {"line": error.line, "column": error.column, "endLine": error.line, "endColumn": error.end_column,
             "message": error.message, "hint": error.hint, "code": error.code, "fix": None, **fix_told(fix)}
 
 
-def unknown(backend: Backend, text: str, base: str, asked: ContinuousQuery) -> list[Told]:
+def unknown(stores: Stores, text: str, base: str, asked: ContinuousQuery) -> list[Told]:
     """The streams, graphs and rule sets that the query reads and that are not there, each where the text names it."""
-    registry = backend.registry
+    registry = stores.registry
     streams = derived.readable(registry).keys()
     graphs = {graph.name for graph in registry.settings("background")}
     rules = {*NAMES, *(rules.name for rules in registry.settings("rules"))}
@@ -165,17 +166,17 @@ def missing(text: str, mention: Mention, code: str, message: str, there: Collect
             "code": code, "fix": None, **fix_told(fix)}
 
 
-def taken(backend: Backend, name: str | None, text: str, base: str, asked: ContinuousQuery) -> list[Told]:
+def taken(stores: Stores, name: str | None, text: str, base: str, asked: ContinuousQuery) -> list[Told]:
     """The name, if something else has it."""
     if name is None:
         return []
-    live = backend.registry.query(name)
+    live = stores.registry.query(name)
     if live is not None:
         if live.text == text and asks_the_same(live, base):
             return []
         return [named(text, base, "query-exists", f"The query {name} is registered and asks for something else.",
                       "Use another name, or delete it first.")]
-    stream = backend.registry.stream(backend.names.stream_iri(name)) if asked.kind == "stream" else None
+    stream = stores.registry.stream(stores.names.stream_iri(name)) if asked.kind == "stream" else None
     if stream is not None and stream.producer != name:
         return [named(text, base, "stream-exists", f"The query would make the stream <{stream.iri}>, and there is one "
                       "already.", "Use another name.")]

@@ -17,8 +17,8 @@ from html import escape
 from flask import Blueprint, Response, request
 
 from csparql_spark import __version__
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.settings import Settings
 
 _HASHED = re.compile(r"[\w.-]+-[A-Z0-9]{8}\.(?:js|css)")
 _FILE = re.compile(r"[\w-][\w.-]*")
@@ -26,23 +26,23 @@ _YEAR = 365 * 86_400
 _MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "txt": "text/plain", "html": "text/html"}
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings) -> Blueprint:
     blueprint = Blueprint("console", __name__)
 
     @blueprint.get("/console/<path:name>")
     def part(name: str) -> Response:
-        if not _FILE.fullmatch(name) or not (backend.settings.web / "dist" / name).is_file():
+        if not _FILE.fullmatch(name) or not (settings.web / "dist" / name).is_file():
             raise Problem("not-found", "The console has no such part: reload its page, since it may have been built "
                           "anew.")
-        return told(backend, name)
+        return told(settings, name)
 
     return blueprint
 
 
-def page(backend: Backend, does: Mapping[str, str]) -> Response:
+def page(settings: Settings, does: Mapping[str, str]) -> Response:
     """The page for browsers: the console; where it was not built, what there is without it (`does`, by name)."""
-    if (backend.settings.web / "dist" / "index.html").is_file():
-        return told(backend, "index.html")
+    if (settings.web / "dist" / "index.html").is_file():
+        return told(settings, "index.html")
     items = "".join(f'<li><a href="/{name}">/{name}</a>: {escape(what)}</li>' for name, what in does.items())
     text = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>csparql-spark</title>'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -55,10 +55,10 @@ def page(backend: Backend, does: Mapping[str, str]) -> Response:
     return Response(text, content_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
 
 
-def told(backend: Backend, name: str) -> Response:
+def told(settings: Settings, name: str) -> Response:
     """A file of the build; 304 if the client has it."""
     kind = _MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream")
-    response = Response((backend.settings.web / "dist" / name).read_bytes(), mimetype=kind)
+    response = Response((settings.web / "dist" / name).read_bytes(), mimetype=kind)
     response.headers["Cache-Control"] = f"public, max-age={_YEAR}, immutable" if _HASHED.fullmatch(name) else "no-cache"
     if request.path == "/":
         response.headers["Vary"] = "Accept"

@@ -1,6 +1,6 @@
 """Describing a query: what there is to say of it, in every response that is about one.
 
-    described(backend, query, made_streams(backend.registry))
+    described(stores, query, made_streams(stores.registry))
     # {"name": "HotRooms", "status": "running", "windows": […], …}
 
 Its `status` is running, paused or failed. A query that reads streams of queries that do not go on has to wait for
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from csparql_spark.language import ContinuousQuery, Window
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.dependents import asked_of, streams_of
+from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord, Registry
 
 WINDOW = ("stream", "name", "range", "step", "triples", "triples_step", "elements", "elements_step")
@@ -24,37 +24,37 @@ def made_streams(registry: Registry) -> dict[str, str]:
     return {stream.producer: stream.iri for stream in registry.streams() if stream.producer is not None}
 
 
-def described(backend: Backend, query: QueryRecord, streams: Mapping[str, str]) -> dict[str, object]:
+def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) -> dict[str, object]:
     """What there is to say of a query; `streams` are those that queries make."""
-    url = backend.names.query_url(query.name)
+    url = stores.names.query_url(query.name)
     asked = asked_of(query)
-    failure = backend.answers.failure(query.id)
-    bounds = backend.answers.bounds(query.id)
+    failure = stores.answers.failure(query.id)
+    bounds = stores.answers.bounds(query.id)
     return {"name": query.name, "id": query.id, "url": url, "answers": f"{url}/answers", "text": query.text,
             "registered": query.registered, **reading(asked), "stream": streams.get(query.name),
-            "status": status_of(backend, query),
+            "status": status_of(stores, query),
             "failure": None if failure is None else {"at": failure[0], "reason": failure[1]},
-            "waiting_for": waiting_for(backend, asked, streams),
+            "waiting_for": waiting_for(stores, asked, streams),
             "oldest": bounds and bounds[0], "latest": bounds and bounds[1]}
 
 
-def status_of(backend: Backend, query: QueryRecord) -> str:
-    if backend.answers.failure(query.id) is not None:
+def status_of(stores: Stores, query: QueryRecord) -> str:
+    if stores.answers.failure(query.id) is not None:
         return "failed"
     return "paused" if query.paused else "running"
 
 
-def waiting_for(backend: Backend, asked: ContinuousQuery | None, streams: Mapping[str, str]) -> list[dict[str, str]]:
+def waiting_for(stores: Stores, asked: ContinuousQuery | None, streams: Mapping[str, str]) -> list[dict[str, str]]:
     """The queries that do not go on, of those that make what a query reads, perhaps through others: each with its
     status."""
     makers = {iri: name for name, iri in streams.items()}
     waiting: dict[str, dict[str, str]] = {}
     reads = [] if asked is None else list(streams_of(asked))
     for iri in reads:                   # it grows on the way
-        maker = backend.registry.query(makers[iri]) if iri in makers else None
+        maker = stores.registry.query(makers[iri]) if iri in makers else None
         if maker is None or maker.name in waiting:
             continue
-        waiting[maker.name] = {"query": maker.name, "status": status_of(backend, maker)}
+        waiting[maker.name] = {"query": maker.name, "status": status_of(stores, maker)}
         through = asked_of(maker)
         reads += [] if through is None else [more for more in streams_of(through) if more not in reads]
     return [one for one in waiting.values() if one["status"] != "running"]

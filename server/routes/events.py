@@ -18,18 +18,21 @@ from collections.abc import Collection
 
 from flask import Blueprint, Response, request
 
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.connections import hand_over
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.registration import found
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.stores import Stores
+from csparql_spark.server.subscribers.delivery import Delivery
 from csparql_spark.server.subscribers.fanout import TooManySubscribers
 from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Subscription, SubscriptionStart, start_after
+from csparql_spark.server.threads import Threads
 
 EVENTS = "text/event-stream"
 MOST_QUERIES = 1000
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     blueprint = Blueprint("events", __name__)
 
     @blueprint.get("/events")
@@ -41,19 +44,19 @@ def routes(backend: Backend) -> Blueprint:
         start = asked_start()
         if names is not None and not start.seen and not start.restored:
             for name in names:
-                found(backend, name)
-        if names is not None and start.seen and not start.restored and backend.fanout.is_over(names, start.after):
+                found(stores, name)
+        if names is not None and start.seen and not start.restored and threads.fanout.is_over(names, start.after):
             return Response(status=204, headers={"Cache-Control": "no-store"})
-        return subscribed(backend, names, start, progress=True)
+        return subscribed(settings, threads, names, start, progress=True)
 
     def asked_start() -> SubscriptionStart:
         event_id = seen_id()
         if event_id:
-            return start_after(event_id, backend.fanout.order)
+            return start_after(event_id, threads.fanout.order)
         begin = request.args.get("from", "latest").strip()
         if begin in ("latest", "beginning"):
             return LATEST if begin == "latest" else FIRST
-        return start_after(begin, backend.fanout.order)
+        return start_after(begin, threads.fanout.order)
 
     return blueprint
 
@@ -72,21 +75,20 @@ def seen_id() -> str:
     return (request.headers.get("Last-Event-ID") or request.args.get("lastEventId") or "").strip()
 
 
-def subscribed(backend: Backend, names: Collection[str] | None, start: SubscriptionStart, *,
+def subscribed(settings: Settings, threads: Threads, names: Collection[str] | None, start: SubscriptionStart, *,
                progress: bool = False) -> Response:
     """The response that goes on for as long as both sides like."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
     if request.method == "HEAD":
         return Response(b"", headers=headers, content_type=EVENTS)
-    settings = backend.settings
     try:
-        subscription = Subscription(backend.fanout, names, start, heartbeat_seconds=settings.heartbeat_seconds,
+        subscription = Subscription(threads.fanout, names, start, heartbeat_seconds=settings.heartbeat_seconds,
                                     slow_instants=settings.slow_instants, progress=progress)
     except TooManySubscribers:
         raise Problem("too-many-subscribers", f"All {settings.subscribers} places for subscribers are taken: try again "
                       "later, or GET the newest answer without text/event-stream.",
                       headers={"Retry-After": "10"}, limit=settings.subscribers) from None
-    if hand_over(request.environ, Delivered(backend, subscription)):
+    if hand_over(request.environ, Delivered(threads.delivery, subscription)):
         return Response(iter(()), headers=headers, content_type=EVENTS)
     response = Response(iter(subscription), headers=headers, content_type=EVENTS)
     response.call_on_close(subscription.close)
@@ -96,11 +98,11 @@ def subscribed(backend: Backend, names: Collection[str] | None, start: Subscript
 class Delivered:
     """A subscription that waits for its connection."""
 
-    def __init__(self, backend: Backend, subscription: Subscription) -> None:
-        self._backend, self._subscription = backend, subscription
+    def __init__(self, delivery: Delivery, subscription: Subscription) -> None:
+        self._delivery, self._subscription = delivery, subscription
 
     def take(self, connection: socket.socket) -> None:
-        self._backend.delivery.take(connection, self._subscription)
+        self._delivery.take(connection, self._subscription)
 
     def close(self) -> None:
         self._subscription.close()

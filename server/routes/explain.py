@@ -17,34 +17,34 @@ from csparql_spark.asking.log_view import Current
 from csparql_spark.language import ContinuousQuery, LanguageError, Window
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.schedule.routing import group_key
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.measures import told as measured
 from csparql_spark.server.routes.registration import found, whole
+from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord
 from csparql_spark.store.measures import Measures
 from csparql_spark.windows.rule import aligned, bounds_of, is_timed, moves_together, widest_of
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(stores: Stores) -> Blueprint:
     blueprint = Blueprint("explain", __name__)
-    current, measures = Current(backend.log, backend.registry), Measures(backend.database)
+    current = Current(stores.log, stores.registry)
 
     @blueprint.get("/queries/<name:name>/explain")
     def explain(name: str) -> dict[str, object]:
-        record = found(backend, name)
+        record = found(stores, name)
         query = whole(record)
         told = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
                          rules=current.rules(query.entailment))
-        others = [other for other in backend.registry.queries() if other.id != record.id
+        others = [other for other in stores.registry.queries() if other.id != record.id
                   and key_of(other) == told["group"]["key"]]
         told["group"]["shared_with"] = [other.name for other in others]
         told["group"]["widest"] = widest(query, [whole(other) for other in others])
-        parts = backend.answers.latest(record.id)
+        parts = stores.answers.latest(record.id)
         instant = parts[0].instant if parts else None
         elements = [None if instant is None or not is_timed(window) else held_by(window, instant, record.id)
                     for window in query.windows]
         live = {"instant": instant, "rows": sum(part.rows for part in parts), "elements": elements}
-        return {"query": name, **told, "live": live | cost_of(measures, record.id)}
+        return {"query": name, **told, "live": live | cost_of(stores.measures, record.id)}
 
     def held_by(window: Window, instant: int, registered: int) -> int:
         """How many elements a window holds at an instant of its query."""

@@ -49,35 +49,35 @@ class GraphStore:
         self._backend = backend
 
     def names(self) -> list[str]:
-        return [graph.name for graph in self._backend.registry.settings(KIND)]
+        return [graph.name for graph in self._backend.stores.registry.settings(KIND)]
 
     def described(self, graph: Setting) -> dict[str, object]:
-        return {"iri": graph.name, "url": self._backend.names.graph_url(graph.name), "triples": graph.rows,
+        return {"iri": graph.name, "url": self._backend.stores.names.graph_url(graph.name), "triples": graph.rows,
                 "changed": graph.changed}
 
     def unknown(self, iri: str) -> Problem:
         return Problem("unknown-graph", f"There is no background graph <{iri}>: create it with PUT "
-                       f"{self._backend.names.graph_url(iri)}.", graph=iri)
+                       f"{self._backend.stores.names.graph_url(iri)}.", graph=iri)
 
     def current(self, iri: str) -> tuple[int | None, Chunk | None]:
         """The place of the entry that set the graph, and its triples; nothing, if there is no such graph."""
-        entry = self._backend.log.last(iri, KIND, self._backend.log.tail())
+        entry = self._backend.stores.log.last(iri, KIND, self._backend.stores.log.tail())
         return (None, None) if entry is None or entry.payload is None else (entry.seq, Chunk.from_ipc(entry.payload))
 
     def changed(self, iri: str, change: Change, *, anew: bool = False) -> tuple[dict[str, object], int, dict[str, str]]:
         """Make the graph what `change` makes of it; again, if somebody else was faster. `anew`: whatever it was, and
         be it damaged."""
-        headers = {"Location": self._backend.names.graph_url(iri)}
+        headers = {"Location": self._backend.stores.names.graph_url(iri)}
         while True:
             try:
                 id, before = self.current(iri)
             except Damaged:
                 if not anew:
                     raise
-                id, before = self._backend.log.last_as_is(iri, KIND, self._backend.log.tail()).seq, None
+                id, before = self._backend.stores.log.last_as_is(iri, KIND, self._backend.stores.log.tail()).seq, None
             now = change(before)
             if before is not None and union(before, now) == len(before) == len(now):
-                graph = self._backend.registry.setting(KIND, iri)
+                graph = self._backend.stores.registry.setting(KIND, iri)
                 if graph is None:
                     continue        # it has just been deleted
                 return self.described(graph), 200, headers
@@ -94,7 +94,7 @@ class GraphStore:
                           limit=settings.graph_limit)
         guards = [unchanged(KIND, iri, id, Refused()), *([room(self._backend, "graphs")] if id is None else [])]
         try:
-            entry = self._backend.writer.append(Draft(KIND, iri, payload, rows=len(now)), every(*guards))
+            entry = self._backend.stores.writer.append(Draft(KIND, iri, payload, rows=len(now)), every(*guards))
         except Full:
             raise full(self._backend, "graphs") from None
         except Refused:
@@ -103,7 +103,7 @@ class GraphStore:
 
     def delete(self, iri: str) -> None:
         try:
-            self._backend.writer.append(Draft(KIND, iri), every(is_set(KIND, iri, Refused()),
+            self._backend.stores.writer.append(Draft(KIND, iri), every(is_set(KIND, iri, Refused()),
                                                                 unread(lambda asked: iri in graphs_of(asked))))
         except InUse as readers:
             raise Problem("graph-in-use", f"The graph <{iri}> is read by {readers}.", graph=iri,
@@ -125,7 +125,7 @@ def routes(backend: Backend) -> Blueprint:
         body = bodies.read(request.environ, backend.settings.body_limit)
         bodies.utf8(body, "The data")
         try:
-            chunk = parse_push(body, format, base=iri, blank_prefix=backend.blank_prefix())
+            chunk = parse_push(body, format, base=iri, blank_prefix=backend.stores.blank_prefix())
         except RdfError as error:
             raise of_rdf(error, "Nothing was changed.") from None
         refuse_names(body, format, iri)
@@ -134,7 +134,7 @@ def routes(backend: Backend) -> Blueprint:
     @blueprint.get("/graphs")
     def read_graphs() -> dict[str, object] | Response:
         if not request.args:
-            return {"graphs": [graphs.described(graph) for graph in backend.registry.settings(KIND)]}
+            return {"graphs": [graphs.described(graph) for graph in backend.stores.registry.settings(KIND)]}
         iri = asked_graph("format")
         _, chunk = graphs.current(iri)
         if chunk is None:

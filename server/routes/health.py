@@ -22,8 +22,11 @@ from typing import NamedTuple
 from flask import Blueprint
 
 from csparql_spark.disk.damage import ANSWER, Damage
-from csparql_spark.server.backend import Backend
+from csparql_spark.schedule.ticker import Ticker
 from csparql_spark.server.http.security import may
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.stores import Stores
+from csparql_spark.server.threads import Threads
 
 HEALTH = ("starting", "ok", "behind", "degraded")
 MOST_DAMAGES = 100
@@ -39,36 +42,36 @@ class Backlog(NamedTuple):
     lag_ms: int
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     blueprint = Blueprint("health", __name__)
 
     @blueprint.get("/health")
     def health() -> dict[str, object]:
-        tail, waiting = backend.log.tail(), backlog(backend)
-        engine = engine_of(backend.status.of("engine") or {})
+        tail, waiting = stores.log.tail(), backlog(stores, threads.ticker)
+        engine = engine_of(stores.status.of("engine") or {})
         engine |= {"position": waiting.position, "behind": waiting.entries, "lag_ms": waiting.lag_ms}
-        damages = backend.damages.all()
+        damages = stores.damages.all()
         damaged = [one for one in damages if one.skipped is None]
-        status = status_of(engine, backend.settings.lag_limit, bool(damaged))
+        status = status_of(engine, settings.lag_limit, bool(damaged))
         if not may("read"):         # whether it lives is no secret; what it does is
             return {"status": status}
         skipped = [one for one in damages if one.skipped is not None]
-        names = {query.id: query.name for query in backend.registry.queries()} if damaged else {}
+        names = {query.id: query.name for query in stores.registry.queries()} if damaged else {}
         return {"status": status, "engine": engine, "log": {"tail": tail},
-                "queries": len(backend.registry.queries()), "streams": len(backend.registry.streams()),
-                "subscribers": backend.fanout.subscribers,
-                **({"mqtt": backend.mqtt.described()} if backend.mqtt else {}),
+                "queries": len(stores.registry.queries()), "streams": len(stores.registry.streams()),
+                "subscribers": threads.fanout.subscribers,
+                **({"mqtt": threads.mqtt.described()} if threads.mqtt else {}),
                 **({"damaged": newest(damaged, names), "damages": len(damaged)} if damaged else {}),
                 **({"skipped": newest(skipped, names)} if skipped else {})}
 
     return blueprint
 
 
-def backlog(backend: Backend) -> Backlog:
-    position, now = backend.retention.batch_end(), backend.writer.clock.now()
-    tail, since = backend.log.tail(), backend.log.waiting_since(position)
+def backlog(stores: Stores, ticker: Ticker) -> Backlog:
+    position, now = stores.retention.batch_end(), stores.now()
+    tail, since = stores.log.tail(), stores.log.waiting_since(position)
     unread = 0 if since is None else now - since
-    return Backlog(position, max(0, tail - position), max(0, unread, backend.ticker.overdue(now)))
+    return Backlog(position, max(0, tail - position), max(0, unread, ticker.overdue(now)))
 
 
 def engine_of(told: dict[str, object]) -> dict[str, object]:

@@ -46,7 +46,7 @@ class GraphChange(NamedTuple):
 
 def routes(backend: Backend) -> Blueprint:
     blueprint = Blueprint("knowledge", __name__)
-    graphs, ask = GraphStore(backend), asking(backend)
+    graphs, ask = GraphStore(backend), asking(backend.stores)
 
     @blueprint.post("/kb")
     def change() -> dict[str, object]:
@@ -81,7 +81,7 @@ def routes(backend: Backend) -> Blueprint:
         failure: RdfError | None = None
         for format in formats:
             try:
-                return distinct(parse_push(text.encode(), format, base=iri, blank_prefix=backend.blank_prefix()))
+                return distinct(parse_push(text.encode(), format, base=iri, blank_prefix=backend.stores.blank_prefix()))
             except RdfError as error:
                 # What Turtle says of a text tells most people more than what XML says of it.
                 failure = error if failure is None or format is RdfFormat.TURTLE else failure
@@ -120,8 +120,8 @@ def routes(backend: Backend) -> Blueprint:
     def replaced(chunk: Chunk | None, change: GraphChange) -> Chunk:
         kept = [line for line in (b"" if chunk is None else chunk.to_ntriples()).decode().splitlines(keepends=True)
                 if line not in change.removed]
-        old = parse_push("".join(kept).encode(), RdfFormat.N_TRIPLES, base=None, blank_prefix=backend.blank_prefix())
-        new = parse_push(change.added, RdfFormat.N_TRIPLES, base=None, blank_prefix=backend.blank_prefix())
+        old, new = (parse_push(lines, RdfFormat.N_TRIPLES, base=None, blank_prefix=backend.stores.blank_prefix())
+                    for lines in ("".join(kept).encode(), change.added))
         return distinct(Chunk.concat([old, new]))
 
     return blueprint

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 from flask import Blueprint, request
 
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.registration import found
-from csparql_spark.store.measures import MOST_POINTS, Measures, Point
+from csparql_spark.server.stores import Stores
+from csparql_spark.store.measures import MOST_POINTS, Point
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(stores: Stores) -> Blueprint:
     blueprint = Blueprint("measures", __name__)
-    measures = Measures(backend.database)
 
     @blueprint.get("/queries/<name:name>/measures")
     def points(name: str) -> dict[str, object]:
-        query, limit = found(backend, name), asked_limit()
-        return {"query": name, "points": [told(point) for point in measures.points(query.id, limit)]}
+        query, limit = found(stores, name), asked_limit()
+        return {"query": name, "points": [told(point) for point in stores.measures.points(query.id, limit)]}
 
     return blueprint
 

@@ -24,13 +24,15 @@ from prometheus_client.metrics_core import (
     SummaryMetricFamily,
 )
 
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.dependents import asked_of, streams_of
 from csparql_spark.server.routes.description import status_of
 from csparql_spark.server.routes.health import HEALTH, backlog, engine_of
 from csparql_spark.server.routes.health import status_of as health_of
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.stores import Stores
+from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord
-from csparql_spark.store.measures import BUCKETS, Measures, Point
+from csparql_spark.store.measures import BUCKETS, Point
 from csparql_spark.windows.rule import grid_of, is_known_before
 
 METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"})
@@ -38,14 +40,14 @@ STATUSES = ("running", "paused", "failed")
 _VARIABLE = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     blueprint = Blueprint("metrics", __name__)
     registry = CollectorRegistry()
     requests = Counter("csparql_http_requests", "Requests that were answered.", ("method", "endpoint", "status"),
                        registry=registry)
     seconds = Histogram("csparql_http_request_seconds", "From a request to the beginning of its response.",
                         ("method", "endpoint"), buckets=BUCKETS, registry=registry)
-    registry.register(Collected(backend))
+    registry.register(Collected(settings, stores, threads))
 
     @blueprint.before_app_request
     def begin() -> None:
@@ -70,30 +72,29 @@ def routes(backend: Backend) -> Blueprint:
 
 
 class Collected:
-    """What the store and the backend say, at each look."""
+    """What the stores and the threads say, at each look."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._measures = Measures(backend.database)
+    def __init__(self, settings: Settings, stores: Stores, threads: Threads) -> None:
+        self._settings, self._stores, self._threads = settings, stores, threads
 
     def describe(self) -> list[Metric]:
         return []                           # a look at a store that may not be there yet
 
     def collect(self) -> Iterator[Metric]:
-        queries = self._backend.registry.queries()
-        statuses = {query.id: status_of(self._backend, query) for query in queries}
+        queries = self._stores.registry.queries()
+        statuses = {query.id: status_of(self._stores, query) for query in queries}
         yield from self._server(statuses)
         yield from self._pushes()
         yield from self._batches()
         yield from self._queries(queries, statuses)
 
     def _server(self, statuses: dict[int, str]) -> Iterator[Metric]:
-        backend = self._backend
-        engine = engine_of(backend.status.of("engine") or {})
-        waiting = backlog(backend)
+        stores = self._stores
+        engine = engine_of(stores.status.of("engine") or {})
+        waiting = backlog(stores, self._threads.ticker)
         health = GaugeMetricFamily("csparql_health", "What GET /health says, as 1.", labels=["status"])
-        damaged = sum(one.skipped is None for one in backend.damages.all())
-        says = health_of({**engine, "lag_ms": waiting.lag_ms}, backend.settings.lag_limit, damaged > 0)
+        damaged = sum(one.skipped is None for one in stores.damages.all())
+        says = health_of({**engine, "lag_ms": waiting.lag_ms}, self._settings.lag_limit, damaged > 0)
         for status in HEALTH:
             health.add_metric([status], float(status == says))
         yield health
@@ -101,11 +102,11 @@ class Collected:
         yield GaugeMetricFamily("csparql_engine_lag_seconds", "How long the oldest of what waits for the engine has "
                                 "waited.", waiting.lag_ms / 1000)
         yield GaugeMetricFamily("csparql_log_position", "Up to where the log is answered.", waiting.position)
-        yield GaugeMetricFamily("csparql_log_tail", "The place of the newest entry of the log.", backend.log.tail())
+        yield GaugeMetricFamily("csparql_log_tail", "The place of the newest entry of the log.", stores.log.tail())
         yield GaugeMetricFamily("csparql_damaged", "Entries of the log and answers that were found damaged on the "
                                 "disk, and were not passed over.", damaged)
         yield GaugeMetricFamily("csparql_subscribers", "Connections that are sent answers as they come.",
-                                backend.fanout.subscribers)
+                                self._threads.fanout.subscribers)
         standing = GaugeMetricFamily("csparql_queries", "Registered queries.", labels=["status"])
         for status in STATUSES:
             standing.add_metric([status], sum(one == status for one in statuses.values()))
@@ -114,16 +115,16 @@ class Collected:
     def _pushes(self) -> Iterator[Metric]:
         pushes = CounterMetricFamily("csparql_pushes", "Pushes that were accepted.", labels=["stream"])
         triples = CounterMetricFamily("csparql_pushed_triples", "Triples in them.", labels=["stream"])
-        for stream in self._backend.registry.streams():
+        for stream in self._stores.registry.streams():
             if stream.producer is None:
-                count, rows = self._backend.writer.chunks.get(stream.iri, (0, 0))
+                count, rows = self._stores.writer.chunks.get(stream.iri, (0, 0))
                 pushes.add_metric([stream.name], count)
                 triples.add_metric([stream.name], rows)
         yield pushes
         yield triples
 
     def _batches(self) -> Iterator[Metric]:
-        told = self._backend.status.of("stages") or {}
+        told = self._stores.status.of("stages") or {}
         yield CounterMetricFamily("csparql_batches", "Micro-batches of the engine.", told.get("batches", 0))
         yield CounterMetricFamily("csparql_batch_rows", "Entries of the log in them, addressed to groups of queries.",
                                   told.get("rows", 0))
@@ -146,10 +147,10 @@ class Collected:
                     for name, does in sums.items()}
         gauges = {name: GaugeMetricFamily(f"csparql_query_{name}", does, labels=["query"])
                   for name, does in newest.items()}
-        event = {stream.iri for stream in self._backend.registry.streams() if stream.clock != "arrival"}
-        now = self._backend.writer.clock.now()
+        event = {stream.iri for stream in self._stores.registry.streams() if stream.clock != "arrival"}
+        now = self._stores.now()
         for query in queries:
-            label, point = [query.name], self._measures.newest(query.id)
+            label, point = [query.name], self._stores.measures.newest(query.id)
             if statuses[query.id] == "running" and (lag := lag_of(query, point, event, now)) is not None:
                 gauges["lag_seconds"].add_metric(label, lag / 1000)
             if point is None:

@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 from flask import Blueprint, request
 
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.documents import json_of
 from csparql_spark.server.http.problems import Problem, sentence
@@ -28,8 +27,11 @@ from csparql_spark.server.routes import pausing
 from csparql_spark.server.routes.answers import instant_of
 from csparql_spark.server.routes.description import described, made_streams
 from csparql_spark.server.routes.registration import found
+from csparql_spark.server.settings import Settings
 from csparql_spark.server.sinks.outgoing_calls import BadUrl
 from csparql_spark.server.sinks.webhooks import BEGINNING
+from csparql_spark.server.stores import Stores
+from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord
 from csparql_spark.store.observers import ALWAYS, NONEMPTY, Observer, TooMany
 
@@ -48,12 +50,12 @@ class ObserverSettings(NamedTuple):
     when: str | None = None             # None: as it was, or usual
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     blueprint = Blueprint("observers", __name__)
-    observers, webhooks = backend.observers, backend.webhooks
+    observers, webhooks = stores.observers, threads.webhooks
 
     def url_of(query: QueryRecord, id: str) -> str:
-        return f"{backend.names.query_url(query.name)}/observers/{id}"
+        return f"{stores.names.query_url(query.name)}/observers/{id}"
 
     def told(query: QueryRecord, observer: Observer) -> dict[str, object]:
         failing = observer.failures > 0
@@ -65,7 +67,7 @@ def routes(backend: Backend) -> Blueprint:
                 "failing_since": observer.failing if failing else None, "error": observer.error if failing else None}
 
     def one(name: str, id: str) -> tuple[QueryRecord, Observer]:
-        query = found(backend, name)
+        query = found(stores, name)
         observer = observers.one(query.id, id)
         if observer is None:
             raise unknown(query, id)
@@ -73,16 +75,16 @@ def routes(backend: Backend) -> Blueprint:
 
     def unknown(query: QueryRecord, id: str) -> Problem:
         return Problem("unknown-observer", f"The query {query.name} has no observer {id[:100]}: GET "
-                       f"{backend.names.query_url(query.name)}/observers lists them.", query=query.name)
+                       f"{stores.names.query_url(query.name)}/observers lists them.", query=query.name)
 
     @blueprint.post("/queries/<name:name>")
     def control(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
-        query = found(backend, name)
+        query = found(stores, name)
         wanted = asked()
         if isinstance(wanted, ObserverSettings):
             return observe(query, wanted)
-        turned = {"pause": pausing.pause, "restart": pausing.resume, "resume": pausing.resume}[wanted](backend, name)
-        return described(backend, turned, made_streams(backend.registry)), 200, {}
+        act = pausing.pause if wanted == "pause" else pausing.resume
+        return described(stores, act(stores, threads, name), made_streams(stores.registry)), 200, {}
 
     def observe(query: QueryRecord, asked: ObserverSettings) -> tuple[dict[str, object], int, dict[str, str]]:
         try:
@@ -91,22 +93,22 @@ def routes(backend: Backend) -> Blueprint:
             raise Problem("bad-url", sentence(str(error))) from None
         if refusal is not None:
             raise Problem("url-not-allowed", sentence(refusal), allowed=list(webhooks.allowed.entries))
-        bounds = backend.answers.bounds(query.id)
+        bounds = stores.answers.bounds(query.id)
         latest = bounds[1] if bounds and asked.begin != "beginning" else BEGINNING
         position = asked.begin if isinstance(asked.begin, int) else latest
         try:
             observer, new = observers.add(query.id, asked.url, secret=asked.secret, position=position,
                                           when=asked.when, begin=str(asked.begin),
-                                          at=backend.writer.clock.now(), most=backend.settings.most_observers)
+                                          at=stores.now(), most=settings.most_observers)
         except TooMany:
-            raise Problem("limit-reached", f"This server keeps at most {backend.settings.most_observers} observers: "
-                          "delete one first.", limit=backend.settings.most_observers) from None
+            raise Problem("limit-reached", f"This server keeps at most {settings.most_observers} observers: "
+                          "delete one first.", limit=settings.most_observers) from None
         webhooks.again(observer)
         return told(query, observer), 201 if new else 200, {"Location": url_of(query, observer.id)}
 
     @blueprint.get("/queries/<name:name>/observers")
     def list_observers(name: str) -> dict[str, object]:
-        query = found(backend, name)
+        query = found(stores, name)
         return {"query": query.name, "observers": [told(query, observer) for observer in observers.of(query.id)]}
 
     @blueprint.get("/queries/<name:name>/observers/<id>")

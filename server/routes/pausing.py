@@ -14,42 +14,43 @@ from __future__ import annotations
 from flask import Blueprint
 
 from csparql_spark.log import Refused
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.description import described, made_streams
 from csparql_spark.server.routes.registration import found
+from csparql_spark.server.stores import Stores
+from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord
 from csparql_spark.store.registry import standing
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(stores: Stores, threads: Threads) -> Blueprint:
     blueprint = Blueprint("pausing", __name__)
 
     @blueprint.post("/queries/<name:name>/pause")
     def pause_query(name: str) -> dict[str, object]:
-        return described(backend, pause(backend, name), made_streams(backend.registry))
+        return described(stores, pause(stores, threads, name), made_streams(stores.registry))
 
     @blueprint.post("/queries/<name:name>/resume")
     def resume_query(name: str) -> dict[str, object]:
-        return described(backend, resume(backend, name), made_streams(backend.registry))
+        return described(stores, resume(stores, threads, name), made_streams(stores.registry))
 
     return blueprint
 
 
-def pause(backend: Backend, name: str) -> QueryRecord:
+def pause(stores: Stores, threads: Threads, name: str) -> QueryRecord:
     """The query of that name, paused from now on. Raises `Problem`."""
-    return _turned(backend, name, True)
+    return _turned(stores, threads, name, True)
 
 
-def resume(backend: Backend, name: str) -> QueryRecord:
+def resume(stores: Stores, threads: Threads, name: str) -> QueryRecord:
     """The query of that name, which goes on. Raises `Problem`."""
-    return _turned(backend, name, False)
+    return _turned(stores, threads, name, False)
 
 
-def _turned(backend: Backend, name: str, paused: bool) -> QueryRecord:
+def _turned(stores: Stores, threads: Threads, name: str, paused: bool) -> QueryRecord:
     while True:
-        query = found(backend, name)
-        failure = backend.answers.failure(query.id)
+        query = found(stores, name)
+        failure = stores.answers.failure(query.id)
         if failure is not None:
             raise Problem("query-failed", f"The query {name} failed at {failure[0]}, and answers no more: "
                           f"{sentence(failure[1])} Delete it, and register it again.", query=name, at=failure[0],
@@ -57,8 +58,7 @@ def _turned(backend: Backend, name: str, paused: bool) -> QueryRecord:
         if query.paused == paused:
             return query
         try:
-            backend.writer.append(query.turn(paused), standing(query.id, not paused, Refused()))
+            stores.writer.append(query.turn(paused), standing(query.id, not paused, Refused()))
         except Refused:
             continue        # somebody was quicker, with this or another change
-        backend.ticker.changed()
-        backend.fanout.changed()
+        threads.queries_changed()

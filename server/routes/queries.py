@@ -25,23 +25,23 @@ TEXT_TYPES = ("application/sparql-query", "text/plain", "application/json")
 
 def routes(backend: Backend) -> Blueprint:
     blueprint = Blueprint("queries", __name__)
-    names, registry = backend.names, backend.registry
+    stores = backend.stores
 
     @blueprint.get("/queries")
     def list_queries() -> dict[str, object]:
-        streams = made_streams(registry)
-        return {"queries": [described(backend, query, streams) for query in registry.queries()]}
+        streams = made_streams(stores.registry)
+        return {"queries": [described(stores, query, streams) for query in stores.registry.queries()]}
 
     @blueprint.put("/queries/<name:name>")
     def register_query(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
         paused = asked_paused()
         query, new = register(backend, name, asked_text(backend.settings.query_limit), paused=paused)
-        told = described(backend, query, made_streams(registry))
-        return told, 201 if new else 200, {"Location": names.query_url(name)}
+        told = described(stores, query, made_streams(stores.registry))
+        return told, 201 if new else 200, {"Location": stores.names.query_url(name)}
 
     @blueprint.get("/queries/<name:name>")
     def describe_query(name: str) -> dict[str, object]:
-        return described(backend, found(backend, name), made_streams(registry))
+        return described(stores, found(stores, name), made_streams(stores.registry))
 
     @blueprint.delete("/queries/<name:name>")
     def delete_query(name: str) -> tuple[str, int]:

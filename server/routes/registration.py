@@ -21,34 +21,34 @@ from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.dependents import InUse, asked_of, graphs_of, streams_of, unread
 from csparql_spark.server.routes.quotas import Full, full, room
 from csparql_spark.server.sources import derived
+from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord
 from csparql_spark.store.registry import absent, every, is_set, same
 
 
 def register(backend: Backend, name: str, text: str, *, paused: bool = False) -> tuple[QueryRecord, bool]:
     """The query of that name and text, and whether it was made now; then it may be `paused` from the beginning."""
-    base = f"{backend.names.base}/"
+    base = f"{backend.stores.names.base}/"
     try:
         while True:
-            live = backend.registry.query(name)
+            live = backend.stores.registry.query(name)
             if live is not None:
                 if live.text == text and asks_the_same(live, base):
                     return live, False
                 raise Problem("query-exists", f"The query {name} is registered and asks for something else: delete it "
-                              "first, or use another name.", query=name, url=backend.names.query_url(name))
-            asked, guards = admitted(backend, name, text, base)
+                              "first, or use another name.", query=name, url=backend.stores.names.query_url(name))
+            asked, guards = admitted(backend.stores, name, text, base)
             compiled = compiled_of(asked)
             try:
                 guards += own(backend, name, asked)
-                entry = backend.writer.append(
+                entry = backend.stores.writer.append(
                     QueryRecord.draft(name, text=text, base=base, paused=paused, compiled=compiled),
                     every(absent("queries", name, Refused()), *guards, room(backend, "queries")))
             except Full as error:
                 raise full(backend, str(error)) from None
             except Refused:
                 continue        # what it was checked against has just changed: check again
-            backend.ticker.changed()
-            backend.fanout.changed()
+            backend.threads.queries_changed()
             return QueryRecord(entry.seq, name, entry.at, text, base, paused, compiled), True
     except (Problem, LanguageError, Refusal):
         derived.drop_orphans(backend, name)
@@ -57,10 +57,10 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
 
 def unregister(backend: Backend, name: str) -> None:
     while True:
-        query = found(backend, name)
-        streams = {stream.iri for stream in derived.made_by(backend.registry, name)}
+        query = found(backend.stores, name)
+        streams = {stream.iri for stream in derived.made_by(backend.stores.registry, name)}
         try:
-            backend.writer.append(Draft("unregister", subject=name), every(
+            backend.stores.writer.append(Draft("unregister", subject=name), every(
                 same("queries", query.id, Refused()),
                 unread(lambda asked, made=frozenset(streams): not made.isdisjoint(streams_of(asked)), but=name)))
             break
@@ -71,23 +71,22 @@ def unregister(backend: Backend, name: str) -> None:
         except Refused:
             continue        # it has just been deleted: perhaps there is another one by now
     derived.drop_orphans(backend, name)
-    backend.fanout.changed()
-    backend.ticker.changed()
+    backend.threads.queries_changed()
 
 
-def admitted(backend: Backend, name: str, text: str, base: str) -> tuple[ContinuousQuery, list[Guard]]:
+def admitted(stores: Stores, name: str, text: str, base: str) -> tuple[ContinuousQuery, list[Guard]]:
     """What the text asks for, if it is let in, and the guards of what it was checked against."""
     asked = read(text, base)
-    registry = backend.registry
+    registry = stores.registry
     if asked.kind == "stream":
-        derived.refuse_cycle(name, backend.names.stream_iri(name), asked, registry)
+        derived.refuse_cycle(name, stores.names.stream_iri(name), asked, registry)
     streams = derived.readable(registry)
     graphs = {graph.name for graph in registry.settings("background")}
     rules = {rules.name for rules in registry.settings("rules")}
     admit(text, base=base, streams=streams.keys(), graphs=graphs, rules=rules)
     same_name(name, asked)
     if not rules.isdisjoint(asked.entailment):
-        check_together(asked.entailment, Current(backend.log, registry).rules(asked.entailment))
+        check_together(asked.entailment, Current(stores.log, registry).rules(asked.entailment))
     return asked, [*(derived.still_readable(*streams[stream]) for stream in streams_of(asked)),
                    *(is_set("background", graph, Refused()) for graph in graphs_of(asked)),
                    *(is_set("rules", name, Refused()) for name in asked.entailment if name in rules)]
@@ -98,15 +97,15 @@ def own(backend: Backend, name: str, asked: ContinuousQuery) -> list[Guard]:
     if asked.kind != "stream":
         derived.drop_orphans(backend, name)
         return [derived.no_orphans(name)]
-    derived.drop_orphans(backend, name, but=backend.names.stream_iri(name))
+    derived.drop_orphans(backend, name, but=backend.stores.names.stream_iri(name))
     stream = derived.own_stream(backend, name)
     return [same("streams", stream.id, Refused()), derived.no_orphans(name, but=stream.id)]
 
 
-def found(backend: Backend, name: str) -> QueryRecord:
-    query = backend.registry.query(name)
+def found(stores: Stores, name: str) -> QueryRecord:
+    query = stores.registry.query(name)
     if query is None:
-        url = backend.names.query_url(name)
+        url = stores.names.query_url(name)
         raise Problem("unknown-query", f"There is no query {name}: register it with PUT {url}.", query=name)
     return query
 

@@ -27,6 +27,7 @@ from csparql_spark.server.http import bodies
 from csparql_spark.server.http.problems import Problem, of_language
 from csparql_spark.server.routes.dependents import InUse, asked_of, unread
 from csparql_spark.server.routes.quotas import Full, full, room
+from csparql_spark.server.stores import Stores
 from csparql_spark.store.registry import Setting, every, is_set, unchanged
 
 KIND = "rules"
@@ -36,7 +37,8 @@ TAKEN = {name.lower() for name in (*NAMES, *RULE_SETS)}
 
 def routes(backend: Backend) -> Blueprint:
     blueprint = Blueprint("rules", __name__)
-    names, registry, log, writer = backend.names, backend.registry, backend.log, backend.writer
+    stores = backend.stores
+    names, registry, log, writer = stores.names, stores.registry, stores.log, stores.writer
 
     def described(rules: Setting) -> dict[str, object]:
         return told(rules.name, rules.rows) | {"changed": rules.changed}
@@ -63,7 +65,7 @@ def routes(backend: Backend) -> Blueprint:
 
     def checked(name: str, text: str) -> RuleFile:
         try:
-            return checked_rules(backend, name, text)
+            return checked_rules(backend.stores, name, text)
         except LanguageError as error:
             raise of_language(error, "bad-rules") from None
 
@@ -117,14 +119,14 @@ def routes(backend: Backend) -> Blueprint:
     return blueprint
 
 
-def checked_rules(backend: Backend, name: str, text: str) -> RuleFile:
+def checked_rules(stores: Stores, name: str, text: str) -> RuleFile:
     """The rule file, if it could be set under that name now. Raises `LanguageError` and `Refusal`."""
-    others = Current(backend.log, backend.registry).rules()
+    others = Current(stores.log, stores.registry).rules()
     others.pop(name, None)
     file = check_rules(name, text, others)
-    if backend.registry.setting(KIND, name) is None:
+    if stores.registry.setting(KIND, name) is None:
         return file             # nobody can use it yet
-    used = {asked.entailment for query in backend.registry.queries()
+    used = {asked.entailment for query in stores.registry.queries()
             if (asked := asked_of(query)) is not None and name in asked.entailment}
     for entailment in sorted(used):
         check_together(entailment, {**others, name: text})
@@ -139,16 +141,16 @@ def warnings_of(text: str | None) -> list[str]:
         return [str(error)]
 
 
-def remarks(backend: Backend) -> Iterator[str]:
+def remarks(stores: Stores) -> Iterator[str]:
     """What to say at a start of rule sets that were let in once, and of whose patterns some match something else by
     now, or nothing."""
-    for rules in backend.registry.settings(KIND):
-        entry = backend.log.last_as_is(rules.name, KIND, backend.log.tail())
+    for rules in stores.registry.settings(KIND):
+        entry = stores.log.last_as_is(rules.name, KIND, stores.log.tail())
         if entry is not None and entry.damage is not None:
-            yield f"{entry.damage}: bring it again with PUT {backend.names.rules_url(rules.name)}"
+            yield f"{entry.damage}: bring it again with PUT {stores.names.rules_url(rules.name)}"
         if entry is None or entry.payload is None:
             continue
-        mend = f"Mend it, and bring it again with PUT {backend.names.rules_url(rules.name)}"
+        mend = f"Mend it, and bring it again with PUT {stores.names.rules_url(rules.name)}"
         try:
             found = stored(entry.payload.decode()).patterns
         except LanguageError as error:

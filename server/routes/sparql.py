@@ -28,32 +28,33 @@ from csparql_spark.asking.one_shot import Watched, ask
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.negotiation import drawn, spelled
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.descriptors import service_told
 from csparql_spark.server.routes.registration import found, whole
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.stores import Stores
 from csparql_spark.windows.rule import at_once, bounds_of
 
 FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 MOST_FIELDS = 100
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores) -> Blueprint:
     blueprint = Blueprint("sparql", __name__)
-    answered = asking(backend)
+    answered = asking(stores)
 
     @blueprint.get("/sparql")
     def ask_by_get() -> Response:
         if "query" not in request.args:
-            return drawn(service_told(backend.names, (graph.name for graph in backend.registry.settings("background"))),
+            return drawn(service_told(stores.names, (graph.name for graph in stores.registry.settings("background"))),
                          "the description of the service")
         return answered(request.args.get("query"), request.args)
 
     @blueprint.post("/sparql")
     def ask_by_post() -> Response:
-        text = bodies.declared(request, backend.settings.query_limit, (QUERY, FORM), "The query")
+        text = bodies.declared(request, settings.query_limit, (QUERY, FORM), "The query")
         if request.mimetype != FORM:
             return answered(text, request.args)
         fields = fields_of(text)
@@ -70,10 +71,10 @@ def fields_of(text: str) -> MultiDict[str, str]:
         raise Problem("bad-body", f"The body is not a form: {error}.") from None
 
 
-def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Response]:
+def asking(stores: Stores) -> Callable[[str | None, MultiDict[str, str]], Response]:
     """What answers a question, given its text and the parameters of the protocol."""
-    current = Current(backend.log, backend.registry)
-    base = f"{backend.names.base}/"
+    current = Current(stores.log, stores.registry)
+    base = f"{stores.names.base}/"
 
     def answered(text: str | None, asked: MultiDict) -> Response:
         if not text:
@@ -83,14 +84,14 @@ def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Resp
             raise Problem("refused", "A question that is asked once has no name and no ISTREAM or DSTREAM: leave "
                           "REGISTER … AS out, or register it with PUT /queries/{name}.")
         given = [asked.getlist(name) or None for name in ("default-graph-uri", "named-graph-uri")]
-        there = {setting.name for setting in backend.registry.settings("background")}
+        there = {setting.name for setting in stores.registry.settings("background")}
         wanted = {graph for graphs in given for graph in graphs or ()}
         if given == [None, None]:
             wanted = {*query.graphs, *query.named_graphs}
         if not wanted and not query.windows:
             wanted = there
         queries = {graph: name for graph in wanted - there
-                   if (name := backend.names.query_of_window(graph)) is not None}
+                   if (name := stores.names.query_of_window(graph)) is not None}
         watched = {graph: seen(name) for graph, name in queries.items()}
         instant, streams = looked(query)
         if watched and not query.windows:
@@ -106,12 +107,12 @@ def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Resp
 
     def seen(name: str) -> Watched:
         """What a registered query needs to see what it saw at its latest instant."""
-        record = found(backend, name)
-        failure = backend.answers.failure(record.id)
+        record = found(stores, name)
+        failure = stores.answers.failure(record.id)
         if failure is not None:
             raise Problem("query-failed", f"The query {name} failed at {failure[0]}, and sees nothing any more: "
                           f"{sentence(failure[1])}", query=name, at=failure[0], reason=failure[1])
-        bounds = backend.answers.bounds(record.id)
+        bounds = stores.answers.bounds(record.id)
         if bounds is None:
             raise Problem("no-answer", f"The query {name} has no answer yet, so there is no instant at which it has "
                           "seen something: ask again after its first instant.", query=name)
@@ -121,13 +122,13 @@ def asking(backend: Backend) -> Callable[[str | None, MultiDict[str, str]], Resp
 
     def looked(query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
         """The instant to look at, and what the query's windows may see there."""
-        streams = {stream.iri: stream for stream in backend.registry.streams()}
-        now = backend.writer.clock.now()
+        streams = {stream.iri: stream for stream in stores.registry.streams()}
+        now = stores.now()
         seen: dict[str, Chunk] = {}
         instants = []
         for window in query.windows:
             if window.stream not in streams:
-                url = backend.names.stream_url(window.stream)
+                url = stores.names.stream_url(window.stream)
                 raise Problem("unknown-stream", f"There is no stream <{window.stream}>: create it with PUT {url}.",
                               stream=window.stream)
             newest = current.newest(window.stream)

@@ -50,7 +50,7 @@ class StreamSettings(NamedTuple):
 
 def routes(backend: Backend) -> Blueprint:
     blueprint = Blueprint("streams", __name__)
-    names, registry, writer = backend.names, backend.registry, backend.writer
+    names, registry, writer = backend.stores.names, backend.stores.registry, backend.stores.writer
     pusher = backend.pusher
 
     def found(name: str) -> StreamRecord:
@@ -65,9 +65,7 @@ def routes(backend: Backend) -> Blueprint:
         return Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT {url}.", stream=iri)
 
     def changed() -> None:
-        backend.ticker.changed()
-        if backend.mqtt is not None:
-            backend.mqtt.changed()
+        backend.threads.streams_changed()
 
     def described(stream: StreamRecord) -> dict[str, object]:
         return {"iri": stream.iri, "name": names.stream_name(stream.iri), "url": names.stream_url(stream.iri),
@@ -85,7 +83,7 @@ def routes(backend: Backend) -> Blueprint:
 
     @blueprint.put("/streams/<name:name>")
     def create_stream(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
-        wanted = asked_settings(broker=backend.mqtt is not None)
+        wanted = asked_settings(broker=backend.threads.mqtt is not None)
         iri = names.stream_iri(name)
         draft = StreamRecord.draft(iri, name=names.stream_name(iri), **wanted._asdict())
         made = False
@@ -115,8 +113,8 @@ def routes(backend: Backend) -> Blueprint:
                    if (asked := asked_of(query)) is not None and stream.iri in streams_of(asked)]
         if asked_type("the description of a stream", DESCRIBED) != PLAIN_JSON:
             return drawn(stream_told(stream, names, readers), "the description of a stream", offered=DESCRIBED)
-        chunks, triples = backend.log.totals(stream.iri)
-        newest = backend.log.last_as_is(stream.iri, "chunk", backend.log.tail())
+        chunks, triples = backend.stores.log.totals(stream.iri)
+        newest = backend.stores.log.last_as_is(stream.iri, "chunk", backend.stores.log.tail())
         told = newest and {"seq": newest.seq, "at": newest.at, "first": newest.first, "last": newest.last,
                            "triples": newest.rows}
         return {**described(stream), "kept": {"chunks": chunks, "triples": triples}, "newest": told,
@@ -160,7 +158,7 @@ def routes(backend: Backend) -> Blueprint:
             return told
         if format is not PushFormat.ARROW:
             bodies.utf8(body, "The data")
-        return pusher.push(iri, read_push(body, format, base=iri, blank_prefix=backend.blank_prefix()), once)
+        return pusher.push(iri, read_push(body, format, base=iri, blank_prefix=backend.stores.blank_prefix()), once)
 
     return blueprint
 

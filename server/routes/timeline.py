@@ -20,7 +20,6 @@ from csparql_spark.asking.timeline import dots, said, stamped, waits
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.lengths import length_of_time
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.answers import asked_instant
@@ -28,6 +27,7 @@ from csparql_spark.server.routes.dependents import asked_of, streams_of
 from csparql_spark.server.routes.description import made_streams, status_of, waiting_for, window_told
 from csparql_spark.server.routes.health import engine_of
 from csparql_spark.server.routes.registration import found
+from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers.instants import windows_of
 from csparql_spark.store import QueryRecord
 from csparql_spark.windows.progress import NEVER, Clock, Progress
@@ -38,19 +38,19 @@ MOST_DOTS, MOST_INSTANTS = 300, 200
 LONGEST_SPAN = 31 * 86_400_000
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(stores: Stores) -> Blueprint:
     blueprint = Blueprint("timeline", __name__)
-    current = Current(backend.log, backend.registry)
+    current = Current(stores.log, stores.registry)
 
     @blueprint.get("/queries/<name:name>/timeline")
     def timeline(name: str) -> dict[str, object]:
-        query = found(backend, name)
+        query = found(stores, name)
         asked = readable(query)
-        now = backend.writer.clock.now()
-        outlines = {iri: list(backend.log.outlines(iri, after=query.id)) for iri in streams_of(asked)}
+        now = stores.now()
+        outlines = {iri: list(stores.log.outlines(iri, after=query.id)) for iri in streams_of(asked)}
         progress = progress_of(query, outlines, now)
         newest = {iri: max((stamped(entry)[1] for entry in entries), default=None) for iri, entries in outlines.items()}
-        bounds = backend.answers.bounds(query.id)
+        bounds = stores.answers.bounds(query.id)
         by_arrival = any(clock.kind == "arrival" for clock in progress.clocks.values())
         known = [at for at in (*newest.values(), bounds and bounds[1]) if at is not None]
         high = now if by_arrival or not known else max(known)
@@ -65,19 +65,19 @@ def routes(backend: Backend) -> Blueprint:
                                  for dot in dots(outlines[iri], payload, clock=clock, low=low, high=high,
                                                  most=MOST_DOTS)]}
                    for iri, clock in progress.clocks.items()]
-        return {"query": name, "status": status_of(backend, query), "now": now, "from": low, "to": high,
+        return {"query": name, "status": status_of(stores, query), "now": now, "from": low, "to": high,
                 "windows": [window_told(window) for window in asked.windows], "streams": streams,
                 "instants": [{"at": at, "rows": rows, "windows": windows_of(query, at)}
-                             for at, rows in backend.answers.sizes(query.id, low, high, MOST_INSTANTS)],
+                             for at, rows in stores.answers.sizes(query.id, low, high, MOST_INSTANTS)],
                 "next": None if upcoming is None else {"at": upcoming, "windows": windows_of(query, upcoming)},
                 "says": says(query, asked, progress, upcoming)}
 
     @blueprint.get("/queries/<name:name>/missing")
     def missing(name: str) -> dict[str, object]:
-        query = found(backend, name)
+        query = found(stores, name)
         asked = readable(query)
         instant = asked_instant(
-            backend, query, f": {backend.names.query_url(name)}/timeline tells what it waits for.")
+            stores, query, f": {stores.names.query_url(name)}/timeline tells what it waits for.")
         elements = current.seen(asked.windows, instant, after=query.id)
         background = {graph: current.graph(graph) for graph in asked.graphs}
         seen = looked(asked, instant, elements, background, current.rules(asked.entailment))
@@ -86,16 +86,16 @@ def routes(backend: Backend) -> Blueprint:
 
     @blueprint.get("/streams/<name:name>/elements")
     def elements(name: str) -> dict[str, object]:
-        iri = backend.names.stream_iri(name)
-        if backend.registry.stream(iri) is None:
+        iri = stores.names.stream_iri(name)
+        if stores.registry.stream(iri) is None:
             raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
-                          f"{backend.names.stream_url(iri)}.", stream=iri)
+                          f"{stores.names.stream_url(iri)}.", stream=iri)
         text = request.args.get("limit", str(USUAL_ELEMENTS))
         if not (text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= MOST_ELEMENTS):
             raise Problem("bad-setting", f"The limit {text[:100]!r} is not a number of elements from 1 to "
                           f"{MOST_ELEMENTS}.")
         limit, newest = int(text), []
-        for entry in backend.log.recent(iri):
+        for entry in stores.log.recent(iri):
             chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
             kept = chunk.take(range(max(0, len(chunk) - (limit - len(newest))), len(chunk)))
             newest += [{"at": at, "logged": entry.at, "triple": list(triple)}
@@ -106,36 +106,36 @@ def routes(backend: Backend) -> Blueprint:
 
     def payload(entry: Entry) -> bytes:
         # What is forgotten while it is looked at has no stamps any more.
-        return backend.log.payload(entry.seq) or Chunk.empty().to_ipc()
+        return stores.log.payload(entry.seq) or Chunk.empty().to_ipc()
 
     def progress_of(query: QueryRecord, outlines: Mapping[str, list[Entry]], now: int) -> Progress:
         """How far the clocks have come for a query."""
-        streams = {iri: stream for iri in outlines if (stream := backend.registry.stream(iri)) is not None}
+        streams = {iri: stream for iri in outlines if (stream := stores.registry.stream(iri)) is not None}
         progress = Progress.begin(at=query.registered,
                                   clocks={iri: Clock(stream.clock, stream.delay) for iri, stream in streams.items()})
         progress.tick(None, now)
         for iri, stream in streams.items():
             for entry in outlines[iri]:
                 progress.arrived(iri, entry.at, *stamped(entry))
-            producer = None if stream.producer is None else backend.registry.query(stream.producer)
-            said_last = producer and backend.answers.bounds(producer.id)
+            producer = None if stream.producer is None else stores.registry.query(stream.producer)
+            said_last = producer and stores.answers.bounds(producer.id)
             if said_last:
                 progress.tick(iri, said_last[1])
         return progress
 
     def says(query: QueryRecord, asked: ContinuousQuery, progress: Progress, upcoming: int | None) -> str:
         """What has to happen before there is another answer."""
-        failure = backend.answers.failure(query.id)
+        failure = stores.answers.failure(query.id)
         if failure is not None:
             return f"The query failed at {said(failure[0])}: {sentence(failure[1])}"
         if query.paused:
             return "The query is paused: it answers nothing until it is resumed."
-        engine = engine_of(backend.status.of("engine") or {})["state"]
+        engine = engine_of(stores.status.of("engine") or {})["state"]
         if engine == "starting":
             return "The engine is starting; what comes in meanwhile is kept for it."
         if engine != "running":
             return f"The engine does not run ({engine}); what comes in meanwhile is kept for it."
-        for maker in waiting_for(backend, asked, made_streams(backend.registry)):
+        for maker in waiting_for(stores, asked, made_streams(stores.registry)):
             return f"It reads what the query {maker['query']} makes, and that one is {maker['status']}."
         if not set(streams_of(asked)) <= progress.clocks.keys():
             return "A stream that it reads is gone."

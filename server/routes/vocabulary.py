@@ -23,7 +23,7 @@ from csparql_spark.entailment.rules.sets import NAMES
 from csparql_spark.language.queries.grammar import KEYWORDS
 from csparql_spark.language.queries.prologue import USUAL
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.server.backend import Backend
+from csparql_spark.server.stores import Stores
 
 KEPT_SECONDS = 5.0
 MOST_WORDS = 500
@@ -34,7 +34,7 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 _DECLARED = re.compile(r"\bPREFIX\s+([\w.-]*):\s*<([^<>\"{}|^`\\\s]*)>", re.IGNORECASE)
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(stores: Stores) -> Blueprint:
     blueprint = Blueprint("vocabulary", __name__)
     lock = threading.Lock()
     kept: tuple[float, dict[str, list[dict[str, object]]]] = (-KEPT_SECONDS, {})
@@ -43,13 +43,13 @@ def routes(backend: Backend) -> Blueprint:
         nonlocal kept
         with lock:
             if time.monotonic() - kept[0] >= KEPT_SECONDS:
-                kept = time.monotonic(), seen_now(backend)
+                kept = time.monotonic(), seen_now(stores)
             return kept[1]
 
     @blueprint.get("/vocabulary")
     def vocabulary() -> dict[str, object]:
-        registry = backend.registry
-        return {"prefixes": prefixes_of(backend), "streams": [stream.iri for stream in registry.streams()],
+        registry = stores.registry
+        return {"prefixes": prefixes_of(stores), "streams": [stream.iri for stream in registry.streams()],
                 "graphs": [graph.name for graph in registry.settings("background")],
                 "rules": [*NAMES, *(rules.name for rules in registry.settings("rules"))],
                 **seen(), "keywords": sorted(KEYWORDS)}
@@ -57,20 +57,20 @@ def routes(backend: Backend) -> Blueprint:
     return blueprint
 
 
-def prefixes_of(backend: Backend) -> dict[str, str]:
+def prefixes_of(stores: Stores) -> dict[str, str]:
     """The usual prefixes, and what registered queries declare: of two IRIs under one prefix the newest."""
     prefixes = dict(USUAL)
-    for query in backend.registry.queries()[-MOST_PREFIXES:]:
+    for query in stores.registry.queries()[-MOST_PREFIXES:]:
         prefixes.update((name, iri) for name, iri in _DECLARED.findall(query.text) if ":" in iri)
     return dict(list(prefixes.items())[-MOST_PREFIXES:])
 
 
-def seen_now(backend: Backend) -> dict[str, list[dict[str, object]]]:
+def seen_now(stores: Stores) -> dict[str, list[dict[str, object]]]:
     """The properties and classes in what there is now, with how many triples have them."""
     properties: Counter[str] = Counter()
     classes: Counter[str] = Counter()
     left = MOST_TRIPLES
-    for chunk in chunks_of(backend):
+    for chunk in chunks_of(stores):
         properties.update(counted(chunk, chunk.p))
         typed = chunk.p == chunk.terms.index(TYPE).as_py()
         classes.update(counted(chunk, chunk.o[typed]))
@@ -80,10 +80,10 @@ def seen_now(backend: Backend) -> dict[str, list[dict[str, object]]]:
     return {"properties": most(properties), "classes": most(classes)}
 
 
-def chunks_of(backend: Backend) -> Iterator[Chunk]:
+def chunks_of(stores: Stores) -> Iterator[Chunk]:
     """The background graphs that are small enough to be looked at, and the newest chunks, newest first."""
-    log, tail = backend.log, backend.log.tail()
-    for graph in backend.registry.settings("background"):
+    log, tail = stores.log, stores.log.tail()
+    for graph in stores.registry.settings("background"):
         entry = log.last_as_is(graph.name, "background", tail) if graph.rows <= MOST_TRIPLES else None
         if entry is not None and entry.payload is not None:
             yield Chunk.from_ipc(entry.payload)

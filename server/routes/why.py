@@ -13,19 +13,19 @@ from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.log_view import Current
 from csparql_spark.asking.why import as_json, reasons, triple_of
 from csparql_spark.entailment.rules.regimes import rules_of
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.answers import asked_instant
 from csparql_spark.server.routes.registration import found, whole
+from csparql_spark.server.stores import Stores
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(stores: Stores) -> Blueprint:
     blueprint = Blueprint("why", __name__)
-    current = Current(backend.log, backend.registry)
+    current = Current(stores.log, stores.registry)
 
     @blueprint.get("/queries/<name:name>/why")
     def explain(name: str) -> dict[str, object]:
-        record = found(backend, name)
+        record = found(stores, name)
         text = request.args.get("triple")
         if not text:
             raise Problem("bad-triple", "Which triple? Ask with ?triple=<subject> <predicate> <object>, "
@@ -35,7 +35,7 @@ def routes(backend: Backend) -> Blueprint:
         except Refusal as refusal:
             raise Problem("bad-triple", sentence(str(refusal))) from refusal
         instant = asked_instant(
-            backend, record, ", so there is nothing to explain: try again after its first instant.")
+            stores, record, ", so there is nothing to explain: try again after its first instant.")
         query = whole(record)
         found_in = reasons(query, rules_of(query.entailment, current.rules(query.entailment)), instant, triple,
                            lambda window: current.pieces(window, instant, after=record.id),

@@ -18,7 +18,7 @@ long (or says 410) is failed; it keeps its position.
 Invariants: an observer has at most one call at a time, and answers in the order of their instants, without a gap that
 is not told. A few threads serve all observers; who is slow makes nobody wait but himself, and has no queue.
 
-    webhooks = Webhooks(observers, registry, log, answers, order, Allowed(settings.webhooks), now=clock.now).start()
+    webhooks = Webhooks(stores, fanout.order, Allowed(settings.webhooks)).start()
     webhooks.told({17})           # these queries have new answers
 """
 
@@ -35,11 +35,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from csparql_spark import __version__
 from csparql_spark.disk import StoreError
-from csparql_spark.log import Log
 from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, Undelivered, send
+from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers.instants import envelope, windows_of
-from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer
-from csparql_spark.store.observers import NONEMPTY, Observer, ObserverStore
+from csparql_spark.store import QueryRecord, StoredAnswer
+from csparql_spark.store.observers import NONEMPTY, Observer
 from csparql_spark.store.order import Order
 
 THREADS = 8
@@ -59,12 +59,12 @@ def pause_after(failures: int) -> float:
 
 
 class Webhooks:
-    def __init__(self, observers: ObserverStore, registry: Registry, log: Log, answers: AnswerStore, order: Order,
-                 allowed: Allowed, *, now: Callable[[], int], pause: Callable[[int], float] = pause_after) -> None:
-        self._observers, self._registry, self._log = observers, registry, log
-        self._answers, self._order = answers, order
+    def __init__(self, stores: Stores, order: Order, allowed: Allowed, *,
+                 pause: Callable[[int], float] = pause_after) -> None:
+        self._observers, self._registry, self._log = stores.observers, stores.registry, stores.log
+        self._answers, self._order = stores.answers, order
         self.allowed = allowed
-        self._now, self._pause = now, pause
+        self._now, self._pause = stores.now, pause
         self._change = threading.Condition()
         self._news: set[int] | None = None              # queries with new answers; None: look at all
         self._due: dict[str, float] = {}                # when an observer is to be called, on the steady clock

@@ -49,10 +49,10 @@ def still_readable(stream: StreamRecord, producer: QueryRecord | None) -> Guard:
 
 def own_stream(backend: Backend, name: str) -> StreamRecord:
     """The stream that the query of that name will fill: made now, or an orphan that is taken over."""
-    iri, writer = backend.names.stream_iri(name), backend.writer
-    draft = StreamRecord.draft(iri, name=backend.names.stream_name(iri), clock="derived", delay=0, producer=name)
+    iri, writer = backend.stores.names.stream_iri(name), backend.stores.writer
+    draft = StreamRecord.draft(iri, name=backend.stores.names.stream_name(iri), clock="derived", delay=0, producer=name)
     while True:
-        stream = backend.registry.stream(iri)
+        stream = backend.stores.registry.stream(iri)
         if stream is not None:
             if stream.producer != name:
                 raise Problem("stream-exists", f"The query would make the stream <{iri}>, and there is one already: "
@@ -65,16 +65,16 @@ def own_stream(backend: Backend, name: str) -> StreamRecord:
         except Full:
             raise       # whoever registers tells of it
         except Refused:
-            if backend.registry.query(name) is not None:
+            if backend.stores.registry.query(name) is not None:
                 raise       # somebody else has registered a query of this name
 
 
 def drop_orphans(backend: Backend, name: str, *, but: str | None = None) -> None:
     """Drop the streams of a query that is not there (any more), but the one with that IRI."""
-    for stream in made_by(backend.registry, name):
+    for stream in made_by(backend.stores.registry, name):
         if stream.iri != but:
             try:
-                backend.writer.append(Draft("drop", subject=stream.iri), every(
+                backend.stores.writer.append(Draft("drop", subject=stream.iri), every(
                     same("streams", stream.id, Refused()), absent("queries", name, Refused())))
             except Refused:
                 continue        # somebody has dropped it, or taken it over

@@ -34,7 +34,9 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.pushes import push_format, read_push
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.sources.pushing import Once
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.sources.pushing import Once, Pusher
+from csparql_spark.server.stores import Stores
 from csparql_spark.settings import Broker
 from csparql_spark.store import StreamRecord
 
@@ -71,10 +73,9 @@ class _Message:
 
 
 class Mqtt:
-    def __init__(self, backend) -> None:
-        settings = backend.settings
+    def __init__(self, settings: Settings, stores: Stores, pusher: Pusher) -> None:
         self.broker = Broker.of(settings.mqtt, settings.mqtt_user, settings.mqtt_password)
-        self._backend, self._registry, self._pusher = backend, backend.registry, backend.pusher
+        self._settings, self._stores, self._pusher = settings, stores, pusher
         self._arrived: queue.Queue[_Message] = queue.Queue(WAITING)
         self._changed, self._stopping = threading.Event(), threading.Event()
         self._lock = threading.Lock()
@@ -88,7 +89,7 @@ class Mqtt:
         self._worker = threading.Thread(target=self._work, name="mqtt", daemon=True)
 
     def start(self) -> Mqtt:
-        kept = self._backend.status.of("mqtt") or {}
+        kept = self._stores.status.of("mqtt") or {}
         if kept.get("broker") != self.broker.url:
             kept = {"client": f"csparql-{os.urandom(8).hex()}", "session": os.urandom(4).hex(), "filters": {}}
         self._client_id, self._session, self._filters = kept["client"], kept["session"], dict(kept["filters"])
@@ -105,7 +106,7 @@ class Mqtt:
         client.reconnect_delay_set(FIRST_PAUSE, LONGEST_PAUSE)
         asked = Properties(PacketTypes.CONNECT)
         asked.SessionExpiryInterval, asked.ReceiveMaximum = SESSION_SECONDS, UNACKNOWLEDGED
-        asked.MaximumPacketSize = min(self._backend.settings.body_limit + (1 << 17), LONGEST_PACKET)
+        asked.MaximumPacketSize = min(self._settings.body_limit + (1 << 17), LONGEST_PACKET)
         client.connect_async(self.broker.host, self.broker.port, keepalive=30, clean_start=False, properties=asked)
         self._worker.start()
         client.loop_start()
@@ -192,7 +193,7 @@ class Mqtt:
     def _subscribe(self) -> None:
         """Have the broker know the filters of the streams that there are."""
         wanted: dict[str, list[StreamRecord]] = {}
-        for stream in self._registry.streams():
+        for stream in self._stores.registry.streams():
             if stream.mqtt:
                 wanted.setdefault(stream.mqtt, []).append(stream)
         with self._lock:
@@ -266,14 +267,14 @@ class Mqtt:
         if message.key in new:
             return new[message.key] == message.digest
         try:
-            return self._backend.repeats.found(stream.id, message.key, message.digest) is not None
+            return self._stores.repeats.found(stream.id, message.key, message.digest) is not None
         except Reused:
             return False            # the number has been used again since
 
     def _read(self, message: _Message, stream: StreamRecord) -> Chunk | None:
         try:
             format = push_format(message.content_type or stream.mqtt_format or USUAL_FORMAT)
-            return read_push(message.payload, format, base=stream.iri, blank_prefix=self._backend.blank_prefix())
+            return read_push(message.payload, format, base=stream.iri, blank_prefix=self._stores.blank_prefix())
         except (RdfError, UnsupportedFormat, ValueError, RecursionError) as error:
             self._count("bad", 1)
             self._tell(str(error), topic=message.topic, stream=stream.iri)
@@ -315,7 +316,7 @@ class Mqtt:
             self._counts[what] += number
 
     def _keep(self) -> None:
-        self._backend.status.say("mqtt", {"broker": self.broker.url, "client": self._client_id,
+        self._stores.status.say("mqtt", {"broker": self.broker.url, "client": self._client_id,
                                           "session": self._session, "filters": self._filters})
 
 

@@ -1,6 +1,6 @@
 """Pushing: from triples to a durable entry of the log, whoever brought them.
 
-    pusher = Pusher(backend)
+    pusher = Pusher(stores)
     stream = pusher.stream(iri)                  # raises Problem: unknown-stream, derived-stream
     told = pusher.push(iri, chunk)               # {"stream", "accepted", "seq", "at", "first", "last", "warnings"}
     told = pusher.push(iri, chunk, Once.of("key", body))      # counted once, however often it is sent
@@ -24,6 +24,7 @@ from csparql_spark.log import Draft, Entry, Refused
 from csparql_spark.log.sqlite.repeats import Repeated, Repeats, Reused
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.stores import Stores
 from csparql_spark.store import StreamRecord
 from csparql_spark.store.registry import every, same
 
@@ -56,9 +57,9 @@ class Once:
 
 
 class Pusher:
-    def __init__(self, backend) -> None:
-        self._names, self._registry = backend.names, backend.registry
-        self._writer, self._repeats = backend.writer, backend.repeats
+    def __init__(self, stores: Stores) -> None:
+        self._names, self._registry = stores.names, stores.registry
+        self._writer, self._repeats = stores.writer, stores.repeats
         # Streams that were pushed into. One may be gone by now.
         self._known: dict[str, StreamRecord] = {}
 

@@ -51,7 +51,7 @@ def serving(backend: Backend, *, threads: int, **limits: object) -> Iterator[int
     try:
         yield listening.getsockname()[1]
     finally:
-        backend.fanout.stop()
+        backend.threads.fanout.stop()
         server.stop()
         thread.join()
 

@@ -32,7 +32,7 @@ class Engine:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self.store = AnswerStore(backend.database, backend.directory.bell("answers"))
+        self.store = AnswerStore(backend.stores.database, backend.directory.bell("answers"))
 
     def answer(self, query: int, instant: int, *answers: Answer) -> None:
         self.store.write([StoredAnswer(query, instant, part, len(answer), answer.to_bytes())
@@ -44,7 +44,7 @@ class Engine:
 
     def run(self) -> list[Cost]:
         """Answer everything that is in the log, through the pipeline, and write it down; what it has cost."""
-        log, costs = self.backend.log, []
+        log, costs = self.backend.stores.log, []
         router = Router(lambda graph: log.last(graph, "background", log.tail()))
         groups: dict[str, Group] = {}
         for entry in log.read(0, log.tail()):

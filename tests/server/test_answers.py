@@ -196,7 +196,7 @@ def test_what_is_forgotten_while_a_range_is_sent_is_left_out(client, backend: Ba
     sent = client.get("/queries/q/answers?from=0&format=ndjson", buffered=False)
     pieces = sent.iter_encoded()
     assert json.loads(next(pieces))["at"] == 1000
-    with backend.database.transaction() as connection:
+    with backend.stores.database.transaction() as connection:
         connection.execute("DELETE FROM answers WHERE instant = 2000")
     assert [json.loads(piece)["at"] for piece in pieces] == [3000]
 

@@ -44,7 +44,7 @@ def test_streams_and_pushes(client: Client, backend: Backend) -> None:
               BlankNode("x")]
     told = client.push("s", [("urn:a", IRI("urn:p"), value, 1000 + i) for i, value in enumerate(values)])
     assert (told["accepted"], told["first"], told["last"]) == (9, 1000, 1008)
-    (entry,) = [entry for entry in backend.log.read(0, backend.log.tail()) if entry.kind == "chunk"]
+    (entry,) = [entry for entry in backend.stores.log.read(0, backend.stores.log.tail()) if entry.kind == "chunk"]
     chunk = Chunk.from_ipc(entry.payload)
     assert [o for _, _, o in chunk.triples()][:8] == [
         f'"21.5"^^<{XSD}double>', f'"7"^^<{XSD}integer>', f'"true"^^<{XSD}boolean>', f'"1.50"^^<{XSD}decimal>',
@@ -131,7 +131,7 @@ def test_a_push_whose_answer_gets_lost_is_counted_once(client: Client, backend: 
 
     monkeypatch.setattr(client._wire, "_once", losing)
     told = client.push("s", "<urn:a> <urn:p> 1 .")
-    assert told["repeated"] and backend.log.totals(stream) == (1, 1)
+    assert told["repeated"] and backend.stores.log.totals(stream) == (1, 1)
 
 
 def test_who_is_not_there_is_told_so_in_the_end() -> None:

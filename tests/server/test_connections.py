@@ -79,7 +79,7 @@ def test_a_truncated_body_is_refused_whole(wire: Wire, backend: Backend) -> None
     status, _, told = wire.answer()
     assert (status, told["code"], told["expected"], told["received"]) == (400, "truncated-body", 52, 26)
     assert wire.closed()
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
 
 
 @pytest.mark.parametrize("begun", [head(100) + ONE, head(1_000_000) + ONE, head(None, CHUNKED) + chunks(ONE)],
@@ -95,7 +95,7 @@ def test_a_body_that_stops_in_the_middle(client, backend: Backend, begun: bytes)
         wire.finish()
         assert wire.closed()
         wire.close()
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent(wire: Wire) -> None:
@@ -139,7 +139,7 @@ def test_chunked_bodies(wire: Wire, backend: Backend) -> None:
     for trailer in (b"", b"X-Checksum: 1\r\n", b""):
         wire.send(head(None, CHUNKED) + chunks(ONE[:5], ONE[5:], ONE) + b"0\r\n" + trailer + b"\r\n")
         assert wire.answer()[2]["accepted"] == 2
-    assert backend.log.tail() == 4
+    assert backend.stores.log.tail() == 4
 
 
 @pytest.mark.parametrize("body, finish, code", [
@@ -160,7 +160,7 @@ def test_chunked_bodies_that_are_broken(wire: Wire, backend: Backend, body: byte
     status, _, told = wire.answer()
     assert (status, told["code"]) == (400, code)
     wire.close()
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
 
 
 def test_a_chunked_body_that_is_too_large(client, backend: Backend, port: int, wire: Wire) -> None:

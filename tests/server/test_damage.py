@@ -25,12 +25,12 @@ WRONG = "is damaged: its payload is not what was written"
 
 
 def damage(backend: Backend, seq: int) -> None:
-    with backend.database.transaction() as connection:
+    with backend.stores.database.transaction() as connection:
         connection.execute("UPDATE log SET payload = zeroblob(length(payload)) WHERE seq = ?", (seq,))
 
 
 def damage_answer(backend: Backend, instant: int) -> None:
-    with backend.database.transaction() as connection:
+    with backend.stores.database.transaction() as connection:
         connection.execute("UPDATE answers SET payload = zeroblob(length(payload)) WHERE instant = ?", (instant,))
 
 
@@ -95,7 +95,7 @@ def test_an_answer_that_an_observer_is_to_be_called_with(settings: Settings, rec
 def test_an_answer_that_a_stream_is_to_hold(client, backend: Backend, engine: Engine) -> None:
     engine.answer(7, 1000, Answer.graph("<urn:s> <urn:p> <urn:o> .\n"))
     damage_answer(backend, 1000)
-    assert draft_of(7, "urn:d", 1000, backend.answers.at(7, 1000)) == Draft(
+    assert draft_of(7, "urn:d", 1000, backend.stores.answers.at(7, 1000)) == Draft(
         "damaged", "urn:d", f"the answer at 1000 {WRONG}, and the stream urn:d is without it".encode(),
         first=1000, last=1000)
 
@@ -151,7 +151,7 @@ def test_a_start_with_a_damaged_rule_set_says_so_and_goes_on(client, backend: Ba
         text = f"[{name}: (?x <urn:p> ?y) regex(?y, '.*\\\\b') -> (?y <urn:p> ?x)]"
         assert client.put(f"/rules/{name}", data=text, content_type="text/plain").status_code == 201
     damage(backend, 1)
-    lost, strange = remarks(backend)
+    lost, strange = remarks(backend.stores)
     assert lost == f"the entry 1 that set the rule set lab {WRONG}: bring it again with PUT {BASE}/rules/lab"
     assert strange.startswith("the rule set other has patterns that do not match what they may seem to: ")
 
@@ -167,9 +167,9 @@ def test_a_registration(settings: Settings, client, backend: Backend, engine: En
     sentence = "The registration of the query q is damaged on the disk: delete the query and register it again."
     assert problem(client.get("/queries/q/explain")) == (500, "damaged", sentence)
     assert client.get("/queries/other/explain").status_code == client.get("/metrics").status_code == 200
-    assert backend.forgetter.reach() == 2000
+    assert backend.threads.forgetter.reach() == 2000
     with Backend(replace(settings)) as other:            # a server that starts now
-        assert [one.query.name for one in other.fanout.news.roster.standing.values()] == ["q", "other"]
+        assert [one.query.name for one in other.threads.fanout.news.roster.standing.values()] == ["q", "other"]
     assert client.delete("/queries/q").status_code == 204
     assert client.put("/queries/q", data=TEXT).status_code == 201
 
@@ -197,15 +197,15 @@ def test_health_names_what_was_found_and_what_was_passed_over(client, backend: B
     query = registered(client)
     client.post("/streams/s", data="<urn:a> <urn:n> <urn:b> .", headers=NT)
     engine.count(query, 1000)
-    Status(backend.database).say("engine", {"state": "running", "pid": 1})
-    backend.retention.advance(3)
+    Status(backend.stores.database).say("engine", {"state": "running", "pid": 1})
+    backend.stores.retention.advance(3)
     assert client.get("/health").json["status"] == "ok"
     damage(backend, 3)
     damage_answer(backend, 1000)
-    for read in (lambda: list(backend.log.read(0, 3)), lambda: backend.answers.at(query, 1000)):
+    for read in (lambda: list(backend.stores.log.read(0, 3)), lambda: backend.stores.answers.at(query, 1000)):
         read()
     told = client.get("/health").json
-    found = {one.what: one for one in Damages(backend.database).all()}
+    found = {one.what: one for one in Damages(backend.stores.database).all()}
     assert (told["status"], told["damages"]) == ("degraded", 2) and "skipped" not in told
     assert sorted(told["damaged"], key=str) == sorted([
         {"seq": 3, "kind": "chunk", "stream": S, "at": found["entry"].at, "noticed": found["entry"].noticed,
@@ -215,7 +215,7 @@ def test_health_names_what_was_found_and_what_was_passed_over(client, backend: B
     metrics = client.get("/metrics").text
     assert "csparql_damaged 2.0" in metrics
     assert 'csparql_health{status="degraded"} 1.0' in metrics and 'csparql_health{status="ok"} 0.0' in metrics
-    Damages(backend.database).skip(found["entry"])
+    Damages(backend.stores.database).skip(found["entry"])
     told = client.get("/health").json
     assert [one["query"] for one in told["damaged"]] == ["q"] and told["damages"] == 1
     assert [(one["seq"], one["skipped"] >= one["noticed"]) for one in told["skipped"]] == [(3, True)]

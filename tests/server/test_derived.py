@@ -38,14 +38,14 @@ def source(client) -> str:
 
 def log_of(backend: Backend) -> list[tuple[str, str | None]]:
     return [(entry.kind, (entry.subject or "").removeprefix(f"{BASE}/streams/"))
-            for entry in backend.log.read(0, backend.log.tail())]
+            for entry in backend.stores.log.read(0, backend.stores.log.tail())]
 
 
 def orphan(backend: Backend, name: str = "Hot") -> int:
     """What is left when the process is killed between the two entries."""
     iri = f"{BASE}/streams/{name}"
     draft = StreamRecord.draft(iri, name=name, clock="derived", delay=0, producer=name)
-    return backend.writer.append(draft).seq
+    return backend.stores.writer.append(draft).seq
 
 
 def test_a_stream_query_makes_its_stream(client, source: str, backend: Backend) -> None:
@@ -134,12 +134,12 @@ def test_an_orphan_is_taken_over(client, source: str, backend: Backend) -> None:
     left = orphan(backend)
     assert client.put("/queries/Hot", data=stream_query("Hot")).status_code == 201
     assert log_of(backend) == [("stream", "s"), ("stream", "Hot"), ("register", "Hot")]
-    assert backend.registry.stream(HOT).id == left
+    assert backend.stores.registry.stream(HOT).id == left
 
 
 def test_a_crash_between_the_entries(client, source: str, backend: Backend, monkeypatch) -> None:
     """The store fails for the second entry: the stream is left, and the next try goes on from there."""
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def fail(draft: Draft, guard=None):
         if draft.kind == "register":
@@ -147,7 +147,7 @@ def test_a_crash_between_the_entries(client, source: str, backend: Backend, monk
         return append(draft, guard)
 
     with monkeypatch.context() as broken:
-        broken.setattr(backend.writer, "append", fail)
+        broken.setattr(backend.stores.writer, "append", fail)
         assert client.put("/queries/Hot", data=stream_query("Hot")).status_code == 503
     assert log_of(backend)[1:] == [("stream", "Hot")]
     assert client.put("/queries/r", data=plain_query("r", "Hot")).json["code"] == "unknown-stream"
@@ -157,7 +157,7 @@ def test_a_crash_between_the_entries(client, source: str, backend: Backend, monk
 
 def test_a_crash_after_the_deletion(client, source: str, backend: Backend, monkeypatch) -> None:
     client.put("/queries/Hot", data=stream_query("Hot"))
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def fail(draft: Draft, guard=None):
         if draft.kind == "drop":
@@ -165,7 +165,7 @@ def test_a_crash_after_the_deletion(client, source: str, backend: Backend, monke
         return append(draft, guard)
 
     with monkeypatch.context() as broken:
-        broken.setattr(backend.writer, "append", fail)
+        broken.setattr(backend.stores.writer, "append", fail)
         assert client.delete("/queries/Hot").status_code == 503
     assert client.get("/queries/Hot").status_code == 404
     assert client.get("/streams/Hot").json["clock"] == "derived"
@@ -183,9 +183,9 @@ def test_an_orphan_that_nobody_takes_over_goes(client, source: str, backend: Bac
 
 def test_an_orphan_of_another_address_of_the_server_goes(client, source: str, backend: Backend) -> None:
     iri = "http://127.0.0.1:9999/streams/Hot"
-    backend.writer.append(StreamRecord.draft(iri, name="Hot", clock="derived", delay=0, producer="Hot"))
+    backend.stores.writer.append(StreamRecord.draft(iri, name="Hot", clock="derived", delay=0, producer="Hot"))
     assert client.put("/queries/Hot", data=stream_query("Hot")).json["stream"] == HOT
-    assert [stream.iri for stream in backend.registry.streams()] == [source, HOT]
+    assert [stream.iri for stream in backend.stores.registry.streams()] == [source, HOT]
 
 
 def test_of_many_who_register_one_does(client, source: str, backend: Backend) -> None:
@@ -206,7 +206,7 @@ def test_of_many_who_register_one_does(client, source: str, backend: Backend) ->
     (winner,) = [number for status, number in told if status == 201]
     assert sorted(told) == sorted([(201, winner)] + [(200, winner)] * 3
                                   + [(409, number) for number in range(3) if number != winner] * 4)
-    streams = {stream.iri for stream in backend.registry.streams()}
+    streams = {stream.iri for stream in backend.stores.registry.streams()}
     assert streams - {source, f"{BASE}/streams/t"} == (set() if winner == 2 else {HOT})
     assert [kind for kind, _ in log_of(backend)].count("register") == 1
 
@@ -244,21 +244,22 @@ def test_registering_a_reader_and_deleting_the_producer_at_once(client, source: 
 
 def before_entry(backend: Backend, monkeypatch, kind: str, act) -> None:
     """Do something between the check and the next entry of that kind."""
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def append_late(draft: Draft, guard=None):
         if draft.kind == kind:
-            monkeypatch.setattr(backend.writer, "append", append)
+            monkeypatch.setattr(backend.stores.writer, "append", append)
             act()
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", append_late)
+    monkeypatch.setattr(backend.stores.writer, "append", append_late)
 
 
 def test_a_reader_whose_producer_goes_meanwhile(client, source: str, backend: Backend, monkeypatch) -> None:
     """The stream may still be there, for a moment; nobody would fill it."""
     client.put("/queries/Hot", data=stream_query("Hot"))
-    before_entry(backend, monkeypatch, "register", lambda: backend.writer.append(Draft("unregister", subject="Hot")))
+    before_entry(backend, monkeypatch, "register",
+                 lambda: backend.stores.writer.append(Draft("unregister", subject="Hot")))
     refused = client.put("/queries/r", data=plain_query("r", "Hot"))
     assert (refused.status_code, refused.json["code"]) == (422, "unknown-stream")
     assert log_of(backend)[-1] == ("unregister", "Hot")
@@ -290,12 +291,12 @@ def test_a_plain_query_whose_name_has_an_orphan_meanwhile(client, source: str, b
 def test_a_stream_that_is_made_meanwhile(client, source: str, backend: Backend, monkeypatch) -> None:
     other = client.application.test_client()
 
-    def make(draft: Draft, guard=None, append=backend.writer.append):
-        monkeypatch.setattr(backend.writer, "append", append)
+    def make(draft: Draft, guard=None, append=backend.stores.writer.append):
+        monkeypatch.setattr(backend.stores.writer, "append", append)
         assert other.put("/streams/Hot").status_code == 201
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", make)
+    monkeypatch.setattr(backend.stores.writer, "append", make)
     refused = client.put("/queries/Hot", data=stream_query("Hot"))
     assert (refused.status_code, refused.json["code"]) == (409, "stream-exists")
     assert client.get("/streams/Hot").json["producer"] is None
@@ -330,7 +331,7 @@ def test_a_cycle_is_named(client, source: str, backend: Backend) -> None:
     orphan(backend, "a")
     for name, reads in (("b", "a"), ("c", "b")):
         orphan(backend, name)
-        backend.writer.append(QueryRecord.draft(name, text=stream_query(name, reads), base=None))
+        backend.stores.writer.append(QueryRecord.draft(name, text=stream_query(name, reads), base=None))
     refused = client.put("/queries/a", data=stream_query("a", "s", "c"))
     assert (refused.status_code, refused.json) == (422, {
         "type": "/problems/cycle", "title": "Cycle", "status": 422, "detail":
@@ -355,7 +356,7 @@ def wait_until(backend: Backend, count: int) -> list[tuple[str, int, list[tuple[
     for _ in range(10 * PATIENCE_SECONDS):
         said = [(entry.kind, entry.at if entry.kind == "tick" else entry.first,
                  Chunk.from_ipc(entry.payload).triples() if entry.payload else [])
-                for entry in backend.log.read(0, backend.log.tail()) if entry.kind in ("chunk", "tick")]
+                for entry in backend.stores.log.read(0, backend.stores.log.tail()) if entry.kind in ("chunk", "tick")]
         if len(said) >= count:
             bell.close()
             return said
@@ -405,9 +406,9 @@ def test_what_was_said_while_nobody_was_there_is_relayed_after_all(settings: Set
     stopped = Backend(settings)
     instants = range(2000, 30_000, 1000)
     say(Engine(stopped), query, *instants)
-    stopped.retention.forget(keep_log=0, reach=0, keep_answers=2)
+    stopped.stores.retention.forget(keep_log=0, reach=0, keep_answers=2)
     stopped.close()
     with Backend(settings) as backend:
         assert wait_until(backend, 29) == expected(1000, *instants)
-        backend.retention.forget(keep_log=0, reach=0, keep_answers=2)
-        assert backend.answers.bounds(query) == (28_000, 29_000)
+        backend.stores.retention.forget(keep_log=0, reach=0, keep_answers=2)
+        assert backend.stores.answers.bounds(query) == (28_000, 29_000)

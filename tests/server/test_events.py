@@ -104,7 +104,7 @@ def test_cut_at_random_and_resumed_there_is_no_gap_and_no_repeat(client, port: i
 def test_a_gap(client, port: int, engine: Engine, backend: Backend) -> None:
     query = registered(client)
     engine.count(query, *range(1000, 9000, 1000))
-    backend.retention.forget(keep_log=0, reach=0, keep_answers=2)
+    backend.stores.retention.forget(keep_log=0, reach=0, keep_answers=2)
     listener = Listener(port, Last_Event_ID=f"{query}-3000")
     assert listener.next() == Event("gap", {"query": "q", "after": 3000, "next": 7000, "reason": "forgotten"}, "6")
     assert instants(listener.take(2)) == [7000, 8000]
@@ -144,7 +144,7 @@ def test_places_are_limited_and_given_back(client, port: int, engine: Engine, ba
         listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         listener.close()
     instant = 1000
-    while backend.fanout.subscribers:           # each answer is a chance to notice
+    while backend.threads.fanout.subscribers:           # each answer is a chance to notice
         instant += 1000
         engine.count(query, instant)
     back = Listener(port)

@@ -22,7 +22,7 @@ A, B, C = (f'<urn:{name}> <urn:p> "{name}" .\n' for name in "abc")
 
 def entries(backend: Backend) -> list[tuple[str, str, int, bool]]:
     return [(entry.kind, entry.subject, entry.rows, entry.payload is not None)
-            for entry in backend.log.read(0, backend.log.tail())]
+            for entry in backend.stores.log.read(0, backend.stores.log.tail())]
 
 
 def lines(client, url: str = URL) -> set[str]:
@@ -35,7 +35,7 @@ def lines(client, url: str = URL) -> set[str]:
 
 def test_setting_a_graph(client, backend: Backend) -> None:
     made = client.put(URL, data=A + B + A, content_type=NT)
-    entry = backend.log.last(GRAPH, "background", backend.log.tail())
+    entry = backend.stores.log.last(GRAPH, "background", backend.stores.log.tail())
     told = {"iri": GRAPH, "url": BASE + URL, "triples": 2, "changed": entry.at}
     assert (made.status_code, made.headers["Location"], made.json) == (201, BASE + URL, told)
     chunk = Chunk.from_ipc(entry.payload)
@@ -62,7 +62,7 @@ def test_what_changes_nothing_leaves_no_entry(client, backend: Backend, method: 
     made = client.put(URL, data=A + B, content_type=NT).json
     same = client.open(URL, method=method, data=body, content_type=NT)
     assert (same.status_code, same.json) == (200, made)
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
 
 
 def test_an_empty_graph_is_a_graph(client) -> None:
@@ -114,7 +114,7 @@ def test_relative_iris_start_from_the_graph(client) -> None:
 
 def test_blank_nodes_belong_to_the_request_that_brought_them(client, backend: Backend, monkeypatch) -> None:
     prefixes = iter(["1f.0.", "1f.1.", "c2.0."])       # of which XML takes only the last for the beginning of a name
-    monkeypatch.setattr(backend, "blank_prefix", lambda: next(prefixes))
+    monkeypatch.setattr(type(backend.stores), "blank_prefix", lambda self: next(prefixes))
     for size in (1, 2, 3):
         assert client.post(URL, data="_:x <urn:p> _:x .", content_type=NT).json["triples"] == size
     read = client.get(URL, headers={"Accept": "application/rdf+xml"})
@@ -142,7 +142,7 @@ def test_what_xml_cannot_write(client) -> None:
 
 def test_a_graph_has_a_largest_size(client, backend: Backend, monkeypatch) -> None:
     assert client.put(URL, data=A, content_type=NT).status_code == 201
-    size = len(backend.log.last(GRAPH, "background", 1).payload)
+    size = len(backend.stores.log.last(GRAPH, "background", 1).payload)
     object.__setattr__(backend.settings, "graph_limit", size)
     refused = client.post(URL, data=B, content_type=NT)
     assert (refused.status_code, refused.json["code"], refused.json["limit"]) == (413, "too-large", size)
@@ -181,14 +181,14 @@ def test_a_graph_that_is_read_stays_until_its_readers_are_gone(client, clause: s
 def test_a_query_whose_graph_goes_while_it_is_checked(client, backend: Backend, monkeypatch) -> None:
     client.put("/streams/s?clock=event")
     client.put(URL, data=A, content_type=NT)
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def append_late(draft, guard=None):
-        monkeypatch.setattr(backend.writer, "append", append)
+        monkeypatch.setattr(backend.stores.writer, "append", append)
         assert client.application.test_client().delete(URL).status_code == 204
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", append_late)
+    monkeypatch.setattr(backend.stores.writer, "append", append_late)
     refused = client.put("/queries/q", data=query(f"FROM <{GRAPH}>"))
     assert (refused.status_code, refused.json["code"]) == (422, "unknown-graph")
     assert [kind for kind, *_ in entries(backend)] == ["stream", "background", "background"]
@@ -197,14 +197,14 @@ def test_a_query_whose_graph_goes_while_it_is_checked(client, backend: Backend, 
 def test_a_query_whose_graph_changes_while_it_is_checked(client, backend: Backend, monkeypatch) -> None:
     client.put("/streams/s?clock=event")
     client.put(URL, data=A, content_type=NT)
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def append_late(draft, guard=None):
-        monkeypatch.setattr(backend.writer, "append", append)
+        monkeypatch.setattr(backend.stores.writer, "append", append)
         client.application.test_client().put(URL, data=B, content_type=NT)
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", append_late)
+    monkeypatch.setattr(backend.stores.writer, "append", append_late)
     assert client.put("/queries/q", data=query(f"FROM <{GRAPH}>")).status_code == 201
     assert [kind for kind, *_ in entries(backend)] == ["stream", "background", "background", "register"]
 
@@ -225,7 +225,7 @@ def test_of_many_who_add_at_once_nothing_is_lost(client, backend: Backend) -> No
         thread.join()
     assert sorted(told) == [200] * 31 + [201]
     assert lines(client) == {A, *(f'<urn:{number}> <urn:p> "{part}" .\n' for number in range(8) for part in range(4))}
-    sizes = [entry.rows for entry in backend.log.read(0, backend.log.tail())]
+    sizes = [entry.rows for entry in backend.stores.log.read(0, backend.stores.log.tail())]
     assert sizes == list(range(2, 34))
 
 
@@ -235,15 +235,15 @@ def test_of_many_who_add_at_once_nothing_is_lost(client, backend: Backend) -> No
 def test_who_is_overtaken_adds_to_what_is_there_then(client, backend: Backend, monkeypatch,
                                                      others: list[tuple[str, str]], there: set[str]) -> None:
     client.put(URL, data=C, content_type=NT)
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def append_late(draft, guard=None):
-        monkeypatch.setattr(backend.writer, "append", append)
+        monkeypatch.setattr(backend.stores.writer, "append", append)
         for method, body in others:
             client.application.test_client().open(URL, method=method, data=body, content_type=NT)
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", append_late)
+    monkeypatch.setattr(backend.stores.writer, "append", append_late)
     told = client.post(URL, data=A, content_type=NT)
     assert (told.status_code, told.json["triples"]) == (201 if others[0][0] == "DELETE" else 200, len(there))
     assert lines(client) == there

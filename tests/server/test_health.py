@@ -25,8 +25,8 @@ def test_before_the_engine_has_said_anything(client) -> None:
 
 def test_a_server_at_work(client, backend: Backend) -> None:
     registered(client)
-    Status(backend.database).say("engine", {"state": "running", "pid": os.getpid(), "since": 1000})
-    backend.retention.advance(2)
+    Status(backend.stores.database).say("engine", {"state": "running", "pid": os.getpid(), "since": 1000})
+    backend.stores.retention.advance(2)
     assert client.get("/health").json == {
         "status": "ok", "engine": {"state": "running", "pid": os.getpid(), "since": 1000, "position": 2, "behind": 0,
                                    "lag_ms": 0},
@@ -34,12 +34,12 @@ def test_a_server_at_work(client, backend: Backend) -> None:
 
 
 def running(backend: Backend) -> None:
-    backend.status.say("engine", {"state": "running", "pid": os.getpid()})
+    backend.stores.status.say("engine", {"state": "running", "pid": os.getpid()})
 
 
 def batch_ends(backend: Backend, seq: int) -> None:
     """As the engine's sink says it, before Spark does."""
-    with backend.database.transaction(durable=False) as connection:
+    with backend.stores.database.transaction(durable=False) as connection:
         advance(connection, batch_end=seq)
 
 
@@ -47,8 +47,8 @@ class Hand:
     """The hand of the arrival clock."""
 
     def __init__(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.at = backend.writer.clock.now()
-        monkeypatch.setattr(backend.writer.clock, "now", lambda: self.at)
+        self.at = backend.stores.writer.clock.now()
+        monkeypatch.setattr(backend.stores.writer.clock, "now", lambda: self.at)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_lag_is_the_age_of_what_is_not_answered(client, backend: Backend, hand: 
     registered(client)
     running(backend)
     batch_ends(backend, 1)
-    at = backend.log.outline(1, 1)[0].at
+    at = backend.stores.log.outline(1, 1)[0].at
     hand.at = at + 5_000
     assert said(client) == ("ok", 1, 5_000)
     hand.at = at + 5_001
@@ -77,16 +77,16 @@ def test_lag_is_the_age_of_what_is_not_answered(client, backend: Backend, hand: 
 def test_the_first_batch_after_a_start_takes_long(client, backend: Backend, hand: Hand) -> None:
     """It works for 29 s, and 300 entries have come since: nothing of them is answered."""
     registered(client)
-    backend.status.say("engine", {"state": "starting"})
-    tail = backend.log.tail()
+    backend.stores.status.say("engine", {"state": "starting"})
+    tail = backend.stores.log.tail()
     for _ in range(300):
-        backend.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
+        backend.stores.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
     hand.at += 10_000
     assert said(client) == ("starting", tail + 300, 10_000)
     running(backend)
     hand.at += 19_000
     assert said(client) == ("behind", tail + 300, 29_000)
-    batch_ends(backend, backend.log.tail())
+    batch_ends(backend, backend.stores.log.tail())
     assert said(client) == ("ok", 0, 0), "also where Spark does not say that it has ended before there is another one"
     hand.at += 3_600_000
     assert said(client) == ("ok", 0, 0), "an idle server"
@@ -95,17 +95,17 @@ def test_the_first_batch_after_a_start_takes_long(client, backend: Backend, hand
 def test_a_batch_in_which_the_engine_is_stuck(client, backend: Backend, hand: Hand) -> None:
     registered(client)
     running(backend)
-    batch_ends(backend, backend.log.tail())
-    backend.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
+    batch_ends(backend, backend.stores.log.tail())
+    backend.stores.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
     hand.at += 6_000
-    backend.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
+    backend.stores.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
     assert said(client) == ("behind", 2, 6_000)
 
 
 def test_what_nobody_waits_for_is_read_and_then_waits_no_more(client, backend: Backend, hand: Hand) -> None:
     client.put("/streams/s")
     running(backend)
-    batch_ends(backend, backend.log.tail())
+    batch_ends(backend, backend.stores.log.tail())
     hand.at += 60_000
     assert said(client) == ("ok", 0, 0)
 
@@ -115,23 +115,23 @@ def test_ticks_of_another_clock_wait_since_what_made_them(client, backend: Backe
     """A derived stream's ticks are stamped as its producer counts time, in 1970 say."""
     registered(client)
     running(backend)
-    batch_ends(backend, backend.log.tail())
+    batch_ends(backend, backend.stores.log.tail())
     for _ in range(ticks):
-        backend.writer.append(Draft("tick", subject="http://csparql.test/streams/s", at=1000))
+        backend.stores.writer.append(Draft("tick", subject="http://csparql.test/streams/s", at=1000))
     assert said(client) == ("ok", ticks, 0)
     hand.at += 5_001
     assert said(client) == ("behind", ticks, 5_001)
-    backend.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
+    backend.stores.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
     hand.at += 1
     assert said(client) == ("behind", ticks + 1, 5_002), "what comes after them makes them no younger"
-    batch_ends(backend, backend.log.tail())
+    batch_ends(backend, backend.stores.log.tail())
     assert said(client) == ("ok", 0, 0)
 
 
 def test_an_instant_that_has_passed_and_is_not_in_the_log(client, backend: Backend, monkeypatch) -> None:
     """Nobody can write: no tick comes, and nothing unread is there that would be old."""
     running(backend)
-    monkeypatch.setattr(backend.ticker, "overdue", lambda now: 7_000)
+    monkeypatch.setattr(backend.threads.ticker, "overdue", lambda now: 7_000)
     assert said(client) == ("behind", 0, 7_000)
 
 
@@ -159,6 +159,6 @@ def test_a_store_that_cannot_be_read(client, backend: Backend, monkeypatch) -> N
     def fail() -> int:
         raise PageDamaged("database disk image is malformed")
 
-    monkeypatch.setattr(backend.log, "tail", fail)
+    monkeypatch.setattr(backend.stores.log, "tail", fail)
     response = client.get("/health")
     assert (response.status_code, response.json["code"]) == (503, "store-unavailable")

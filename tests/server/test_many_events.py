@@ -343,7 +343,7 @@ def test_what_is_refused(client, url: str, headers: dict[str, str], status: int,
 def test_places_are_those_of_the_whole_server(client, port: int, backend: Backend) -> None:
     registered(client)
     listeners = [Listener(port, path) for path in ("/events", "/queries/q/answers") * 4]
-    assert backend.fanout.subscribers == 8
+    assert backend.threads.fanout.subscribers == 8
     refused = Listener(port, "/events")
     assert refused.response.status == 503
     for listener in (*listeners, refused):

@@ -16,8 +16,8 @@ def cost(query: int, instant: int = 5000, **more: object) -> Cost:
 
 
 def measured(backend: Backend, *costs: Cost, at: float) -> None:
-    with backend.database.transaction() as connection:
-        Measures(backend.database).write(connection, costs, at=at)
+    with backend.stores.database.transaction() as connection:
+        Measures(backend.stores.database).write(connection, costs, at=at)
 
 
 def test_the_points_of_a_query(client, backend: Backend) -> None:

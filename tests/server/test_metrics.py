@@ -41,9 +41,9 @@ def test_what_health_says(client, backend: Backend, monkeypatch) -> None:
     registered(client)
     health = ("starting", "ok", "behind", "degraded")
     assert named(looked(client), "csparql_health") == {(name,): name == "starting" for name in health}
-    backend.status.say("engine", {"state": "running", "pid": os.getpid()})
-    at = backend.log.outline(0, 1)[0].at
-    monkeypatch.setattr(backend.writer.clock, "now", lambda: at + 29_000)
+    backend.stores.status.say("engine", {"state": "running", "pid": os.getpid()})
+    at = backend.stores.log.outline(0, 1)[0].at
+    monkeypatch.setattr(backend.stores.writer.clock, "now", lambda: at + 29_000)
     samples = looked(client)
     assert named(samples, "csparql_health") == {(name,): name == "behind" for name in health}
     assert named(samples, "csparql_engine_lag_seconds") == {(): 29}
@@ -74,7 +74,7 @@ def test_how_far_behind_a_query_is(client, backend: Backend, engine: Engine, mon
     paused = client.put("/queries/p?paused=true", data=ARRIVAL).json["id"]
     measured(backend, *(cost(one, 5_000_000_000_000) for one in (query["id"], event, paused)), at=0)
     for now, lag in ((5_000_000_000_400, 0), (5_000_000_001_001, 0), (5_000_000_004_001, 3)):
-        monkeypatch.setattr(backend.writer.clock, "now", lambda now=now: now)
+        monkeypatch.setattr(backend.stores.writer.clock, "now", lambda now=now: now)
         assert named(looked(client), "csparql_query_lag_seconds") == {("a",): lag}
     engine.fail(query["id"], 6000, "too many rows")
     samples = looked(client)
@@ -83,7 +83,7 @@ def test_how_far_behind_a_query_is(client, backend: Backend, engine: Engine, mon
 
 
 def test_batches_and_their_stages(client, backend: Backend) -> None:
-    backend.status.say("stages", {"batches": 12, "rows": 30, "stages": {
+    backend.stores.status.say("stages", {"batches": 12, "rows": 30, "stages": {
         "addBatch": {"count": 12, "seconds": 1.5, "last_ms": 90}, "sink": {"count": 11, "seconds": 0.1, "last_ms": 8}}})
     samples = looked(client)
     assert named(samples, "csparql_batches_total") == {(): 12}

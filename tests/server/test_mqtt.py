@@ -93,7 +93,7 @@ def fed(backend: Backend, name: str = "s", topics: str = "city/+/temp", **more: 
     """Make a stream that is fed, and wait until the broker knows."""
     response = create_app(backend).test_client().put(f"/streams/{name}", json={"mqtt": topics, **more})
     assert response.status_code in (200, 201), response.text
-    until(lambda: backend.mqtt._connected and topics in backend.mqtt._filters)
+    until(lambda: backend.threads.mqtt._connected and topics in backend.threads.mqtt._filters)
     heard(backend)
     return response.json["iri"]
 
@@ -101,14 +101,15 @@ def fed(backend: Backend, name: str = "s", topics: str = "city/+/temp", **more: 
 def heard(backend: Backend) -> None:
     """Wait until the broker has done all that it was asked for so far: it answers in the order of the asking."""
     answered: set[int] = set()
-    client = backend.mqtt._client
+    client = backend.threads.mqtt._client
     client.on_unsubscribe = lambda client, userdata, mid, *told: answered.add(mid)
     _, asked = client.unsubscribe("nobody/asks/for/this")
     until(lambda: asked in answered)
 
 
 def subjects(backend: Backend, stream: str) -> list[str]:
-    return [s for entry in backend.log.read(0, backend.log.tail()) if (entry.kind, entry.subject) == ("chunk", stream)
+    log = backend.stores.log
+    return [s for entry in log.read(0, log.tail()) if (entry.kind, entry.subject) == ("chunk", stream)
             for s, _, _ in Chunk.from_ipc(entry.payload).triples()]
 
 
@@ -126,7 +127,7 @@ def test_messages_are_pushes(connected: Settings, broker: Mosquitto) -> None:
         broker.publish("elsewhere", *turtle(3))
         broker.publish("city/rome/temp", '{"@id": "urn:4", "urn:p": 1}', kind="application/ld+json")
         until(lambda: len(subjects(backend, lines)) == 3)
-        until(lambda: backend.mqtt.described()["triples"] == 5)
+        until(lambda: backend.threads.mqtt.described()["triples"] == 5)
         assert subjects(backend, stream) == ["<urn:1>", "<urn:4>"]
         assert subjects(backend, lines) == ["<urn:1>", "<urn:2>", "<urn:4>"]
         told = create_app(backend).test_client().get("/health").json["mqtt"]
@@ -144,7 +145,7 @@ def test_a_bad_payload_is_told_and_stops_nothing(connected: Settings, broker: Mo
         broker.publish("city/x/temp", "picture", kind="image/png")
         broker.publish("city/x/temp", *turtle(2))
         until(lambda: len(subjects(backend, stream)) == 2)
-        told = backend.mqtt.described()
+        told = backend.threads.mqtt.described()
         assert (told["bad"], told["messages"], told["triples"]) == (3, 6, 2)
         assert told["problem"]["message"].startswith(
             "The media type 'image/png' is not an RDF format this server reads.")
@@ -168,10 +169,10 @@ def test_it_comes_back_to_a_broker_that_was_restarted(connected: Settings, broke
     with Backend(connected) as backend:
         stream = fed(backend)
         broker.stop()
-        until(lambda: backend.mqtt.described()["state"] in ("disconnected", "unreachable"))
+        until(lambda: backend.threads.mqtt.described()["state"] in ("disconnected", "unreachable"))
         broker.start()
-        until(lambda: backend.mqtt.described()["state"] == "connected")
-        until(lambda: backend.mqtt._filters)
+        until(lambda: backend.threads.mqtt.described()["state"] == "connected")
+        until(lambda: backend.threads.mqtt._filters)
         broker.publish("city/x/temp", *turtle(1))
         until(lambda: subjects(backend, stream) == ["<urn:1>"])
 
@@ -182,15 +183,15 @@ def test_nothing_is_acknowledged_before_it_is_written_and_nothing_counted_twice(
     """A server that dies after the commit and before the acknowledgement: the broker delivers all of it again."""
     with Backend(connected) as backend:
         stream = fed(backend)
-        monkeypatch.setattr(backend.mqtt._client, "ack", lambda mid, qos: None)
+        monkeypatch.setattr(backend.threads.mqtt._client, "ack", lambda mid, qos: None)
         broker.publish("city/x/temp", *turtle(*range(20)))
         until(lambda: len(subjects(backend, stream)) == 20)
     with Backend(connected) as backend:
-        until(lambda: backend.mqtt.described()["repeated"] == 20)
+        until(lambda: backend.threads.mqtt.described()["repeated"] == 20)
         broker.publish("city/x/temp", *turtle(0))
         until(lambda: len(subjects(backend, stream)) == 21)
         assert subjects(backend, stream) == [f"<urn:{number}>" for number in [*range(20), 0]]
-        assert backend.mqtt.described()["repeated"] == 20
+        assert backend.threads.mqtt.described()["repeated"] == 20
 
 
 @needs_a_broker
@@ -198,17 +199,17 @@ def test_a_store_that_fails_for_a_while_costs_no_message(connected: Settings, br
                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     with Backend(connected) as backend:
         stream = fed(backend)
-        append, failures = backend.writer.append, iter(range(3))
+        append, failures = backend.stores.writer.append, iter(range(3))
 
         def failing(*arguments: object) -> object:
             if next(failures, None) is not None:
                 raise StoreError("the disk is full")
             return append(*arguments)
 
-        monkeypatch.setattr(backend.writer, "append", failing)
+        monkeypatch.setattr(backend.stores.writer, "append", failing)
         broker.publish("city/x/temp", *turtle(1, 2))
         until(lambda: len(subjects(backend, stream)) == 2)
-        assert backend.mqtt.described()["problem"]["message"] == "the disk is full"
+        assert backend.threads.mqtt.described()["problem"]["message"] == "the disk is full"
 
 
 @needs_a_broker
@@ -217,12 +218,12 @@ def test_deleting_the_stream_ends_its_subscription(connected: Settings, broker: 
         fed(backend)
         kept = fed(backend, "kept", "kept/#")
         assert create_app(backend).test_client().delete("/streams/s").status_code == 204
-        until(lambda: backend.mqtt._filters.keys() == {"kept/#"})
+        until(lambda: backend.threads.mqtt._filters.keys() == {"kept/#"})
         heard(backend)
         broker.publish("city/x/temp", *turtle(1))
         broker.publish("kept/x", *turtle(2))
         until(lambda: subjects(backend, kept) == ["<urn:2>"])
-        assert (backend.mqtt.described()["messages"], backend.mqtt.described()["unrouted"]) == (1, 0)
+        assert (backend.threads.mqtt.described()["messages"], backend.threads.mqtt.described()["unrouted"]) == (1, 0)
 
 
 def test_a_server_without_a_broker_has_no_topics(client) -> None:
@@ -242,7 +243,8 @@ def test_a_broker_that_is_not_there_stops_nothing(settings: Settings) -> None:
             assert (made.json["mqtt"], made.json["mqtt_format"]) == ("city/#", "text/turtle")
             assert client.put("/streams/s", json={"mqtt": "city/#"}).status_code == 200
             assert client.put("/streams/s", json={"mqtt": "town/#"}).status_code == 409
-            until(lambda: backend.mqtt.described()["state"] == "unreachable" and backend.mqtt.described()["topics"])
+            mqtt = backend.threads.mqtt
+            until(lambda: mqtt.described()["state"] == "unreachable" and mqtt.described()["topics"])
             told = client.get("/health")
             assert told.json["mqtt"]["topics"] == {"city/#": [made.json["iri"]]}
             assert "secret" not in told.text

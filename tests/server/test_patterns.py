@@ -60,20 +60,20 @@ def test_patterns_from_data_that_are_none_are_counted(client, backend: Backend, 
     costs = engine.run()
     assert rows(client) == [("urn:a", "urn:is")]
     assert [cost.refused_patterns for cost in costs] == [2]
-    with backend.database.transaction() as connection:
-        Measures(backend.database).write(connection, costs, at=11_000)
+    with backend.stores.database.transaction() as connection:
+        Measures(backend.stores.database).write(connection, costs, at=11_000)
     assert 'csparql_query_refused_patterns_total{query="q"} 2.0' in client.get("/metrics").text
     assert client.get("/queries/q/explain").json["live"]["refused_patterns"] == 2
 
 
 def test_totals_that_were_written_before_patterns_were_counted(backend: Backend) -> None:
-    measures = Measures(backend.database)
+    measures = Measures(backend.stores.database)
     cost = Cost(7, 1000, 1, 2, 2, 300, 300, 7, 1, 999, [1000], refused_patterns=3)
-    with backend.database.transaction() as connection:
+    with backend.stores.database.transaction() as connection:
         measures.write(connection, [cost], at=1000)
         connection.execute("UPDATE measures SET totals = json_remove(totals, '$[5]')")
-    later = Measures(backend.database)
-    with backend.database.transaction() as connection:
+    later = Measures(backend.stores.database)
+    with backend.stores.database.transaction() as connection:
         later.write(connection, [cost], at=2000)
     assert later.newest(7).totals.refused_patterns == 3 and later.newest(7).totals.rows == 4
 
@@ -85,13 +85,13 @@ def test_a_new_rule_set_is_refused_at_the_place_of_its_pattern(client, backend: 
         (1, 37, "slow-pattern")]
     checked = client.post("/check?kind=rules", data=STORED.split("\n", 1)[1]).json
     assert checked["ok"] and [warning["line"] for warning in checked["warnings"]] == [1]
-    assert backend.log.tail() == 0
+    assert backend.stores.log.tail() == 0
 
 
 def test_a_rule_set_that_an_earlier_server_let_in(client, backend: Backend, engine: Engine) -> None:
     """It is named at the start and in the list; its other rules are followed, and others include it."""
-    backend.writer.append(Draft("rules", "old", STORED.encode(), rows=3))
-    assert list(remarks(backend)) == [
+    backend.stores.writer.append(Draft("rules", "old", STORED.encode(), rows=3))
+    assert list(remarks(backend.stores)) == [
         f"the rule set old has patterns that do not match what they may seem to: {BACK} {WORD} Mend it, and bring it "
         f"again with PUT {BASE}/rules/old"]
     listed = {rules["name"]: rules["warnings"] for rules in client.get("/rules").json["rules"]}
@@ -107,12 +107,12 @@ def test_a_rule_set_that_an_earlier_server_let_in(client, backend: Backend, engi
     assert rows(client, "other") == [("urn:c", "urn:as"), ("urn:c", "urn:new")]
     mended = "[whole: (?x <urn:text> ?t) regex(?t, 'a+') -> (?x <urn:as> ?t)]"
     assert client.put("/rules/old", data=mended).status_code == 200
-    assert list(remarks(backend)) == []
+    assert list(remarks(backend.stores)) == []
 
 
 def test_a_stored_rule_set_that_cannot_be_read_concerns_nobody_else(client, backend: Backend, engine: Engine) -> None:
-    backend.writer.append(Draft("rules", "odd", b"[r: ->", rows=1))
-    (remark,) = remarks(backend)
+    backend.stores.writer.append(Draft("rules", "odd", b"[r: ->", rows=1))
+    (remark,) = remarks(backend.stores)
     assert remark.startswith("the rule set odd cannot be read, and queries that use it fail: line 1, column ")
     (warning,) = next(rules["warnings"] for rules in client.get("/rules").json["rules"] if rules["name"] == "odd")
     assert warning in remark

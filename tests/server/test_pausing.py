@@ -16,7 +16,7 @@ READER = "SELECT ?s FROM STREAM <streams/{}> [RANGE 2s STEP 1s] WHERE {{ ?s ?p ?
 
 def turns(backend: Backend) -> list[tuple[str, str, int]]:
     return [(entry.kind, entry.subject, json.loads(entry.payload)["id"])
-            for entry in backend.log.read(0, backend.log.tail()) if entry.kind in ("pause", "resume")]
+            for entry in backend.stores.log.read(0, backend.stores.log.tail()) if entry.kind in ("pause", "resume")]
 
 
 def test_a_query_is_paused_and_goes_on(client, backend: Backend) -> None:
@@ -42,7 +42,7 @@ def test_a_query_may_be_registered_paused(client, backend: Backend) -> None:
     client.put("/streams/s?clock=event")
     made = client.put("/queries/q?paused=true", data=TEXT)
     assert (made.status_code, made.json["status"]) == (201, "paused")
-    assert [entry.kind for entry in backend.log.read(0, backend.log.tail())] == ["stream", "register"]
+    assert [entry.kind for entry in backend.stores.log.read(0, backend.stores.log.tail())] == ["stream", "register"]
     for url in ("/queries/q?paused=true", "/queries/q"):
         again = client.put(url, data=TEXT)
         assert (again.status_code, again.json) == (200, made.json)
@@ -86,23 +86,23 @@ def test_a_failed_query_stays_what_it_is(client, backend: Backend, engine: Engin
 def test_of_two_who_pause_one_is_logged(client, backend: Backend, monkeypatch) -> None:
     """The guard sees what has happened between the look and the entry."""
     registered(client)
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def append_late(draft, guard=None):
-        monkeypatch.setattr(backend.writer, "append", append)
-        pausing.pause(backend, "q")
+        monkeypatch.setattr(backend.stores.writer, "append", append)
+        pausing.pause(backend.stores, backend.threads, "q")
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", append_late)
-    assert pausing.pause(backend, "q").paused
+    monkeypatch.setattr(backend.stores.writer, "append", append_late)
+    assert pausing.pause(backend.stores, backend.threads, "q").paused
     assert [kind for kind, _, _ in turns(backend)] == ["pause"]
 
 
 def test_who_has_to_hear_of_it_does(client, backend: Backend, monkeypatch) -> None:
     heard = []
     registered(client)
-    monkeypatch.setattr(backend.ticker, "changed", lambda: heard.append("ticker"))
-    monkeypatch.setattr(backend.fanout, "changed", lambda: heard.append("subscribers"))
+    monkeypatch.setattr(backend.threads.ticker, "changed", lambda: heard.append("ticker"))
+    monkeypatch.setattr(backend.threads.fanout, "changed", lambda: heard.append("subscribers"))
     client.post("/queries/q/resume")
     assert heard == []
     client.post("/queries/q/pause")

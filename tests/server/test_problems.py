@@ -170,13 +170,13 @@ def furnish(client) -> None:
 def test_problem(client, backend: Backend, engine: Engine, name: str) -> None:
     engine.count(registered(client), 1000, 2000)
     furnish(client)
-    tail = backend.log.tail()
+    tail = backend.stores.log.tail()
     method, path, asked = CASES[name]
     response = client.open(path, method=method, **asked)
     assert response.json == GOLDEN[name]
     assert (response.status_code, response.content_type) == (GOLDEN[name]["status"], "application/problem+json")
     assert response.data.endswith(b"}\n")
-    assert backend.log.tail() == tail, "an error left something in the log"
+    assert backend.stores.log.tail() == tail, "an error left something in the log"
 
 
 def test_the_golden_documents_keep_the_rules() -> None:
@@ -222,7 +222,7 @@ def test_a_store_that_does_not_work(client, backend: Backend, monkeypatch, error
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(backend.writer, "append", fail)
+    monkeypatch.setattr(backend.stores.writer, "append", fail)
     response = client.post("/streams/s", data=ONE, headers=NT)
     status, title, _ = CATALOGUE[code]
     assert response.json == {"type": f"/problems/{code}", "title": title, "status": status, "detail": detail,
@@ -232,7 +232,7 @@ def test_a_store_that_does_not_work(client, backend: Backend, monkeypatch, error
 
 
 def test_a_fault_is_told_to_the_log_and_numbered_for_the_client(client, backend: Backend, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(backend.registry, "streams", lambda: 1 / 0)
+    monkeypatch.setattr(backend.stores.registry, "streams", lambda: 1 / 0)
     response = client.get("/streams")
     told = response.json
     incident = told.pop("incident")

@@ -32,7 +32,7 @@ def command(port: int, *arguments: str, stdin: str | None = None) -> Result:
 
 def pushed(backend: Backend) -> list[list[tuple[str, str, str]]]:
     return [Chunk.from_ipc(entry.payload).triples()
-            for entry in backend.log.read(0, backend.log.tail()) if entry.kind == "chunk"]
+            for entry in backend.stores.log.read(0, backend.stores.log.tail()) if entry.kind == "chunk"]
 
 
 def lines(*numbers: int, graph: bool = False) -> str:
@@ -71,8 +71,8 @@ def test_a_replay_keeps_its_timestamps(port: int, backend: Backend, tmp_path: Pa
                      "--delay", "2s", "--speed", "10x")
     assert (result.exit_code, result.output) == (0, "3 triples in 3 pushes\n")
     assert pushed(backend) == [rows(1), rows(2), rows(3)]
-    stream = backend.registry.stream(STREAM)
-    assert (stream.clock, stream.delay, backend.log.newest(STREAM)) == ("event", 2000, 3000)
+    stream = backend.stores.registry.stream(STREAM)
+    assert (stream.clock, stream.delay, backend.stores.log.newest(STREAM)) == ("event", 2000, 3000)
 
 
 @contextlib.contextmanager
@@ -89,14 +89,15 @@ def started(port: int, *words: str) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_loop_goes_on_in_time(port: int, backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "a.nq").write_text(lines(1, 2, graph=True))
-    backend.registry and command(port, "push", str(tmp_path / "a.nq"), "--stream", "s", "--create", "--clock", "event")
+    command(port, "push", str(tmp_path / "a.nq"), "--stream", "s", "--create", "--clock", "event")
     with started(port, "push", str(tmp_path / "a.nq"), "--stream", "s", "--loop", "--rate", "500/s") as process:
-        until(backend, lambda: backend.log.totals(STREAM)[0] >= 5 or process.poll() is not None)
+        until(backend, lambda: backend.stores.log.totals(STREAM)[0] >= 5 or process.poll() is not None)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=30)
     assert (process.returncode, error) == (0, ""), error
     assert out.endswith(" pushes\n")
-    spans = [(entry.first, entry.last) for entry in backend.log.read(0, backend.log.tail()) if entry.kind == "chunk"]
+    log = backend.stores.log
+    spans = [(entry.first, entry.last) for entry in log.read(0, log.tail()) if entry.kind == "chunk"]
     assert spans[:5] == [(1000, 2000), (1000, 2000), (3000, 4000), (5000, 6000), (7000, 8000)]
 
 
@@ -105,7 +106,7 @@ def test_standard_input_is_pushed_as_it_comes(port: int, backend: Backend) -> No
     with started(port, "push", "-", "--stream", "s", "--batch", "2") as process:
         process.stdin.write(lines(1, 2, 3))
         process.stdin.flush()
-        until(backend, lambda: backend.log.totals(STREAM)[1] >= 3 or process.poll() is not None)
+        until(backend, lambda: backend.stores.log.totals(STREAM)[1] >= 3 or process.poll() is not None)
         out, _ = process.communicate(lines(4), timeout=30)
     assert (process.returncode, out) == (0, "4 triples in 3 pushes\n")
     assert [row for push in pushed(backend) for row in push] == rows(1, 2, 3, 4)

@@ -45,7 +45,7 @@ def push(port: int, *arguments: str, stdin: str | None = None) -> Result | Told:
 
 
 def kinds(backend: Backend) -> list[str]:
-    return [entry.kind for entry in backend.log.read(0, backend.log.tail())]
+    return [entry.kind for entry in backend.stores.log.read(0, backend.stores.log.tail())]
 
 
 @pytest.mark.parametrize(("name", "text", "said"), [
@@ -70,7 +70,7 @@ def test_no_stream_stays_where_the_first_push_is_refused(port: int, backend: Bac
     (tmp_path / "long.nt").write_text(LONG)
     result = push(port, str(tmp_path / "long.nt"))
     assert result.exit_code == 2 and "at most 4000" in result.stderr and result.stderr.count("\n") == 1
-    assert backend.registry.stream(STREAM) is None
+    assert backend.stores.registry.stream(STREAM) is None
 
 
 def test_a_stream_that_was_there_stays(port: int, backend: Backend, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_stream_that_was_there_stays(port: int, backend: Backend, tmp_path: Pa
     with Client(f"http://127.0.0.1:{port}") as client:
         client.create_stream("s")
     assert push(port, str(tmp_path / "long.nt")).exit_code == 2
-    assert backend.registry.stream(STREAM) is not None
+    assert backend.stores.registry.stream(STREAM) is not None
     assert kinds(backend) == ["stream"]
 
 
@@ -100,7 +100,7 @@ def test_a_stream_that_somebody_uses_meanwhile_stays(port: int, backend: Backend
 
     monkeypatch.setattr(Client, "push", used)
     assert push(port, str(tmp_path / "long.nt")).exit_code == 2
-    assert backend.registry.stream(STREAM) is not None
+    assert backend.stores.registry.stream(STREAM) is not None
 
 
 def test_a_later_push_that_is_refused_takes_nothing_away(port: int, backend: Backend, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_later_push_that_is_refused_takes_nothing_away(port: int, backend: Bac
     (tmp_path / "long.nt").write_text(LONG)
     result = push(port, str(tmp_path / "a.nt"), str(tmp_path / "long.nt"))
     assert result.exit_code == 2
-    assert kinds(backend)[:2] == ["stream", "chunk"] and backend.registry.stream(STREAM) is not None
+    assert kinds(backend)[:2] == ["stream", "chunk"] and backend.stores.registry.stream(STREAM) is not None
 
 
 @pytest.mark.parametrize("name", ["empty.nt", "-"])
@@ -116,7 +116,7 @@ def test_nothing_to_push_makes_the_stream_all_the_same(port: int, backend: Backe
     (tmp_path / "empty.nt").write_text("")
     result = push(port, name if name == "-" else str(tmp_path / name), stdin="" if name == "-" else None)
     assert (result.exit_code, result.stdout) == (0, "0 triples in 0 pushes\n")
-    assert backend.registry.stream(STREAM) is not None
+    assert backend.stores.registry.stream(STREAM) is not None
 
 
 def test_settings_that_cannot_be_make_no_stream(port: int, backend: Backend, tmp_path: Path) -> None:

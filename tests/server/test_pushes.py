@@ -27,7 +27,7 @@ def stream(client) -> str:
 
 
 def pushed(backend: Backend) -> list[Chunk]:
-    entries = list(backend.log.read(0, backend.log.tail()))
+    entries = list(backend.stores.log.read(0, backend.stores.log.tail()))
     for entry in entries:
         if entry.kind == "chunk":
             chunk = Chunk.from_ipc(entry.payload)
@@ -47,7 +47,7 @@ def test_what_curl_says_when_it_is_not_told(client, stream: str, url: str) -> No
 
 def test_a_push_is_logged_and_told(client, stream: str, backend: Backend) -> None:
     response = client.post("/streams/s", data=ONE, content_type=NT)
-    entry = backend.log.last(stream, "chunk", backend.log.tail())
+    entry = backend.stores.log.last(stream, "chunk", backend.stores.log.tail())
     assert response.status_code == 200
     assert response.json == {"stream": stream, "accepted": 1, "seq": 2, "at": entry.at, "first": None, "last": None,
                              "warnings": []}
@@ -112,7 +112,7 @@ def test_a_push_without_triples_is_no_entry(client, stream: str, backend: Backen
     assert response.status_code == 200
     assert response.json == {"stream": stream, "accepted": 0, "seq": None, "at": None, "first": None, "last": None,
                              "warnings": []}
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
 
 
 def test_a_push_into_a_stream_that_became_another_one(client, backend: Backend) -> None:
@@ -136,7 +136,7 @@ def test_gzip(client, stream: str, backend: Backend) -> None:
 def test_a_refused_push_leaves_no_trace(client, stream: str, backend: Backend) -> None:
     body = ONE * 1000 + b"<urn:a> nonsense .\n"
     assert client.post("/streams/s", data=body, content_type=NT).json["errors"][0]["line"] == 1001
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
 
 
 def test_32_pushers_at_once(port: int, backend: Backend) -> None:
@@ -161,7 +161,7 @@ def test_32_pushers_at_once(port: int, backend: Backend) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    log = Log(Database(backend.database.path))          # as another process sees it
+    log = Log(Database(backend.stores.database.path))          # as another process sees it
     logged = {entry.seq: Chunk.from_ipc(entry.payload).triples() for entry in log.read(1, log.tail())}
     expected = {said["seq"]: [(f"<urn:{number}>", "<urn:p>", f'"{i}"')]
                 for number, saids in enumerate(told) for i, said in enumerate(saids)}

@@ -35,7 +35,7 @@ def stream(client) -> str:
 def test_registering(client, stream: str, backend: Backend) -> None:
     made = client.put("/queries/q", data=TEXT)
     assert (made.status_code, made.headers["Location"], described(made)) == (201, f"{BASE}/queries/q", DESCRIBED)
-    entry = backend.log.last("q", "register", backend.log.tail())
+    entry = backend.stores.log.last("q", "register", backend.stores.log.tail())
     assert (entry.seq, json.loads(entry.payload)) == (2, {"text": TEXT, "base": f"{BASE}/", "compiled": compiled(
         parse(TEXT, base=f"{BASE}/"))})
 
@@ -44,14 +44,14 @@ def test_the_same_text_again_changes_nothing(client, stream: str, backend: Backe
     client.put("/queries/q", data=TEXT)
     again = client.put("/queries/q", data=TEXT)
     assert (again.status_code, again.headers["Location"], described(again)) == (200, f"{BASE}/queries/q", DESCRIBED)
-    assert backend.log.tail() == 2
+    assert backend.stores.log.tail() == 2
 
 
 def test_the_same_text_at_another_address_of_the_server(client, stream: str, backend: Backend) -> None:
     """A server that is started again on another port has other relative IRIs, and the same absolute ones."""
     relative = "SELECT ?s FROM STREAM <streams/s> [RANGE 5s] { ?s ?p ?o }"
     for name, text in (("q", TEXT), ("r", relative)):
-        backend.writer.append(QueryRecord.draft(name, text=text, base="http://127.0.0.1:9999/"))
+        backend.stores.writer.append(QueryRecord.draft(name, text=text, base="http://127.0.0.1:9999/"))
     assert client.put("/queries/q", data=TEXT).status_code == 200
     assert client.put("/queries/r", data=relative).status_code == 409
 
@@ -151,41 +151,41 @@ def test_of_many_who_register_one_does(client, stream: str, backend: Backend) ->
         thread.join()
     (winner,) = [number for status, number in told if status == 201]
     assert sorted(told) == sorted([(201, winner)] + [(200, winner)] * 5 + [(409, 1 - winner)] * 6)
-    assert backend.log.tail() == 2
+    assert backend.stores.log.tail() == 2
 
 
 def test_a_query_whose_stream_goes_while_it_is_checked(client, stream: str, backend: Backend, monkeypatch) -> None:
     """The check is made again inside the log: what it was made against may be gone by then."""
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def append_late(draft, guard=None):
-        monkeypatch.setattr(backend.writer, "append", append)
+        monkeypatch.setattr(backend.stores.writer, "append", append)
         assert client.application.test_client().delete("/streams/s").status_code == 204
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", append_late)
+    monkeypatch.setattr(backend.stores.writer, "append", append_late)
     refused = client.put("/queries/q", data=TEXT)
     assert (refused.status_code, refused.json["code"]) == (422, "unknown-stream")
-    assert [entry.kind for entry in backend.log.read(0, backend.log.tail())] == ["stream", "drop"]
+    assert [entry.kind for entry in backend.stores.log.read(0, backend.stores.log.tail())] == ["stream", "drop"]
 
 
 def test_a_query_whose_name_is_taken_while_it_is_checked(client, stream: str, backend: Backend, monkeypatch) -> None:
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def append_late(draft, guard=None):
-        monkeypatch.setattr(backend.writer, "append", append)
+        monkeypatch.setattr(backend.stores.writer, "append", append)
         assert client.application.test_client().put("/queries/q", data=TEXT + " # quicker").status_code == 201
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", append_late)
+    monkeypatch.setattr(backend.stores.writer, "append", append_late)
     refused = client.put("/queries/q", data=TEXT)
     assert (refused.status_code, refused.json["code"]) == (409, "query-exists")
-    assert [entry.kind for entry in backend.log.read(0, backend.log.tail())] == ["stream", "register"]
+    assert [entry.kind for entry in backend.stores.log.read(0, backend.stores.log.tail())] == ["stream", "register"]
 
 
 def test_the_ticker_hears_of_every_change(client, backend: Backend, monkeypatch) -> None:
     heard = []
-    monkeypatch.setattr(backend.ticker, "changed", lambda: heard.append(backend.log.tail()))
+    monkeypatch.setattr(backend.threads.ticker, "changed", lambda: heard.append(backend.stores.log.tail()))
     registered(client)
     client.put("/queries/q", data=TEXT)
     client.delete("/queries/q")

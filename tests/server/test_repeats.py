@@ -34,7 +34,7 @@ def test_the_same_again_is_told_the_same(client, stream: str, backend: Backend) 
     assert (first.status_code, again.status_code) == (200, 200)
     assert "repeated" not in first.json and again.json == {**first.json, "repeated": True}
     assert client.post("/streams/s", data=ONE, content_type=NT).json["seq"] == first.json["seq"] + 1
-    assert backend.log.totals(stream) == (2, 2)
+    assert backend.stores.log.totals(stream) == (2, 2)
 
 
 def test_another_push_with_the_key_is_refused(client, stream: str, backend: Backend) -> None:
@@ -42,7 +42,7 @@ def test_another_push_with_the_key_is_refused(client, stream: str, backend: Back
     for body, kind in ((ONE + ONE, NT), (ONE, "text/turtle")):
         response = client.post("/streams/s", data=body, content_type=kind, headers=KEY)
         assert (response.status_code, response.json["code"]) == (422, "idempotency-key-reused")
-    assert backend.log.totals(stream) == (1, 1)
+    assert backend.stores.log.totals(stream) == (1, 1)
 
 
 def test_a_key_belongs_to_a_stream_and_goes_with_it(client, stream: str) -> None:
@@ -81,7 +81,7 @@ def test_the_same_at_the_same_time_is_one(client, stream: str, backend: Backend)
         thread.join()
     assert len({said["seq"] for said in told}) == 1
     assert sorted("repeated" in said for said in told) == [False] + [True] * 11
-    assert backend.log.totals(stream) == (1, 1)
+    assert backend.stores.log.totals(stream) == (1, 1)
 
 
 def test_sent_again_after_kill_9_it_is_counted_once(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_ndjson_arrow_and_zstd_are_pushed(client, stream: str, backend: Backend)
                           (arrow, {"Content-Type": "application/vnd.apache.arrow.stream"}),
                           (pa.compress(ONE, "zstd", asbytes=True), {"Content-Type": NT, "Content-Encoding": "zstd"})):
         assert client.post("/streams/s", data=body, headers=headers).json["accepted"] == 1
-    chunks = [Chunk.from_ipc(entry.payload) for entry in backend.log.read(1, backend.log.tail())]
+    chunks = [Chunk.from_ipc(entry.payload) for entry in backend.stores.log.read(1, backend.stores.log.tail())]
     assert [chunk.triples() for chunk in chunks] == [[row]] * 3
 
 

@@ -13,29 +13,29 @@ from tests.server.playing import BASE, Engine, registered
 
 
 def test_reach_is_the_longest_range_and_delay(client, backend: Backend) -> None:
-    assert backend.forgetter.reach() == 0
+    assert backend.threads.forgetter.reach() == 0
     registered(client)
-    assert backend.forgetter.reach() == 2000
+    assert backend.threads.forgetter.reach() == 2000
     client.put("/streams/late?clock=event&delay=10s")
     client.put("/queries/late", data="SELECT ?s FROM STREAM <streams/late> [RANGE 5s] { ?s ?p ?o }")
-    assert backend.forgetter.reach() == 15_000
+    assert backend.threads.forgetter.reach() == 15_000
     client.delete("/queries/late")
-    assert backend.forgetter.reach() == 2000
+    assert backend.threads.forgetter.reach() == 2000
 
 
 def test_a_window_that_counts_does_not_keep_the_log(client, backend: Backend) -> None:
     """What it holds is in the engine's state, however long ago it came."""
     registered(client)
     text = f"SELECT ?s FROM STREAM <{BASE}/streams/s> [RANGE TRIPLES 5] {{ ?s ?p ?o }}"
-    backend.writer.append(QueryRecord.draft("n", text=text, base=None))
-    assert backend.forgetter.reach() == 2000
+    backend.stores.writer.append(QueryRecord.draft("n", text=text, base=None))
+    assert backend.threads.forgetter.reach() == 2000
     client.delete("/queries/q")
-    assert backend.forgetter.reach() == 0
+    assert backend.threads.forgetter.reach() == 0
 
 
 def test_a_query_that_cannot_be_read_reaches_nothing(client, backend: Backend) -> None:
-    backend.writer.append(QueryRecord.draft("old", text="SELEKT", base=None))
-    assert backend.forgetter.reach() == 0
+    backend.stores.writer.append(QueryRecord.draft("old", text="SELEKT", base=None))
+    assert backend.threads.forgetter.reach() == 0
     told = client.get("/queries/old").json
     assert (told["form"], told["streams"], told["windows"]) == (None, [], [])
 
@@ -43,13 +43,14 @@ def test_a_query_that_cannot_be_read_reaches_nothing(client, backend: Backend) -
 def test_a_round(client, backend: Backend, engine: Engine) -> None:
     query = registered(client)
     engine.count(query, *range(1000, 6000, 1000))
-    forgetter = Forgetter(dataclasses.replace(backend.settings, keep_answers=2), backend.database, backend.registry,
-                          backend.retention, backend.repeats)
+    stores = backend.stores
+    forgetter = Forgetter(dataclasses.replace(backend.settings, keep_answers=2), stores.database, stores.registry,
+                          stores.retention, stores.repeats)
     assert forgetter.forget() == 3
-    assert backend.answers.bounds(query) == (4000, 5000)
+    assert backend.stores.answers.bounds(query) == (4000, 5000)
     client.delete("/queries/q")
     forgetter.forget()
-    assert backend.answers.bounds(query) is None
+    assert backend.stores.answers.bounds(query) is None
 
 
 def test_rounds_come_by_themselves_and_a_failed_one_is_not_the_last(backend: Backend, capsys) -> None:
@@ -67,7 +68,8 @@ def test_rounds_come_by_themselves_and_a_failed_one_is_not_the_last(backend: Bac
 
     retention = Retention()
     often = dataclasses.replace(backend.settings, forget_seconds=0.001)
-    forgetter = Forgetter(often, backend.database, backend.registry, retention, backend.repeats).start()
+    stores = backend.stores
+    forgetter = Forgetter(often, stores.database, stores.registry, retention, stores.repeats).start()
     assert retention.enough.wait(20)
     forgetter.stop()
     assert capsys.readouterr().err == "csparql-spark: nothing was forgotten this time: disk I/O error\n"

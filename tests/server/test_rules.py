@@ -26,11 +26,11 @@ def test_setting_a_rule_set(client, backend: Backend) -> None:
     made = client.put("/rules/lab", data=PARTS)
     described = {"name": "lab", "url": f"{BASE}/rules/lab", "built_in": False, "rules": 1, "warnings": []}
     assert (made.status_code, made.headers["Location"], told(made)) == (201, f"{BASE}/rules/lab", described)
-    entry = backend.log.last("lab", "rules", backend.log.tail())
+    entry = backend.stores.log.last("lab", "rules", backend.stores.log.tail())
     assert (entry.payload.decode(), entry.rows) == (PARTS, 1)
     again = client.put("/rules/lab", data=PARTS)
     assert (again.status_code, again.json) == (200, made.json)
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
     other = client.put("/rules/lab", data=BOTH)
     assert (other.status_code, told(other)) == (200, described | {"rules": 2})
     read = client.get("/rules/lab")
@@ -86,7 +86,7 @@ def test_those_of_the_server_can_be_read(client, name: str, ours: str) -> None:
 def test_those_of_the_server_stay_as_they_are(client, backend: Backend, name: str, method: str) -> None:
     refused = client.open(f"/rules/{name}", method=method, data=PARTS)
     assert (refused.status_code, refused.json["code"]) == (409, "built-in-rules")
-    assert backend.log.tail() == 0
+    assert backend.stores.log.tail() == 0
 
 
 def test_deleting(client, backend: Backend) -> None:
@@ -94,7 +94,7 @@ def test_deleting(client, backend: Backend) -> None:
     gone = client.delete("/rules/lab")
     assert (gone.status_code, gone.data) == (204, b"")
     assert client.get("/rules/lab").status_code == client.delete("/rules/lab").status_code == 404
-    assert [(entry.kind, entry.payload) for entry in backend.log.read(0, backend.log.tail())] == [
+    assert [(entry.kind, entry.payload) for entry in backend.stores.log.read(0, backend.stores.log.tail())] == [
         ("rules", PARTS.encode()), ("rules", None)]
     assert client.put("/rules/lab", data=PARTS).status_code == 201
 
@@ -123,7 +123,7 @@ def test_rules_that_parse_and_cannot_be_followed(client, backend: Backend, monke
     refused = client.put("/rules/lab", data=PARTS)
     assert (refused.status_code, refused.json["code"], refused.json["detail"]) == (
         422, "bad-rules", f"Lab among [('other', {BOTH!r})] would never end.")
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
 
 
 def test_a_query_with_rules_that_are_not_there(client) -> None:
@@ -135,31 +135,32 @@ def test_a_query_with_rules_that_are_not_there(client) -> None:
 def test_a_query_whose_rules_go_while_it_is_checked(client, backend: Backend, monkeypatch) -> None:
     client.put("/streams/s?clock=event")
     client.put("/rules/lab", data=PARTS)
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def append_late(draft, guard=None):
-        monkeypatch.setattr(backend.writer, "append", append)
+        monkeypatch.setattr(backend.stores.writer, "append", append)
         assert client.application.test_client().delete("/rules/lab").status_code == 204
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", append_late)
+    monkeypatch.setattr(backend.stores.writer, "append", append_late)
     refused = client.put("/queries/q", data=QUERY.format("lab"))
     assert (refused.status_code, refused.json["code"]) == (422, "unknown-rules")
-    assert [entry.kind for entry in backend.log.read(0, backend.log.tail())] == ["stream", "rules", "rules"]
+    log = backend.stores.log
+    assert [entry.kind for entry in log.read(0, log.tail())] == ["stream", "rules", "rules"]
 
 
 def test_who_is_overtaken_sets_it_all_the_same(client, backend: Backend, monkeypatch) -> None:
-    append = backend.writer.append
+    append = backend.stores.writer.append
 
     def append_late(draft, guard=None):
-        monkeypatch.setattr(backend.writer, "append", append)
+        monkeypatch.setattr(backend.stores.writer, "append", append)
         assert client.application.test_client().put("/rules/lab", data=BOTH).status_code == 201
         return append(draft, guard)
 
-    monkeypatch.setattr(backend.writer, "append", append_late)
+    monkeypatch.setattr(backend.stores.writer, "append", append_late)
     assert client.put("/rules/lab", data=PARTS).status_code == 200
     assert client.get("/rules/lab").text == PARTS
-    assert backend.log.tail() == 2
+    assert backend.stores.log.tail() == 2
 
 
 COUNTING = "[count: (?x <urn:a> ?n) addOne(?n, ?m) -> (?x <urn:b> ?m)]"

@@ -74,7 +74,7 @@ def test_without_a_token_nobody_gets_in(house: House) -> None:
         assert codes(response) == (401, "unauthorized"), path
         assert response.headers["WWW-Authenticate"] == 'Bearer realm="csparql-spark"'
         assert response.content_type == "application/problem+json"
-    assert house.backend.registry.streams() == []
+    assert house.backend.stores.registry.streams() == []
 
 
 @pytest.mark.parametrize("sent", ["Bearer csp_nix", "Bearer  ", "Basic YTpi", "csp_nix", "Bearer \xff"])
@@ -151,7 +151,7 @@ def test_wrong_tokens_are_answered_more_slowly_but_right_ones_always(house: Hous
 
 
 def test_tokens_are_not_told_to_anybody(house: House, capfd) -> None:
-    house.backend.registry.streams = lambda: 1 / 0
+    house.backend.stores.registry.streams = lambda: 1 / 0
     response = house.ask("GET", "/streams", "read")
     assert response.status_code == 500
     told = response.text + "".join(capfd.readouterr())
@@ -259,7 +259,7 @@ def test_pages_of_others_change_nothing(client: FlaskClient, backend: Backend, h
     for method, path in (("PUT", "/streams/s"), ("POST", "/streams/s"), ("DELETE", "/queries/q"), ("POST", "/login"),
                          ("POST", "/logout"), ("POST", "/sparql")):
         assert codes(client.open(path, method=method, headers=headers)) == (403, "cross-origin"), path
-    assert backend.registry.streams() == []
+    assert backend.stores.registry.streams() == []
 
 
 @pytest.mark.parametrize("headers", OURS)

@@ -65,9 +65,9 @@ def test_what_streams_hold_now(furnished) -> None:
 
 
 def test_nothing_of_a_question_is_logged(furnished, backend: Backend) -> None:
-    tail = backend.log.tail()
+    tail = backend.stores.log.tail()
     furnished.post("/sparql", data="SELECT * FROM STREAM <streams/e> [RANGE 5s] { ?s ?p ?o }")
-    assert backend.log.tail() == tail
+    assert backend.stores.log.tail() == tail
 
 
 def test_why_a_triple_holds(furnished) -> None:

@@ -25,7 +25,7 @@ def test_a_stream_is_made_once(client, backend: Backend) -> None:
     assert (first.status_code, first.headers["Location"], described(first)) == (201, f"{BASE}/streams/temp", TEMP)
     again = client.put("/streams/temp")
     assert (again.status_code, again.headers["Location"], described(again)) == (200, f"{BASE}/streams/temp", TEMP)
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
 
 
 def test_an_iri_is_taken_as_it_is(client) -> None:
@@ -104,7 +104,7 @@ def test_deleting(client, backend: Backend) -> None:
     assert (gone.status_code, gone.data) == (204, b"")
     assert "Content-Type" not in gone.headers
     assert client.get("/streams/temp").status_code == 404
-    assert [entry.kind for entry in backend.log.read(0, backend.log.tail())] == ["stream", "drop"]
+    assert [entry.kind for entry in backend.stores.log.read(0, backend.stores.log.tail())] == ["stream", "drop"]
 
 
 def test_a_stream_that_is_read_stays_until_its_readers_are_gone(client) -> None:
@@ -136,7 +136,7 @@ def test_of_many_who_make_a_stream_one_does(client, backend: Backend) -> None:
         thread.join()
     (winner,) = [clock for status, clock in told if status == 201]
     assert sorted(told) == sorted([(201, winner)] + [(200, winner)] * 7 + [(409, winner)] * 8)
-    assert backend.log.tail() == 1
+    assert backend.stores.log.tail() == 1
 
 
 def test_deleting_and_registering_at_once_leaves_no_query_without_its_stream(client, backend: Backend) -> None:
@@ -157,7 +157,7 @@ def test_deleting_and_registering_at_once_leaves_no_query_without_its_stream(cli
     for thread in threads:
         thread.join()
     streams, readers = set(), {}
-    for entry in backend.log.read(0, backend.log.tail()):
+    for entry in backend.stores.log.read(0, backend.stores.log.tail()):
         if entry.kind == "stream":
             streams.add(entry.subject)
         elif entry.kind == "drop":

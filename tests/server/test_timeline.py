@@ -20,7 +20,7 @@ def query(client, backend) -> int:
     assert client.put("/streams/s?clock=event&delay=2s").status_code == 201
     response = client.put("/queries/q", data=TEXT)
     assert response.status_code == 201, response.text
-    backend.status.say("engine", {"state": "running"})
+    backend.stores.status.say("engine", {"state": "running"})
     return response.json["id"]
 
 
@@ -82,9 +82,9 @@ def test_what_is_waited_for(client, query: int, engine: Engine, backend) -> None
 
 
 def test_an_engine_that_is_not_there_is_named(client, backend, query: int) -> None:
-    backend.status.say("engine", {"state": "starting"})
+    backend.stores.status.say("engine", {"state": "starting"})
     assert told(client, "/queries/q/timeline")["says"].startswith("The engine is starting")
-    backend.status.say("engine", {"state": "failed"})
+    backend.stores.status.say("engine", {"state": "failed"})
     assert told(client, "/queries/q/timeline")["says"].startswith("The engine does not run (failed)")
 
 

@@ -89,7 +89,7 @@ def settings(settings: Settings, receiver: Receiver) -> Settings:
 @pytest.fixture
 def backend(settings: Settings) -> Iterator[Backend]:
     with Backend(settings) as backend:
-        backend.webhooks._pause = lambda failures: 0.001
+        backend.threads.webhooks._pause = lambda failures: 0.001
         yield backend
 
 
@@ -201,7 +201,7 @@ def test_a_gap_is_told_with_the_next_answer_that_is(settings: Settings, receiver
         engine.count(query, 1000, 2000, 3000)
         engine.answer(query, 4000, EMPTY)
         engine.answer(query, 5000, EMPTY)
-        backend.retention.forget(keep_log=0, reach=0, keep_answers=2)
+        backend.stores.retention.forget(keep_log=0, reach=0, keep_answers=2)
         id = observe(client, receiver.url, **{"from": 1500}).json["id"]
         until(lambda: client.get(f"/queries/q/observers/{id}").json["position"] == 5000)
     with Backend(settings) as backend:
@@ -253,7 +253,7 @@ def test_it_is_failed_after_too_many_failures(client, engine: Engine, receiver: 
 def test_it_is_failed_after_too_long(client, backend: Backend, engine: Engine, receiver: Receiver) -> None:
     query = registered(client)
     times = itertools.count(0, LONGEST_FAILING)
-    backend.webhooks._now = lambda: next(times)
+    backend.threads.webhooks._now = lambda: next(times)
     receiver.answers = [500, 500]
     id = observe(client, receiver.url).json["id"]
     engine.count(query, 1000)
@@ -282,17 +282,17 @@ def test_what_was_forgotten_is_told_as_a_gap_and_what_never_was_is_none(
         client, backend: Backend, engine: Engine, receiver: Receiver, begin: int, gap: str | None) -> None:
     query = registered(client)
     engine.count(query, 1000, 3000, 5000, 6000)
-    backend.retention.forget(keep_log=0, reach=0, keep_answers=2)
+    backend.stores.retention.forget(keep_log=0, reach=0, keep_answers=2)
     observe(client, receiver.url, **{"from": begin})
     assert [(call.at, call.headers.get("X-CSPARQL-Gap")) for call in receiver.take(2)] == [(5000, gap), (6000, None)]
 
 
 def test_a_dead_one_holds_up_nobody(client, backend: Backend, engine: Engine, receiver: Receiver) -> None:
     query = registered(client)
-    backend.webhooks._pause = lambda failures: 3600.0
+    backend.threads.webhooks._pause = lambda failures: 3600.0
     dead = Receiver()
     dead.close()
-    backend.webhooks.allowed = Allowed((dead.url, receiver.url))
+    backend.threads.webhooks.allowed = Allowed((dead.url, receiver.url))
     id = observe(client, dead.url).json["id"]
     observe(client, receiver.url)
     engine.count(query, 1000, 2000)
@@ -312,9 +312,9 @@ def test_a_deleted_observer_and_a_deleted_query_are_called_no_more(client, backe
     assert [call.path for call in receiver.take(1)] == ["/b"]
     client.delete("/queries/q")
     registered(client)
-    backend.webhooks.told({query})
+    backend.threads.webhooks.told({query})
     engine.count(query, 2000)
-    until(lambda: backend.observers.one(query, second) is None)
+    until(lambda: backend.stores.observers.one(query, second) is None)
     assert receiver.calls.empty()
     assert client.get("/queries/q/observers").json["observers"] == []
 
@@ -326,8 +326,8 @@ def test_what_the_setting_no_longer_names_is_not_called(settings: Settings, rece
         id = observe(client, receiver.url).json["id"]
     with Backend(replace(settings, webhooks=())) as backend:
         Engine(backend).count(query, 1000)
-        until(lambda: backend.observers.one(query, id).state == "failed")
-        assert "sends answers nowhere" in backend.observers.one(query, id).error
+        until(lambda: backend.stores.observers.one(query, id).state == "failed")
+        assert "sends answers nowhere" in backend.stores.observers.one(query, id).error
     assert receiver.calls.empty()
 
 
@@ -348,14 +348,14 @@ def test_an_answer_of_another_incarnation_is_another_delivery(settings: Settings
     told = []
     for _ in range(2):
         with Backend(replace(settings, webhooks=("*", "127.0.0.1"))) as backend:
-            Incarnations(backend.database).begin(at=0)
+            Incarnations(backend.stores.database).begin(at=0)
         with Backend(replace(settings, webhooks=("*", "127.0.0.1"))) as backend:
             client, engine = create_app(backend).test_client(), Engine(backend)
             query = client.put("/queries/q", data=TEXT).json["id"] if told else registered(client)
             client.post("/queries/q", json={"url": receiver.url, "from": "beginning"})
             engine.count(query, 1000)
             told.append(receiver.take(1)[0].headers["X-CSPARQL-Delivery"])
-            with backend.database.transaction() as connection:
+            with backend.stores.database.transaction() as connection:
                 connection.execute("DELETE FROM answers")
                 connection.execute("DELETE FROM observers")
     first, second = (one.split("-") for one in told)
