@@ -10,6 +10,7 @@
 - `wakeup`        how a thread that waits for connections is interrupted
 - `connections`   HTTP, as cheroot speaks it for this server
 - `security`      who may do what, decided before any route is asked
+- `access`, `login`, `origins`   whose request it is; how a browser tells; whose page it comes from
 - `scopes`        what a request must be allowed to do, by its route and method
 - `sessions`      browsers that have told a token once
 - `attempts`      who tells wrong tokens must wait

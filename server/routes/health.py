@@ -23,7 +23,7 @@ from flask import Blueprint
 
 from csparql_spark.disk.damage import ANSWER, Damage
 from csparql_spark.schedule.ticker import Ticker
-from csparql_spark.server.http.security import may
+from csparql_spark.server.http.access import may
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
