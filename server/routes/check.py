@@ -27,7 +27,7 @@ from csparql_spark.language.queries.mentions import Mention, mentions
 from csparql_spark.server.http import bodies, names
 from csparql_spark.server.http.problems import Problem, fix_told, sentence
 from csparql_spark.server.routes.dependents import streams_of
-from csparql_spark.server.routes.description import window_told
+from csparql_spark.server.routes.description import window_body
 from csparql_spark.server.routes.registration import admitted, asks_the_same
 from csparql_spark.server.routes.rules import checked_rules, refuse_built_in
 from csparql_spark.server.routes.vocabulary import prefixes_of
@@ -67,7 +67,7 @@ def query_checked(stores: Stores, name: str | None, text: str) -> Told:
     except LanguageError as error:
         return outcome("query", errors=[language_told(stores, text, error)])
     told = {"name": asked.name, "form": asked.form, "streams": list(streams_of(asked)),
-            "windows": [window_told(window) for window in asked.windows]}
+            "windows": [window_body(window) for window in asked.windows]}
     errors = unknown(stores, text, base, asked) or taken(stores, name or asked.name, text, base, asked)
     if not errors:
         try:

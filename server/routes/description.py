@@ -10,13 +10,69 @@ these: `waiting_for` names them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Required, TypedDict, cast
 
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.server.routes.dependents import asked_of, streams_of
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord, Registry
 
-WINDOW = ("stream", "name", "range", "step", "triples", "triples_step", "elements", "elements_step")
+
+class WindowBody(TypedDict, total=False):
+    """A window of a query; milliseconds, triples or elements, as its text has it."""
+
+    stream: Required[str]
+    name: str
+    range: int
+    step: int
+    triples: int
+    triples_step: int
+    elements: int
+    elements_step: int
+
+
+class ReadingBody(TypedDict):
+    """What a registered query asks for."""
+
+    kind: str | None
+    form: str | None
+    output: str | None
+    every: int | None
+    streams: list[str]
+    windows: list[WindowBody]
+    graphs: list[str]
+    named_graphs: list[str]
+    entailment: list[str]
+    warnings: list[str]
+
+
+class FailureBody(TypedDict):
+    at: int
+    reason: str
+
+
+class MakerBody(TypedDict):
+    """A query that makes what another one reads."""
+
+    query: str
+    status: str
+
+
+class QueryBody(ReadingBody):
+    """All that there is to say of a query."""
+
+    name: str
+    id: int
+    url: str
+    answers: str
+    text: str
+    registered: int
+    stream: str | None
+    status: str
+    failure: FailureBody | None
+    waiting_for: list[MakerBody]
+    oldest: int | None
+    latest: int | None
 
 
 def made_streams(registry: Registry) -> dict[str, str]:
@@ -24,7 +80,7 @@ def made_streams(registry: Registry) -> dict[str, str]:
     return {stream.producer: stream.iri for stream in registry.streams() if stream.producer is not None}
 
 
-def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) -> dict[str, object]:
+def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) -> QueryBody:
     """What there is to say of a query; `streams` are those that queries make."""
     url = stores.names.query_url(query.name)
     asked = asked_of(query)
@@ -35,7 +91,7 @@ def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) ->
             "status": status_of(stores, query),
             "failure": None if failure is None else {"at": failure[0], "reason": failure[1]},
             "waiting_for": waiting_for(stores, asked, streams),
-            "oldest": bounds and bounds[0], "latest": bounds and bounds[1]}
+            "oldest": bounds[0] if bounds else None, "latest": bounds[1] if bounds else None}
 
 
 def status_of(stores: Stores, query: QueryRecord) -> str:
@@ -44,11 +100,11 @@ def status_of(stores: Stores, query: QueryRecord) -> str:
     return "paused" if query.paused else "running"
 
 
-def waiting_for(stores: Stores, asked: ContinuousQuery | None, streams: Mapping[str, str]) -> list[dict[str, str]]:
+def waiting_for(stores: Stores, asked: ContinuousQuery | None, streams: Mapping[str, str]) -> list[MakerBody]:
     """The queries that do not go on, of those that make what a query reads, perhaps through others: each with its
     status."""
     makers = {iri: name for name, iri in streams.items()}
-    waiting: dict[str, dict[str, str]] = {}
+    waiting: dict[str, MakerBody] = {}
     reads = [] if asked is None else list(streams_of(asked))
     for iri in reads:                   # it grows on the way
         maker = stores.registry.query(makers[iri]) if iri in makers else None
@@ -60,17 +116,19 @@ def waiting_for(stores: Stores, asked: ContinuousQuery | None, streams: Mapping[
     return [one for one in waiting.values() if one["status"] != "running"]
 
 
-def reading(asked: ContinuousQuery | None) -> dict[str, object]:
+def reading(asked: ContinuousQuery | None) -> ReadingBody:
     """What a registered query asks for, as far as its description tells it."""
     if asked is None:
         return {"kind": None, "form": None, "output": None, "every": None, "streams": [], "windows": [], "graphs": [],
                 "named_graphs": [], "entailment": [], "warnings": []}
     return {"kind": asked.kind, "form": asked.form, "output": asked.output, "every": asked.every,
-            "streams": list(streams_of(asked)), "windows": [window_told(window) for window in asked.windows],
+            "streams": list(streams_of(asked)), "windows": [window_body(window) for window in asked.windows],
             "graphs": list(asked.graphs), "named_graphs": list(asked.named_graphs),
             "entailment": list(asked.entailment), "warnings": list(asked.warnings)}
 
 
-def window_told(window: Window) -> dict[str, object]:
+def window_body(window: Window) -> WindowBody:
     """What there is to say of a window: how far it reaches, and after how much it is seen anew."""
-    return {key: getattr(window, key) for key in WINDOW if getattr(window, key) is not None}
+    # Computed keys are none that mypy could know.
+    return cast(WindowBody, {key: value for key in WindowBody.__annotations__
+                             if (value := getattr(window, key)) is not None})

@@ -15,6 +15,7 @@ brought them. Bodies name no graphs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypedDict
 
 import pyoxigraph as ox
 from flask import Blueprint, Response, request
@@ -42,6 +43,15 @@ HOW_TO = "name one as /graphs?graph= with its percent-encoded IRI"
 Change = Callable[[Chunk | None], Chunk]
 
 
+class GraphBody(TypedDict):
+    """What there is to say of a background graph."""
+
+    iri: str
+    url: str
+    triples: int
+    changed: int
+
+
 class GraphStore:
     """The background graphs, as entries of the log make them."""
 
@@ -51,7 +61,7 @@ class GraphStore:
     def names(self) -> list[str]:
         return [graph.name for graph in self._backend.stores.registry.settings(KIND)]
 
-    def described(self, graph: Setting) -> dict[str, object]:
+    def described(self, graph: Setting) -> GraphBody:
         return {"iri": graph.name, "url": self._backend.stores.names.graph_url(graph.name), "triples": graph.rows,
                 "changed": graph.changed}
 
@@ -64,7 +74,7 @@ class GraphStore:
         entry = self._backend.stores.log.last(iri, KIND, self._backend.stores.log.tail())
         return (None, None) if entry is None or entry.payload is None else (entry.seq, Chunk.from_ipc(entry.payload))
 
-    def changed(self, iri: str, change: Change, *, anew: bool = False) -> tuple[dict[str, object], int, dict[str, str]]:
+    def changed(self, iri: str, change: Change, *, anew: bool = False) -> tuple[GraphBody, int, dict[str, str]]:
         """Make the graph what `change` makes of it; again, if somebody else was faster. `anew`: whatever it was, and
         be it damaged."""
         headers = {"Location": self._backend.stores.names.graph_url(iri)}
@@ -132,7 +142,7 @@ def routes(backend: Backend) -> Blueprint:
         return distinct(chunk)
 
     @blueprint.get("/graphs")
-    def read_graphs() -> dict[str, object] | Response:
+    def read_graphs() -> dict[str, list[GraphBody]] | Response:
         if not request.args:
             return {"graphs": [graphs.described(graph) for graph in backend.stores.registry.settings(KIND)]}
         iri = asked_graph("format")
@@ -142,13 +152,13 @@ def routes(backend: Backend) -> Blueprint:
         return drawn(chunk.to_ntriples(), "a graph")
 
     @blueprint.put("/graphs")
-    def put_graph() -> tuple[dict[str, object], int, dict[str, str]]:
+    def put_graph() -> tuple[GraphBody, int, dict[str, str]]:
         iri = asked_graph()
         new = brought(iri)
         return graphs.changed(iri, lambda before: new, anew=True)
 
     @blueprint.post("/graphs")
-    def post_graph() -> tuple[dict[str, object], int, dict[str, str]]:
+    def post_graph() -> tuple[GraphBody, int, dict[str, str]]:
         iri = asked_graph()
         new = brought(iri)
         return graphs.changed(iri, lambda before: new if before is None else distinct(Chunk.concat([before, new])))

@@ -15,7 +15,8 @@ fetched: LOAD and SERVICE are refused.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypedDict
 
 import pyoxigraph as ox
 from flask import Blueprint, Response, request
@@ -27,8 +28,10 @@ from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_pus
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.problems import Problem, of_rdf, sentence
-from csparql_spark.server.routes.graphs import GraphStore, distinct, named_graph
-from csparql_spark.server.routes.sparql import FORM, asking, fields_of
+from csparql_spark.server.routes.graphs import GraphBody, GraphStore, distinct, named_graph
+from csparql_spark.server.routes.sparql import FORM, Questions, fields_of
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.stores import Stores
 
 GUESSED = (RdfFormat.RDF_XML, RdfFormat.TURTLE, RdfFormat.JSON_LD)
 MOST_TRIPLES = 200_000            # in all the graphs that an update may look at
@@ -44,63 +47,33 @@ class GraphChange(NamedTuple):
     added: bytes
 
 
-def routes(backend: Backend) -> Blueprint:
-    blueprint = Blueprint("knowledge", __name__)
-    graphs, ask = GraphStore(backend), asking(backend.stores)
+class ChangedBody(TypedDict):
+    """What an update has done; `changed` is None if it was nothing."""
 
-    @blueprint.post("/kb")
-    def change() -> dict[str, object]:
-        if request.mimetype != FORM:
-            raise Problem("unsupported-format", "/kb is told what to do in a form: send action=put, delete or update "
-                          f"as {FORM}.", accepted=[FORM])
-        limit = backend.settings.body_limit
-        fields = fields_of(bodies.utf8(bodies.read(request.environ, limit), "The form"))
-        action = fields.get("action")
-        if action == "update":
-            return updated(given(fields, "queryBody"), fields.get("iri") or None)
-        iri = named_graph(given(fields, "iri"))
-        if action == "put":
-            new = brought(given(fields, "serialization"), fields.get("contentType"), iri)
-            return graphs.changed(iri, lambda before: new, anew=True)[0]
-        if action == "delete":
-            graphs.delete(iri)
-            return {"iri": iri, "deleted": True}
-        raise Problem("bad-setting", f"There is no action {str(action)[:100]!r}: there are put, delete and update.")
+    changed: GraphBody | None
+    added: int
+    removed: int
 
-    @blueprint.get("/kb")
-    def ask_by_get() -> Response:
-        if not request.args.get("query"):
-            raise Problem("bad-setting", "There is no query: ask with GET /kb?query= and the percent-encoded SPARQL.")
-        return ask(request.args["query"], request.args)
 
-    def brought(text: str, media_type: str | None, iri: str) -> Chunk:
-        try:
-            formats = (format_of_media_type(media_type),) if media_type else GUESSED
-        except UnsupportedFormat as error:
-            raise Problem("unsupported-format", str(error), accepted=list(error.accepted)) from None
-        failure: RdfError | None = None
-        for format in formats:
-            try:
-                return distinct(parse_push(text.encode(), format, base=iri, blank_prefix=backend.stores.blank_prefix()))
-            except RdfError as error:
-                # What Turtle says of a text tells most people more than what XML says of it.
-                failure = error if failure is None or format is RdfFormat.TURTLE else failure
-        assert failure is not None
-        raise of_rdf(failure, "Nothing was changed.")
+class DeletedBody(TypedDict):
+    iri: str
+    deleted: bool
 
-    def updated(text: str, iri: str | None) -> dict[str, object]:
-        if len(text.encode()) > backend.settings.query_limit:
-            raise Problem("too-large", f"The update is larger than {backend.settings.query_limit} bytes: send it in "
-                          "parts.", limit=backend.settings.query_limit)
+
+class Updates:
+    """Updates of background graphs, each worked out on a copy and done if nobody was faster."""
+
+    def __init__(self, settings: Settings, stores: Stores, graphs: GraphStore) -> None:
+        self._limit, self._stores, self._graphs = settings.query_limit, stores, graphs
+
+    def do(self, text: str, iri: str | None) -> ChangedBody:
+        """`iri` names the graph that the update means where it names none. Raises `Problem`."""
+        if len(text.encode()) > self._limit:
+            raise Problem("too-large", f"The update is larger than {self._limit} bytes: send it in parts.",
+                          limit=self._limit)
         default = None if iri is None else named_graph(iri)
         while True:
-            before = {name: graphs.current(name) for name in graphs.names()}
-            if default is not None:
-                before.setdefault(default, (None, None))
-            size = sum(len(chunk) for _, chunk in before.values() if chunk is not None)
-            if size > MOST_TRIPLES:
-                raise Problem("too-large", f"The background has {size} triples, and updates look at {MOST_TRIPLES} at "
-                              "most: PUT or POST the graph to /graphs instead.", limit=MOST_TRIPLES)
+            before = self._before(default)
             there = {name: chunk for name, (_, chunk) in before.items() if chunk is not None}
             changes = worked_out(text, there, default)
             if not changes:
@@ -111,20 +84,77 @@ def routes(backend: Backend) -> Blueprint:
                               "because changes of several graphs cannot be done at once.")
             (change,) = changes
             id, chunk = before.get(change.graph, (None, None))
-            now = replaced(chunk, change)
-            made = graphs.set_if(change.graph, id, now)
+            made = self._graphs.set_if(change.graph, id, self._replaced(chunk, change))
             if made is not None:
-                return {"changed": graphs.described(made), "added": change.added.count(b"\n"),
+                return {"changed": self._graphs.described(made), "added": change.added.count(b"\n"),
                         "removed": len(change.removed)}
 
-    def replaced(chunk: Chunk | None, change: GraphChange) -> Chunk:
-        kept = [line for line in (b"" if chunk is None else chunk.to_ntriples()).decode().splitlines(keepends=True)
-                if line not in change.removed]
-        old, new = (parse_push(lines, RdfFormat.N_TRIPLES, base=None, blank_prefix=backend.stores.blank_prefix())
-                    for lines in ("".join(kept).encode(), change.added))
+    def _before(self, default: str | None) -> dict[str, tuple[int | None, Chunk | None]]:
+        """All background graphs, each with the place of the entry that set it."""
+        before = {name: self._graphs.current(name) for name in self._graphs.names()}
+        if default is not None:
+            before.setdefault(default, (None, None))
+        size = sum(len(chunk) for _, chunk in before.values() if chunk is not None)
+        if size > MOST_TRIPLES:
+            raise Problem("too-large", f"The background has {size} triples, and updates look at {MOST_TRIPLES} at "
+                          "most: PUT or POST the graph to /graphs instead.", limit=MOST_TRIPLES)
+        return before
+
+    def _replaced(self, chunk: Chunk | None, change: GraphChange) -> Chunk:
+        lines = (b"" if chunk is None else chunk.to_ntriples()).decode().splitlines(keepends=True)
+        rest = "".join(line for line in lines if line not in change.removed).encode()
+        old, new = (parse_push(text, RdfFormat.N_TRIPLES, base=None, blank_prefix=self._stores.blank_prefix())
+                    for text in (rest, change.added))
         return distinct(Chunk.concat([old, new]))
 
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("knowledge", __name__)
+    settings, stores, graphs = backend.settings, backend.stores, GraphStore(backend)
+    updates, questions = Updates(settings, stores, graphs), Questions(stores)
+
+    @blueprint.post("/kb")
+    def change() -> ChangedBody | GraphBody | DeletedBody:
+        if request.mimetype != FORM:
+            raise Problem("unsupported-format", "/kb is told what to do in a form: send action=put, delete or update "
+                          f"as {FORM}.", accepted=[FORM])
+        fields = fields_of(bodies.utf8(bodies.read(request.environ, settings.body_limit), "The form"))
+        action = fields.get("action")
+        if action == "update":
+            return updates.do(given(fields, "queryBody"), fields.get("iri") or None)
+        iri = named_graph(given(fields, "iri"))
+        if action == "put":
+            new = brought(given(fields, "serialization"), fields.get("contentType"), iri, stores.blank_prefix)
+            return graphs.changed(iri, lambda before: new, anew=True)[0]
+        if action == "delete":
+            graphs.delete(iri)
+            return {"iri": iri, "deleted": True}
+        raise Problem("bad-setting", f"There is no action {str(action)[:100]!r}: there are put, delete and update.")
+
+    @blueprint.get("/kb")
+    def ask_by_get() -> Response:
+        if not request.args.get("query"):
+            raise Problem("bad-setting", "There is no query: ask with GET /kb?query= and the percent-encoded SPARQL.")
+        return questions.answer(request.args["query"], request.args)
+
     return blueprint
+
+
+def brought(text: str, media_type: str | None, iri: str, blank_prefix: Callable[[], str]) -> Chunk:
+    """The triples of a text, by its media type or, without one, by the first format that it is."""
+    try:
+        formats = (format_of_media_type(media_type),) if media_type else GUESSED
+    except UnsupportedFormat as error:
+        raise Problem("unsupported-format", str(error), accepted=list(error.accepted)) from None
+    failure: RdfError | None = None
+    for format in formats:
+        try:
+            return distinct(parse_push(text.encode(), format, base=iri, blank_prefix=blank_prefix()))
+        except RdfError as error:
+            # What Turtle says of a text tells most people more than what XML says of it.
+            failure = error if failure is None or format is RdfFormat.TURTLE else failure
+    assert failure is not None
+    raise of_rdf(failure, "Nothing was changed.")
 
 
 def given(fields: MultiDict[str, str], name: str) -> str:
@@ -148,7 +178,8 @@ def worked_out(text: str, graphs: dict[str, Chunk], default: str | None) -> list
     for name, chunk in graphs.items():
         place = NOWHERE if name == default else ox.NamedNode(name)
         lines = chunk.to_ntriples()
-        store.bulk_extend(ox.Quad(*quad.triple, place) for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES))
+        store.bulk_extend(ox.Quad(quad.subject, quad.predicate, quad.object, place)
+                          for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES))
         spelled[name] = originals(lines)
     before = set(store)
     try:
@@ -165,7 +196,7 @@ def worked_out(text: str, graphs: dict[str, Chunk], default: str | None) -> list
     for quad in (before ^ after):
         if not isinstance(quad.graph_name, ox.NamedNode | ox.DefaultGraph):
             raise Problem("bad-update", "The update makes a graph without an IRI: name it.")
-        name = default if quad.graph_name == NOWHERE else quad.graph_name.value
+        name = quad.graph_name.value if isinstance(quad.graph_name, ox.NamedNode) else default or ""
         removed, added = changes.setdefault(name, (set(), []))
         if quad in after:
             added.append(quad.triple)
@@ -197,4 +228,4 @@ def as_stored(literal: ox.Literal) -> ox.Literal:
 
 
 def written(triples: list[ox.Triple]) -> bytes:
-    return b"" if not triples else ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
+    return (ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b"") if triples else b""

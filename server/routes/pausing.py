@@ -15,7 +15,7 @@ from flask import Blueprint
 
 from csparql_spark.log import Refused
 from csparql_spark.server.http.problems import Problem, sentence
-from csparql_spark.server.routes.description import described, made_streams
+from csparql_spark.server.routes.description import QueryBody, described, made_streams
 from csparql_spark.server.routes.registration import found
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
@@ -27,11 +27,11 @@ def routes(stores: Stores, threads: Threads) -> Blueprint:
     blueprint = Blueprint("pausing", __name__)
 
     @blueprint.post("/queries/<name:name>/pause")
-    def pause_query(name: str) -> dict[str, object]:
+    def pause_query(name: str) -> QueryBody:
         return described(stores, pause(stores, threads, name), made_streams(stores.registry))
 
     @blueprint.post("/queries/<name:name>/resume")
-    def resume_query(name: str) -> dict[str, object]:
+    def resume_query(name: str) -> QueryBody:
         return described(stores, resume(stores, threads, name), made_streams(stores.registry))
 
     return blueprint

@@ -17,7 +17,7 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.documents import json_of
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.routes.description import described, made_streams
+from csparql_spark.server.routes.description import QueryBody, described, made_streams
 from csparql_spark.server.routes.registration import found, register, unregister
 
 TEXT_TYPES = ("application/sparql-query", "text/plain", "application/json")
@@ -28,19 +28,19 @@ def routes(backend: Backend) -> Blueprint:
     stores = backend.stores
 
     @blueprint.get("/queries")
-    def list_queries() -> dict[str, object]:
+    def list_queries() -> dict[str, list[QueryBody]]:
         streams = made_streams(stores.registry)
         return {"queries": [described(stores, query, streams) for query in stores.registry.queries()]}
 
     @blueprint.put("/queries/<name:name>")
-    def register_query(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
+    def register_query(name: str) -> tuple[QueryBody, int, dict[str, str]]:
         paused = asked_paused()
         query, new = register(backend, name, asked_text(backend.settings.query_limit), paused=paused)
-        told = described(stores, query, made_streams(stores.registry))
-        return told, 201 if new else 200, {"Location": stores.names.query_url(name)}
+        body = described(stores, query, made_streams(stores.registry))
+        return body, 201 if new else 200, {"Location": stores.names.query_url(name)}
 
     @blueprint.get("/queries/<name:name>")
-    def describe_query(name: str) -> dict[str, object]:
+    def describe_query(name: str) -> QueryBody:
         return described(stores, found(stores, name), made_streams(stores.registry))
 
     @blueprint.delete("/queries/<name:name>")
@@ -55,8 +55,8 @@ def asked_text(limit: int) -> str:
     """The text of the query in the request."""
     text = bodies.declared(request, limit, TEXT_TYPES, "The text of a query")
     if request.mimetype == "application/json":
-        told = json_of(text, "The text of a query", '{"query": "REGISTER QUERY …"}')
-        text = told.get("query") if isinstance(told, dict) else told
+        body = json_of(text, "The text of a query", '{"query": "REGISTER QUERY …"}')
+        text = body.get("query") if isinstance(body, dict) else body
         if not isinstance(text, str):
             raise Problem("bad-body", "The body is JSON, and neither the text of a query nor an object with one: send "
                           '{"query": "REGISTER QUERY …"}.')

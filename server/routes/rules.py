@@ -12,6 +12,7 @@ The names of the server's own sets, and what else stands for them, are taken.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NotRequired, TypedDict
 
 from flask import Blueprint, Response, request
 
@@ -35,56 +36,70 @@ TEXT_TYPES = ("text/plain", "application/x-jena-rules")
 TAKEN = {name.lower() for name in (*NAMES, *RULE_SETS)}
 
 
-def routes(backend: Backend) -> Blueprint:
-    blueprint = Blueprint("rules", __name__)
-    stores = backend.stores
-    names, registry, log, writer = stores.names, stores.registry, stores.log, stores.writer
+class RuleSetBody(TypedDict):
+    """What there is to say of a rule set."""
 
-    def described(rules: Setting) -> dict[str, object]:
-        return told(rules.name, rules.rows) | {"changed": rules.changed}
+    name: str
+    url: str
+    built_in: bool
+    rules: int
+    changed: int | None
+    warnings: NotRequired[list[str]]
 
-    def listed(rules: Setting) -> dict[str, object]:
-        return described(rules) | {"warnings": warnings_of(current(rules.name)[1])}
 
-    def told(name: str, count: int) -> dict[str, object]:
-        return {"name": name, "url": names.rules_url(name), "built_in": is_built_in(name), "rules": count,
+class RuleStore:
+    """The rule sets that users brought, as entries of the log make them, and how all are described."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._names, self._registry, self._log = stores.names, stores.registry, stores.log
+
+    def described(self, rules: Setting) -> RuleSetBody:
+        return {**self.body(rules.name, rules.rows), "changed": rules.changed}
+
+    def listed(self, rules: Setting) -> RuleSetBody:
+        return {**self.described(rules), "warnings": warnings_of(self.current(rules.name)[1])}
+
+    def built_in(self, name: str) -> RuleSetBody:
+        return {**self.body(name, len(parse_rules(text_of(name)).rules)), "warnings": []}
+
+    def body(self, name: str, count: int) -> RuleSetBody:
+        return {"name": name, "url": self._names.rules_url(name), "built_in": is_built_in(name), "rules": count,
                 "changed": None}
 
-    def unknown(name: str) -> Problem:
-        there = ", ".join([*NAMES, *(rules.name for rules in registry.settings(KIND))])
+    def unknown(self, name: str) -> Problem:
+        there = ", ".join([*NAMES, *(rules.name for rules in self._registry.settings(KIND))])
         return Problem("unknown-rules", f"There is no rule set {name}: there are {there}. Bring it with PUT "
-                       f"{names.rules_url(name)}.", rules=name)
+                       f"{self._names.rules_url(name)}.", rules=name)
 
-    def current(name: str) -> tuple[int | None, str | None]:
+    def current(self, name: str) -> tuple[int | None, str | None]:
         """The place of the entry that set the rule set, and its text; nothing, if there is no such set, and no text
         if that is damaged."""
-        entry = log.last_as_is(name, KIND, log.tail())
+        entry = self._log.last_as_is(name, KIND, self._log.tail())
         if entry is not None and entry.damage is not None:
             return entry.seq, None
         return (None, None) if entry is None or entry.payload is None else (entry.seq, entry.payload.decode())
 
-    def checked(name: str, text: str) -> RuleFile:
-        try:
-            return checked_rules(backend.stores, name, text)
-        except LanguageError as error:
-            raise of_language(error, "bad-rules") from None
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("rules", __name__)
+    stores, sets = backend.stores, RuleStore(backend.stores)
+    names, registry, log, writer = stores.names, stores.registry, stores.log, stores.writer
 
     @blueprint.get("/rules")
-    def list_rules() -> dict[str, object]:
-        ours = [told(name, len(parse_rules(text_of(name)).rules)) | {"warnings": []} for name in NAMES]
-        return {"rules": [*ours, *(listed(rules) for rules in registry.settings(KIND))]}
+    def list_rules() -> dict[str, list[RuleSetBody]]:
+        return {"rules": [*map(sets.built_in, NAMES), *map(sets.listed, registry.settings(KIND))]}
 
     @blueprint.put("/rules/<name:name>")
-    def put_rules(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
+    def put_rules(name: str) -> tuple[RuleSetBody, int, dict[str, str]]:
         refuse_built_in(name)
         text = bodies.declared(request, backend.settings.query_limit, TEXT_TYPES, "The rule file")
-        file = checked(name, text)
+        file = checked(stores, name, text)
         headers = {"Location": names.rules_url(name)}
-        warnings = {"warnings": list(file.warnings)}
+        warnings = list(file.warnings)
         while True:
-            id, before = current(name)
+            id, before = sets.current(name)
             if before == text and (rules := registry.setting(KIND, name)) is not None and rules.id == id:
-                return described(rules) | warnings, 200, headers
+                return {**sets.described(rules), "warnings": warnings}, 200, headers
             try:
                 guards = [unchanged(KIND, name, id, Refused()), *([room(backend, KIND)] if id is None else [])]
                 entry = writer.append(Draft(KIND, name, text.encode(), rows=len(file.rules)), every(*guards))
@@ -93,14 +108,14 @@ def routes(backend: Backend) -> Blueprint:
             except Refused:
                 continue        # somebody else was faster: the newest counts
             made = Setting(entry.seq, KIND, name, entry.at, len(file.rules))
-            return described(made) | warnings, 201 if id is None else 200, headers
+            return {**sets.described(made), "warnings": warnings}, 201 if id is None else 200, headers
 
     @blueprint.get("/rules/<name:name>")
     def read_rules(name: str) -> Response:
-        text = text_of(RULE_SETS.get(name, name)) if is_built_in(name) else current(name)[1]
+        text = text_of(RULE_SETS.get(name, name)) if is_built_in(name) else sets.current(name)[1]
         if text is None:
             log.last(name, KIND, log.tail())        # raises, if it is there and damaged
-            raise unknown(name)
+            raise sets.unknown(name)
         return Response(text, headers={"Cache-Control": "no-store"}, content_type="text/plain; charset=utf-8")
 
     @blueprint.delete("/rules/<name:name>")
@@ -113,10 +128,18 @@ def routes(backend: Backend) -> Blueprint:
             raise Problem("rules-in-use", f"The rule set {name} is used by {readers}.", rules=name,
                           queries=readers.queries) from None
         except Refused:
-            raise unknown(name) from None
+            raise sets.unknown(name) from None
         return "", 204
 
     return blueprint
+
+
+def checked(stores: Stores, name: str, text: str) -> RuleFile:
+    """What `checked_rules` says, for who sets it. Raises `Problem` for what is no rule file."""
+    try:
+        return checked_rules(stores, name, text)
+    except LanguageError as error:
+        raise of_language(error, "bad-rules") from None
 
 
 def checked_rules(stores: Stores, name: str, text: str) -> RuleFile:

@@ -16,7 +16,6 @@ hold and its background, with what follows under its rules. Its named windows an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from urllib.parse import parse_qsl
 
 from flask import Blueprint, Response, request
@@ -43,22 +42,22 @@ MOST_FIELDS = 100
 
 def routes(settings: Settings, stores: Stores) -> Blueprint:
     blueprint = Blueprint("sparql", __name__)
-    answered = asking(stores)
+    questions = Questions(stores)
 
     @blueprint.get("/sparql")
     def ask_by_get() -> Response:
         if "query" not in request.args:
             return drawn(service_told(stores.names, (graph.name for graph in stores.registry.settings("background"))),
                          "the description of the service")
-        return answered(request.args.get("query"), request.args)
+        return questions.answer(request.args.get("query"), request.args)
 
     @blueprint.post("/sparql")
     def ask_by_post() -> Response:
         text = bodies.declared(request, settings.query_limit, (QUERY, FORM), "The query")
         if request.mimetype != FORM:
-            return answered(text, request.args)
+            return questions.answer(text, request.args)
         fields = fields_of(text)
-        return answered(fields.get("query"), fields)
+        return questions.answer(fields.get("query"), fields)
 
     return blueprint
 
@@ -71,73 +70,77 @@ def fields_of(text: str) -> MultiDict[str, str]:
         raise Problem("bad-body", f"The body is not a form: {error}.") from None
 
 
-def asking(stores: Stores) -> Callable[[str | None, MultiDict[str, str]], Response]:
-    """What answers a question, given its text and the parameters of the protocol."""
-    current = Current(stores.log, stores.registry)
-    base = f"{stores.names.base}/"
+class Questions:
+    """Answers questions over what is stored now, given their texts and the parameters of the protocol."""
 
-    def answered(text: str | None, asked: MultiDict) -> Response:
+    def __init__(self, stores: Stores) -> None:
+        self._stores, self._current = stores, Current(stores.log, stores.registry)
+        self._base = f"{stores.names.base}/"
+
+    def answer(self, text: str | None, parameters: MultiDict[str, str]) -> Response:
+        """Raises `Problem`."""
         if not text:
             raise Problem("bad-body", "There is no query: send it as query=, or as the body of a POST.")
-        query = read(text, base)
+        query = read(text, self._base)
         if query.name is not None or query.output != "RSTREAM":
             raise Problem("refused", "A question that is asked once has no name and no ISTREAM or DSTREAM: leave "
                           "REGISTER … AS out, or register it with PUT /queries/{name}.")
-        given = [asked.getlist(name) or None for name in ("default-graph-uri", "named-graph-uri")]
-        there = {setting.name for setting in stores.registry.settings("background")}
-        wanted = {graph for graphs in given for graph in graphs or ()}
-        if given == [None, None]:
+        default_graphs, named_graphs = (parameters.getlist(name) or None
+                                        for name in ("default-graph-uri", "named-graph-uri"))
+        background = {setting.name for setting in self._stores.registry.settings("background")}
+        wanted = {*(default_graphs or ()), *(named_graphs or ())}
+        if default_graphs is None and named_graphs is None:
             wanted = {*query.graphs, *query.named_graphs}
         if not wanted and not query.windows:
-            wanted = there
-        queries = {graph: name for graph in wanted - there
-                   if (name := stores.names.query_of_window(graph)) is not None}
-        watched = {graph: seen(name) for graph, name in queries.items()}
-        instant, streams = looked(query)
+            wanted = background
+        queries = {graph: name for graph in wanted - background
+                   if (name := self._stores.names.query_of_window(graph)) is not None}
+        watched = {graph: self._watched(name) for graph, name in queries.items()}
+        instant, streams = self._streams(query)
         if watched and not query.windows:
             instant = max(one.instant for one in watched.values())
+        current = self._current
         try:
-            answer = ask(text, {graph: current.graph(graph) for graph in wanted & there}, base=base,
-                         default_graphs=given[0], named_graphs=given[1], streams=streams, watched=watched,
+            answer = ask(text, {graph: current.graph(graph) for graph in wanted & background}, base=self._base,
+                         default_graphs=default_graphs, named_graphs=named_graphs, streams=streams, watched=watched,
                          rules=current.rules(query.entailment), instant=instant,
                          limits=Limits.from_environment(os.environ))
         except TooMuch as error:
             raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
         return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None)
 
-    def seen(name: str) -> Watched:
+    def _watched(self, name: str) -> Watched:
         """What a registered query needs to see what it saw at its latest instant."""
-        record = found(stores, name)
-        failure = stores.answers.failure(record.id)
+        record = found(self._stores, name)
+        failure = self._stores.answers.failure(record.id)
         if failure is not None:
             raise Problem("query-failed", f"The query {name} failed at {failure[0]}, and sees nothing any more: "
                           f"{sentence(failure[1])}", query=name, at=failure[0], reason=failure[1])
-        bounds = stores.answers.bounds(record.id)
+        bounds = self._stores.answers.bounds(record.id)
         if bounds is None:
             raise Problem("no-answer", f"The query {name} has no answer yet, so there is no instant at which it has "
                           "seen something: ask again after its first instant.", query=name)
-        query = whole(record)
+        query, current = whole(record), self._current
         return Watched(query, bounds[1], current.seen(query.windows, bounds[1], after=record.id),
                        {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
 
-    def looked(query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
+    def _streams(self, query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
         """The instant to look at, and what the query's windows may see there."""
-        streams = {stream.iri: stream for stream in stores.registry.streams()}
-        now = stores.now()
-        seen: dict[str, Chunk] = {}
+        streams = {stream.iri: stream for stream in self._stores.registry.streams()}
+        now = self._stores.now()
+        chunks: dict[str, Chunk] = {}
         instants = []
         for window in query.windows:
             if window.stream not in streams:
-                url = stores.names.stream_url(window.stream)
+                url = self._stores.names.stream_url(window.stream)
                 raise Problem("unknown-stream", f"There is no stream <{window.stream}>: create it with PUT {url}.",
                               stream=window.stream)
-            newest = current.newest(window.stream)
+            newest = self._current.newest(window.stream)
             instants.append(now if streams[window.stream].clock == "arrival" or newest is None else newest)
         instant = max(instants, default=now)
         for window in query.windows:
-            chunk = current.elements(window.stream, low=bounds_of(at_once(window), instant).low, high=instant)
-            known = seen.get(window.stream)
-            seen[window.stream] = chunk if known is None or len(chunk) > len(known) else known
-        return instant, seen
-
-    return answered
+            low = bounds_of(at_once(window), instant).low
+            chunk = self._current.elements(window.stream, low=low, high=instant)
+            known = chunks.get(window.stream)
+            chunks[window.stream] = chunk if known is None or len(chunk) > len(known) else known
+        return instant, chunks

@@ -13,7 +13,7 @@ With an Idempotency-Key a push that is sent again is not counted again: what was
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict
 
 from flask import Blueprint, Response, request
 
@@ -31,7 +31,7 @@ from csparql_spark.server.routes.dependents import InUse, asked_of, streams_of, 
 from csparql_spark.server.routes.descriptors import stream_told
 from csparql_spark.server.routes.quotas import Full, full, room
 from csparql_spark.server.sources.mqtt import USUAL_FORMAT, checked_filter
-from csparql_spark.server.sources.pushing import Once
+from csparql_spark.server.sources.pushing import Once, PushBody
 from csparql_spark.store import StreamRecord
 from csparql_spark.store.registry import absent, every, same
 
@@ -48,54 +48,94 @@ class StreamSettings(NamedTuple):
     mqtt_format: str | None = None
 
 
-def routes(backend: Backend) -> Blueprint:
-    blueprint = Blueprint("streams", __name__)
-    names, registry, writer = backend.stores.names, backend.stores.registry, backend.stores.writer
-    pusher = backend.pusher
+class StreamBody(TypedDict):
+    """What there is to say of a stream."""
 
-    def found(name: str) -> StreamRecord:
-        iri = names.stream_iri(name)
-        stream = registry.stream(iri)
+    iri: str
+    name: str
+    url: str
+    clock: str
+    delay: int
+    producer: str | None
+    created: int
+    mqtt: NotRequired[str]
+    mqtt_format: NotRequired[str]
+
+
+class CountsBody(TypedDict):
+    chunks: int
+    triples: int
+
+
+class ChunkBody(TypedDict):
+    """The newest push; `first` and `last` are stamps."""
+
+    seq: int
+    at: int
+    first: int | None
+    last: int | None
+    triples: int
+
+
+class StreamContentBody(StreamBody):
+    """… and of what it holds, and who reads it."""
+
+    kept: CountsBody
+    newest: ChunkBody | None
+    queries: list[str]
+
+
+class StreamStore:
+    """The streams, as entries of the log make them."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend, self._stores = backend, backend.stores
+        self._names, self._registry, self._writer = backend.stores.names, backend.stores.registry, backend.stores.writer
+
+    def record(self, name: str) -> StreamRecord:
+        """Raises `Problem` if there is none."""
+        iri = self._names.stream_iri(name)
+        stream = self._registry.stream(iri)
         if stream is None:
-            raise unknown(iri)
+            raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
+                          f"{self._names.stream_url(iri)}.", stream=iri)
         return stream
 
-    def unknown(iri: str) -> Problem:
-        url = names.stream_url(iri)
-        return Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT {url}.", stream=iri)
+    def described(self, stream: StreamRecord) -> StreamBody:
+        body: StreamBody = {
+            "iri": stream.iri, "name": self._names.stream_name(stream.iri), "url": self._names.stream_url(stream.iri),
+            "clock": stream.clock, "delay": stream.delay, "producer": stream.producer, "created": stream.created}
+        if stream.mqtt:
+            body |= {"mqtt": stream.mqtt, "mqtt_format": stream.mqtt_format or USUAL_FORMAT}
+        return body
 
-    def changed() -> None:
-        backend.threads.streams_changed()
+    def content(self, stream: StreamRecord) -> StreamContentBody:
+        log = self._stores.log
+        chunks, triples = log.totals(stream.iri)
+        entry = log.last_as_is(stream.iri, "chunk", log.tail())
+        newest: ChunkBody | None = None if entry is None else {
+            "seq": entry.seq, "at": entry.at, "first": entry.first, "last": entry.last, "triples": entry.rows}
+        return {**self.described(stream), "kept": {"chunks": chunks, "triples": triples}, "newest": newest,
+                "queries": self.readers(stream)}
 
-    def described(stream: StreamRecord) -> dict[str, object]:
-        return {"iri": stream.iri, "name": names.stream_name(stream.iri), "url": names.stream_url(stream.iri),
-                "clock": stream.clock, "delay": stream.delay, "producer": stream.producer, "created": stream.created,
-                **({"mqtt": stream.mqtt, "mqtt_format": stream.mqtt_format or USUAL_FORMAT} if stream.mqtt else {})}
+    def readers(self, stream: StreamRecord) -> list[str]:
+        return [query.name for query in self._registry.queries()
+                if (asked := asked_of(query)) is not None and stream.iri in streams_of(asked)]
 
-    def refuse_if_produced(stream: StreamRecord, instead: str) -> None:
-        if stream.producer is not None and registry.query(stream.producer) is not None:
-            raise Problem("derived-stream", f"The stream <{stream.iri}> holds what the query {stream.producer} says: "
-                          f"{instead}.", stream=stream.iri, query=stream.producer)
-
-    @blueprint.get("/streams")
-    def list_streams() -> dict[str, object]:
-        return {"streams": [described(stream) for stream in registry.streams()]}
-
-    @blueprint.put("/streams/<name:name>")
-    def create_stream(name: str) -> tuple[dict[str, object], int, dict[str, str]]:
-        wanted = asked_settings(broker=backend.threads.mqtt is not None)
-        iri = names.stream_iri(name)
-        draft = StreamRecord.draft(iri, name=names.stream_name(iri), **wanted._asdict())
-        made = False
-        while (stream := registry.stream(iri)) is None:
+    def make(self, name: str, wanted: StreamSettings) -> tuple[StreamRecord, bool]:
+        """The stream of that name and those settings, and whether it was made now. Raises `Problem`."""
+        iri = self._names.stream_iri(name)
+        draft = StreamRecord.draft(iri, name=self._names.stream_name(iri), **wanted._asdict())
+        backend, made = self._backend, False
+        while (stream := self._registry.stream(iri)) is None:
             try:
-                writer.append(draft, every(absent("streams", iri, Refused()), room(backend, "streams")))
+                self._writer.append(draft, every(absent("streams", iri, Refused()), room(backend, "streams")))
                 made = True
             except Full:
                 raise full(backend, "streams") from None
             except Refused:
                 continue        # somebody else has just made it
-        refuse_if_produced(stream, "it is there already, and is made and filled by the query alone")
+        self._refuse_if_produced(stream, "it is there already, and is made and filled by the query alone")
         if (stream.clock, stream.delay, stream.mqtt, stream.mqtt_format) != wanted:
             raise Problem("stream-exists", f"The stream <{iri}> exists with clock {stream.clock!r} and a delay of "
                           f"{stream.delay} ms{f', fed by {stream.mqtt!r}' if stream.mqtt else ''}: a stream keeps its "
@@ -103,32 +143,18 @@ def routes(backend: Backend) -> Blueprint:
                           "another name.",
                           stream=iri, clock=stream.clock, delay=stream.delay)
         if made:
-            changed()
-        return described(stream), 201 if made else 200, {"Location": names.stream_url(iri)}
+            backend.threads.streams_changed()
+        return stream, made
 
-    @blueprint.get("/streams/<name:name>")
-    def describe_stream(name: str) -> dict[str, object] | Response:
-        stream = found(name)
-        readers = [query.name for query in registry.queries()
-                   if (asked := asked_of(query)) is not None and stream.iri in streams_of(asked)]
-        if asked_type("the description of a stream", DESCRIBED) != PLAIN_JSON:
-            return drawn(stream_told(stream, names, readers), "the description of a stream", offered=DESCRIBED)
-        chunks, triples = backend.stores.log.totals(stream.iri)
-        newest = backend.stores.log.last_as_is(stream.iri, "chunk", backend.stores.log.tail())
-        told = newest and {"seq": newest.seq, "at": newest.at, "first": newest.first, "last": newest.last,
-                           "triples": newest.rows}
-        return {**described(stream), "kept": {"chunks": chunks, "triples": triples}, "newest": told,
-                "queries": readers}
-
-    @blueprint.delete("/streams/<name:name>")
-    def delete_stream(name: str) -> tuple[str, int]:
-        iri = names.stream_iri(name)
+    def delete(self, name: str) -> None:
+        """Raises `Problem` if there is none, or if it is read."""
+        iri = self._names.stream_iri(name)
         while True:
-            stream = found(name)
-            refuse_if_produced(stream, "delete the query, and the stream goes with it")
+            stream = self.record(name)
+            self._refuse_if_produced(stream, "delete the query, and the stream goes with it")
             idle = [] if stream.producer is None else [absent("queries", stream.producer, Refused())]
             try:
-                writer.append(Draft("drop", subject=iri), every(
+                self._writer.append(Draft("drop", subject=iri), every(
                     same("streams", stream.id, Refused()), *idle, unread(lambda asked: iri in streams_of(asked))))
                 break
             except InUse as readers:
@@ -136,17 +162,49 @@ def routes(backend: Backend) -> Blueprint:
                               queries=readers.queries) from None
             except Refused:
                 continue        # it is another one now, or gone
-        changed()
+        self._backend.threads.streams_changed()
+
+    def _refuse_if_produced(self, stream: StreamRecord, instead: str) -> None:
+        if stream.producer is not None and self._registry.query(stream.producer) is not None:
+            raise Problem("derived-stream", f"The stream <{stream.iri}> holds what the query {stream.producer} says: "
+                          f"{instead}.", stream=stream.iri, query=stream.producer)
+
+
+def routes(backend: Backend) -> Blueprint:
+    blueprint = Blueprint("streams", __name__)
+    streams, names, pusher = StreamStore(backend), backend.stores.names, backend.pusher
+
+    @blueprint.get("/streams")
+    def list_streams() -> dict[str, list[StreamBody]]:
+        return {"streams": [streams.described(stream) for stream in backend.stores.registry.streams()]}
+
+    @blueprint.put("/streams/<name:name>")
+    def create_stream(name: str) -> tuple[StreamBody, int, dict[str, str]]:
+        stream, made = streams.make(name, asked_settings(broker=backend.threads.mqtt is not None))
+        return streams.described(stream), 201 if made else 200, {"Location": names.stream_url(stream.iri)}
+
+    @blueprint.get("/streams/<name:name>")
+    def describe_stream(name: str) -> StreamContentBody | Response:
+        stream = streams.record(name)
+        if asked_type("the description of a stream", DESCRIBED) == PLAIN_JSON:
+            return streams.content(stream)
+        return drawn(stream_told(stream, names, streams.readers(stream)), "the description of a stream",
+                     offered=DESCRIBED)
+
+    @blueprint.delete("/streams/<name:name>")
+    def delete_stream(name: str) -> tuple[str, int]:
+        streams.delete(name)
         return "", 204
 
     @blueprint.post("/streams/<name:name>")
-    def push(name: str) -> dict[str, object]:
+    def push(name: str) -> PushBody:
         iri = names.stream_iri(name)
         pusher.stream(iri)
+        content_type = request.headers.get("Content-Type")
         try:
-            format = push_format(request.headers.get("Content-Type"))
+            format = push_format(content_type)
         except UnsupportedFormat as error:
-            raise bodies.strange(error, request.headers.get("Content-Type")) from None
+            raise bodies.strange(error, content_type) from None
         key = request.headers.get("Idempotency-Key")
         body = bodies.read(request.environ, backend.settings.body_limit)
         if not body:
@@ -154,8 +212,8 @@ def routes(backend: Backend) -> Blueprint:
                           "--data-binary @FILE, or @- for standard input; what follows an @ is the name of a file, so "
                           "Turtle that begins with @prefix has to come from one of these.")
         once = None if key is None else Once.of(key, format.label.encode(), body)
-        if once is not None and (told := pusher.repeated(iri, once)) is not None:
-            return told
+        if once is not None and (before := pusher.repeated(iri, once)) is not None:
+            return before
         if format is not PushFormat.ARROW:
             bodies.utf8(body, "The data")
         return pusher.push(iri, read_push(body, format, base=iri, blank_prefix=backend.stores.blank_prefix()), once)
@@ -192,9 +250,12 @@ def asked_topics(topics: object, format: object, broker: bool) -> tuple[str | No
     if not broker:
         raise Problem("bad-setting", "This server has no MQTT broker to listen to: it is named when the server is "
                       "started, with --mqtt mqtt://HOST.")
-    if format is not None:
-        try:
-            push_format(format if isinstance(format, str) else None)
-        except UnsupportedFormat as error:
-            raise Problem("bad-setting", f"The mqtt_format {str(format)[:100]!r} cannot be read. {error}") from None
-    return checked_filter(topics), format
+    return checked_filter(topics), None if format is None else checked_format(format)
+
+
+def checked_format(format: object) -> str:
+    try:
+        push_format(format if isinstance(format, str) else None)
+    except UnsupportedFormat as error:
+        raise Problem("bad-setting", f"The mqtt_format {str(format)[:100]!r} cannot be read. {error}") from None
+    return str(format)

@@ -11,24 +11,26 @@ Everything is read from the log and the answers, beside the engine, and only as 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NotRequired, TypedDict
 
+import numpy as np
 from flask import Blueprint, request
 
 from csparql_spark.asking.log_view import Current
 from csparql_spark.asking.missing import looked
 from csparql_spark.asking.timeline import dots, said, stamped, waits
 from csparql_spark.language import ContinuousQuery
-from csparql_spark.log import Entry
+from csparql_spark.log import Entry, Log
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.http.lengths import length_of_time
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.answers import asked_instant
 from csparql_spark.server.routes.dependents import asked_of, streams_of
-from csparql_spark.server.routes.description import made_streams, status_of, waiting_for, window_told
+from csparql_spark.server.routes.description import WindowBody, made_streams, status_of, waiting_for, window_body
 from csparql_spark.server.routes.health import engine_of
 from csparql_spark.server.routes.registration import found
 from csparql_spark.server.stores import Stores
-from csparql_spark.server.subscribers.instants import windows_of
+from csparql_spark.server.subscribers.instants import WindowBounds, windows_of
 from csparql_spark.store import QueryRecord
 from csparql_spark.windows.progress import NEVER, Clock, Progress
 from csparql_spark.windows.rule import grid_of, slowest_of, widest_of
@@ -38,93 +40,117 @@ MOST_DOTS, MOST_INSTANTS = 300, 200
 LONGEST_SPAN = 31 * 86_400_000
 
 
-def routes(stores: Stores) -> Blueprint:
-    blueprint = Blueprint("timeline", __name__)
-    current = Current(stores.log, stores.registry)
+# When elements came, together where they are many.
+DotBody = TypedDict("DotBody", {"from": int, "to": int, "triples": int, "late": int})
 
-    @blueprint.get("/queries/<name:name>/timeline")
-    def timeline(name: str) -> dict[str, object]:
-        query = found(stores, name)
-        asked = readable(query)
-        now = stores.now()
+
+class ReadBody(TypedDict):
+    """A stream as a query reads it: how far its clock has come, and when its elements came."""
+
+    stream: str
+    clock: str
+    delay: int
+    newest: int | None
+    reading: int | None
+    elements: list[DotBody]
+
+
+class InstantBody(TypedDict):
+    at: int
+    windows: list[WindowBounds]
+    rows: NotRequired[int]
+
+
+# All that a query reads and says, from one time to another.
+TimelineBody = TypedDict("TimelineBody", {
+    "query": str, "status": str, "now": int, "from": int, "to": int, "windows": list[WindowBody],
+    "streams": list[ReadBody], "instants": list[InstantBody], "next": InstantBody | None, "says": str})
+
+
+class PatternBody(TypedDict):
+    """A pattern of a query's body, and how many triples fit."""
+
+    text: str
+    matches: int
+
+
+class MissingBody(TypedDict):
+    """How much of what a query looks for was there at an instant."""
+
+    query: str
+    at: int
+    windows: list[WindowBounds]
+    triples: int
+    patterns: list[PatternBody]
+    lost: int | None
+    says: str
+
+
+class ElementBody(TypedDict):
+    at: int
+    logged: int
+    triple: list[str]
+
+
+class ElementsBody(TypedDict):
+    stream: str
+    elements: list[ElementBody]
+
+
+class Timelines:
+    """What can be seen of a query from the log and the answers, and what it waits for."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    def of(self, query: QueryRecord) -> TimelineBody:
+        stores, asked, now = self._stores, readable(query), self._stores.now()
         outlines = {iri: list(stores.log.outlines(iri, after=query.id)) for iri in streams_of(asked)}
-        progress = progress_of(query, outlines, now)
+        progress = self._progress(query, outlines, now)
         newest = {iri: max((stamped(entry)[1] for entry in entries), default=None) for iri, entries in outlines.items()}
         bounds = stores.answers.bounds(query.id)
         by_arrival = any(clock.kind == "arrival" for clock in progress.clocks.values())
-        known = [at for at in (*newest.values(), bounds and bounds[1]) if at is not None]
+        known = [at for at in (*newest.values(), bounds[1] if bounds else None) if at is not None]
         high = now if by_arrival or not known else max(known)
         low = high - asked_span(asked)
-        grid, start = grid_of(asked), progress.start()
-        upcoming = None
-        if grid is not None and (bounds or start is not None):
-            upcoming = grid.after(bounds[1]) if bounds else grid.at_or_after(start)
-        streams = [{"stream": iri, "clock": clock.kind, "delay": clock.delay, "newest": newest[iri],
-                    "reading": None if (reading := progress.reading(iri)) == NEVER else reading,
-                    "elements": [{"from": dot.first, "to": dot.last, "triples": dot.triples, "late": dot.late}
-                                 for dot in dots(outlines[iri], payload, clock=clock, low=low, high=high,
-                                                 most=MOST_DOTS)]}
-                   for iri, clock in progress.clocks.items()]
-        return {"query": name, "status": status_of(stores, query), "now": now, "from": low, "to": high,
-                "windows": [window_told(window) for window in asked.windows], "streams": streams,
+        upcoming = next_instant(asked, bounds, progress)
+        streams: list[ReadBody] = [
+            {"stream": iri, "clock": clock.kind, "delay": clock.delay, "newest": newest[iri],
+             "reading": None if (reading := progress.reading(iri)) == NEVER else reading,
+             "elements": [{"from": dot.first, "to": dot.last, "triples": dot.triples, "late": dot.late}
+                          for dot in dots(outlines[iri], self._payload, clock=clock, low=low, high=high,
+                                          most=MOST_DOTS)]}
+            for iri, clock in progress.clocks.items()]
+        return {"query": query.name, "status": status_of(stores, query), "now": now, "from": low, "to": high,
+                "windows": [window_body(window) for window in asked.windows], "streams": streams,
                 "instants": [{"at": at, "rows": rows, "windows": windows_of(query, at)}
                              for at, rows in stores.answers.sizes(query.id, low, high, MOST_INSTANTS)],
                 "next": None if upcoming is None else {"at": upcoming, "windows": windows_of(query, upcoming)},
-                "says": says(query, asked, progress, upcoming)}
+                "says": self._says(query, asked, progress, upcoming)}
 
-    @blueprint.get("/queries/<name:name>/missing")
-    def missing(name: str) -> dict[str, object]:
-        query = found(stores, name)
-        asked = readable(query)
-        instant = asked_instant(
-            stores, query, f": {stores.names.query_url(name)}/timeline tells what it waits for.")
-        elements = current.seen(asked.windows, instant, after=query.id)
-        background = {graph: current.graph(graph) for graph in asked.graphs}
-        seen = looked(asked, instant, elements, background, current.rules(asked.entailment))
-        return {"query": name, "at": instant, "windows": windows_of(query, instant), "triples": seen.triples,
-                "patterns": [pattern._asdict() for pattern in seen.patterns], "lost": seen.lost, "says": seen.says}
-
-    @blueprint.get("/streams/<name:name>/elements")
-    def elements(name: str) -> dict[str, object]:
-        iri = stores.names.stream_iri(name)
-        if stores.registry.stream(iri) is None:
-            raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
-                          f"{stores.names.stream_url(iri)}.", stream=iri)
-        text = request.args.get("limit", str(USUAL_ELEMENTS))
-        if not (text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= MOST_ELEMENTS):
-            raise Problem("bad-setting", f"The limit {text[:100]!r} is not a number of elements from 1 to "
-                          f"{MOST_ELEMENTS}.")
-        limit, newest = int(text), []
-        for entry in stores.log.recent(iri):
-            chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
-            kept = chunk.take(range(max(0, len(chunk) - (limit - len(newest))), len(chunk)))
-            newest += [{"at": at, "logged": entry.at, "triple": list(triple)}
-                       for at, triple in reversed(list(zip(kept.t.tolist(), kept.triples(), strict=True)))]
-            if len(newest) >= limit:
-                break
-        return {"stream": iri, "elements": newest}
-
-    def payload(entry: Entry) -> bytes:
+    def _payload(self, entry: Entry) -> bytes:
         # What is forgotten while it is looked at has no stamps any more.
-        return stores.log.payload(entry.seq) or Chunk.empty().to_ipc()
+        return self._stores.log.payload(entry.seq) or Chunk.empty().to_ipc()
 
-    def progress_of(query: QueryRecord, outlines: Mapping[str, list[Entry]], now: int) -> Progress:
+    def _progress(self, query: QueryRecord, outlines: Mapping[str, list[Entry]], now: int) -> Progress:
         """How far the clocks have come for a query."""
-        streams = {iri: stream for iri in outlines if (stream := stores.registry.stream(iri)) is not None}
+        registry = self._stores.registry
+        streams = {iri: stream for iri in outlines if (stream := registry.stream(iri)) is not None}
         progress = Progress.begin(at=query.registered,
                                   clocks={iri: Clock(stream.clock, stream.delay) for iri, stream in streams.items()})
         progress.tick(None, now)
         for iri, stream in streams.items():
             for entry in outlines[iri]:
                 progress.arrived(iri, entry.at, *stamped(entry))
-            producer = None if stream.producer is None else stores.registry.query(stream.producer)
-            said_last = producer and stores.answers.bounds(producer.id)
-            if said_last:
-                progress.tick(iri, said_last[1])
+            producer = None if stream.producer is None else registry.query(stream.producer)
+            bounds = None if producer is None else self._stores.answers.bounds(producer.id)
+            if bounds:
+                progress.tick(iri, bounds[1])
         return progress
 
-    def says(query: QueryRecord, asked: ContinuousQuery, progress: Progress, upcoming: int | None) -> str:
+    def _says(self, query: QueryRecord, asked: ContinuousQuery, progress: Progress, upcoming: int | None) -> str:
         """What has to happen before there is another answer."""
+        stores = self._stores
         failure = stores.answers.failure(query.id)
         if failure is not None:
             return f"The query failed at {said(failure[0])}: {sentence(failure[1])}"
@@ -147,7 +173,64 @@ def routes(stores: Stores) -> Blueprint:
             return "It answers each time as many elements have come as its windows count."
         return f"The next instant is {said(upcoming)}."
 
+
+def routes(stores: Stores) -> Blueprint:
+    blueprint = Blueprint("timeline", __name__)
+    current, timelines = Current(stores.log, stores.registry), Timelines(stores)
+
+    @blueprint.get("/queries/<name:name>/timeline")
+    def timeline(name: str) -> TimelineBody:
+        return timelines.of(found(stores, name))
+
+    @blueprint.get("/queries/<name:name>/missing")
+    def missing(name: str) -> MissingBody:
+        query = found(stores, name)
+        asked = readable(query)
+        instant = asked_instant(
+            stores, query, f": {stores.names.query_url(name)}/timeline tells what it waits for.")
+        elements = current.seen(asked.windows, instant, after=query.id)
+        background = {graph: current.graph(graph) for graph in asked.graphs}
+        view = looked(asked, instant, elements, background, current.rules(asked.entailment))
+        patterns: list[PatternBody] = [{"text": pattern.text, "matches": pattern.matches} for pattern in view.patterns]
+        return {"query": name, "at": instant, "windows": windows_of(query, instant), "triples": view.triples,
+                "patterns": patterns, "lost": view.lost, "says": view.says}
+
+    @blueprint.get("/streams/<name:name>/elements")
+    def elements(name: str) -> ElementsBody:
+        iri = stores.names.stream_iri(name)
+        if stores.registry.stream(iri) is None:
+            raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
+                          f"{stores.names.stream_url(iri)}.", stream=iri)
+        text = request.args.get("limit", str(USUAL_ELEMENTS))
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= MOST_ELEMENTS):
+            raise Problem("bad-setting", f"The limit {text[:100]!r} is not a number of elements from 1 to "
+                          f"{MOST_ELEMENTS}.")
+        return {"stream": iri, "elements": newest_elements(stores.log, iri, int(text))}
+
     return blueprint
+
+
+def newest_elements(log: Log, iri: str, limit: int) -> list[ElementBody]:
+    """The last elements of a stream, newest first."""
+    newest: list[ElementBody] = []
+    for entry in log.recent(iri):
+        chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
+        last = chunk.take(np.arange(max(0, len(chunk) - (limit - len(newest))), len(chunk)))
+        newest += [{"at": at, "logged": entry.at, "triple": list(triple)}
+                   for at, triple in reversed(list(zip(last.t.tolist(), last.triples(), strict=True)))]
+        if len(newest) >= limit:
+            break
+    return newest
+
+
+def next_instant(asked: ContinuousQuery, bounds: tuple[int, int] | None, progress: Progress) -> int | None:
+    """The instant that a query will answer next, if that is known."""
+    grid, start = grid_of(asked), progress.start()
+    if grid is None:
+        return None
+    if bounds:
+        return grid.after(bounds[1])
+    return None if start is None else grid.at_or_after(start)
 
 
 def readable(query: QueryRecord) -> ContinuousQuery:

@@ -2,8 +2,8 @@
 
     pusher = Pusher(stores)
     stream = pusher.stream(iri)                  # raises Problem: unknown-stream, derived-stream
-    told = pusher.push(iri, chunk)               # {"stream", "accepted", "seq", "at", "first", "last", "warnings"}
-    told = pusher.push(iri, chunk, Once.of("key", body))      # counted once, however often it is sent
+    body = pusher.push(iri, chunk)               # {"stream", "accepted", "seq", "at", "first", "last", "warnings"}
+    body = pusher.push(iri, chunk, Once.of("key", body))      # counted once, however often it is sent
 
 On the arrival clock the log stamps what is pushed, and stamps of the producer are dropped, with a warning. On the event
 clock they are kept, and triples without one are stamped on arrival. What the web process remembers of streams does not
@@ -17,6 +17,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NotRequired, TypedDict, cast
 
 import numpy as np
 
@@ -28,7 +29,27 @@ from csparql_spark.server.stores import Stores
 from csparql_spark.store import StreamRecord
 from csparql_spark.store.registry import every, same
 
-Told = dict[str, object]
+
+class WarningBody(TypedDict):
+    """What a producer should know about its stamps."""
+
+    code: str
+    triples: int
+    message: str
+
+
+class PushBody(TypedDict):
+    """What a push made; `first` and `last` are stamps. Of one that was sent again, what was made the first time."""
+
+    stream: str
+    accepted: int
+    seq: int | None
+    at: int | None
+    first: int | None
+    last: int | None
+    warnings: list[WarningBody]
+    repeated: NotRequired[bool]
+
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
@@ -82,7 +103,7 @@ class Pusher:
             self._known[iri] = stream
         return stream
 
-    def repeated(self, iri: str, once: Once) -> Told | None:
+    def repeated(self, iri: str, once: Once) -> PushBody | None:
         """What was told of the push that came with the same key, if one did. Raises `Problem` if it was another one."""
         ((key, digest),) = once.keys.items()
         while True:
@@ -91,42 +112,43 @@ class Pusher:
                 break
             self._known.pop(iri, None)
         try:
-            told = self._repeats.found(stream.id, key, digest)
+            # What a push was told is kept as it was.
+            before = cast(PushBody | None, self._repeats.found(stream.id, key, digest))
         except Reused:
             raise reused(key) from None
-        return None if told is None else {**told, "repeated": True}
+        return None if before is None else {**before, "repeated": True}
 
-    def push(self, iri: str, pushed: Chunk, once: Once | None = None) -> Told:
+    def push(self, iri: str, pushed: Chunk, once: Once | None = None) -> PushBody:
         """Durable when this returns. Raises `Problem`."""
         while True:
             stream = self.stream(iri)
             chunk, warnings = clocked(pushed, stream)
-            told = {"stream": iri, "accepted": len(chunk), "seq": None, "at": None, "first": chunk.first,
-                    "last": chunk.last, "warnings": warnings}
+            body: PushBody = {"stream": iri, "accepted": len(chunk), "seq": None, "at": None, "first": chunk.first,
+                              "last": chunk.last, "warnings": warnings}
             try:
                 if not len(chunk):
                     if self._registry.stream(iri) != stream:
                         raise Refused
-                    return told
-                return self._appended(stream, chunk, told, once)
+                    return body
+                return self._appended(stream, chunk, body, once)
             except Repeated as repeated:
-                return {**repeated.told, "repeated": True}
+                return {**cast(PushBody, repeated.told), "repeated": True}      # as it was kept
             except Reused:
-                raise reused(next(iter(once.keys))) from None
+                raise reused(next(iter(once.keys if once else ()))) from None
             except Refused:
                 # The stream is another one now, or none: its clock may be another one too.
                 self._known.pop(iri, None)
 
-    def _appended(self, stream: StreamRecord, chunk: Chunk, told: Told, once: Once | None) -> Told:
-        def said(entry: Entry) -> Told:
-            return {**told, "seq": entry.seq, "at": entry.at}
+    def _appended(self, stream: StreamRecord, chunk: Chunk, body: PushBody, once: Once | None) -> PushBody:
+        def logged(entry: Entry) -> PushBody:
+            return {**body, "seq": entry.seq, "at": entry.at}
 
         guard, beside = same("streams", stream.id, Refused()), None
         if once is not None:
-            beside = Repeats.beside(stream.id, once.keys, said, once.prefix, once.newest)
+            beside = Repeats.beside(stream.id, once.keys, lambda entry: dict(logged(entry)), once.prefix, once.newest)
             if not once.checked:
                 guard = every(guard, *(Repeats.guard(stream.id, key, digest) for key, digest in once.keys.items()))
-        return said(self._writer.append(draft_of(chunk, stream.iri), guard, beside))
+        return logged(self._writer.append(draft_of(chunk, stream.iri), guard, beside))
 
 
 def reused(key: str) -> Problem:
@@ -140,7 +162,7 @@ def draft_of(chunk: Chunk, iri: str) -> Draft:
                  unstamped=chunk.unstamped)
 
 
-def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[dict[str, object]]]:
+def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[WarningBody]]:
     """The chunk as the stream's clock wants it, and what the producer should know about that."""
     unstamped = chunk.unstamped
     if stream.clock == "event":

@@ -11,17 +11,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
 
 import pyarrow as pa
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import JSON, write
 from csparql_spark.disk.damage import Damaged
+from csparql_spark.language import Window
 from csparql_spark.server.http.problems import sentence
 from csparql_spark.server.routes.dependents import asked_of
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.windows.content import ALWAYS as FOR_EVER
 from csparql_spark.windows.rule import bounds_of
+
+
+class WindowBounds(TypedDict):
+    """Where a window opens and closes at an instant: elements stamped opens < t <= closes are seen."""
+
+    stream: str
+    name: NotRequired[str]
+    opens: int | None
+    closes: int
 
 
 def whole(parts: Sequence[StoredAnswer]) -> Answer:
@@ -44,12 +55,12 @@ def whole(parts: Sequence[StoredAnswer]) -> Answer:
 
 
 def event(id: str, name: str, parts: Sequence[StoredAnswer],
-          windows: Sequence[Mapping[str, object]] = ()) -> bytes:
+          windows: Sequence[WindowBounds] = ()) -> bytes:
     """The answer as a server-sent event."""
     return b"id: %b\nevent: answer\ndata: %b\n\n" % (id.encode(), envelope(name, parts, windows))
 
 
-def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str, object]] = ()) -> bytes:
+def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = ()) -> bytes:
     """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through."""
     answer = whole(parts)
     head: dict[str, object] = {"query": name, "at": parts[0].instant}
@@ -60,7 +71,7 @@ def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping
     return _json({**head, **holding(answer)})[:-1] + b',"results":' + write(answer, JSON) + b"}"
 
 
-def told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str, object]]) -> bytes:
+def told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds]) -> bytes:
     """The envelope of an answer, or in its place what is the matter with it: for who is told many of them."""
     try:
         return envelope(name, parts, windows)
@@ -68,14 +79,20 @@ def told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[Mapping[str
         return _json({"query": name, "at": parts[0].instant, "problem": sentence(str(damaged))})
 
 
-def windows_of(query: QueryRecord, instant: int) -> list[dict[str, object]]:
+def windows_of(query: QueryRecord, instant: int) -> list[WindowBounds]:
     """Where the windows of a query open and close at an instant, in the order of its text: elements stamped
     opens < t <= closes are seen. Nothing if the text cannot be read any more."""
     asked = asked_of(query)
     if asked is None:
         return []
-    return [{"stream": window.stream, **({} if window.name is None else {"name": window.name}),
-             **bounds_of(window, instant)._asdict()} for window in asked.windows]
+    return [window_bounds(window, instant) for window in asked.windows]
+
+
+def window_bounds(window: Window, instant: int) -> WindowBounds:
+    opens, closes = bounds_of(window, instant)
+    if window.name is None:
+        return {"stream": window.stream, "opens": opens, "closes": closes}
+    return {"stream": window.stream, "name": window.name, "opens": opens, "closes": closes}
 
 
 def holding(answer: Answer) -> dict[str, object]:
