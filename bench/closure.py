@@ -25,7 +25,7 @@ from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 
 STRATEGIES = {"recompute": Recompute, "delete_rederive": DeleteRederive, "expiration": Expiration}
 SLIDES = 10             # in a window

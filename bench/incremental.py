@@ -19,7 +19,7 @@ from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.answers.snapshot import Dataset, Snapshot
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.windows.content import Content
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -19,7 +19,7 @@ from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.entailment.rules.preparing import closed, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.windows.content import Content
 
 LIMIT = 10_000_000

@@ -29,7 +29,8 @@ from csparql_spark.answers.functions import Functions
 from csparql_spark.answers.patterns import Constant, Piece
 from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, OTHER, Plain
 from csparql_spark.relations.records import KeysTooWide, Records
-from csparql_spark.relations.runs import NEVER, Runs, grouped
+from csparql_spark.relations.runs import Runs, grouped
+from csparql_spark.relations.tags import NEVER
 from csparql_spark.windows.content import Content
 
 MOST_RESULTS = 500_000          # results that are kept of one expression

@@ -33,7 +33,8 @@ from csparql_spark.relations.joins import PLACES, Plan, Relation, Shape, in_orde
 from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.records import KeysTooWide, Records
-from csparql_spark.relations.runs import Runs, TooMuchAtOnce, latest
+from csparql_spark.relations.runs import Runs, TooMuchAtOnce
+from csparql_spark.relations.tags import UNTIL
 
 MOST = 5_000_000        # matches that are kept of one pattern
 AT_ONCE = 10_000_000    # rows that a step of a join may come across at once
@@ -183,7 +184,7 @@ class Matches:
         except KeysTooWide:
             self._repack()
             keys = self._records.pack(columns)
-        grown, _ = self._runs.add(*latest(keys, tag))
+        grown, _ = self._runs.add(*UNTIL.united(keys, tag))
         self._runs.settle()
         self.version += bool(grown.any())
         if self._records.given > 65_536 + 4 * self._runs.rows:

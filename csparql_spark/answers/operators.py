@@ -40,7 +40,7 @@ from csparql_spark.answers.tables import (
     minus,
     united,
 )
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS, UNTIL
 
 
 class Evaluation:
@@ -207,7 +207,7 @@ class Evaluation:
             return rows.untagged().take(~there)
         if rows.tag is not None and found.tag is not None:
             latest = latest_of(mine, found.tag[theirs], rows.length)
-            rows = Table(rows.columns, rows.length, np.minimum(rows.tag, latest))
+            rows = Table(rows.columns, rows.length, UNTIL.join(rows.tag, latest))
         else:
             rows = rows.untagged()
         return rows.take(there)

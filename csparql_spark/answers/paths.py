@@ -26,7 +26,8 @@ from csparql_spark.answers.limits import Deadline
 from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.answers.tables import latest_of
 from csparql_spark.relations.graph import Facts, Selection, TaggedGraph
-from csparql_spark.relations.runs import ALWAYS, NEVER, TooMuchAtOnce
+from csparql_spark.relations.runs import TooMuchAtOnce
+from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL
 
 LINK = 0                # the only predicate of the graphs here
 FOR_EACH = 48           # bytes of a pair, in the orders in which it is looked up
@@ -106,7 +107,7 @@ def reached(start: np.ndarray, end: np.ndarray, tag: np.ndarray, node: int, dead
         first = start.searchsorted(last)
         counts = start.searchsorted(last, side="right") - first
         rows = np.arange(int(counts.sum())) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        found = latest_of(end[rows], np.minimum(np.repeat(latest, counts), tag[rows]), len(nodes))
+        found = latest_of(end[rows], UNTIL.join(np.repeat(latest, counts), tag[rows]), len(nodes))
         last = np.flatnonzero(found > until)
         latest = until[last] = found[last]
     there = until > NEVER
@@ -122,12 +123,12 @@ def _searched(graph: TaggedGraph, nodes: np.ndarray, place: str, fresh: bool = F
 
 def _left(facts: Facts, found: Selection) -> Facts:
     return Facts(found.column("s"), np.full(len(found), LINK), facts.o[found.index],
-                 np.minimum(facts.tag[found.index], found.tag))
+                 UNTIL.join(facts.tag[found.index], found.tag))
 
 
 def _right(facts: Facts, found: Selection) -> Facts:
     return Facts(facts.s[found.index], np.full(len(found), LINK), found.column("o"),
-                 np.minimum(facts.tag[found.index], found.tag))
+                 UNTIL.join(facts.tag[found.index], found.tag))
 
 
 def _check(rows: int) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from csparql_spark.answers.matches import Columns, TooManyMatches
 from csparql_spark.relations.keys import distinct as distinct_of_sorted
 from csparql_spark.relations.keys import order_of, ordered, stable_order_of
-from csparql_spark.relations.runs import ALWAYS, NEVER
+from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL
 
 UNBOUND = -1
 MOST_ROWS = 20_000_000       # rows of any table on the way to an answer
@@ -100,7 +100,7 @@ def distinct(table: Table) -> Table:
     firsts = order[starts]                               # the order is stable: the first of each
     tag = None
     if table.tag is not None and len(starts):
-        tag = np.maximum.reduceat(table.tag[order], starts)
+        tag = UNTIL.union.reduceat(table.tag[order], starts)
     elif table.tag is not None:
         tag = table.tag
     back = order_of(firsts)
@@ -147,7 +147,7 @@ def merged(left: Table, right: Table, pairs: Pairs) -> Table:
         columns[name] = np.where(columns[name] == UNBOUND, column, columns[name]) if name in columns else column
     tag = None
     if left.tag is not None and right.tag is not None:
-        tag = np.minimum(left.tag[mine], right.tag[theirs])
+        tag = UNTIL.join(left.tag[mine], right.tag[theirs])
     return Table(columns, len(mine), tag)
 
 
@@ -226,7 +226,7 @@ def groups(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _with_tag(table: Table, unit: Table) -> Table:
     if table.tag is None or unit.tag is None:
         return table.untagged()
-    return table if unit.tag[0] == ALWAYS else Table(table.columns, table.length, np.minimum(table.tag, unit.tag[0]))
+    return table if unit.tag[0] == ALWAYS else Table(table.columns, table.length, UNTIL.join(table.tag, unit.tag[0]))
 
 
 def _ways(table: Table, shared: Sequence[str]) -> Iterator[tuple[np.ndarray, frozenset[str]]]:
@@ -273,5 +273,5 @@ def latest_of(rows: np.ndarray, tags: np.ndarray, length: int) -> np.ndarray:
     result = np.full(length, NEVER)
     order, starts = groups(rows)
     if len(starts):
-        result[rows[order[starts]]] = np.maximum.reduceat(tags[order], starts)
+        result[rows[order[starts]]] = UNTIL.union.reduceat(tags[order], starts)
     return result

@@ -27,7 +27,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import RDF
 from csparql_spark.relations.moving import Moving
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.schedule.routing import group_key
 from csparql_spark.windows.content import Content
 from csparql_spark.windows.rule import moves_together, widest_of

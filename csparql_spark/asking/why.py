@@ -34,7 +34,7 @@ from csparql_spark.language.rules.rule import Atom, Rule, is_variable
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import TermError
 from csparql_spark.rdf.terms import from_oxigraph
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.windows.rule import until_of
 
 MOST_FACTS = 50_000             # that can have a part in a derivation

@@ -38,7 +38,7 @@ from csparql_spark.language import Window
 from csparql_spark.language.rules.rule import Atom
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.rows import Triples
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.windows.content import Content, Elements
 from csparql_spark.windows.progress import NEVER
 from csparql_spark.windows.rule import aligned, moves_together, oldest_tag, stamp_of, tags_of

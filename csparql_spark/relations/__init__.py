@@ -3,7 +3,8 @@
 The life of a tuple:
 
 1. *Fresh.* It is added with a tag, the instant at which it stops holding, to a run of its own, so that a search can
-   look at what is new, at what was there before, or at both. Added again, it holds until the later of its tags.
+   look at what is new, at what was there before, or at both. Added again, it has the union of its tags: it holds until
+   the later of them.
 2. *Settled.* When everything that follows from what is new has been found, the fresh run is merged into the sorted runs
    of those that came before; from then on it is one of many, found by any of its places.
 3. *Gone.* When its instant has come, no search returns it: nobody is told, nothing is moved. Its memory is given back
@@ -13,6 +14,7 @@ The life of a tuple:
 - `keys`     triples packed into one integer, in any of four orders
 - `records`  rows of several columns as one integer each
 - `sieve`    holds back keys that are not in a set
+- `tags`     what a tag is: until when a row holds, how often it was derived, or both
 - `runs`     a sorted map from integers to tags, in which expired rows are no longer there
 - `graph`    tagged triples, found by any of their places
 - `joins`    the ways to match some patterns in a graph, as columns

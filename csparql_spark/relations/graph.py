@@ -1,9 +1,9 @@
 """Tagged triples, found by any of their places.
 
-A graph keeps each triple once, with its latest tag, in the order (p, s, o) and in those of three more orders that were
-asked for: they are built when they are first needed, and given up when nobody has needed them for long. Triples that
-were added last are *fresh* until more are added or the graph is settled: a search may leave them out, and sees the
-graph as it was before.
+A graph keeps each triple once, with the union of its tags (the latest, where tags say until when; see `tags`), in the
+order (p, s, o) and in those of three more orders that were asked for: they are built when they are first needed, and
+given up when nobody has needed them for long. Triples that were added last are *fresh* until more are added or the
+graph is settled: a search may leave them out, and sees the graph as it was before.
 
     graph = TaggedGraph()
     delta = graph.add([(s, p, o, tag)])             # the triples that are new, or hold longer now
@@ -13,13 +13,14 @@ graph as it was before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Packing, Permutation, distinct, order_of, ordered
-from csparql_spark.relations.runs import ALWAYS, NEVER, Runs, latest
+from csparql_spark.relations.runs import UNBOUNDED, Runs
+from csparql_spark.relations.tags import NEVER, UNTIL, Algebra
 
 IDLE = 1                # an order is given up when so many times its rows were added since it was asked for
 
@@ -69,9 +70,10 @@ class Selection:
 
 
 class TaggedGraph:
-    def __init__(self, now: int = NEVER) -> None:
+    def __init__(self, now: int | None = None, algebra: Algebra = UNTIL) -> None:
+        self.algebra = algebra
         self._packing = Packing()
-        self._main = Runs(now)                          # in the order PSO
+        self._main = Runs(now, algebra)                 # in the order PSO
         self._others: dict[Permutation, Runs] = {}
         self._idle: dict[Permutation, int] = {}         # rows added since an order was asked for
 
@@ -85,16 +87,19 @@ class TaggedGraph:
         return self._main.rows
 
     def add(self, blocks: Iterable[Block]) -> Facts:
-        """Returns those that are new or hold longer than before: each once, ordered by predicate, subject and object.
-        They are the fresh ones now. Facts that do not hold any more are ignored."""
+        """Returns those that are new or hold longer than before (whose tags have grown): each once, with its tag now,
+        ordered by predicate, subject and object. They are the fresh ones now. Facts that do not hold any more are
+        ignored."""
         keys, tags = self._keys(blocks)
         if len(tags) and tags.min() <= self.now:
             hold = tags > self.now
             keys, tags = keys[hold], tags[hold]
-        keys, tags = latest(keys, tags)
+        keys, tags = self.algebra.united(keys, tags)
         grown, known = self._main.add(keys, tags)
         if not grown.all():
             keys, tags, known = keys[grown], tags[grown], known[grown]
+        if not self.algebra.idempotent:
+            tags = self._main.tags_of(keys)
         self._follow(keys, tags, known)
         return Facts(*self._packing.unpack(keys), tags)
 
@@ -136,7 +141,7 @@ class TaggedGraph:
             return self._main
         self._idle[order] = 0
         if order not in self._others:
-            runs = self._others[order] = Runs(self.now)
+            runs = self._others[order] = Runs(self.now, self.algebra)
             parts = [run.holding(self.now) for run in self._main.runs]
             fresh = parts.pop() if self._main.fresh else None
             if parts:
@@ -172,7 +177,8 @@ class TaggedGraph:
         """Triples that are not there do not matter."""
         self._others_too(Runs.remove, s, p, o)
 
-    def _others_too(self, change: object, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
+    def _others_too(self, change: Callable[[Runs, np.ndarray], None], s: np.ndarray, p: np.ndarray,
+                    o: np.ndarray) -> None:
         keys = self._packing.pack(s, p, o)
         keys = distinct(ordered(keys[keys >= 0]))
         change(self._main, keys)
@@ -184,11 +190,11 @@ class TaggedGraph:
             runs.expire(now)
 
     def tags_of(self, s: np.ndarray, p: Column, o: np.ndarray) -> np.ndarray:
-        """The tags of these triples, NEVER for those that are not there."""
+        """The tags of these triples, zero for those that are not there."""
         return self._main.tags_of(self._packing.pack(s, p, o))
 
     def search(self, s: Column | None = None, p: Column | None = None, o: Column | None = None,
-               fresh: bool = True, most: int = ALWAYS) -> Selection:
+               fresh: bool = True, most: int = UNBOUNDED) -> Selection:
         """All rows that have the given terms in their places. Columns are searched row by row; without any, there is
         one search. `fresh`: whether the fresh triples are looked at too; `most`: see `Runs.slices`."""
         bound = {place: column for place, column in (("o", o), ("p", p), ("s", s)) if column is not None}
@@ -233,7 +239,7 @@ class TaggedGraph:
         keys, tags = self._main.holding()
         keys = self._packing.renumbered(table, keys)
         now = self.now
-        self._main = Runs(now)
+        self._main = Runs(now, self.algebra)
         self._main.add(keys, tags)
         self.settle()
         self._forget_orders()

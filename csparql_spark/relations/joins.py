@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.relations.graph import Facts, TaggedGraph
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.runs import UNBOUNDED
 
 Node = int | str                                        # the id of a term, or a variable
 Pattern = tuple[Node, Node, Node]
@@ -25,7 +25,7 @@ PLACES = "spo"
 
 
 class Relation(NamedTuple):
-    """Rows: a column of ids for each variable, and the tag of each row, the least of what it was made from."""
+    """Rows: a column of ids for each variable, and the tag of each row, joined of what it was made from."""
 
     columns: dict[str, np.ndarray]
     tag: np.ndarray
@@ -101,7 +101,10 @@ def _expected(pattern: Pattern, known: set[str], graph: TaggedGraph) -> float:
 
 
 def _step(pattern: Pattern, before: frozenset[str], needed: set[str], fresh: bool) -> Step:
-    constants, bound, first, same = {}, {}, {}, []
+    constants: dict[str, int] = {}
+    bound: dict[str, str] = {}
+    first: dict[str, str] = {}
+    same: list[tuple[str, str]] = []
     for place, node in zip(PLACES, pattern):
         if isinstance(node, int):
             constants[place] = node
@@ -115,7 +118,7 @@ def _step(pattern: Pattern, before: frozenset[str], needed: set[str], fresh: boo
                 tuple(sorted(before & needed)), fresh)
 
 
-def run(steps: Sequence[Step], graph: TaggedGraph, start: Relation, most: int = ALWAYS) -> Relation:
+def run(steps: Sequence[Step], graph: TaggedGraph, start: Relation, most: int = UNBOUNDED) -> Relation:
     """Raises `TooMuchAtOnce` where the search of a step comes across more than `most` rows."""
     for step in steps:
         if not len(start.tag):
@@ -136,4 +139,4 @@ def _extended(step: Step, graph: TaggedGraph, rows: Relation, most: int) -> Rela
         found = found.where(np.tile(np.arange(len(found)), len(tag)))
     kept = {name: columns[name][index] for name in step.kept}
     kept.update((name, found.column(place)) for name, place in step.new.items())
-    return Relation(kept, np.minimum(tag[index], found.tag))
+    return Relation(kept, graph.algebra.join(tag[index], found.tag))

@@ -14,6 +14,7 @@ keys that were packed before then have to be packed again (`widen`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -93,7 +94,7 @@ class Packing:
         return (self.ranks(p) << 2 * self.width) | (s << self.width) | o
 
     def unpack(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return tuple(self.place(keys, PSO, place) for place in "spo")
+        return self.place(keys, PSO, "s"), self.place(keys, PSO, "p"), self.place(keys, PSO, "o")
 
     def place(self, keys: np.ndarray, order: Permutation, place: str) -> np.ndarray:
         """One column of the triples that have these keys in `order`."""
@@ -162,7 +163,7 @@ def stable_order_of(values: np.ndarray) -> np.ndarray:
     return _order(values, "stable")
 
 
-def _order(values: np.ndarray, kind: str | None) -> np.ndarray:
+def _order(values: np.ndarray, kind: Literal["stable"] | None) -> np.ndarray:
     if _kind(values):
         return np.argsort(values, kind="stable")
     bits = len(values).bit_length()
@@ -172,7 +173,7 @@ def _order(values: np.ndarray, kind: str | None) -> np.ndarray:
     return np.sort((values.astype(np.int64, copy=False) << bits) | np.arange(len(values))) & ((1 << bits) - 1)
 
 
-def _kind(values: np.ndarray) -> str | None:
+def _kind(values: np.ndarray) -> Literal["stable"] | None:
     """What was joined with sorted rows is nearly sorted: then a merge sort is several times as quick as the default."""
     sample = values[::64]
     return "stable" if 8 * np.count_nonzero(sample[1:] < sample[:-1]) < len(sample) else None

@@ -20,7 +20,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from csparql_spark.relations.keys import distinct, ordered
-from csparql_spark.relations.runs import NEVER, Runs
+from csparql_spark.relations.runs import Runs
+from csparql_spark.relations.tags import NEVER
 
 BITS = 62               # of a record; its keys are positive, and so is the key after the last
 NUMBER_BITS = 31

@@ -1,7 +1,8 @@
 """A sorted map from integers to tags, kept as a few sorted runs of which the small ones are merged into the greater.
 
-A row holds while its tag is later than `now`. Rows that do not hold are never returned; they stay in memory until half
-of their run is dead, so that expiring costs a comparison per run, and rewriting is paid by the rows that it drops.
+A row holds while its tag is greater than `now`: later, where tags say until when (`tags.UNTIL`). Rows that do not hold
+are never returned; they stay in memory until half of their run is dead, so that expiring costs a comparison per run,
+and rewriting is paid by the rows that it drops.
 Invariants: a key is in at most one row that holds; the rows that were added last are a run of their own, the *fresh*
 one, until `settle`, so that one can also look at what there was before them.
 
@@ -17,11 +18,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from csparql_spark.relations.keys import distinct, order_of, ordered
+from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.sieve import Sieve
+from csparql_spark.relations.tags import UNTIL, Algebra
 
-ALWAYS = int(np.iinfo(np.int64).max)        # the tag of what never expires
-NEVER = int(np.iinfo(np.int64).min)         # the tag of what does not hold
+UNBOUNDED = int(np.iinfo(np.int64).max)     # as many rows as there are
 SMALL = 4096                                # rows that are merged without a thought
 RATIO = 3                                   # a run is merged into one that is less than so many times as long
 SIEVED = 20_000                             # rows from which it pays not to look up what cannot be there
@@ -43,14 +44,14 @@ class Run:
         self.keys, self.tags = keys, tags
         self.least = int(tags.min())                # no row expires before
         self.half: int | None = None                # about half of the rows have expired then
-        self.dropped = 0                            # rows whose tag became NEVER since the run was written
+        self.dropped = 0                            # rows whose tag became zero since the run was written
 
     def all_hold(self, now: int) -> bool:
         return not self.dropped and self.least > now
 
-    def drop(self, rows: np.ndarray) -> None:
-        self.dropped += np.count_nonzero(self.tags[rows] != NEVER)
-        self.tags[rows] = NEVER
+    def drop(self, rows: np.ndarray, zero: int) -> None:
+        self.dropped += int(np.count_nonzero(self.tags[rows] != zero))
+        self.tags[rows] = zero
 
     def decayed(self, now: int) -> bool:
         """Whether half of the rows, or nearly, are dead."""
@@ -71,8 +72,9 @@ class Run:
 
 
 class Runs:
-    def __init__(self, now: int = NEVER) -> None:
-        self.now = now
+    def __init__(self, now: int | None = None, algebra: Algebra = UNTIL) -> None:
+        self.now = algebra.zero if now is None else now
+        self.algebra = algebra
         self.runs: list[Run] = []
         self.fresh = False                          # whether the last run is the fresh one
         self._sieve: Sieve | None = None            # all keys are in it, if there is one
@@ -83,8 +85,9 @@ class Runs:
         return sum(len(run.keys) for run in self.runs)
 
     def add(self, keys: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sorted distinct keys with tags later than now become the fresh run, where they hold longer than before.
-        Returns which ones these are, and which ones had a row before (it may have been dead)."""
+        """Sorted distinct keys with tags greater than now become the fresh run, each with the union of its tags, where
+        that is not what it was before. Returns which ones these are, and which ones had a row before (it may have been
+        dead)."""
         self.settle()
         grown, known = np.ones(len(keys), dtype=bool), np.zeros(len(keys), dtype=bool)
         sought = self._sought(keys)
@@ -93,18 +96,24 @@ class Runs:
             if len(places):
                 places = places if sought is None else sought[places]
                 known[places] = True
-                later = tags[places] > run.tags[rows]
-                grown[places[~later]] = False
-                run.drop(rows[later])
+                before = run.tags[rows]
+                after = self.algebra.union(before, tags[places])
+                grows = after != before
+                grown[places[~grows]] = False
+                run.drop(rows[grows], self.algebra.zero)
+                if not self.algebra.idempotent:             # otherwise, what has grown is the new tag
+                    tags = tags.copy()
+                    tags[places] = after
         self._append(keys, tags, grown)
         return grown, known
 
     def follow(self, keys: np.ndarray, tags: np.ndarray, known: np.ndarray) -> None:
-        """Add what another map has found to be new or to hold longer; only those `known` can have a row here."""
+        """Take over rows that another map has found to be new or to have grown; only those `known` can have one
+        here."""
         self.settle()
         again = keys[known]
         for run in self.runs if len(again) else ():
-            run.drop(found(run.keys, again)[1])
+            run.drop(found(run.keys, again)[1], self.algebra.zero)
         self._append(keys, tags, np.ones(len(keys), dtype=bool))
 
     def _sought(self, keys: np.ndarray) -> np.ndarray | None:
@@ -156,7 +165,7 @@ class Runs:
         for run in self.runs:
             _, rows = found(run.keys, keys)
             if len(rows):
-                run.drop(rows)
+                run.drop(rows, self.algebra.zero)
         self._tidy()
 
     def expire(self, now: int) -> None:
@@ -202,16 +211,16 @@ class Runs:
         return parts[0]
 
     def tags_of(self, keys: np.ndarray) -> np.ndarray:
-        """The tags of these keys, NEVER where there is no row that holds."""
-        result = np.full(len(keys), NEVER, dtype=np.int64)
+        """The tags of these keys, zero where there is no row that holds."""
+        result = np.full(len(keys), self.algebra.zero, dtype=np.int64)
         for run in self.runs:
             places, rows = found(run.keys, keys)
             if len(places):
-                result[places] = np.maximum(result[places], run.tags[rows])
-        result[result <= self.now] = NEVER
+                result[places] = self.algebra.union(result[places], run.tags[rows])
+        result[result <= self.now] = self.algebra.zero
         return result
 
-    def slices(self, low: np.ndarray | int, span: int, fresh: bool = True, most: int = ALWAYS) -> Rows:
+    def slices(self, low: np.ndarray | int, span: int, fresh: bool = True, most: int = UNBOUNDED) -> Rows:
         """The rows with low ≤ key < low + span, for each `low`, as (place in `low`, keys, tags), in no order.
         `fresh`: whether the fresh rows are looked at too. `TooMuchAtOnce`, before room is made for them, if it comes
         across more than `most` rows, dead ones included."""
@@ -275,21 +284,6 @@ class Runs:
         return index, run.keys[rows], tags
 
 
-def latest(keys: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct keys, sorted, each with its latest tag."""
-    if len(keys) < 2:
-        return keys, tags
-    if tags.min() == tags.max():
-        keys = distinct(ordered(keys))
-        return keys, np.full(len(keys), tags[0])
-    order = order_of(keys)
-    keys, tags = keys[order], tags[order]
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    if len(starts) == len(keys):
-        return keys, tags
-    return keys[starts], np.maximum.reduceat(tags, starts)
-
-
 def merged(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The rows of both, sorted; they have no key in common."""
     (keys, tags), (less, fewer) = (one, other) if len(one[0]) >= len(other[0]) else (other, one)
@@ -349,4 +343,5 @@ def _joined(parts: list[Rows]) -> Rows:
     if not parts:
         nothing = np.empty(0, dtype=np.int64)
         return nothing, nothing, nothing
-    return tuple(np.concatenate(columns) for columns in zip(*parts))
+    index, keys, tags = (np.concatenate(columns) for columns in zip(*parts))
+    return index, keys, tags

@@ -1,4 +1,4 @@
-"""A tally of derivations: how many there are of each triple with each tag.
+"""A tally of derivations: how many there are of each triple with each tag (`tags.COUNTED`).
 
 A triple that is derived twice until 12 and once until 15 holds until 15; when the one derivation is taken back, it
 holds until 12. The number of derivations of a triple with a tag never becomes negative, if what is taken back was
@@ -17,87 +17,69 @@ import numpy as np
 
 from csparql_spark.relations.graph import Block, Facts
 from csparql_spark.relations.keys import Packing, distinct, ordered
-from csparql_spark.relations.runs import NEVER
-
-Entries = tuple[np.ndarray, np.ndarray, np.ndarray]            # keys, tags, counts
+from csparql_spark.relations.tags import COUNTED, Counted
 
 
 class Tally:
     def __init__(self) -> None:
+        nothing = np.empty(0, dtype=np.int64)
         self._packing = Packing()
-        self._entries: Entries = (np.empty(0, dtype=np.int64),) * 3        # sorted by key and tag
+        self._keys, self._tags = nothing, Counted(nothing, nothing)        # united
 
     def __len__(self) -> int:
-        return len(self._entries[0])
+        return len(self._keys)
 
     def add(self, more: Sequence[Block], fewer: Sequence[Block]) -> Facts:
         """Count derivations, and take others back."""
         for _, p, _, _ in (*more, *fewer):
             previous = self._packing.learn(p)
             if previous is not None:
-                keys, *rest = self._entries
-                self._entries = (self._packing.widened(keys, previous), *rest)
+                self._keys = self._packing.widened(self._keys, previous)
         parts = [(self._packing.pack(s, p, o), tag, np.full(len(tag), sign))
                  for sign, blocks in ((1, more), (-1, fewer)) for s, p, o, tag in blocks]
         if not parts:
             return Facts.none()
-        new = tuple(np.concatenate(columns) for columns in zip(*parts))
-        concerned = distinct(ordered(new[0]))
-        old = self._taken(concerned)
-        entries = _summed(tuple(np.concatenate(pair) for pair in zip(old, new)))
-        self._put(entries)
-        return Facts(*self._packing.unpack(concerned), _last_tags(concerned, entries))
+        keys, until, number = (np.concatenate(columns) for columns in zip(*parts))
+        concerned = distinct(ordered(keys))
+        old, tags = self._take(concerned)
+        keys, tags = COUNTED.united(np.concatenate([old, keys]), Counted(np.concatenate([tags.until, until]),
+                                                                         np.concatenate([tags.number, number])))
+        self._put(keys, tags)
+        return Facts(*self._packing.unpack(concerned), COUNTED.until(concerned, keys, tags))
 
-    def _taken(self, concerned: np.ndarray) -> Entries:
-        """Take out the entries of these keys."""
-        keys = self._entries[0]
-        first, last = keys.searchsorted(concerned), keys.searchsorted(concerned, side="right")
+    def _take(self, concerned: np.ndarray) -> tuple[np.ndarray, Counted]:
+        """Take out the rows of these keys."""
+        first, last = self._keys.searchsorted(concerned), self._keys.searchsorted(concerned, side="right")
         counts = last - first
         rows = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        rest = np.ones(len(keys), dtype=bool)
+        keys, tags = self._keys[rows], Counted(self._tags.until[rows], self._tags.number[rows])
+        rest = np.ones(len(self._keys), dtype=bool)
         rest[rows] = False
-        taken = tuple(column[rows] for column in self._entries)
-        self._entries = tuple(column[rest] for column in self._entries)
-        return taken
+        self._keep(rest)
+        return keys, tags
 
-    def _put(self, entries: Entries) -> None:
-        places = self._entries[0].searchsorted(entries[0]) + np.arange(len(entries[0]))
-        rest = np.ones(len(self._entries[0]) + len(places), dtype=bool)
+    def _keep(self, rows: np.ndarray) -> None:
+        self._keys, self._tags = self._keys[rows], Counted(self._tags.until[rows], self._tags.number[rows])
+
+    def _put(self, keys: np.ndarray, tags: Counted) -> None:
+        places = self._keys.searchsorted(keys) + np.arange(len(keys))
+        rest = np.ones(len(self._keys) + len(places), dtype=bool)
         rest[places] = False
-        result = []
-        for old, new in zip(self._entries, entries):
+
+        def woven(old: np.ndarray, new: np.ndarray) -> np.ndarray:
             column = np.empty(len(rest), dtype=np.int64)
             column[rest], column[places] = old, new
-            result.append(column)
-        self._entries = tuple(result)
+            return column
+
+        self._tags = Counted(woven(self._tags.until, tags.until), woven(self._tags.number, tags.number))
+        self._keys = woven(self._keys, keys)
 
     def expire(self, now: int) -> None:
         """Derivations with tags up to `now` are there no more."""
-        later = self._entries[1] > now
+        later = self._tags.until > now
         if not later.all():
-            self._entries = tuple(column[later] for column in self._entries)
+            self._keep(later)
 
     def renumber(self, table: np.ndarray) -> None:
         """See `TaggedGraph.renumber`."""
-        keys, *rest = self._entries
-        self._entries = (self._packing.renumbered(table, keys), *rest)
-
-
-def _summed(entries: Entries) -> Entries:
-    """Sorted; one entry for each key and tag, none with a count of nothing."""
-    order = np.lexsort((entries[1], entries[0]))
-    keys, tags, counts = (column[order] for column in entries)
-    if not len(keys):
-        return keys, tags, counts
-    starts = np.flatnonzero(np.concatenate([[True], (keys[1:] != keys[:-1]) | (tags[1:] != tags[:-1])]))
-    counts = np.add.reduceat(counts, starts)
-    some = counts != 0
-    return keys[starts][some], tags[starts][some], counts[some]
-
-
-def _last_tags(keys: np.ndarray, entries: Entries) -> np.ndarray:
-    last = entries[0].searchsorted(keys, side="right") - 1
-    result = np.full(len(keys), NEVER)
-    there = np.flatnonzero((last >= 0) & (entries[0].take(last, mode="clip") == keys)) if len(entries[0]) else []
-    result[there] = entries[1][last[there]]
-    return result
+        self._keys = self._packing.renumbered(table, self._keys)

@@ -11,7 +11,7 @@ from csparql_spark.answers import tables
 from csparql_spark.answers.limits import Deadline, Limits, TooMuch
 from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.answers.paths import Paths, reached
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 
 Steps = dict[tuple[int, int], int]
 

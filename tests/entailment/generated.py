@@ -12,7 +12,7 @@ from csparql_spark.entailment.maintain.strategy import Materialization
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 from tests.entailment.twin import closure, is_triple
 
 Triple = tuple[str, str, str]

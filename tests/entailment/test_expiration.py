@@ -10,7 +10,8 @@ from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import TaggedGraph
-from csparql_spark.relations.runs import ALWAYS, SMALL
+from csparql_spark.relations.runs import SMALL
+from csparql_spark.relations.tags import ALWAYS
 from tests.entailment.generated import columns, decoded
 
 P, Q = "<urn:p>", "<urn:q>"

@@ -15,7 +15,7 @@ from csparql_spark.entailment.rules.safety import UnsafeRules, recursive
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, TaggedGraph
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 from tests.entailment.generated import columns, decoded, facts, rules, triples
 from tests.entailment.twin import Lookup, closure, is_triple, matches
 

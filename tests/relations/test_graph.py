@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from csparql_spark.relations import graph as module
 from csparql_spark.relations import keys, runs
 from csparql_spark.relations.graph import Facts, TaggedGraph
-from csparql_spark.relations.runs import ALWAYS, NEVER
+from csparql_spark.relations.tags import ALWAYS, COUNT, UNTIL
 
 ids = st.sampled_from([0, 1, 2, 5, 300])
 triples = st.tuples(ids, ids, ids)
@@ -44,9 +45,18 @@ def rows_of(facts: Facts) -> dict[tuple[int, int, int], int]:
 class Twin(RuleBasedStateMachine):
     """A graph and what is fresh in it, in a dict and a set."""
 
+    algebra = UNTIL
+
+    @staticmethod
+    def union(one: int, other: int) -> int:
+        return max(one, other)
+
+    def tag(self, tag: int) -> int:
+        return tag if tag == ALWAYS else tag + self.now - 1
+
     @initialize()
     def begin(self) -> None:
-        self.graph, self.facts, self.fresh, self.now = TaggedGraph(0), {}, set(), 0
+        self.graph, self.facts, self.fresh, self.now = TaggedGraph(0, self.algebra), {}, set(), 0
 
     def hold(self) -> dict[tuple[int, int, int], int]:
         return {triple: tag for triple, tag in self.facts.items() if tag > self.now}
@@ -57,13 +67,14 @@ class Twin(RuleBasedStateMachine):
             blocks = [[((s, block[0][0][1], o), tag) for (s, _, o), tag in block] for block in blocks]
         before, new, given = self.hold(), {}, []
         for block in blocks:
-            block = [(triple, tag if tag == ALWAYS else tag + self.now - 1) for triple, tag in block]
+            block = [(triple, self.tag(tag)) for triple, tag in block]
             for triple, tag in block:
-                if tag > max(self.now, before.get(triple, NEVER), new.get(triple, NEVER)):
-                    new[triple] = tag
+                if tag > self.now:
+                    new[triple] = self.union(new.get(triple, before.get(triple, self.algebra.zero)), tag)
             s, p, o = columns(triple for triple, _ in block)
             tags = np.array([tag for _, tag in block], np.int64)
             given.append((s, block[0][0][1] if constant and block else p, o, tags))
+        new = {triple: tag for triple, tag in new.items() if tag != before.get(triple)}
         delta = self.graph.add(given)
         assert rows_of(delta) == new
         assert len(list(itertools.groupby(delta.p.tolist()))) == len({triple[1] for triple in new})
@@ -131,7 +142,8 @@ class Twin(RuleBasedStateMachine):
 
     @rule(sought=st.lists(triples, max_size=6))
     def tags_of(self, sought: list[tuple]) -> None:
-        assert self.graph.tags_of(*columns(sought)).tolist() == [self.hold().get(triple, NEVER) for triple in sought]
+        assert self.graph.tags_of(*columns(sought)).tolist() == [
+            self.hold().get(triple, self.algebra.zero) for triple in sought]
 
     @rule(later=st.integers(0, 5))
     def facts_after(self, later: int) -> None:
@@ -143,8 +155,23 @@ class Twin(RuleBasedStateMachine):
         assert rows_of(self.graph.facts()) == self.hold()
 
 
-def test_like_a_dict(bounds: None) -> None:
-    run_state_machine_as_test(Twin, settings=settings(max_examples=50, stateful_step_count=20, deadline=None))
+class CountsTwin(Twin):
+    """As often as a triple was added; counts do not expire."""
+
+    algebra = COUNT
+    union = staticmethod(operator.add)
+
+    def tag(self, tag: int) -> int:
+        return tag % 7
+
+    @rule()
+    def expire(self) -> None:
+        self.graph.expire(self.now)
+
+
+@pytest.mark.parametrize("twin", [Twin, CountsTwin])
+def test_like_a_dict(bounds: None, twin: type[Twin]) -> None:
+    run_state_machine_as_test(twin, settings=settings(max_examples=50, stateful_step_count=20, deadline=None))
 
 
 def test_an_order_that_nobody_asks_for_is_given_up() -> None:

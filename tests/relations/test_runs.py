@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from csparql_spark.relations import runs as module
-from csparql_spark.relations.runs import ALWAYS, NEVER, Runs, found, grouped, latest, merged
+from csparql_spark.relations.runs import Runs, found, grouped, merged
+from csparql_spark.relations.tags import ALWAYS, COUNT, NEVER, UNTIL
 
 keys = st.integers(0, 40)
 tags = st.integers(1, 12) | st.just(ALWAYS)
@@ -27,24 +29,33 @@ def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
 class Twin(RuleBasedStateMachine):
     """A map and what was fresh in it, in a dict and a set."""
 
+    algebra = UNTIL
+
+    @staticmethod
+    def union(one: int, other: int) -> int:
+        return max(one, other)
+
     @initialize()
     def begin(self) -> None:
-        self.runs, self.rows, self.fresh, self.now = Runs(), {}, set(), 0
-        self.runs.expire(0)
+        self.runs, self.rows, self.fresh, self.now = Runs(0, self.algebra), {}, set(), 0
 
     def hold(self) -> dict[int, int]:
         return {key: tag for key, tag in self.rows.items() if tag > self.now}
 
     @rule(new=st.dictionaries(keys, tags, max_size=12))
     def add(self, new: dict[int, int]) -> None:
-        new = {key: tag if tag == ALWAYS else tag + self.now for key, tag in sorted(new.items())}
+        new = {key: self.tag(tag) for key, tag in sorted(new.items())}
         before = self.hold()
-        expected = [tag > before.get(key, NEVER) for key, tag in new.items()]
+        after = {key: self.union(before.get(key, self.algebra.zero), tag) for key, tag in new.items()}
+        expected = [tag != before.get(key) for key, tag in after.items()]
         grown, known = self.runs.add(np.array(list(new), np.int64), np.array(list(new.values()), np.int64))
         assert grown.tolist() == expected
         assert all(there for key, there in zip(new, known.tolist()) if key in before)
         self.fresh = {key for key, grew in zip(new, expected) if grew}
-        self.rows.update((key, new[key]) for key in self.fresh)
+        self.rows.update((key, after[key]) for key in self.fresh)
+
+    def tag(self, tag: int) -> int:
+        return tag if tag == ALWAYS else tag + self.now
 
     @rule(gone=st.sets(keys, max_size=8))
     def remove(self, gone: set[int]) -> None:
@@ -87,7 +98,8 @@ class Twin(RuleBasedStateMachine):
 
     @rule(sought=st.lists(keys, max_size=8))
     def look_up(self, sought: list[int]) -> None:
-        assert self.runs.tags_of(np.array(sought, np.int64)).tolist() == [self.hold().get(key, NEVER) for key in sought]
+        assert self.runs.tags_of(np.array(sought, np.int64)).tolist() == [self.hold().get(key, self.algebra.zero)
+                                                                       for key in sought]
 
     @invariant()
     def same(self) -> None:
@@ -96,8 +108,23 @@ class Twin(RuleBasedStateMachine):
         assert held.tolist() == sorted(self.hold())
 
 
-def test_like_a_dict(bounds: None) -> None:
-    run_state_machine_as_test(Twin, settings=settings(max_examples=40, stateful_step_count=20, deadline=None))
+class CountsTwin(Twin):
+    """As often as a key was added; counts do not expire."""
+
+    algebra = COUNT
+    union = staticmethod(operator.add)
+
+    def tag(self, tag: int) -> int:
+        return tag % 7 + 1
+
+    @rule()
+    def expire(self) -> None:
+        self.runs.expire(self.now)
+
+
+@pytest.mark.parametrize("twin", [Twin, CountsTwin])
+def test_like_a_dict(bounds: None, twin: type[Twin]) -> None:
+    run_state_machine_as_test(twin, settings=settings(max_examples=40, stateful_step_count=20, deadline=None))
 
 
 def test_memory_is_given_back() -> None:
@@ -145,16 +172,6 @@ def test_the_lower_tag_of_a_followed_map_is_forgotten() -> None:
     runs.follow(np.array([2, 7]), np.full(2, 9), np.array([True, False]))
     assert [column.tolist() for column in runs.slices(2, 1)] == [[0], [2], [9]]
     assert [column.tolist() for column in runs.slices(0, 9, fresh=False)][1:] == [[0, 1, 3, 4, 5], [5] * 5]
-
-
-@given(st.lists(st.tuples(keys, tags), max_size=30))
-@settings(max_examples=60, deadline=None)
-def test_latest(rows: list[tuple[int, int]]) -> None:
-    expected: dict[int, int] = {}
-    for key, tag in rows:
-        expected[key] = max(tag, expected.get(key, NEVER))
-    sorted_keys, their_tags = latest(*(np.array([row[i] for row in rows], np.int64) for i in (0, 1)))
-    assert list(zip(sorted_keys.tolist(), their_tags.tolist())) == sorted(expected.items())
 
 
 @given(st.dictionaries(st.integers(0, ALWAYS), tags, max_size=30), st.data())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.relations import keys
 from csparql_spark.relations.graph import Block
-from csparql_spark.relations.runs import NEVER
+from csparql_spark.relations.tags import NEVER
 from csparql_spark.relations.tally import Tally
 
 ids = st.sampled_from([0, 1, 2, 300])

@@ -22,9 +22,7 @@ from dataclasses import dataclass
 from csparql_spark.entailment.evaluate.builtins import Binding
 from csparql_spark.entailment.evaluate.lookup import Lookup, Triple, is_triple, matches
 from csparql_spark.language.rules.rule import Atom, Rule
-from csparql_spark.relations.runs import ALWAYS
-
-NEVER = float("-inf")       # the tag of what does not hold: less than every tag
+from csparql_spark.relations.tags import ALWAYS, NEVER
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
 from csparql_spark.relations.joins import Pattern, Plan, Relation, Shape, matched, plan, run
 from csparql_spark.relations.keys import distinct
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 
 FEW = 8             # so many rules of the same form are evaluated one by one; more of them, together
 

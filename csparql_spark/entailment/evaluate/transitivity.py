@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.relations.graph import Block, Facts, Selection, TaggedGraph
+from csparql_spark.relations.tags import UNTIL
 
 
 def is_transitivity(rule: Rule) -> bool:
@@ -52,8 +51,8 @@ def extended(graph: TaggedGraph, predicate: int, delta: Facts) -> Iterator[Block
 
 
 def _left(facts: Facts, predicate: int, found: Selection) -> Block:
-    return found.column("s"), predicate, facts.o[found.index], np.minimum(facts.tag[found.index], found.tag)
+    return found.column("s"), predicate, facts.o[found.index], UNTIL.join(facts.tag[found.index], found.tag)
 
 
 def _right(facts: Facts, predicate: int, found: Selection) -> Block:
-    return facts.s[found.index], predicate, found.column("o"), np.minimum(facts.tag[found.index], found.tag)
+    return facts.s[found.index], predicate, found.column("o"), UNTIL.join(facts.tag[found.index], found.tag)

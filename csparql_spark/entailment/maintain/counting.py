@@ -1,8 +1,10 @@
 """Counting: a fact holds as long as it has a derivation, and how many it has is known.
 
-The derivations of a fact are counted for each tag that they give it (being stated is one of them). When a fact is
-gained or lost, or holds longer or shorter than before, the derivations that it takes part in are counted up or down,
-and so on from fact to fact. Nothing is deleted that has to be derived again.
+The derivations of a fact are counted for each tag that they give it (being stated is one of them): tags are those of
+`relations.tags.COUNTED`, and facts are joined with the tags of UNTIL that come out of them, because a derivation counts
+once however many its premises have. When a fact is gained or lost, or holds longer or shorter than before, the
+derivations that it takes part in are counted up or down, and so on from fact to fact. Nothing is deleted that has to be
+derived again.
 
 It is right for rules that are not recursive: in a cycle, facts would count as derivations of one another, and never be
 lost. For recursive rules, `Counting` says so in `fallback`, naming the rule, and leaves the work to `DeleteRederive`.
@@ -26,7 +28,7 @@ from csparql_spark.entailment.rules.safety import recursive
 from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
-from csparql_spark.relations.runs import NEVER
+from csparql_spark.relations.tags import NEVER
 from csparql_spark.relations.tally import Tally
 
 

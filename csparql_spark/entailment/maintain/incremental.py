@@ -22,7 +22,7 @@ from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
 from csparql_spark.relations.moving import Moving
-from csparql_spark.relations.runs import NEVER
+from csparql_spark.relations.tags import NEVER
 
 
 class Incremental(Held):

@@ -21,7 +21,7 @@ from csparql_spark.entailment.evaluate.fixpoint import saturate
 from csparql_spark.entailment.evaluate.program import Program
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
-from csparql_spark.relations.runs import NEVER
+from csparql_spark.relations.tags import NEVER
 
 
 def overdeleted(graph: TaggedGraph, program: Program, explicit: ExplicitFacts, seeds: Iterable[Block],

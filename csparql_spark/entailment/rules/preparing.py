@@ -23,7 +23,7 @@ from csparql_spark.entailment.rules.pruning import prune
 from csparql_spark.entailment.rules.schema import TYPE, WORDS, specialise
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.runs import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
