@@ -31,7 +31,7 @@ from csparql_spark.engine.group import FAILURE, Told
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import read_recording
-from csparql_spark.windows.content import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 
 ENGINES = ("local", "spark")
 

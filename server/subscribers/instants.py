@@ -19,10 +19,10 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import JSON, write
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.language import Window
+from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.server.http.problems import sentence
 from csparql_spark.server.routes.dependents import asked_of
 from csparql_spark.store import QueryRecord, StoredAnswer
-from csparql_spark.windows.content import ALWAYS as FOR_EVER
 from csparql_spark.windows.rule import bounds_of
 
 
@@ -100,7 +100,7 @@ def holding(answer: Answer) -> dict[str, object]:
     A boolean has one: until when it is true."""
     if answer.until is None:
         return {}
-    return {"until": [None if instant == FOR_EVER else instant for instant in answer.until.tolist()]}
+    return {"until": [None if instant == ALWAYS else instant for instant in answer.until.tolist()]}
 
 
 def notice(kind: str, data: Mapping[str, object]) -> bytes:

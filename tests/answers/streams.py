@@ -19,7 +19,8 @@ from csparql_spark.answers.over_ids import Plan, over_ids
 from csparql_spark.answers.snapshot import Dataset, Snapshot
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.language.rules.rule import Rule
-from csparql_spark.windows.content import ALWAYS, Content
+from csparql_spark.relations.tags import ALWAYS
+from csparql_spark.windows.content import Content
 
 Triple = tuple[str, str, str]
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -14,7 +14,7 @@ from csparql_spark.answers.incremental import Incremental, NotMaintainable, TooM
 from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.windows.content import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 
 from .streams import LIMIT, Stage, Writer, integer, stream
 

@@ -25,7 +25,7 @@ from csparql_spark.server.http.connections import listen
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.store import AnswerStore, Status, StoredAnswer
 from csparql_spark.store.tokens import Tokens
-from csparql_spark.windows.content import ALWAYS
+from csparql_spark.relations.tags import ALWAYS
 
 PATIENCE = 60
 
