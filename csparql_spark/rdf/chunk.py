@@ -65,9 +65,9 @@ class Chunk:
         stamps = np.full(len(s), cls.UNSTAMPED, np.int64) if t is None else np.asarray(t, np.int64)
         triples = np.empty((len(s), 3), np.int32)
         triples[:, 0], triples[:, 1], triples[:, 2] = s, p, o
-        kept, ids = _in_order_of_first_use(triples.reshape(-1), len(terms))
-        if kept is not None:
-            terms = terms.take(pa.array(kept))
+        used, ids = _in_order_of_first_use(triples.reshape(-1), len(terms))
+        if used is not None:
+            terms = terms.take(pa.array(used))
         triples = ids.reshape(-1, 3)
         return cls(terms, *(np.ascontiguousarray(triples[:, i]) for i in range(3)), stamps)
 
@@ -189,9 +189,9 @@ def _in_order_of_first_use(ids: np.ndarray, size: int) -> tuple[np.ndarray | Non
     first = np.full(size, -1, np.int64)
     first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
     used = np.flatnonzero(first >= 0)
-    kept = used[np.argsort(first[used], kind="stable")]
-    if len(kept) == size and bool((kept[1:] > kept[:-1]).all()):
+    used = used[np.argsort(first[used], kind="stable")]
+    if len(used) == size and bool((used[1:] > used[:-1]).all()):
         return None, ids
     renumbered = np.empty(size, np.int32)
-    renumbered[kept] = np.arange(len(kept), dtype=np.int32)
-    return kept, renumbered[ids]
+    renumbered[used] = np.arange(len(used), dtype=np.int32)
+    return used, renumbered[ids]

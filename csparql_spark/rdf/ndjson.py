@@ -115,8 +115,8 @@ def _stamps(column: pa.Array | None) -> pa.Array | None:
     if column is None or not pa.types.is_string(column.type):
         return column
     encoded = column.dictionary_encode()
-    told = pa.array([parse_stamp(text) for text in encoded.dictionary.to_pylist()], pa.int64())
-    return told.take(encoded.indices)
+    instants = pa.array([parse_stamp(text) for text in encoded.dictionary.to_pylist()], pa.int64())
+    return instants.take(encoded.indices)
 
 
 class _Rows:
@@ -141,11 +141,11 @@ def _line_by_line(body: bytes, base: str | None, blank_prefix: str) -> Chunk:
     for number, line in enumerate(lines):
         if not line.strip():
             continue
-        told = _object(line, number)
-        if told.keys() & {"s", "p", "o"} and not _is_json_ld(told):
-            rows.add(number, *_triple(told, line, number))
+        members = _object(line, number)
+        if members.keys() & {"s", "p", "o"} and not _is_json_ld(members):
+            rows.add(number, *_triple(members, line, number))
         else:
-            for triple in _json_ld(told, line, number, base):
+            for triple in _json_ld(members, line, number, base):
                 rows.add(number, *triple)
     try:
         return rows.chunk(blank_prefix)
@@ -154,16 +154,16 @@ def _line_by_line(body: bytes, base: str | None, blank_prefix: str) -> Chunk:
         _fail(bad.message, lines[number], number, bad.column, bad.offending)
 
 
-def _is_json_ld(told: dict[str, Any]) -> bool:
+def _is_json_ld(members: dict[str, Any]) -> bool:
     """Somebody's JSON-LD may have a member `s`; but then it says that it is JSON-LD."""
-    return any(name.startswith("@") for name in told)
+    return any(name.startswith("@") for name in members)
 
 
 def _object(line: bytes, number: int) -> dict[str, Any]:
     """The object in a line; numbers keep their spelling."""
     try:
         text = line.decode("utf-8")
-        told = json.loads(text, parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=_no_number)
+        members = json.loads(text, parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise RdfError("The line is not UTF-8", number + 1, place(line, error.start)[1]) from error
     except json.JSONDecodeError as error:
@@ -173,29 +173,29 @@ def _object(line: bytes, number: int) -> dict[str, Any]:
         raise RdfError(f"The line nests objects more than {DEEPEST} deep", number + 1, 1) from error
     except ValueError as error:
         raise RdfError(f"The line is not JSON: {error}", number + 1, 1) from error
-    if not isinstance(told, dict):
+    if not isinstance(members, dict):
         raise RdfError('The line is no JSON object: write one object a line, as {"s": "<urn:a>", "p": "<urn:p>", '
                        '"o": 21.5}', number + 1, 1)
-    return told
+    return members
 
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
 
 
-def _triple(told: dict[str, Any], line: bytes, number: int) -> tuple[str, str, str, int | None]:
-    for name in told:
+def _triple(members: dict[str, Any], line: bytes, number: int) -> tuple[str, str, str, int | None]:
+    for name in members:
         if name not in ("s", "p", "o", "t"):
             _fail(f"A triple has no member {name!r}: it has s, p, o and perhaps t", line, number, name, None)
     found = []
     for name in NAMES:
-        if name not in told:
+        if name not in members:
             _fail(f"The triple has no {name}", line, number, name, None)
         try:
-            found.append(of_json(told[name], name == "o"))
+            found.append(of_json(members[name], name == "o"))
         except ValueError as error:
             _fail(str(error), line, number, name, None)
-    return (*found, _stamp(told.get("t"), line, number))
+    return (*found, _stamp(members.get("t"), line, number))
 
 
 def _stamp(value: Any, line: bytes, number: int) -> int | None:
@@ -209,15 +209,15 @@ def _stamp(value: Any, line: bytes, number: int) -> int | None:
         _fail(f"t does not tell a time: {error}. Write epoch milliseconds or an xsd:dateTime", line, number, "t", None)
 
 
-def _json_ld(told: dict[str, Any], line: bytes, number: int, base: str | None
+def _json_ld(members: dict[str, Any], line: bytes, number: int, base: str | None
              ) -> Iterator[tuple[str, str, str, int | None]]:
     text, at = line, None
-    context = told.get("@context")
+    context = members.get("@context")
     try:
-        if "t" in told and not (isinstance(context, dict) and "t" in context):
-            at = _stamp(told["t"], line, number)
+        if "t" in members and not (isinstance(context, dict) and "t" in context):
+            at = _stamp(members["t"], line, number)
             # JSON-LD leaves out members that its context does not know; but with a @vocab this one would be a triple.
-            text = json.dumps({name: _plain(value) for name, value in told.items() if name != "t"}).encode()
+            text = json.dumps({name: _plain(value) for name, value in members.items() if name != "t"}).encode()
     except RdfError:
         raise
     except (ValueError, RecursionError) as error:
@@ -231,7 +231,7 @@ def _json_ld(told: dict[str, Any], line: bytes, number: int, base: str | None
         why = error if isinstance(error, RdfError) else explained(error, text, RdfFormat.JSON_LD)
         column = why.column if text is line and why.column else 1
         raise RdfError(why.message, number + 1, column, why.offending) from error
-    if not stamped and not any(name.startswith("@") for name in told):
+    if not stamped and not any(name.startswith("@") for name in members):
         raise RdfError("The line says nothing: it is neither a triple with s, p and o nor JSON-LD", number + 1, 1)
     columns = (quads.terms.take(pa.array(ids)).to_pylist() for ids in (quads.s, quads.p, quads.o))
     for s, p, o, t in zip(*columns, stamped, strict=True):

@@ -49,9 +49,9 @@ def stamps(quads: Quads) -> np.ndarray:
         return np.full(len(quads.s), Chunk.UNSTAMPED, np.int64)
     # The last cell is that of the default graph, which g = -1 selects.
     of_graph = np.append(_stamps_of_names(quads.graphs), np.int64(Chunk.UNSTAMPED))
-    telling, told = _generated_at(quads, of_graph)
+    stating, graphs = _generated_at(quads, of_graph)
     t = of_graph[quads.g]
-    t[telling] = of_graph[told]
+    t[stating] = of_graph[graphs]
     return t
 
 
@@ -96,24 +96,24 @@ def _generated_at(quads: Quads, of_graph: np.ndarray) -> tuple[np.ndarray, np.nd
     known = np.flatnonzero(subject_of.is_valid().to_numpy(zero_copy_only=False))
     graph_of_term = np.full(len(quads.terms), -1, np.int64)
     graph_of_term[subject_of.drop_null().to_numpy()] = known
-    told = graph_of_term[quads.s[rows]]
-    about = (told >= 0) & ((quads.g[rows] == told) | (quads.g[rows] == -1))
-    rows, told = rows[about], told[about]
+    graphs = graph_of_term[quads.s[rows]]
+    about = (graphs >= 0) & ((quads.g[rows] == graphs) | (quads.g[rows] == -1))
+    rows, graphs = rows[about], graphs[about]
 
-    unnamed = of_graph[told] == Chunk.UNSTAMPED
+    unnamed = of_graph[graphs] == Chunk.UNSTAMPED
     distinct, which = np.unique(quads.o[rows[unnamed]], return_inverse=True)
-    values = np.array([_told_stamp(quads.terms[int(o)].as_py()) for o in distinct], np.int64)[which]
-    of_graph[told[unnamed]] = values
-    contradicted = np.flatnonzero(of_graph[told[unnamed]] != values)
+    values = np.array([_stated_stamp(quads.terms[int(o)].as_py()) for o in distinct], np.int64)[which]
+    of_graph[graphs[unnamed]] = values
+    contradicted = np.flatnonzero(of_graph[graphs[unnamed]] != values)
     if len(contradicted):
-        name = quads.graphs[int(told[unnamed][contradicted[0]])].as_py()
+        name = quads.graphs[int(graphs[unnamed][contradicted[0]])].as_py()
         raise RdfError(
             f"The graph {name} is generated at two different times: give it one prov:generatedAtTime", offending=name
         )
-    return rows, told
+    return rows, graphs
 
 
-def _told_stamp(value: str) -> int:
+def _stated_stamp(value: str) -> int:
     kind, text, datatype, *_ = term.parse(value)
     try:
         if kind != "literal" or datatype not in _STAMP_DATATYPES:

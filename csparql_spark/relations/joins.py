@@ -46,7 +46,7 @@ class Step:
     bound: dict[str, str]                               # variables that have a column already, by place
     new: dict[str, str]                                 # by variable that gets a column: its place
     same: tuple[tuple[str, str], ...]                   # places that have to be equal: a variable that occurs twice
-    kept: tuple[str, ...]                               # columns from before that are needed further on
+    carried: tuple[str, ...]                            # columns from before that are needed further on
     fresh: bool                                         # whether to look at the graph's fresh facts
 
 
@@ -137,6 +137,6 @@ def _extended(step: Step, graph: TaggedGraph, rows: Relation, most: int) -> Rela
     if not step.bound and len(tag) != 1:                # each row with each match
         index = np.repeat(np.arange(len(tag)), len(found))
         found = found.where(np.tile(np.arange(len(found)), len(tag)))
-    kept = {name: columns[name][index] for name in step.kept}
-    kept.update((name, found.column(place)) for name, place in step.new.items())
-    return Relation(kept, graph.algebra.join(tag[index], found.tag))
+    found_columns = {name: columns[name][index] for name in step.carried}
+    found_columns.update((name, found.column(place)) for name, place in step.new.items())
+    return Relation(found_columns, graph.algebra.join(tag[index], found.tag))

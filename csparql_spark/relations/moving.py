@@ -1,7 +1,7 @@
 """A moving graph: tagged triples, with a memory of what was added, for those who follow it.
 
 Who keeps something that follows from the graph (the matches of a pattern, say) need not look at all of it again when it
-has moved: what was added since he looked last is remembered until everybody has seen it. What expires need not be told,
+has moved: what was added since the last look is remembered until everybody has seen it. What expires need not be told,
 because tags tell it. What is taken back before its time is not told one by one: then everybody starts anew.
 
     moving = Moving(graph)
@@ -39,11 +39,11 @@ class Mark:
 class Moving:
     def __init__(self, graph: TaggedGraph | None = None) -> None:
         self.graph = TaggedGraph() if graph is None else graph
-        self._told: list[Facts] = []
+        self._additions: list[Facts] = []
         self._first = 0                     # the number of the first that is remembered
         self._count = 0
         self._marks: weakref.WeakSet[Mark] = weakref.WeakSet()
-        self._asked = 0                     # how often somebody has looked since it was found out who has seen what
+        self._looks = 0                     # how often somebody has looked since it was found out what all have seen
 
     @property
     def remembered(self) -> int:
@@ -51,17 +51,17 @@ class Moving:
         return self._count
 
     def mark(self) -> Mark:
-        mark = Mark(self._first + len(self._told))
+        mark = Mark(self._first + len(self._additions))
         self._marks.add(mark)
         return mark
 
     def tell(self, *added: Facts) -> None:
         """These facts were added to the graph, or hold longer now."""
         if not self._marks:
-            self._first += len(self._told) + len(added)
-            self._told, self._count = [], 0
+            self._first += len(self._additions) + len(added)
+            self._additions, self._count = [], 0
             return
-        self._told += [facts for facts in added if facts.size]
+        self._additions += [facts for facts in added if facts.size]
         self._count += sum(facts.size for facts in added)
         if self._count > max(LEAST, self.graph.rows):
             self._free()
@@ -70,37 +70,37 @@ class Moving:
 
     def forget(self) -> None:
         """The graph was changed in another way: whoever follows it starts anew."""
-        self._drop(len(self._told))
+        self._drop(len(self._additions))
         self._first += 1                    # nobody is there yet, not even who has seen everything
 
     def since(self, mark: Mark) -> Facts | None:
         """The facts that were told since a mark, which then stands at now; None: too much was told, or it is not known
         what has changed."""
-        place, mark.place = mark.place, self._first + len(self._told)
+        place, mark.place = mark.place, self._first + len(self._additions)
         if place < self._first:
             return None
-        facts = _together(self._told[place - self._first:])
-        self._asked += 1
+        facts = _together(self._additions[place - self._first:])
+        self._looks += 1
         # To find out who has seen what takes a look at all marks: it is done once for as many as there are.
-        if self._told and self._asked >= len(self._marks):
-            self._asked = 0
+        if self._additions and self._looks >= len(self._marks):
+            self._looks = 0
             self._free()
         return facts
 
     def renumber(self, table: np.ndarray) -> None:
         """The graph was renumbered: the id `i` has become `table[i]`, or -1 where nothing that holds has it."""
-        self._told = [_renumbered(facts, table) for facts in self._told]
-        self._count = sum(facts.size for facts in self._told)
+        self._additions = [_renumbered(facts, table) for facts in self._additions]
+        self._count = sum(facts.size for facts in self._additions)
 
     def _free(self) -> None:
         """Forget what everybody has seen."""
-        seen = min((mark.place for mark in self._marks if mark.place >= self._first),
-                   default=self._first + len(self._told))
-        self._drop(seen - self._first)
+        passed = min((mark.place for mark in self._marks if mark.place >= self._first),
+                     default=self._first + len(self._additions))
+        self._drop(passed - self._first)
 
     def _drop(self, count: int) -> None:
-        self._count -= sum(facts.size for facts in self._told[:count])
-        del self._told[:count]
+        self._count -= sum(facts.size for facts in self._additions[:count])
+        del self._additions[:count]
         self._first += count
 
 

@@ -10,7 +10,7 @@ by the number that their combination was given when it was first seen:
     keys = records.pack([a, b, c, d])       # equal rows, equal keys; other rows, other keys
     records.column(keys, 2)                 # c
 
-Numbers are given and never taken back: who keeps few of many records that he has seen makes new ones (`given` tells).
+Numbers are given and never taken back: who keeps few of many records makes new ones (`given` tells).
 """
 
 from __future__ import annotations

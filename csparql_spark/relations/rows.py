@@ -61,8 +61,8 @@ class Triples:
         s, p, o = (column[order] for column in columns)
         twin = np.zeros(len(s), dtype=bool)
         twin[1:] = (s[1:] == s[:-1]) & (p[1:] == p[:-1]) & (o[1:] == o[:-1])
-        kept = ~theirs[order] & ~twin
-        return Triples(s[kept], p[kept], o[kept])
+        mine = ~theirs[order] & ~twin
+        return Triples(s[mine], p[mine], o[mine])
 
 
 def _packable(*columns: np.ndarray) -> bool:

@@ -129,9 +129,9 @@ class Runs:
                 self._sieve.add(run.keys)
         return self._sieve.passing(keys)
 
-    def _append(self, keys: np.ndarray, tags: np.ndarray, kept: np.ndarray) -> None:
-        if not kept.all():
-            keys, tags = keys[kept], tags[kept]
+    def _append(self, keys: np.ndarray, tags: np.ndarray, wanted: np.ndarray) -> None:
+        if not wanted.all():
+            keys, tags = keys[wanted], tags[wanted]
         if len(keys):
             self.runs.append(Run(keys, tags.copy()))
             self.fresh = True
@@ -184,7 +184,7 @@ class Runs:
 
     def _tidy(self, wholly: bool = False) -> None:
         """Rewrite the runs of which half is dead, or, wholly, those with any dead row."""
-        kept, last = [], len(self.runs) - 1
+        runs, last = [], len(self.runs) - 1
         for place, run in enumerate(self.runs):
             if not run.all_hold(self.now) and (wholly or run.decayed(self.now)):
                 keys, tags = run.holding(self.now)
@@ -192,8 +192,8 @@ class Runs:
                     self.fresh = self.fresh and place != last
                     continue
                 run = Run(keys, tags)
-            kept.append(run)
-        self.runs = kept
+            runs.append(run)
+        self.runs = runs
 
     def rewrite(self, keys: Callable[[np.ndarray], np.ndarray]) -> None:
         """Replace the keys by others that are in the same order."""
