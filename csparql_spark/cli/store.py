@@ -19,7 +19,7 @@ from csparql_spark.cli.suggestions import SuggestingGroup
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.damage import ENTRY, Damage, Damages
 from csparql_spark.log import Log
-from csparql_spark.store.inspection import Finding, inspect, refuse_another_version
+from csparql_spark.store.inspection import DamagedRow, inspect, refuse_another_version
 
 DATA_ALONE = flags(only=("data",))
 # What is better made again than passed over.
@@ -117,14 +117,14 @@ def _database(path: Path) -> Path:
     return database
 
 
-def _as_json(found: Finding) -> dict[str, object]:
+def _as_json(found: DamagedRow) -> dict[str, object]:
     damage = found.damage
     place = {"seq": damage.place, "kind": damage.kind, "subject": damage.subject} if damage.what == ENTRY else {
         "position": damage.place, "query": int(damage.subject or 0)}
     return {**place, "at": damage.at, "size": found.size, "reason": damage.reason}
 
 
-def _table(found: list[Finding]) -> list[str]:
+def _table(found: list[DamagedRow]) -> list[str]:
     """A line for each, and a head."""
     if not found:
         return []

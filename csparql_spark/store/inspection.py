@@ -2,7 +2,7 @@
 
     found = inspect(directory.database)
     found.entries, found.answers, found.unchecked       # how many were read, and how many of them have no checksum
-    found.damaged                                       # [Finding(damage, size), …], in the order of the file
+    found.damaged                                       # [DamagedRow(damage, size), …], in the order of the file
 
 It may be the database of a server that runs: it is read in short pieces, so that nobody waits and no log of changes
 grows. What comes in meanwhile is read, what is forgotten is not.
@@ -31,7 +31,7 @@ Row = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DamagedRow:
     """What is damaged, and how many bytes of payload it has; None if nobody can tell."""
 
     damage: Damage
@@ -45,7 +45,7 @@ class Inspection:
     unchecked: int = 0
     skipped: int = 0
     pages: list[str] = field(default_factory=list)          # what is the matter with the file itself
-    damaged: list[Finding] = field(default_factory=list)
+    damaged: list[DamagedRow] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
@@ -100,23 +100,23 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
     for row, error in _rows(connection, "log", reader.WHOLE, "seq", 0):
         found.entries += 1
         if error is not None:
-            found.damaged.append(Finding(reader.unreadable(connection, row[0], error), None))
+            found.damaged.append(DamagedRow(reader.unreadable(connection, row[0], error), None))
             continue
         found.unchecked += row[-1] is None
         found.skipped += row[1] == "skipped"
         damage = reader.damage_of(connection, row)
         if damage is not None:
-            found.damaged.append(Finding(damage, len(row[8] or b"")))
+            found.damaged.append(DamagedRow(damage, len(row[8] or b"")))
     for row, error in _rows(connection, "answers", answers.WHOLE, "position", 5):
         found.answers += 1
         if error is not None:
             query, instant = _key(connection, row[0])
-            found.damaged.append(Finding(answer_damage(row[0], query, instant, str(error)), None))
+            found.damaged.append(DamagedRow(answer_damage(row[0], query, instant, str(error)), None))
             continue
         found.unchecked += row[-1] is None
         damage = answers.damage_of(row)
         if damage is not None:
-            found.damaged.append(Finding(damage, len(row[4])))
+            found.damaged.append(DamagedRow(damage, len(row[4])))
     return found
 
 
