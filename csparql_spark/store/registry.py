@@ -74,7 +74,7 @@ class QueryRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class KnowledgeRecord:
     """A background graph (`kind` "background", its size in triples) or a rule set ("rules"), as it is now."""
 
     id: int          # the entry that set it
@@ -103,16 +103,16 @@ class Registry:
         return {id: None if turned is None else turned == "pause"
                 for id, turned in self._database.connection.execute("SELECT id, turned FROM queries ORDER BY id")}
 
-    def settings(self, kind: str) -> list[Setting]:
+    def settings(self, kind: str) -> list[KnowledgeRecord]:
         """The graphs, or the rule sets, that there are."""
         rows = self._database.connection.execute(
             "SELECT id, kind, name, changed, rows FROM settings WHERE kind = ? ORDER BY name", (kind,))
-        return [Setting(*row) for row in rows]
+        return [KnowledgeRecord(*row) for row in rows]
 
-    def setting(self, kind: str, name: str) -> Setting | None:
+    def setting(self, kind: str, name: str) -> KnowledgeRecord | None:
         rows = self._database.connection.execute(
             "SELECT id, kind, name, changed, rows FROM settings WHERE kind = ? AND name = ?", (kind, name))
-        return next((Setting(*row) for row in rows), None)
+        return next((KnowledgeRecord(*row) for row in rows), None)
 
     def query(self, name: str) -> QueryRecord | None:
         return next(_queries(self._database.connection, "WHERE name = ?", name), None)

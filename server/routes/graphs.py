@@ -34,7 +34,7 @@ from csparql_spark.server.http.negotiation import drawn
 from csparql_spark.server.http.problems import Problem, of_rdf
 from csparql_spark.server.routes.dependents import InUse, graphs_of, unread
 from csparql_spark.server.routes.quotas import Full, full, room
-from csparql_spark.store.registry import Setting, every, is_set, unchanged
+from csparql_spark.store.registry import KnowledgeRecord, every, is_set, unchanged
 
 KIND = "background"
 NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)       # formats in which a body can name graphs
@@ -61,7 +61,7 @@ class GraphStore:
     def names(self) -> list[str]:
         return [graph.name for graph in self._backend.stores.registry.settings(KIND)]
 
-    def described(self, graph: Setting) -> GraphBody:
+    def described(self, graph: KnowledgeRecord) -> GraphBody:
         return {"iri": graph.name, "url": self._backend.stores.names.graph_url(graph.name), "triples": graph.rows,
                 "changed": graph.changed}
 
@@ -95,7 +95,7 @@ class GraphStore:
             if made is not None:
                 return self.described(made), 201 if id is None else 200, headers
 
-    def set_if(self, iri: str, id: int | None, now: Chunk) -> Setting | None:
+    def set_if(self, iri: str, id: int | None, now: Chunk) -> KnowledgeRecord | None:
         """Make the graph this, if it still is what the entry `id` made of it (None: not there); None if it is not."""
         settings, payload = self._backend.settings, now.to_ipc()
         if len(payload) > settings.graph_limit:
@@ -109,7 +109,7 @@ class GraphStore:
             raise full(self._backend, "graphs") from None
         except Refused:
             return None
-        return Setting(entry.seq, KIND, iri, entry.at, len(now))
+        return KnowledgeRecord(entry.seq, KIND, iri, entry.at, len(now))
 
     def delete(self, iri: str) -> None:
         try:

@@ -29,7 +29,7 @@ from csparql_spark.server.http.problems import Problem, of_language
 from csparql_spark.server.routes.dependents import InUse, asked_of, unread
 from csparql_spark.server.routes.quotas import Full, full, room
 from csparql_spark.server.stores import Stores
-from csparql_spark.store.registry import Setting, every, is_set, unchanged
+from csparql_spark.store.registry import KnowledgeRecord, every, is_set, unchanged
 
 KIND = "rules"
 TEXT_TYPES = ("text/plain", "application/x-jena-rules")
@@ -53,10 +53,10 @@ class RuleStore:
     def __init__(self, stores: Stores) -> None:
         self._names, self._registry, self._log = stores.names, stores.registry, stores.log
 
-    def described(self, rules: Setting) -> RuleSetBody:
+    def described(self, rules: KnowledgeRecord) -> RuleSetBody:
         return {**self.body(rules.name, rules.rows), "changed": rules.changed}
 
-    def listed(self, rules: Setting) -> RuleSetBody:
+    def listed(self, rules: KnowledgeRecord) -> RuleSetBody:
         return {**self.described(rules), "warnings": warnings_of(self.current(rules.name)[1])}
 
     def built_in(self, name: str) -> RuleSetBody:
@@ -107,7 +107,7 @@ def routes(backend: Backend) -> Blueprint:
                 raise full(backend, KIND) from None
             except Refused:
                 continue        # somebody else was faster: the newest counts
-            made = Setting(entry.seq, KIND, name, entry.at, len(file.rules))
+            made = KnowledgeRecord(entry.seq, KIND, name, entry.at, len(file.rules))
             return {**sets.described(made), "warnings": warnings}, 201 if id is None else 200, headers
 
     @blueprint.get("/rules/<name:name>")

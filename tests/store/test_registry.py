@@ -7,7 +7,17 @@ import pytest
 
 from csparql_spark.log import Refused
 from csparql_spark.store import QueryRecord, StreamRecord, registry
-from csparql_spark.store.registry import Setting, absent, every, is_set, present, queries_in, same, standing, unchanged
+from csparql_spark.store.registry import (
+    KnowledgeRecord,
+    absent,
+    every,
+    is_set,
+    present,
+    queries_in,
+    same,
+    standing,
+    unchanged,
+)
 
 from .opened import Opened
 
@@ -136,14 +146,14 @@ def test_a_setting_is_what_its_newest_entry_says(store: Opened, kind: str, other
     empty = store.append(kind, "urn:a", payload=b"", rows=0)
     newer = store.append(kind, "urn:g", payload=b"2", rows=2)
     store.append(other, "urn:g", payload=b"3", rows=3)
-    records = [Setting(entry.seq, kind, entry.subject, entry.at, entry.rows) for entry in (empty, newer)]
+    records = [KnowledgeRecord(entry.seq, kind, entry.subject, entry.at, entry.rows) for entry in (empty, newer)]
     assert store.registry.settings(kind) == records
     assert store.registry.setting(kind, "urn:g") == records[1]
     store.append(kind, "urn:g")
     assert store.registry.settings(kind) == records[:1] and store.registry.setting(kind, "urn:g") is None
     assert [setting.rows for setting in store.registry.settings(other)] == [3]
     again = store.append(kind, "urn:g", payload=b"4", rows=4)
-    assert store.registry.setting(kind, "urn:g") == Setting(again.seq, kind, "urn:g", again.at, 4)
+    assert store.registry.setting(kind, "urn:g") == KnowledgeRecord(again.seq, kind, "urn:g", again.at, 4)
 
 
 def test_guards_of_settings(store: Opened) -> None:
