@@ -40,7 +40,7 @@ _MOST = 1000
 
 
 @dataclass(frozen=True)
-class Token:
+class AccessToken:
     name: str
     granted: tuple[str, ...]
     sha256: str
@@ -65,7 +65,7 @@ class Tokens:
         self._seen = self._look()
         self._kept = self._read()
 
-    def all(self) -> tuple[Token, ...]:
+    def all(self) -> tuple[AccessToken, ...]:
         """Those of the settings, and those of the file as it is now."""
         with self._lock:
             seen = self._look()
@@ -76,7 +76,7 @@ class Tokens:
                 self._seen = seen
             return self._fixed + self._kept
 
-    def find(self, told: str) -> Token | None:
+    def find(self, told: str) -> AccessToken | None:
         """The token that somebody tells, in a time that says nothing of those that there are."""
         asked = hashed(told)
         found = None
@@ -105,7 +105,7 @@ class Tokens:
             tokens.remove(gone[0])
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[list[Token]]:
+    def _changing(self) -> Iterator[list[AccessToken]]:
         """The tokens of the file, to be changed, and written when that is done."""
         with self._lock, contextlib.ExitStack() as opened:
             try:
@@ -128,7 +128,7 @@ class Tokens:
             return ()
         return now.st_mtime_ns, now.st_size, now.st_ino
 
-    def _read(self) -> tuple[Token, ...]:
+    def _read(self) -> tuple[AccessToken, ...]:
         try:
             told = json.loads(self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -137,17 +137,17 @@ class Tokens:
             raise StoreError(f"the tokens {self.path} cannot be read ({error}): make the file as it was, or delete "
                              "it and make new tokens with `csparql-spark token add`") from error
         try:
-            return tuple(_checked(Token(one["name"], tuple(one["scopes"]), one["sha256"], int(one["created"])))
+            return tuple(_checked(AccessToken(one["name"], tuple(one["scopes"]), one["sha256"], int(one["created"])))
                          for one in told["tokens"])
         except (TypeError, KeyError, ValueError, StoreError) as error:
             raise StoreError(f"the tokens {self.path} are damaged ({error!r}): make the file as it was, or delete it "
                              "and make new tokens with `csparql-spark token add`") from error
 
 
-def made(name: str, scopes: Iterable[str]) -> tuple[str, Token]:
+def made(name: str, scopes: Iterable[str]) -> tuple[str, AccessToken]:
     """A new token, and what is kept of it."""
     told = _MARK + secrets.token_urlsafe(32)
-    return told, _checked(Token(name, tuple(dict.fromkeys(scopes)), hashed(told), int(time.time() * 1000)))
+    return told, _checked(AccessToken(name, tuple(dict.fromkeys(scopes)), hashed(told), int(time.time() * 1000)))
 
 
 def hashed(told: str) -> str:
@@ -181,18 +181,18 @@ def is_loopback(address: str) -> bool:
         return address.lower().rstrip(".") == "localhost"
 
 
-def _of_setting(text: str) -> Token:
+def _of_setting(text: str) -> AccessToken:
     name, _, rest = text.partition(":")
     scopes, _, digest = rest.partition(":")
     try:
-        return _checked(Token(name, tuple(scopes.split("+")), digest))
+        return _checked(AccessToken(name, tuple(scopes.split("+")), digest))
     except StoreError as error:
         # The text may be a token, pasted where its hash belongs: it is not repeated.
         raise StoreError(f"a token of the settings cannot be read ({error}): it is NAME:SCOPE+SCOPE:HASH, as "
                          "`csparql-spark token add NAME --scope read --as-setting` prints it") from error
 
 
-def _checked(token: Token) -> Token:
+def _checked(token: AccessToken) -> AccessToken:
     if not isinstance(token.name, str) or not _NAME.fullmatch(token.name):
         raise StoreError("the name of a token is 1 to 64 letters, digits and _ . -")
     if not token.granted:
