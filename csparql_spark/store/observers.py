@@ -63,7 +63,7 @@ class Observer:
     gap: int | None = None
 
 
-class TooMany(Exception):
+class TooManyObservers(Exception):
     """There are as many observers as there may be."""
 
 
@@ -82,13 +82,13 @@ class ObserverStore:
     def add(self, query: int, url: str, *, secret: str | None, position: int, at: int, most: int,
             when: str | None = None, begin: str = "latest") -> tuple[Observer, bool]:
         """The observer, durably, and whether it is new. One that is there keeps its position, is active again, and has
-        the secret and the `when` that are given now, if they are. Raises `TooMany`."""
+        the secret and the `when` that are given now, if they are. Raises `TooManyObservers`."""
         id = name_of(query, url)
         with self._database.transaction() as connection:
             known = self._one(connection, id)
             if known is None:
                 if connection.execute("SELECT count(*) FROM observers").fetchone()[0] >= most:
-                    raise TooMany
+                    raise TooManyObservers
                 connection.execute("INSERT INTO observers (id, query, url, secret, created, position, tells, begin) "
                                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                                    (id, query, url, secret, at, position, when or NONEMPTY, begin))

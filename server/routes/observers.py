@@ -33,7 +33,7 @@ from csparql_spark.server.sinks.webhooks import BEGINNING, Webhooks
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord
-from csparql_spark.store.observers import ALWAYS, NONEMPTY, Observer, TooMany
+from csparql_spark.store.observers import ALWAYS, NONEMPTY, Observer, TooManyObservers
 
 LONGEST_BODY = 16 << 10
 LONGEST_SECRET = 1000
@@ -107,7 +107,7 @@ class Callbacks:
             observer, new = self._stores.observers.add(
                 query.id, wanted.url, secret=wanted.secret, position=position, when=wanted.when,
                 begin=str(wanted.begin), at=self._stores.now(), most=self._most)
-        except TooMany:
+        except TooManyObservers:
             raise Problem("limit-reached", f"This server keeps at most {self._most} observers: delete one first.",
                           limit=self._most) from None
         self._webhooks.again(observer)

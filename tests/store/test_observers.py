@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.disk import Database
-from csparql_spark.store.observers import Observer, ObserverStore, TooMany, name_of
+from csparql_spark.store.observers import Observer, ObserverStore, TooManyObservers, name_of
 
 URL = "https://hooks.example.org/"
 
@@ -93,7 +93,7 @@ def test_a_failed_one_goes_on_where_it_stopped(store: ObserverStore) -> None:
 
 def test_there_are_only_so_many(store: ObserverStore) -> None:
     first = add(store, most=1)[0]
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyObservers):
         add(store, url=URL + "2", most=1)
     assert add(store, most=1) == (first, False)
 
