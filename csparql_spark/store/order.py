@@ -26,7 +26,7 @@ _WHOLE = ("position = (SELECT max(part.position) FROM answers AS part "
           "WHERE part.query = answers.query AND part.instant = answers.instant)")
 
 
-class Place(NamedTuple):
+class AnswerPlace(NamedTuple):
     """An instant of a query, and its position; no instant: answers up to here are forgotten."""
 
     position: int
@@ -34,7 +34,7 @@ class Place(NamedTuple):
     instant: int | None
 
 
-class Order:
+class AnswerOrder:
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -53,7 +53,8 @@ class Order:
             "SELECT DISTINCT query FROM answers WHERE position > ? AND position <= ?", (position, head))
         return {query for (query,) in rows}
 
-    def after(self, position: int, *, head: int, limit: int, queries: Collection[int] | None = None) -> list[Place]:
+    def after(self, position: int, *, head: int, limit: int,
+              queries: Collection[int] | None = None) -> list[AnswerPlace]:
         """The places after `position` and up to `head`, at most `limit`, in order. None: of all queries."""
         with self._database.snapshot() as connection:       # what is gone is either here or there
             if queries is None:
@@ -69,7 +70,7 @@ class Order:
             gone = [place for place in gone if place.query in queries]
         return sorted(places + gone, key=lambda place: place.position) if gone else places
 
-    def newest(self, queries: Collection[int], head: int) -> list[Place]:
+    def newest(self, queries: Collection[int], head: int) -> list[AnswerPlace]:
         """The place of the newest instant of each query, in order."""
         places = []
         for query in queries:
@@ -77,18 +78,18 @@ class Order:
                 "SELECT max(position), query, instant FROM answers WHERE query = ? AND instant = "
                 "(SELECT max(instant) FROM answers WHERE query = ?)", (query, query)).fetchone()
             if row[0] is not None and row[0] <= head:
-                places.append(Place(*row))
+                places.append(AnswerPlace(*row))
         return sorted(places)
 
-    def last(self, position: int, head: int, count: int, queries: Collection[int] | None) -> list[Place]:
+    def last(self, position: int, head: int, count: int, queries: Collection[int] | None) -> list[AnswerPlace]:
         """The last `count` places up to `head`, in order."""
         if queries is None or head - position <= NEAR:
             rows = self._database.connection.execute(
                 f"SELECT position, query, instant FROM answers WHERE position > ? AND position <= ? AND {_WHOLE} "
                 "ORDER BY position DESC", (position, head))
-            chosen = (Place(*row) for row in rows if queries is None or row[1] in queries)
+            chosen = (AnswerPlace(*row) for row in rows if queries is None or row[1] in queries)
             return sorted(place for place, _ in zip(chosen, range(count)))
-        found = [Place(*row) for query in queries for row in self._database.connection.execute(
+        found = [AnswerPlace(*row) for query in queries for row in self._database.connection.execute(
             f"SELECT position, query, instant FROM answers WHERE query = ? AND +position > ? AND +position <= ? "
             f"AND {_WHOLE} ORDER BY instant DESC LIMIT ?", (query, position, head, count))]
         return sorted(found)[-count:]
@@ -115,7 +116,7 @@ class Order:
         return self._database.connection.execute(
             "SELECT max(position) FROM answers WHERE query = ? AND instant <= ?", (query, instant)).fetchone()[0]
 
-    def gaps(self, position: int, head: int) -> list[Place]:
+    def gaps(self, position: int, head: int) -> list[AnswerPlace]:
         """Up to where answers of queries are forgotten, if that is after `position` and up to `head`."""
         return _gone(self._database.connection, position, head)
 
@@ -144,20 +145,20 @@ def forget_query(connection: sqlite3.Connection, query: int) -> int:
     return connection.execute("DELETE FROM answers WHERE query = ?", (query,)).rowcount
 
 
-def _all(connection: sqlite3.Connection, position: int, head: int, limit: int) -> list[Place]:
-    return [Place(*row) for row in connection.execute(
+def _all(connection: sqlite3.Connection, position: int, head: int, limit: int) -> list[AnswerPlace]:
+    return [AnswerPlace(*row) for row in connection.execute(
         f"SELECT position, query, instant FROM answers WHERE position > ? AND position <= ? AND {_WHOLE} "
         "ORDER BY position LIMIT ?", (position, head, limit))]
 
 
-def _of(connection: sqlite3.Connection, query: int, position: int, head: int, limit: int) -> list[Place]:
+def _of(connection: sqlite3.Connection, query: int, position: int, head: int, limit: int) -> list[AnswerPlace]:
     # The sign keeps SQLite from walking over the positions of all queries.
-    return [Place(*row) for row in connection.execute(
+    return [AnswerPlace(*row) for row in connection.execute(
         f"SELECT position, query, instant FROM answers WHERE query = ? AND +position > ? AND +position <= ? "
         f"AND {_WHOLE} ORDER BY instant LIMIT ?", (query, position, head, limit))]
 
 
-def _gone(connection: sqlite3.Connection, position: int, reached: int) -> list[Place]:
+def _gone(connection: sqlite3.Connection, position: int, reached: int) -> list[AnswerPlace]:
     rows = connection.execute("SELECT position, query FROM forgotten WHERE position > ? AND position <= ?",
                               (position, reached))
-    return [Place(position, query, None) for position, query in rows]
+    return [AnswerPlace(position, query, None) for position, query in rows]

@@ -34,7 +34,7 @@ from csparql_spark.disk.directory import DataDirectory
 from csparql_spark.disk.errors import PageDamaged
 from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.log.sqlite.reader import WHOLE, damage_of
-from csparql_spark.store.order import Order
+from csparql_spark.store.order import AnswerOrder
 
 NAME = "witness.json"
 
@@ -53,7 +53,7 @@ class Witness:
     def __init__(self, directory: DataDirectory, database: Database) -> None:
         self._directory, self._database = directory, database
         self._path = directory.checkpoint / NAME
-        self._order = Order(database)
+        self._order = AnswerOrder(database)
         self._written: LogState | None = None
 
     def write(self) -> None:

@@ -40,7 +40,7 @@ from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers.instants import envelope, windows_of
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.store.observers import NONEMPTY, Observer
-from csparql_spark.store.order import Order
+from csparql_spark.store.order import AnswerOrder
 
 THREADS = 8
 PAGE_INSTANTS = 16
@@ -59,7 +59,7 @@ def pause_after(failures: int) -> float:
 
 
 class Webhooks:
-    def __init__(self, stores: Stores, order: Order, allowed: Allowed, *,
+    def __init__(self, stores: Stores, order: AnswerOrder, allowed: Allowed, *,
                  pause: Callable[[int], float] = pause_after) -> None:
         self._observers, self._registry, self._log = stores.observers, stores.registry, stores.log
         self._answers, self._order = stores.answers, order

@@ -34,7 +34,7 @@ from csparql_spark.server.subscribers.event_cache import Spelled
 from csparql_spark.server.subscribers.event_ids import event_id
 from csparql_spark.server.subscribers.roster import Roster, RosterReader
 from csparql_spark.store import AnswerStore, QueryRecord, Registry
-from csparql_spark.store.order import Order, Place
+from csparql_spark.store.order import AnswerOrder, AnswerPlace
 from csparql_spark.windows.grid import Grid
 from csparql_spark.windows.rule import grid_of, is_known_before
 
@@ -61,7 +61,7 @@ class News(NamedTuple):
 class Fanout:
     def __init__(self, database: Database, answers: AnswerStore, bell: Bell, *, places: int,
                  heard: Callable[[Collection[int]], None] = lambda queries: None) -> None:
-        self.order = Order(database)
+        self.order = AnswerOrder(database)
         self._answers = answers
         self._bell = bell               # that the thread listens to
         self._places = places
@@ -77,7 +77,7 @@ class Fanout:
         self._looking = threading.Lock()
         self._change = threading.Condition()
         self._spelled = Spelled()
-        self._followed: tuple[int, OrderedDict[object, list[Place]]] = (0, OrderedDict())
+        self._followed: tuple[int, OrderedDict[object, list[AnswerPlace]]] = (0, OrderedDict())
         self._thread = threading.Thread(target=self._run, name="fanout", daemon=True)
 
     def start(self) -> Fanout:
@@ -150,7 +150,7 @@ class Fanout:
         with self._change:
             return self._change.wait_for(lambda: self.news.version != version or self.stopped.is_set(), timeout)
 
-    def following(self, position: int, news: News, queries: Collection[int] | None) -> list[Place]:
+    def following(self, position: int, news: News, queries: Collection[int] | None) -> list[AnswerPlace]:
         """Some of the places after a position, in order; none if there are none up to the head."""
         key = (position, None if queries is None else frozenset(queries))
         version, followed = self._followed
@@ -169,7 +169,7 @@ class Fanout:
         """Something that was found is forgotten meanwhile: ask the store again."""
         self._followed = (0, OrderedDict())
 
-    def spelled(self, place: Place, news: News) -> bytes | None:
+    def spelled(self, place: AnswerPlace, news: News) -> bytes | None:
         """The event of an answer; None if it is forgotten."""
         key = (place.query, place.position)
         event = self._spelled.get(key)
@@ -182,7 +182,7 @@ class Fanout:
                         self._spelled.put(key, event)
         return event
 
-    def _spell(self, place: Place, roster: Roster) -> bytes | None:
+    def _spell(self, place: AnswerPlace, roster: Roster) -> bytes | None:
         parts = self._answers.at(place.query, place.instant)
         if not parts:
             return None

@@ -40,7 +40,7 @@ from csparql_spark.server.subscribers.event_ids import event_id, read_id
 from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, News
 from csparql_spark.server.subscribers.instants import notice
 from csparql_spark.server.subscribers.roster import Roster, changes, ended, registered
-from csparql_spark.store.order import Order, Place
+from csparql_spark.store.order import AnswerOrder, AnswerPlace
 
 RETRY = b"retry: 1000\n\n"
 HEARTBEAT = b":\n\n"
@@ -66,7 +66,7 @@ LATEST = SubscriptionStart(None)
 FIRST = SubscriptionStart(BEGINNING)
 
 
-def start_after(text: str, order: Order) -> SubscriptionStart:
+def start_after(text: str, order: AnswerOrder) -> SubscriptionStart:
     """Behind the event with that id. Ids of the form query-instant, which were given once, are understood."""
     match = _QUERY_AND_INSTANT.fullmatch(text)
     if match is not None:
@@ -79,7 +79,7 @@ def start_after(text: str, order: Order) -> SubscriptionStart:
     return SubscriptionStart(seen.position, seen=been_here, restored=seen.restored)
 
 
-def after_instant(query: int, instant: int, order: Order, *, seen: bool = False) -> SubscriptionStart:
+def after_instant(query: int, instant: int, order: AnswerOrder, *, seen: bool = False) -> SubscriptionStart:
     """Behind an instant of a query."""
     position, gone = order.up_to(query, instant), order.gone(query)
     if position is not None:
@@ -119,7 +119,7 @@ class Subscription:
         self._greeted = self._told = news.roster
         self._opening = True
         self._ids = self._members(news.roster)
-        self._newest: list[Place] | None = None         # by which he begins
+        self._newest: list[AnswerPlace] | None = None         # by which he begins
         if start.after is None:
             live = set(news.roster.standing)
             self._newest = self._order.newest(live if self._ids is None else live & self._ids, news.head)
@@ -252,7 +252,7 @@ class Subscription:
         pieces = [piece for place in newest if (piece := self._piece(place, news))]
         return pieces or [self._id(self._cursor) + b"\n"]
 
-    def _piece(self, place: Place, news: News) -> bytes | None:
+    def _piece(self, place: AnswerPlace, news: News) -> bytes | None:
         """The event of a place, empty if there is none; None if it is forgotten."""
         if place.instant is None:
             if place.position <= self._forgiven.get(place.query, 0) or place.query not in news.roster.known:

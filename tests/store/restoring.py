@@ -13,7 +13,7 @@ from typing import NamedTuple
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.log.sqlite.incarnations import Incarnations, Lineage
 from csparql_spark.store import AnswerStore, StoredAnswer, order
-from csparql_spark.store.order import Order
+from csparql_spark.store.order import AnswerOrder
 from csparql_spark.store.witness import Witness
 
 QUERY = 1
@@ -45,7 +45,7 @@ class World:
 
     def begin(self) -> None:
         Incarnations(self.database).begin(at=0)
-        self.order = Order(self.database)
+        self.order = AnswerOrder(self.database)
 
     @property
     def lineage(self) -> Lineage:

@@ -11,7 +11,7 @@ from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.log.sqlite.reader import Draft
 from csparql_spark.log.sqlite.writer import LogWriter
 from csparql_spark.store import AnswerStore, StoredAnswer, order
-from csparql_spark.store.order import Order, Place
+from csparql_spark.store.order import AnswerOrder, AnswerPlace
 from csparql_spark.store.registry import QueryRecord
 from csparql_spark.store.retention import Retention
 
@@ -21,7 +21,7 @@ class Store:
         directory = DataDirectory(path).create()
         self.database = Database(directory.database).create()
         self.answers = AnswerStore(self.database, directory.bell("answers"))
-        self.order = Order(self.database)
+        self.order = AnswerOrder(self.database)
         self.retention = Retention(self.database)
         self.writer = LogWriter(self.database, directory.bell("log")).start()
 
@@ -53,7 +53,7 @@ def near(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_places_are_those_of_whole_instants(store: Store, near: None) -> None:
     a, b = store.register("a"), store.register("b")
     store.write((b, 1000, 1), (a, 2000, 0), (a, 1000, 0), (b, 1000, 0), (a, 2000, 1))
-    all_places = [Place(1, a, 1000), Place(3, b, 1000), Place(5, a, 2000)]
+    all_places = [AnswerPlace(1, a, 1000), AnswerPlace(3, b, 1000), AnswerPlace(5, a, 2000)]
     assert store.order.head() == 5
     assert store.order.after(0, head=5, limit=9) == all_places
     assert store.order.after(2, head=5, limit=9) == all_places[1:], "in the middle of an instant is before it"
@@ -73,7 +73,7 @@ def test_what_is_forgotten_leaves_its_place(store: Store, near: None) -> None:
     for instant in (1000, 2000, 3000):
         store.write((a, instant, 0), (b, instant, 0))
     store.forget(1)
-    places = [Place(3, a, None), Place(4, b, None), Place(5, a, 3000), Place(6, b, 3000)]
+    places = [AnswerPlace(3, a, None), AnswerPlace(4, b, None), AnswerPlace(5, a, 3000), AnswerPlace(6, b, 3000)]
     assert store.order.after(0, head=6, limit=9) == places
     assert store.order.after(0, head=6, limit=9, queries={b}) == [places[1], places[3]]
     assert store.order.after(3, head=6, limit=9) == places[1:]
@@ -82,7 +82,7 @@ def test_what_is_forgotten_leaves_its_place(store: Store, near: None) -> None:
     store.write((a, 4000, 0))
     store.forget(1)
     assert store.order.after(0, head=7, limit=9) == [
-        Place(4, b, None), Place(5, a, None), Place(6, b, 3000), Place(7, a, 4000)]
+        AnswerPlace(4, b, None), AnswerPlace(5, a, None), AnswerPlace(6, b, 3000), AnswerPlace(7, a, 4000)]
 
 
 def test_a_query_takes_its_places_with_it_and_the_head_stays(store: Store) -> None:
