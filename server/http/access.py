@@ -20,7 +20,7 @@ from csparql_spark.server.http.attempts import Attempts
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.http.sessions import Sessions
 from csparql_spark.server.settings import Settings
-from csparql_spark.store.tokens import Token, Tokens, is_loopback
+from csparql_spark.store.tokens import AccessToken, Tokens, is_loopback
 
 CHALLENGE = 'Bearer realm="csparql-spark"'
 WRONG_TOKEN = f'{CHALLENGE}, error="invalid_token"'
@@ -37,7 +37,7 @@ class Access:
     def secured(self) -> bool:
         return bool(self._tokens.all()) or not is_loopback(self._host)
 
-    def token(self) -> Token | None:
+    def token(self) -> AccessToken | None:
         """Of the request. Raises `Problem` for one that is wrong."""
         kind, _, text = request.headers.get("Authorization", "").partition(" ")
         if kind.lower() == "bearer" and text.strip():
@@ -50,7 +50,7 @@ class Access:
         cookie = request.cookies.get(self._cookie, "")
         return self._sessions.find(cookie) if cookie else None
 
-    def log_in(self, read: Callable[[], str]) -> Token:
+    def log_in(self, read: Callable[[], str]) -> AccessToken:
         """The token whose text a login brings. Raises `Problem`; before it reads, while the address has to wait."""
         self._refuse_while_waiting()
         token = self._tokens.find(read())
@@ -58,7 +58,7 @@ class Access:
             raise self._wrong("The token is not one of this server's.")
         return token
 
-    def begin(self, token: Token, response: Response) -> None:
+    def begin(self, token: AccessToken, response: Response) -> None:
         """A session, in the place of the one that the browser has."""
         if old := request.cookies.get(self._cookie):
             self._sessions.end(old)
@@ -89,6 +89,6 @@ def may(scope: str) -> bool:
     return scope in g.scopes
 
 
-def know(token: Token | None) -> None:
+def know(token: AccessToken | None) -> None:
     """This token is that of the request at work."""
     g.token, g.scopes = token, token.scopes if token else frozenset()

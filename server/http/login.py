@@ -15,7 +15,7 @@ from flask import Blueprint, Response, g, request
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.access import Access, know
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.store.tokens import SCOPES, Token
+from csparql_spark.store.tokens import SCOPES, AccessToken
 
 LONGEST_LOGIN = 4096
 
@@ -43,7 +43,7 @@ def routes(access: Access) -> Blueprint:
     def session() -> Response:
         return described(g.get("token"))
 
-    def described(token: Token | None) -> Response:
+    def described(token: AccessToken | None) -> Response:
         secured = access.secured
         scopes = [scope for scope in SCOPES if not secured or token is not None and scope in token.scopes]
         body = {"secured": secured, "name": token.name if token else None, "scopes": scopes}

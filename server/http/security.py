@@ -32,7 +32,7 @@ from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.http.scopes import OPEN, needed
 from csparql_spark.server.http.sessions import Sessions
 from csparql_spark.server.settings import Settings
-from csparql_spark.store.tokens import SCOPES, Token, Tokens
+from csparql_spark.store.tokens import SCOPES, AccessToken, Tokens
 
 CSP = ("default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
        "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
@@ -98,7 +98,7 @@ def let_in(access: Access, rule: Rule) -> None:
     know(token)
 
 
-def lacking(token: Token, scope: str) -> Problem:
+def lacking(token: AccessToken, scope: str) -> Problem:
     return Problem("forbidden", f"This needs a token with the scope {scope}, and {token.name!r} has "
                    f"{', '.join(sorted(token.scopes))}: ask whoever runs the server for another one.",
                    headers={"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope", scope="{scope}"'},

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from csparql_spark.store.tokens import Token, Tokens, hashed, write_secretly
+from csparql_spark.store.tokens import AccessToken, Tokens, hashed, write_secretly
 
 MOST = 1000
 
@@ -35,7 +35,7 @@ class Sessions:
         self._lock = threading.Lock()
         self._open = self._read()           # hash of the id → (hash of the token, until), oldest first
 
-    def begin(self, token: Token) -> str:
+    def begin(self, token: AccessToken) -> str:
         """A new session; what the cookie holds."""
         told = secrets.token_urlsafe(32)
         with self._lock:
@@ -47,7 +47,7 @@ class Sessions:
             self._write()
         return told
 
-    def find(self, told: str) -> Token | None:
+    def find(self, told: str) -> AccessToken | None:
         """The token of a session that is there and has not passed."""
         found = self._open.get(hashed(told))
         if found is None or found[1] <= self._now():

@@ -40,7 +40,7 @@ from csparql_spark.server.subscribers.instants import holding, whole, windows_of
 from csparql_spark.server.subscribers.subscription import FIRST, LATEST, SubscriptionStart, after_instant, start_after
 from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord, StoredAnswer
-from csparql_spark.store.order import Order
+from csparql_spark.store.order import AnswerOrder
 
 RANGES = (PLAIN_JSON, ND_JSON, "application/ndjson")
 USUAL_INSTANTS, MOST_INSTANTS = 100, 1000
@@ -156,7 +156,7 @@ def prefers_events() -> bool:
     return wanted > 0 and wanted >= max(weights.values(), default=0)
 
 
-def asked_start(order: Order, query: QueryRecord) -> SubscriptionStart:
+def asked_start(order: AnswerOrder, query: QueryRecord) -> SubscriptionStart:
     event_id = seen_id()
     if event_id:
         return start_after(event_id, order)

@@ -9,7 +9,7 @@ import pytest
 
 from csparql_spark.server.http import sessions as module
 from csparql_spark.server.http.sessions import Sessions
-from csparql_spark.store.tokens import Token, Tokens
+from csparql_spark.store.tokens import AccessToken, Tokens
 
 
 @pytest.fixture
@@ -18,11 +18,11 @@ def tokens(tmp_path: Path) -> Tokens:
 
 
 @pytest.fixture
-def token(tokens: Tokens) -> Token:
+def token(tokens: Tokens) -> AccessToken:
     return tokens.find(tokens.add("lab", ["read"]))
 
 
-def test_a_session_is_known_by_its_cookie_also_after_a_restart(tmp_path: Path, tokens: Tokens, token: Token) -> None:
+def test_a_session_is_known_by_its_cookie_also_after_a_restart(tmp_path: Path, tokens: Tokens, token: AccessToken) -> None:
     told = Sessions(tmp_path, tokens, seconds=60).begin(token)
     kept = tmp_path / "sessions.json"
     assert told not in kept.read_text() and stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -31,7 +31,7 @@ def test_a_session_is_known_by_its_cookie_also_after_a_restart(tmp_path: Path, t
     assert again.find(told[:-1]) is None and again.find("") is None
 
 
-def test_it_ends_by_logging_out_for_good(tmp_path: Path, tokens: Tokens, token: Token) -> None:
+def test_it_ends_by_logging_out_for_good(tmp_path: Path, tokens: Tokens, token: AccessToken) -> None:
     made = Sessions(tmp_path, tokens, seconds=60)
     told, other = made.begin(token), made.begin(token)
     made.end(told)
@@ -40,7 +40,7 @@ def test_it_ends_by_logging_out_for_good(tmp_path: Path, tokens: Tokens, token: 
         assert (sessions.find(told), sessions.find(other)) == (None, token)
 
 
-def test_it_ends_with_its_time(tmp_path: Path, tokens: Tokens, token: Token) -> None:
+def test_it_ends_with_its_time(tmp_path: Path, tokens: Tokens, token: AccessToken) -> None:
     now = [1000.0]
     made = Sessions(tmp_path, tokens, seconds=60, now=lambda: now[0])
     told = made.begin(token)
@@ -53,7 +53,7 @@ def test_it_ends_with_its_time(tmp_path: Path, tokens: Tokens, token: Token) -> 
 
 
 def test_it_ends_with_its_token_also_if_there_is_another_of_that_name(tmp_path: Path, tokens: Tokens,
-                                                                      token: Token) -> None:
+                                                                      token: AccessToken) -> None:
     made = Sessions(tmp_path, tokens, seconds=60)
     told = made.begin(token)
     Tokens(tmp_path).remove("lab")
@@ -62,7 +62,7 @@ def test_it_ends_with_its_token_also_if_there_is_another_of_that_name(tmp_path: 
     assert made.find(told) is None
 
 
-def test_the_oldest_give_way(tmp_path: Path, tokens: Tokens, token: Token, monkeypatch) -> None:
+def test_the_oldest_give_way(tmp_path: Path, tokens: Tokens, token: AccessToken, monkeypatch) -> None:
     monkeypatch.setattr(module, "MOST", 2)
     made = Sessions(tmp_path, tokens, seconds=60)
     told = [made.begin(token) for _ in range(3)]
@@ -70,14 +70,14 @@ def test_the_oldest_give_way(tmp_path: Path, tokens: Tokens, token: Token, monke
 
 
 @pytest.mark.parametrize("damaged", ["{", "[1]", '{"a": 1}', '{"a": {"token": "x", "until": "soon"}}'])
-def test_damage_ends_all(tmp_path: Path, tokens: Tokens, token: Token, damaged: str, capsys) -> None:
+def test_damage_ends_all(tmp_path: Path, tokens: Tokens, token: AccessToken, damaged: str, capsys) -> None:
     told = Sessions(tmp_path, tokens, seconds=60).begin(token)
     (tmp_path / "sessions.json").write_text(damaged)
     assert Sessions(tmp_path, tokens, seconds=60).find(told) is None
     assert "sessions.json cannot be read" in capsys.readouterr().err
 
 
-def test_a_full_disk_keeps_nobody_out(tmp_path: Path, tokens: Tokens, token: Token, monkeypatch, capsys) -> None:
+def test_a_full_disk_keeps_nobody_out(tmp_path: Path, tokens: Tokens, token: AccessToken, monkeypatch, capsys) -> None:
     def full(path: Path, text: str) -> None:
         raise OSError(28, "No space left on device")
 
