@@ -133,7 +133,7 @@ CREATE TABLE damages (
 """)
 
 # How far who has come. All of that was in one table `positions (reader, seq)`, under names: the engine ("engine" and
-# "batch end"; see `progress`), the relay ("relay 17"; `relayed`), retention ("forgotten 17" and "forgotten 17 at";
+# "batch end"; see `progress`), the relay ("relay 17"; `relays`), retention ("forgotten 17" and "forgotten 17 at";
 # `order`), and the batches whose ends were settled ("end 41 5000"; `batch_ends`).
 POSITIONS = ("""
 CREATE TABLE engine_progress (

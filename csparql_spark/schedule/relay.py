@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.disk import StoreError
 from csparql_spark.log import Draft, LogWriter, Refused
-from csparql_spark.log.sqlite import relayed
+from csparql_spark.log.sqlite.relays import relay, relayed_to
 from csparql_spark.log.sqlite.writer import Guard
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.quads import split
@@ -112,8 +112,10 @@ class Relay:
 def _once(query: int, stream: int, instant: int) -> Guard:
     """A guard that lets an answer in if it is the next one of a query that is there; then it counts as relayed."""
     def move(connection: sqlite3.Connection) -> None:
-        if not relayed.advance(connection, query, instant):
+        newest = relayed_to(connection, query)
+        if newest is not None and newest >= instant:
             raise Refused
+        relay(connection, query, instant)
     return every(same("queries", query, Refused()), same("streams", stream, Refused()), move)
 
 

@@ -22,7 +22,7 @@ from csparql_spark.disk.checksum import answer_sum
 from csparql_spark.disk.damage import PAYLOAD, Damage, Damages, answer_damage
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
-from csparql_spark.log.sqlite import relayed
+from csparql_spark.log.sqlite.relays import relayed_to
 from csparql_spark.store.measures import Cost, Measures
 from csparql_spark.store.progress import advance
 
@@ -140,7 +140,7 @@ class AnswerStore:
 
     def relayed(self, query: int) -> int | None:
         """The newest instant of a query whose answer is in the log, as a chunk of its stream; None if there is none."""
-        return relayed.instant(self._database.connection, query)
+        return relayed_to(self._database.connection, query)
 
     def failure(self, query: int) -> tuple[int, str] | None:
         """(instant, reason) if the query has failed."""

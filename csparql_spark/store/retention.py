@@ -7,8 +7,8 @@ Entries that make the registry are kept while what they made exists; those that 
 what came while it was paused. The newest entry always stays, and the newest with an arrival stamp: it holds the clock.
 
 Answers are kept for the newest `keep_answers` instants of each query, and go with their query, as its measures do.
-Those of a query that makes a stream are kept, besides, until they are in the log (see `relayed`): whoever puts them
-there may have been away for longer than `keep_answers` instants, and must not lose one.
+Those of a query that makes a stream are kept, besides, until they are in the log (`log.sqlite.relays`): whoever puts
+them there may have been away for longer than `keep_answers` instants, and must not lose one.
 
     Retention(database).forget(keep_log=600_000, reach=30_000, keep_answers=1000)
 """
@@ -19,8 +19,8 @@ from itertools import accumulate
 
 from csparql_spark.disk import damage
 from csparql_spark.disk.database import Database
-from csparql_spark.log.sqlite import relayed
 from csparql_spark.log.sqlite.reader import stamp_before
+from csparql_spark.log.sqlite.relays import NEWEST, forget_relays
 from csparql_spark.store import measures, order, progress
 
 STEP_ENTRIES, STEP_BYTES = 5000, 8 << 20     # that are deleted while pushes wait, but for one entry that is larger
@@ -52,12 +52,12 @@ _STREAMS = """
 """
 
 # Neither among the newest instants of a query, nor still to be relayed.
-_OLD_ANSWERS = """
+_OLD_ANSWERS = f"""
     query = :query AND instant <= (SELECT instant FROM answers WHERE query = :query GROUP BY instant
                                    ORDER BY instant DESC LIMIT 1 OFFSET :keep)
     AND (NOT EXISTS (SELECT 1 FROM streams JOIN queries ON json_extract(streams.payload, '$.producer') = queries.name
                      WHERE queries.id = :query)
-         OR instant <= (SELECT instant FROM relayed WHERE query = :query))
+         OR instant <= {NEWEST})
 """
 
 
@@ -139,5 +139,5 @@ class Retention:
                     transaction.execute("DELETE FROM failures WHERE query = ?", (query,))
                     measures.forget(transaction, query)
         with self._database.transaction(durable=False) as transaction:
-            relayed.forget(transaction)
+            forget_relays(transaction)
         return gone

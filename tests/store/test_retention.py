@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.disk.database import Database
 from csparql_spark.log import Entry, LogWriter
-from csparql_spark.log.sqlite import relayed
+from csparql_spark.log.sqlite.relays import relay
 from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord, retention
 
 from .opened import Hands, Opened
@@ -338,7 +338,7 @@ def test_answers_that_are_not_relayed_yet_stay(store: Opened) -> None:
     def left(place: int | None) -> list[int]:
         if place is not None:
             with store.database.transaction() as connection:
-                assert relayed.advance(connection, query, place)
+                relay(connection, query, place)
         store.retention.forget(keep_log=0, reach=0, keep_answers=2)
         return [instant for instant, _ in answers_left(store)[query]]
 
@@ -352,7 +352,8 @@ def test_places_go_with_their_query(store: Opened) -> None:
     store.retention.advance(3)
     ids = [store.writer.append(QueryRecord.draft(name, text="", base=None)).seq for name in ("q", "r")]
     with store.database.transaction() as connection:
-        assert [relayed.advance(connection, id, 7) for id in ids] == [True, True]
+        for id in ids:
+            relay(connection, id, 7)
     store.append("unregister", "q")
     store.retention.forget(keep_log=0, reach=0, keep_answers=1)
     assert store.database.connection.execute("SELECT query, instant FROM relayed").fetchall() == [(ids[1], 7)]

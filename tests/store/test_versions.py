@@ -17,6 +17,7 @@ import pytest
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.database import SCHEMA_VERSION
 from csparql_spark.log import Entry
+from csparql_spark.log.sqlite.relays import relayed_to
 from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord
 
 from .opened import Opened
@@ -76,7 +77,7 @@ def whole(store: Opened) -> None:
     assert store.answers.failure(3) == (3000, "for a reason")
     assert store.retention.position() == 5 and store.status.of("engine") == {}
     assert store.retention.batch_end() == 7
-    assert [store.answers.relayed(query) for query in (3, 17, 1)] == [1000, -5, None]
+    assert [relayed_to(store.database.connection, query) for query in (3, 17, 1)] == [1000, -5, None]
     rows = store.database.connection.execute
     assert rows("SELECT query, position, instant FROM forgotten ORDER BY query").fetchall() == FORGOTTEN
     assert rows("SELECT after, tick, seq FROM batch_ends ORDER BY after").fetchall() == BATCH_ENDS
