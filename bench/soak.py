@@ -24,7 +24,7 @@ import pyarrow as pa
 from csparql_spark.engine.group import FAILURE
 from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.engine.state_keys import StateKey
-from csparql_spark.log.sqlite.reader import Draft, Entry
+from csparql_spark.log import Draft, Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Router
 from csparql_spark.store.registry import QueryRecord, StreamRecord

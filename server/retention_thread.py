@@ -1,6 +1,6 @@
 """Forgetting: lets the store forget what no registered window can reach any more, and give its room back.
 
-    Forgetter(settings, database, registry, retention, repeats).start()      # a round every settings.forget_seconds
+    Forgetter(settings, database, registry, retention, writer).start()      # a round every settings.forget_seconds
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import time
 
 from csparql_spark.disk import Database, StoreError
 from csparql_spark.disk.vacuum import give_back
-from csparql_spark.log.sqlite.repeats import Repeats
+from csparql_spark.log.contract import WritableLog
 from csparql_spark.server.routes.dependents import asked_of
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import Registry
@@ -20,10 +20,10 @@ from csparql_spark.worker_thread import Trouble, WorkerThread
 
 class Forgetter:
     def __init__(self, settings: Settings, database: Database, registry: Registry, retention: Retention,
-                 repeats: Repeats) -> None:
+                 log: WritableLog) -> None:
         self._settings, self._database = settings, database
         self._registry, self._retention = registry, retention
-        self._repeats = repeats
+        self._log = log
         seconds = settings.forget_seconds
         self._worker = WorkerThread("forgetter", self._round, Trouble(
             (StoreError,), "nothing was forgotten this time", seconds), pause=lambda: seconds)
@@ -37,7 +37,7 @@ class Forgetter:
 
     def forget(self) -> int:
         """One round; how many entries and answers went."""
-        self._repeats.forget(int(time.time() * 1000))
+        self._log.forget_keys(int(time.time() * 1000))
         return self._retention.forget(keep_log=self._settings.keep_log, reach=self.reach(),
                                       keep_answers=self._settings.keep_answers)
 

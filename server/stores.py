@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.damage import Damages
 from csparql_spark.log import Log, LogWriter
-from csparql_spark.log.sqlite.repeats import Repeats
 from csparql_spark.server.http.names import ResourceNames
+from csparql_spark.server.routes.dependents import reads_of
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import AnswerStore, Registry, Status
 from csparql_spark.store.measures import Measures
@@ -34,7 +34,6 @@ class Stores:
     database: Database
     log: Log
     writer: LogWriter
-    repeats: Repeats
     registry: Registry
     answers: AnswerStore
     measures: Measures
@@ -51,7 +50,7 @@ class Stores:
         """Raises `StoreError` if the database cannot be opened."""
         database = Database(directory.database).create()
         return cls(names=ResourceNames(settings.base), database=database, log=Log(database),
-                   writer=LogWriter(database, directory.bell("log")), repeats=Repeats(database),
+                   writer=LogWriter(database, directory.bell("log"), reads_of),
                    registry=Registry(database), answers=AnswerStore(database, directory.bell("answers")),
                    measures=Measures(database), observers=ObserverStore(database).create(),
                    retention=Retention(database), damages=Damages(database), status=Status(database))

@@ -49,7 +49,7 @@ class Threads:
         self.delivery = Delivery(self.fanout, heartbeat_seconds=settings.heartbeat_seconds,
                                  stall_seconds=settings.stall_seconds)
         self.webhooks = Webhooks(stores, self.fanout.order, Allowed(settings.webhooks))
-        self.forgetter = Forgetter(settings, stores.database, stores.registry, stores.retention, stores.repeats)
+        self.forgetter = Forgetter(settings, stores.database, stores.registry, stores.retention, stores.writer)
         self.mqtt = Mqtt(settings, stores, pusher) if settings.mqtt else None
         # The relay and the webhooks look at all answers when they start; the fan-out tells them of those that came
         # after its own start.

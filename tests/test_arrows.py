@@ -132,6 +132,21 @@ def test_the_rooms_that_are_said_to_know_nothing_of_each_other_do_not() -> None:
     assert [arrow for arrow in arrows() if room(arrow[1]) in unknown.get(room(arrow[0]), ())] == []
 
 
+def test_only_the_log_in_sqlite_knows_sqlite() -> None:
+    """What decides guards in memory, and is compared with it, shares none of its code; who asks for guards sees no
+    connection."""
+    inside, above = f"{PACKAGE}.log.sqlite", f"{PACKAGE}.server"
+    apart = {module for module in of_room("log") if not module.startswith(inside)} - {f"{PACKAGE}.log"}
+    callers = {f"{above}.routes.{name}" for name in ("registration", "quotas", "dependents", "graphs", "rules",
+                                                      "streams", "pausing")}
+    callers |= {f"{above}.sources.derived", f"{above}.sources.pushing"}
+    assert {f"{PACKAGE}.log.{name}" for name in ("fold", "memory", "guards", "contents", "contract")} < apart
+    assert callers < set(modules())
+    assert [(module, target) for module in sorted(apart | callers) for target in imports(module)
+            if target == "sqlite3" or target.startswith(inside)] == []
+    assert "sqlite3" in imports(f"{inside}.decisions")
+
+
 def test_what_is_on_top_does_not_stand_on_each_other() -> None:
     # What `run` prints is what a test would see.
     allowed = {("cli", "testing"), ("cli", "client"), ("__main__", "cli")}

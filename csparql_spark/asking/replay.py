@@ -29,7 +29,7 @@ from csparql_spark.engine.group import Group, Told
 from csparql_spark.engine.member import Member
 from csparql_spark.language import ContinuousQuery, Window, show
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.log.sqlite.reader import Draft, Entry
+from csparql_spark.log import Draft, Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Router
 from csparql_spark.store.registry import QueryRecord, StreamRecord

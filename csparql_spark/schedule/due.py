@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from csparql_spark.log.sqlite.reader import Entry
+from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Router
 from csparql_spark.windows.progress import Clock
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csparql_spark.log.sqlite.reader import Entry
+from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Router
 from csparql_spark.windows.grid import Grid
 

@@ -16,10 +16,10 @@ is deleted meanwhile is not relayed: its stream goes with it.
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import threading
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -27,13 +27,13 @@ import pyarrow.compute as pc
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.disk import StoreError
-from csparql_spark.log import Draft, LogWriter, Refused
-from csparql_spark.log.sqlite.relays import relay, relayed_to
-from csparql_spark.log.sqlite.writer import Guard
+from csparql_spark.log import Draft, LogWriter, Refused, contents
+from csparql_spark.log.contents import ElementsLost, InstantPassed, TriplesPushed
+from csparql_spark.log.entries import Relayed
+from csparql_spark.log.guards import Once
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.quads import split
 from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer, StreamRecord
-from csparql_spark.store.registry import every, same
 from csparql_spark.worker_thread import Trouble, WorkerThread
 
 RETRY_SECONDS = 1.0
@@ -94,14 +94,15 @@ class Relay:
                 if self._worker.stopped.is_set():
                     return
                 try:
-                    self._writer.append(draft_of(query.id, stream.iri, instant, parts),
-                                        _once(query.id, stream.id, instant))
+                    self._writer.append(replace(draft_of(query.id, stream.iri, instant, parts),
+                                                beside=Relayed(query.id, instant)),
+                                        Once(query.id, stream.id, instant))
                 except Refused:
                     return          # the query is gone
 
     def _page(self, query: int) -> Iterator[tuple[int, list[StoredAnswer]]]:
         """The next instants that are not relayed, each with all its parts."""
-        newest = self._answers.relayed(query)
+        newest = self._writer.relayed_to(query)
         parts = self._answers.after(query, BEGINNING if newest is None else newest, PAGE_PARTS)
         for instant, group in groupby(parts, key=lambda part: part.instant):
             # Of the last one on a full page there may be more.
@@ -109,28 +110,18 @@ class Relay:
             yield instant, self._answers.at(query, instant) if cut else list(group)
 
 
-def _once(query: int, stream: int, instant: int) -> Guard:
-    """A guard that lets an answer in if it is the next one of a query that is there; then it counts as relayed."""
-    def move(connection: sqlite3.Connection) -> None:
-        newest = relayed_to(connection, query)
-        if newest is not None and newest >= instant:
-            raise Refused
-        relay(connection, query, instant)
-    return every(same("queries", query, Refused()), same("streams", stream, Refused()), move)
-
-
 def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnswer]) -> Draft:
     """The entry that puts an answer into a stream; one that says that it is lost, if it is damaged. Raises `ValueError`
     if it is no answer."""
     for part in parts:
         if part.damage is not None:
-            return Draft("damaged", stream, f"{part.damage}, and the stream {stream} is without it".encode(),
-                         first=instant, last=instant)
+            return contents.draft_of(ElementsLost(f"{part.damage}, and the stream {stream} is without it",
+                                                 first=instant, last=instant), stream)
     lines = b"".join(Answer.from_bytes(part.payload).ntriples or b"" for part in parts)
     if not lines:
-        return Draft("tick", stream, at=instant)
+        return contents.draft_of(InstantPassed(instant), stream)
     chunk = chunk_of(query, instant, lines)
-    return Draft("chunk", stream, chunk.to_ipc(), rows=len(chunk), first=instant, last=instant)
+    return contents.draft_of(TriplesPushed(chunk.to_ipc(), len(chunk), first=instant, last=instant), stream)
 
 
 def chunk_of(query: int, instant: int, lines: bytes) -> Chunk:

@@ -28,7 +28,8 @@ from typing import NamedTuple, NotRequired, TypedDict
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.compiled import Form
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.log.sqlite.reader import Entry
+from csparql_spark.log import Entry
+from csparql_spark.log.contents import QueryRegistered, fields_of, registered, stream_made
 from csparql_spark.windows.grid import Grid
 from csparql_spark.windows.rule import grid_of, is_known_before
 
@@ -122,8 +123,8 @@ class Router:
             return self._of_damaged(entry, sent)
         match entry.kind:
             case "stream":
-                made = json.loads(entry.payload)
-                self._clocks[entry.subject] = {"kind": made["clock"], "delay": made["delay"]}
+                made = stream_made(entry.payload)
+                self._clocks[entry.subject] = {"kind": made.clock, "delay": made.delay}
                 self._damaged.pop(entry.subject, None)
                 return []
             case "drop":
@@ -161,17 +162,17 @@ class Router:
         """Take the next entry, where its rows have gone already."""
         if entry.kind == "register" and entry.damage is None:
             self.seq, self.version = entry.seq, self.version + 1
-            self._know(entry, json.loads(entry.payload))
+            self._know(entry, registered(entry.payload))
         else:
             self.route(entry)
 
-    def _know(self, entry: Entry, made: RegisteredText) -> Routed:
+    def _know(self, entry: Entry, made: QueryRegistered) -> Routed:
         """The query that an entry registers; it is there from now on."""
         try:
-            query = read(made["text"], made["base"], made.get("compiled"))
+            query = read(made.text, made.base, made.compiled)
             routed = Routed(entry.seq, group_key(query), tuple(dict.fromkeys(w.stream for w in query.windows)),
                             tuple(dict.fromkeys((*query.graphs, *query.named_graphs))), grid_of(query),
-                            not is_known_before(query), query.entailment, made.get("paused", False))
+                            not is_known_before(query), query.entailment, made.paused)
         except (LanguageError, ValueError):
             routed = Routed(entry.seq, UNREADABLE, (), (), None)
         self._forget(entry.subject)
@@ -182,13 +183,13 @@ class Router:
         return routed
 
     def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
-        made: RegisteredText = json.loads(entry.payload or b"")
+        made = registered(entry.payload)
         routed = self._know(entry, made)
         unsure = self._unsure(routed)
         if unsure is not None:
             return [_row(UNREADABLE, dataclasses.replace(entry, damage=unsure), None)]
         clocks = {stream: self.clock(stream) for stream in routed.streams}
-        registration = {"id": entry.seq, "name": entry.subject, **made, "clocks": clocks}
+        registration = {"id": entry.seq, "name": entry.subject, **fields_of(made), "clocks": clocks}
         rows = []
         # A group may be new, and background is logged once: it is sent again, and groups that have it already see that.
         for graph in routed.graphs:

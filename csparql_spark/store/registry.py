@@ -11,20 +11,17 @@ thing.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from csparql_spark.disk.checksum import payload_sum
 from csparql_spark.disk.database import Database
-from csparql_spark.log.sqlite.reader import Draft
-from csparql_spark.log.sqlite.writer import Guard, Refused
-from csparql_spark.remembering import bounded
+from csparql_spark.log import contents
+from csparql_spark.log.contents import Compiled, QueryRegistered, QueryTurned, StreamMade
+from csparql_spark.log.entries import Draft
+from csparql_spark.log.sqlite.reader import is_whole
 
-MOST, LONGEST = 16_384, 2048     # registrations that are remembered, and bytes of one
-
-Compiled = Mapping[str, object]
+NO_CONTENT = QueryRegistered("", None)       # of a registration that is damaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +38,8 @@ class StreamRecord:
     damaged: bool = False            # what was said of it cannot be believed: nobody can push into it
 
     @staticmethod
-    def draft(iri: str, *, name: str, clock: str, delay: int, producer: str | None = None, mqtt: str | None = None,
-              mqtt_format: str | None = None) -> Draft:
-        made: dict[str, object] = {"name": name, "clock": clock, "delay": delay}
-        more = {"producer": producer, "mqtt": mqtt, "mqtt_format": mqtt_format}
-        made |= {name: value for name, value in more.items() if value is not None}
-        return Draft("stream", subject=iri, payload=json.dumps(made).encode())
+    def draft(iri: str, *, name: str, clock: str, delay: int, producer: str | None = None) -> Draft:
+        return contents.draft_of(StreamMade(name, clock, delay, producer), iri)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +56,11 @@ class QueryRecord:
     @staticmethod
     def draft(name: str, *, text: str, base: str | None, paused: bool = False,
               compiled: Compiled | None = None) -> Draft:
-        made: dict[str, object] = {"text": text, "base": base} | ({"paused": True} if paused else {})
-        if compiled is not None:
-            made["compiled"] = compiled
-        return Draft("register", subject=name, payload=json.dumps(made).encode())
+        return contents.draft_of(QueryRegistered(text, base, paused, compiled), name)
 
     def turn(self, paused: bool) -> Draft:
         """The entry that pauses the query, or lets it go on."""
-        return Draft("pause" if paused else "resume", subject=self.name, payload=json.dumps({"id": self.id}).encode())
+        return contents.draft_of(QueryTurned(self.id, paused), self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +79,7 @@ class Registry:
         self._database = database
 
     def streams(self) -> list[StreamRecord]:
-        return streams_in(self._database.connection)
+        return list(_streams(self._database.connection, "ORDER BY id"))
 
     def stream(self, iri: str) -> StreamRecord | None:
         return next(_streams(self._database.connection, "WHERE iri = ?", iri), None)
@@ -118,21 +108,13 @@ class Registry:
         return next(_queries(self._database.connection, "WHERE name = ?", name), None)
 
 
-def streams_in(connection: sqlite3.Connection) -> list[StreamRecord]:
-    """The streams that there are, as a guard sees them."""
-    return list(_streams(connection, "ORDER BY id"))
-
-
-def queries_in(connection: sqlite3.Connection) -> list[QueryRecord]:
-    """The queries that there are, as a guard sees them."""
-    return list(_queries(connection, "ORDER BY id"))
-
-
 def _streams(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[StreamRecord]:
     for id, iri, created, payload, sum in connection.execute(
             f"SELECT id, iri, created, payload, payload_sum FROM streams {clause}", values):
-        if _is_whole(payload, sum):
-            yield StreamRecord(id, iri, created, **json.loads(payload))
+        if is_whole(payload, sum):
+            content = contents.stream_made(payload)
+            yield StreamRecord(id, iri, created, content.name, content.clock, content.delay, content.producer,
+                               content.mqtt, content.mqtt_format)
         else:
             yield StreamRecord(id, iri, created, name=iri, clock="arrival", delay=0, damaged=True)
 
@@ -146,86 +128,8 @@ def _queries(connection: sqlite3.Connection, clause: str, *values: object) -> It
 def query_record(id: int, name: str, registered: int, payload: bytes, sum: int | None,
                  turned: str | None = None) -> QueryRecord:
     """What the entry of a registration says, and the newest that was said of pausing it."""
-    whole = _is_whole(payload, sum)
-    text, base, paused, compiled = read_payload(payload) if whole else ("", None, False, None)
-    return QueryRecord(id, name, registered, text, base, paused if turned is None else turned == "pause",
-                       compiled=compiled, damaged=not whole)
-
-
-@bounded(MOST, LONGEST)
-def read_payload(payload: bytes) -> tuple[str, str | None, bool, Compiled | None]:
-    """What a registration says: the text, its base, whether it begins paused, and the compiled form, if it has one. All
-    of them are looked at again and again."""
-    made = json.loads(payload)
-    return made["text"], made["base"], made.get("paused", False), made.get("compiled")
-
-
-def _is_whole(payload: bytes, sum: int | None) -> bool:
-    return sum is None or isinstance(payload, bytes) and sum == payload_sum(payload)
-
-
-def absent(view: str, subject: str, refusal: Refused) -> Guard:
-    """A guard that lets an entry in only while `view` ("streams" or "queries") has no `subject`."""
-    return _presence(view, subject, False, refusal)
-
-
-def present(view: str, subject: str, refusal: Refused) -> Guard:
-    """A guard that lets an entry in only while `view` has `subject`."""
-    return _presence(view, subject, True, refusal)
-
-
-def same(view: str, id: int, refusal: Refused) -> Guard:
-    """A guard that lets an entry in only while `view` has what the entry `id` made: not gone, and not made again."""
-    if view not in ("streams", "queries"):
-        raise ValueError(f"{view!r} is no view of the registry")
-
-    def check(connection: sqlite3.Connection) -> None:
-        if connection.execute(f"SELECT 1 FROM {view} WHERE id = ?", (id,)).fetchone() is None:
-            raise refusal
-    return check
-
-
-def standing(query: int, paused: bool, refusal: Refused) -> Guard:
-    """A guard that lets an entry in only while there is the query that the entry `query` registered, and it is paused,
-    or is not."""
-    def check(connection: sqlite3.Connection) -> None:
-        if [one.paused for one in _queries(connection, "WHERE id = ?", query)] != [paused]:
-            raise refusal
-    return check
-
-
-def is_set(kind: str, name: str, refusal: Refused) -> Guard:
-    """A guard that lets an entry in only while there is this graph or rule set, whoever has changed it meanwhile."""
-    def check(connection: sqlite3.Connection) -> None:
-        found = connection.execute("SELECT 1 FROM settings WHERE kind = ? AND name = ?", (kind, name)).fetchone()
-        if found is None:
-            raise refusal
-    return check
-
-
-def unchanged(kind: str, name: str, id: int | None, refusal: Refused) -> Guard:
-    """A guard that lets an entry in only while the graph or rule set is the one that the entry `id` set (None: there is
-    none)."""
-    def check(connection: sqlite3.Connection) -> None:
-        found = connection.execute("SELECT id FROM settings WHERE kind = ? AND name = ?", (kind, name)).fetchone()
-        if (found[0] if found else None) != id:
-            raise refusal
-    return check
-
-
-def every(*guards: Guard) -> Guard:
-    """All of the guards, in order."""
-    def check(connection: sqlite3.Connection) -> None:
-        for guard in guards:
-            guard(connection)
-    return check
-
-
-def _presence(view: str, subject: str, wanted: bool, refusal: Refused) -> Guard:
-    column = {"streams": "iri", "queries": "name"}[view]
-
-    def check(connection: sqlite3.Connection) -> None:
-        found = connection.execute(f"SELECT 1 FROM {view} WHERE {column} = ?", (subject,)).fetchone() is not None
-        if found != wanted:
-            raise refusal
-    return check
+    whole = is_whole(payload, sum)
+    content = contents.registered(payload) if whole else NO_CONTENT
+    return QueryRecord(id, name, registered, content.text, content.base,
+                       content.paused if turned is None else turned == "pause", compiled=content.compiled,
+                       damaged=not whole)

@@ -15,13 +15,15 @@ brought them. Bodies name no graphs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypedDict
+from typing import Final, TypedDict
 
 import pyoxigraph as ox
 from flask import Blueprint, Response, request
 
 from csparql_spark.disk.damage import Damaged
-from csparql_spark.log import Draft, Refused
+from csparql_spark.log import Refused
+from csparql_spark.log.contents import GraphSet, draft_of
+from csparql_spark.log.guards import Every, IsSet, Unchanged, Unread
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
@@ -32,11 +34,11 @@ from csparql_spark.server.http import bodies
 from csparql_spark.server.http.names import LONGEST_IRI
 from csparql_spark.server.http.negotiation import drawn
 from csparql_spark.server.http.problems import Problem, of_rdf
-from csparql_spark.server.routes.dependents import InUse, graphs_of, unread
-from csparql_spark.server.routes.quotas import Full, full, room
-from csparql_spark.store.registry import KnowledgeRecord, every, is_set, unchanged
+from csparql_spark.server.routes.dependents import readers
+from csparql_spark.server.routes.quotas import room, tell_if_full
+from csparql_spark.store.registry import KnowledgeRecord
 
-KIND = "background"
+KIND: Final = "background"
 NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)       # formats in which a body can name graphs
 HOW_TO = "name one as /graphs?graph= with its percent-encoded IRI"
 
@@ -102,23 +104,22 @@ class GraphStore:
             raise Problem("too-large", f"The graph <{iri}> would have {len(payload)} bytes, and this server keeps "
                           f"at most {settings.graph_limit} of one graph: divide it into several graphs.",
                           limit=settings.graph_limit)
-        guards = [unchanged(KIND, iri, id, Refused()), *([room(self._backend, "graphs")] if id is None else [])]
+        guard = Every((Unchanged(KIND, iri, id), *([room(self._backend, "graphs")] if id is None else [])))
         try:
-            entry = self._backend.stores.writer.append(Draft(KIND, iri, payload, rows=len(now)), every(*guards))
-        except Full:
-            raise full(self._backend, "graphs") from None
-        except Refused:
+            entry = self._backend.stores.writer.append(draft_of(GraphSet(payload, len(now)), iri), guard)
+        except Refused as refused:
+            tell_if_full(refused)
             return None
         return KnowledgeRecord(entry.seq, KIND, iri, entry.at, len(now))
 
     def delete(self, iri: str) -> None:
         try:
-            self._backend.stores.writer.append(Draft(KIND, iri), every(is_set(KIND, iri, Refused()),
-                                                                unread(lambda asked: iri in graphs_of(asked))))
-        except InUse as readers:
-            raise Problem("graph-in-use", f"The graph <{iri}> is read by {readers}.", graph=iri,
-                          queries=readers.queries) from None
-        except Refused:
+            self._backend.stores.writer.append(draft_of(GraphSet(None), iri),
+                                               Every((IsSet(KIND, iri), Unread("graphs", (iri,)))))
+        except Refused as refused:
+            if isinstance(refused.guard, Unread):
+                raise Problem("graph-in-use", f"The graph <{iri}> is read by {readers(refused)}.", graph=iri,
+                              queries=list(refused.readers)) from None
             raise self.unknown(iri) from None
 
 

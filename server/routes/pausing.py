@@ -14,13 +14,13 @@ from __future__ import annotations
 from flask import Blueprint
 
 from csparql_spark.log import Refused
+from csparql_spark.log.guards import IsPaused
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.description import QueryBody, described, made_streams
 from csparql_spark.server.routes.registration import found
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord
-from csparql_spark.store.registry import standing
 
 
 def routes(stores: Stores, threads: Threads) -> Blueprint:
@@ -58,7 +58,7 @@ def _turned(stores: Stores, threads: Threads, name: str, paused: bool) -> QueryR
         if query.paused == paused:
             return query
         try:
-            stores.writer.append(query.turn(paused), standing(query.id, not paused, Refused()))
+            stores.writer.append(query.turn(paused), IsPaused(query.id, not paused))
         except Refused:
             continue        # somebody was quicker, with this or another change
         threads.queries_changed()

@@ -13,17 +13,17 @@ from csparql_spark.asking.admission import Refusal, admit, check_together
 from csparql_spark.asking.log_view import Current
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.query_cache import compiled_of, read
-from csparql_spark.log import Draft, Refused
-from csparql_spark.log.sqlite.writer import Guard
+from csparql_spark.log import Refused
+from csparql_spark.log.contents import QueryRegistered, QueryUnregistered, draft_of
+from csparql_spark.log.guards import Absent, Every, Guard, IsSet, Same, Unfilled, Unread
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.names import is_plain
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.routes.dependents import InUse, asked_of, graphs_of, streams_of, unread
-from csparql_spark.server.routes.quotas import Full, full, room
+from csparql_spark.server.routes.dependents import asked_of, graphs_of, readers, streams_of
+from csparql_spark.server.routes.quotas import room, tell_if_full
 from csparql_spark.server.sources import derived
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord
-from csparql_spark.store.registry import absent, every, is_set, same
 
 
 def register(backend: Backend, name: str, text: str, *, paused: bool = False) -> tuple[QueryRecord, bool]:
@@ -42,11 +42,10 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
             try:
                 guards += own(backend, name, asked)
                 entry = backend.stores.writer.append(
-                    QueryRecord.draft(name, text=text, base=base, paused=paused, compiled=compiled),
-                    every(absent("queries", name, Refused()), *guards, room(backend, "queries")))
-            except Full as error:
-                raise full(backend, str(error)) from None
-            except Refused:
+                    draft_of(QueryRegistered(text, base, paused, compiled), name),
+                    Every((Absent("queries", name), *guards, room(backend, "queries"))))
+            except Refused as refused:
+                tell_if_full(refused)
                 continue        # what it was checked against has just changed: check again
             backend.threads.queries_changed()
             return QueryRecord(entry.seq, name, entry.at, text, base, paused, compiled), True
@@ -60,15 +59,16 @@ def unregister(backend: Backend, name: str) -> None:
         query = found(backend.stores, name)
         streams = {stream.iri for stream in derived.made_by(backend.stores.registry, name)}
         try:
-            backend.stores.writer.append(Draft("unregister", subject=name), every(
-                same("queries", query.id, Refused()),
-                unread(lambda asked, made=frozenset(streams): not made.isdisjoint(streams_of(asked)), but=name)))
+            # What is not read by anybody need not be looked for among all queries.
+            guards = [Unread("streams", tuple(sorted(streams)), but=name)] if streams else []
+            backend.stores.writer.append(draft_of(QueryUnregistered(), name),
+                                         Every((Same("queries", query.id), *guards)))
             break
-        except InUse as readers:
-            iri = min(streams)
-            raise Problem("stream-in-use", f"The query {name} makes the stream <{iri}>, which is read by {readers}.",
-                          stream=iri, queries=readers.queries) from None
-        except Refused:
+        except Refused as refused:
+            if isinstance(refused.guard, Unread):
+                iri = min(streams)
+                raise Problem("stream-in-use", f"The query {name} makes the stream <{iri}>, which is read by "
+                              f"{readers(refused)}.", stream=iri, queries=list(refused.readers)) from None
             continue        # it has just been deleted: perhaps there is another one by now
     derived.drop_orphans(backend, name)
     backend.threads.queries_changed()
@@ -88,18 +88,18 @@ def admitted(stores: Stores, name: str, text: str, base: str) -> tuple[Continuou
     if not rules.isdisjoint(asked.entailment):
         check_together(asked.entailment, Current(stores.log, registry).rules(asked.entailment))
     return asked, [*(derived.still_readable(*streams[stream]) for stream in streams_of(asked)),
-                   *(is_set("background", graph, Refused()) for graph in graphs_of(asked)),
-                   *(is_set("rules", name, Refused()) for name in asked.entailment if name in rules)]
+                   *(IsSet("background", graph) for graph in graphs_of(asked)),
+                   *(IsSet("rules", name) for name in asked.entailment if name in rules)]
 
 
 def own(backend: Backend, name: str, asked: ContinuousQuery) -> list[Guard]:
     """The stream that a stream query fills is there from now on; the guard that it still is when the query comes."""
     if asked.kind != "stream":
         derived.drop_orphans(backend, name)
-        return [derived.no_orphans(name)]
+        return [Unfilled(name)]
     derived.drop_orphans(backend, name, but=backend.stores.names.stream_iri(name))
     stream = derived.own_stream(backend, name)
-    return [same("streams", stream.id, Refused()), derived.no_orphans(name, but=stream.id)]
+    return [Same("streams", stream.id), Unfilled(name, but=stream.id)]
 
 
 def found(stores: Stores, name: str) -> QueryRecord:

@@ -12,7 +12,7 @@ The names of the server's own sets, and what else stands for them, are taken.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NotRequired, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 from flask import Blueprint, Response, request
 
@@ -22,16 +22,18 @@ from csparql_spark.entailment.rules.regimes import W3C, stored
 from csparql_spark.entailment.rules.sets import NAMES, text_of
 from csparql_spark.language import LanguageError, RuleFile, parse_rules
 from csparql_spark.language.rules.terms import RULE_SETS
-from csparql_spark.log import Draft, Refused
+from csparql_spark.log import Refused
+from csparql_spark.log.contents import RulesSet, draft_of
+from csparql_spark.log.guards import Every, IsSet, Unchanged, Unread
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.problems import Problem, of_language
-from csparql_spark.server.routes.dependents import InUse, asked_of, unread
-from csparql_spark.server.routes.quotas import Full, full, room
+from csparql_spark.server.routes.dependents import asked_of, readers
+from csparql_spark.server.routes.quotas import room, tell_if_full
 from csparql_spark.server.stores import Stores
-from csparql_spark.store.registry import KnowledgeRecord, every, is_set, unchanged
+from csparql_spark.store.registry import KnowledgeRecord
 
-KIND = "rules"
+KIND: Final = "rules"
 TEXT_TYPES = ("text/plain", "application/x-jena-rules")
 TAKEN = {name.lower() for name in (*NAMES, *RULE_SETS)}
 
@@ -101,11 +103,10 @@ def routes(backend: Backend) -> Blueprint:
             if before == text and (rules := registry.setting(KIND, name)) is not None and rules.id == id:
                 return {**sets.described(rules), "warnings": warnings}, 200, headers
             try:
-                guards = [unchanged(KIND, name, id, Refused()), *([room(backend, KIND)] if id is None else [])]
-                entry = writer.append(Draft(KIND, name, text.encode(), rows=len(file.rules)), every(*guards))
-            except Full:
-                raise full(backend, KIND) from None
-            except Refused:
+                guards = [Unchanged(KIND, name, id), *([room(backend, KIND)] if id is None else [])]
+                entry = writer.append(draft_of(RulesSet(text, len(file.rules)), name), Every(tuple(guards)))
+            except Refused as refused:
+                tell_if_full(refused)
                 continue        # somebody else was faster: the newest counts
             made = KnowledgeRecord(entry.seq, KIND, name, entry.at, len(file.rules))
             return {**sets.described(made), "warnings": warnings}, 201 if id is None else 200, headers
@@ -122,12 +123,11 @@ def routes(backend: Backend) -> Blueprint:
     def delete_rules(name: str) -> tuple[str, int]:
         refuse_built_in(name)
         try:
-            writer.append(Draft(KIND, name), every(is_set(KIND, name, Refused()),
-                                                   unread(lambda asked: name in asked.entailment)))
-        except InUse as readers:
-            raise Problem("rules-in-use", f"The rule set {name} is used by {readers}.", rules=name,
-                          queries=readers.queries) from None
-        except Refused:
+            writer.append(draft_of(RulesSet(None), name), Every((IsSet(KIND, name), Unread("rules", (name,)))))
+        except Refused as refused:
+            if isinstance(refused.guard, Unread):
+                raise Problem("rules-in-use", f"The rule set {name} is used by {readers(refused)}.", rules=name,
+                              queries=list(refused.readers)) from None
             raise sets.unknown(name) from None
         return "", 204
 

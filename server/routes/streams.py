@@ -18,7 +18,9 @@ from typing import NamedTuple, NotRequired, TypedDict
 from flask import Blueprint, Response, request
 
 from csparql_spark.answers.formats import JSON_LD, N_TRIPLES, PLAIN_JSON, RDF_XML, TURTLE
-from csparql_spark.log import Draft, Refused
+from csparql_spark.log import Refused
+from csparql_spark.log.contents import StreamDropped, StreamMade, draft_of
+from csparql_spark.log.guards import Absent, Every, Same, Unread
 from csparql_spark.rdf.errors import UnsupportedFormat
 from csparql_spark.rdf.pushes import PushFormat, push_format, read_push
 from csparql_spark.server.backend import Backend
@@ -27,13 +29,12 @@ from csparql_spark.server.http.documents import json_of
 from csparql_spark.server.http.lengths import length_of_time
 from csparql_spark.server.http.negotiation import asked_type, drawn
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.routes.dependents import InUse, asked_of, streams_of, unread
+from csparql_spark.server.routes.dependents import asked_of, readers, streams_of
 from csparql_spark.server.routes.descriptors import stream_told
-from csparql_spark.server.routes.quotas import Full, full, room
+from csparql_spark.server.routes.quotas import room, tell_if_full
 from csparql_spark.server.sources.mqtt import USUAL_FORMAT, checked_filter
-from csparql_spark.server.sources.pushing import Once, PushBody
+from csparql_spark.server.sources.pushing import Idempotency, PushBody
 from csparql_spark.store import StreamRecord
-from csparql_spark.store.registry import absent, every, same
 
 DESCRIBED = (PLAIN_JSON, TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
 LONGEST_SETTINGS = 64 << 10
@@ -125,15 +126,14 @@ class StreamStore:
     def make(self, name: str, wanted: StreamSettings) -> tuple[StreamRecord, bool]:
         """The stream of that name and those settings, and whether it was made now. Raises `Problem`."""
         iri = self._names.stream_iri(name)
-        draft = StreamRecord.draft(iri, name=self._names.stream_name(iri), **wanted._asdict())
+        draft = draft_of(StreamMade(self._names.stream_name(iri), **wanted._asdict()), iri)
         backend, made = self._backend, False
         while (stream := self._registry.stream(iri)) is None:
             try:
-                self._writer.append(draft, every(absent("streams", iri, Refused()), room(backend, "streams")))
+                self._writer.append(draft, Every((Absent("streams", iri), room(backend, "streams"))))
                 made = True
-            except Full:
-                raise full(backend, "streams") from None
-            except Refused:
+            except Refused as refused:
+                tell_if_full(refused)
                 continue        # somebody else has just made it
         self._refuse_if_produced(stream, "it is there already, and is made and filled by the query alone")
         if (stream.clock, stream.delay, stream.mqtt, stream.mqtt_format) != wanted:
@@ -152,15 +152,15 @@ class StreamStore:
         while True:
             stream = self.record(name)
             self._refuse_if_produced(stream, "delete the query, and the stream goes with it")
-            idle = [] if stream.producer is None else [absent("queries", stream.producer, Refused())]
+            idle = [] if stream.producer is None else [Absent("queries", stream.producer)]
             try:
-                self._writer.append(Draft("drop", subject=iri), every(
-                    same("streams", stream.id, Refused()), *idle, unread(lambda asked: iri in streams_of(asked))))
+                self._writer.append(draft_of(StreamDropped(), iri),
+                                    Every((Same("streams", stream.id), *idle, Unread("streams", (iri,)))))
                 break
-            except InUse as readers:
-                raise Problem("stream-in-use", f"The stream <{iri}> is read by {readers}.", stream=iri,
-                              queries=readers.queries) from None
-            except Refused:
+            except Refused as refused:
+                if isinstance(refused.guard, Unread):
+                    raise Problem("stream-in-use", f"The stream <{iri}> is read by {readers(refused)}.", stream=iri,
+                                  queries=list(refused.readers)) from None
                 continue        # it is another one now, or gone
         self._backend.threads.streams_changed()
 
@@ -211,7 +211,7 @@ def routes(backend: Backend) -> Blueprint:
             raise Problem("empty-body", "Nothing came with this push: send RDF as its body. With curl that is "
                           "--data-binary @FILE, or @- for standard input; what follows an @ is the name of a file, so "
                           "Turtle that begins with @prefix has to come from one of these.")
-        once = None if key is None else Once.of(key, format.label.encode(), body)
+        once = None if key is None else Idempotency.of(key, format.label.encode(), body)
         if once is not None and (before := pusher.repeated(iri, once)) is not None:
             return before
         if format is not PushFormat.ARROW:

@@ -12,19 +12,18 @@ reads a derived stream without a producer; no query reads, perhaps through other
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Mapping
 from itertools import pairwise
 
 from csparql_spark.language import ContinuousQuery
-from csparql_spark.log import Draft, Refused
-from csparql_spark.log.sqlite.writer import Guard
+from csparql_spark.log import Refused
+from csparql_spark.log.contents import StreamDropped, StreamMade, draft_of
+from csparql_spark.log.guards import Absent, Every, Guard, Room, Same
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.dependents import asked_of, streams_of
-from csparql_spark.server.routes.quotas import Full, room
+from csparql_spark.server.routes.quotas import room
 from csparql_spark.store import QueryRecord, Registry, StreamRecord
-from csparql_spark.store.registry import absent, every, same, streams_in
 
 
 def made_by(registry: Registry, name: str) -> list[StreamRecord]:
@@ -43,14 +42,14 @@ def readable(registry: Registry) -> dict[str, tuple[StreamRecord, QueryRecord | 
 def still_readable(stream: StreamRecord, producer: QueryRecord | None) -> Guard:
     """A guard that lets a reader in only while the stream, and whoever fills it, are the ones that it was checked
     against."""
-    there = same("streams", stream.id, Refused())
-    return there if producer is None else every(there, same("queries", producer.id, Refused()))
+    there = Same("streams", stream.id)
+    return there if producer is None else Every((there, Same("queries", producer.id)))
 
 
 def own_stream(backend: Backend, name: str) -> StreamRecord:
     """The stream that the query of that name will fill: made now, or an orphan that is taken over."""
     iri, writer = backend.stores.names.stream_iri(name), backend.stores.writer
-    draft = StreamRecord.draft(iri, name=backend.stores.names.stream_name(iri), clock="derived", delay=0, producer=name)
+    draft = draft_of(StreamMade(backend.stores.names.stream_name(iri), clock="derived", delay=0, producer=name), iri)
     while True:
         stream = backend.stores.registry.stream(iri)
         if stream is not None:
@@ -60,13 +59,11 @@ def own_stream(backend: Backend, name: str) -> StreamRecord:
                               stream=iri, clock=stream.clock)
             return stream
         try:
-            writer.append(draft, every(absent("streams", iri, Refused()), absent("queries", name, Refused()),
-                                       room(backend, "streams")))
-        except Full:
-            raise       # whoever registers tells of it
-        except Refused:
-            if backend.stores.registry.query(name) is not None:
-                raise       # somebody else has registered a query of this name
+            writer.append(draft, Every((Absent("streams", iri), Absent("queries", name), room(backend, "streams"))))
+        except Refused as refused:
+            # Whoever registers tells that there is no room, or that somebody else has registered a query of this name.
+            if isinstance(refused.guard, Room) or backend.stores.registry.query(name) is not None:
+                raise
 
 
 def drop_orphans(backend: Backend, name: str, *, but: str | None = None) -> None:
@@ -74,19 +71,10 @@ def drop_orphans(backend: Backend, name: str, *, but: str | None = None) -> None
     for stream in made_by(backend.stores.registry, name):
         if stream.iri != but:
             try:
-                backend.stores.writer.append(Draft("drop", subject=stream.iri), every(
-                    same("streams", stream.id, Refused()), absent("queries", name, Refused())))
+                backend.stores.writer.append(draft_of(StreamDropped(), stream.iri),
+                                      Every((Same("streams", stream.id), Absent("queries", name))))
             except Refused:
                 continue        # somebody has dropped it, or taken it over
-
-
-def no_orphans(name: str, *, but: int | None = None) -> Guard:
-    """A guard that lets a query in only while no stream is left of another one of its name; `but` is the id of its
-    own."""
-    def check(connection: sqlite3.Connection) -> None:
-        if any(stream.producer == name and stream.id != but for stream in streams_in(connection)):
-            raise Refused
-    return check
 
 
 def refuse_cycle(name: str, iri: str, asked: ContinuousQuery, registry: Registry) -> None:

@@ -29,13 +29,13 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from csparql_spark.disk import StoreError
-from csparql_spark.log.sqlite.repeats import Reused
+from csparql_spark.log.contract import Reused
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.pushes import push_format, read_push
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.settings import Settings
-from csparql_spark.server.sources.pushing import Once, Pusher
+from csparql_spark.server.sources.pushing import Idempotency, Pusher
 from csparql_spark.server.stores import Stores
 from csparql_spark.settings import Broker
 from csparql_spark.store import StreamRecord
@@ -246,7 +246,7 @@ class Mqtt:
                     if message.qos:
                         new[message.key] = message.digest
         for iri, found in chunks.items():
-            once = Once(keys[iri], checked=True, prefix=PREFIX, newest=4 * UNACKNOWLEDGED) if keys[iri] else None
+            once = Idempotency(keys[iri], checked=True, prefix=PREFIX, newest=4 * UNACKNOWLEDGED) if keys[iri] else None
             if not self._write(iri, Chunk.concat(found), once):
                 return
         for message in group:
@@ -267,7 +267,7 @@ class Mqtt:
         if message.key in new:
             return new[message.key] == message.digest
         try:
-            return self._stores.repeats.found(stream.id, message.key, message.digest) is not None
+            return self._stores.writer.reply_to(stream.id, message.key, message.digest) is not None
         except Reused:
             return False            # the number has been used again since
 
@@ -280,7 +280,7 @@ class Mqtt:
             self._tell(str(error), topic=message.topic, stream=stream.iri)
             return None
 
-    def _write(self, iri: str, chunk: Chunk, once: Once | None) -> bool:
+    def _write(self, iri: str, chunk: Chunk, once: Idempotency | None) -> bool:
         """Until it is written, or it is time to stop; what cannot be written now is not lost by waiting."""
         pause = 0.1
         while True:

@@ -3,7 +3,7 @@
     pusher = Pusher(stores)
     stream = pusher.stream(iri)                  # raises Problem: unknown-stream, derived-stream
     body = pusher.push(iri, chunk)               # {"stream", "accepted", "seq", "at", "first", "last", "warnings"}
-    body = pusher.push(iri, chunk, Once.of("key", body))      # counted once, however often it is sent
+    body = pusher.push(iri, chunk, Idempotency.of("key", body))     # counted once, however often it is sent
 
 On the arrival clock the log stamps what is pushed, and stamps of the producer are dropped, with a warning. On the event
 clock they are kept, and triples without one are stamped on arrival. What the web process remembers of streams does not
@@ -21,13 +21,15 @@ from typing import NotRequired, TypedDict, cast
 
 import numpy as np
 
-from csparql_spark.log import Draft, Entry, Refused
-from csparql_spark.log.sqlite.repeats import Repeated, Repeats, Reused
+from csparql_spark.log import Entry, Refused
+from csparql_spark.log.contents import TriplesPushed, draft_of
+from csparql_spark.log.contract import Reused
+from csparql_spark.log.entries import Draft, Keys, Reply
+from csparql_spark.log.guards import Every, Same, Unused
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import StreamRecord
-from csparql_spark.store.registry import every, same
 
 
 class WarningBody(TypedDict):
@@ -55,7 +57,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 @dataclass(frozen=True)
-class Once:
+class Idempotency:
     """Under which keys a push is remembered, each with a digest of what was sent. `checked`: they are new, as whoever
     made this has seen to; else there is one, which the log looks for."""
 
@@ -65,7 +67,7 @@ class Once:
     newest: int | None = None
 
     @classmethod
-    def of(cls, key: str, *contents: bytes) -> Once:
+    def of(cls, key: str, *contents: bytes) -> Idempotency:
         """For the Idempotency-Key of a request. Raises `Problem`."""
         if not _KEY.fullmatch(key):
             raise Problem("bad-idempotency-key", f"The Idempotency-Key {key[:50]!r} cannot be one: use 1 to 200 "
@@ -80,7 +82,7 @@ class Once:
 class Pusher:
     def __init__(self, stores: Stores) -> None:
         self._names, self._registry = stores.names, stores.registry
-        self._writer, self._repeats = stores.writer, stores.repeats
+        self._writer = stores.writer
         # Streams that were pushed into. One may be gone by now.
         self._known: dict[str, StreamRecord] = {}
 
@@ -103,7 +105,7 @@ class Pusher:
             self._known[iri] = stream
         return stream
 
-    def repeated(self, iri: str, once: Once) -> PushBody | None:
+    def repeated(self, iri: str, once: Idempotency) -> PushBody | None:
         """What was told of the push that came with the same key, if one did. Raises `Problem` if it was another one."""
         ((key, digest),) = once.keys.items()
         while True:
@@ -112,43 +114,44 @@ class Pusher:
                 break
             self._known.pop(iri, None)
         try:
-            # What a push was told is kept as it was.
-            before = cast(PushBody | None, self._repeats.found(stream.id, key, digest))
+            reply = self._writer.reply_to(stream.id, key, digest)
         except Reused:
             raise reused(key) from None
-        return None if before is None else {**before, "repeated": True}
+        return None if reply is None else _again(reply)
 
-    def push(self, iri: str, pushed: Chunk, once: Once | None = None) -> PushBody:
+    def push(self, iri: str, pushed: Chunk, once: Idempotency | None = None) -> PushBody:
         """Durable when this returns. Raises `Problem`."""
         while True:
             stream = self.stream(iri)
             chunk, warnings = clocked(pushed, stream)
             body: PushBody = {"stream": iri, "accepted": len(chunk), "seq": None, "at": None, "first": chunk.first,
                               "last": chunk.last, "warnings": warnings}
-            try:
-                if not len(chunk):
-                    if self._registry.stream(iri) != stream:
-                        raise Refused
-                    return body
-                return self._appended(stream, chunk, body, once)
-            except Repeated as repeated:
-                return {**cast(PushBody, repeated.told), "repeated": True}      # as it was kept
-            except Reused:
-                raise reused(next(iter(once.keys if once else ()))) from None
-            except Refused:
-                # The stream is another one now, or none: its clock may be another one too.
-                self._known.pop(iri, None)
+            keys = Keys(stream.id, () if once is None else tuple(once.keys.items()), dict(body),
+                        *(() if once is None else (once.prefix, once.newest)))
+            if len(chunk):
+                try:
+                    entry = self._appended(stream, chunk, keys, checked=once is None or once.checked)
+                    return {**body, "seq": entry.seq, "at": entry.at}
+                except Refused as refused:
+                    if isinstance(refused.guard, Unused):
+                        if refused.reply is None:
+                            raise reused(refused.guard.key) from None
+                        return _again(refused.reply)
+            elif self._registry.stream(iri) == stream:
+                return body
+            # The stream is another one now, or none: its clock may be another one too.
+            self._known.pop(iri, None)
 
-    def _appended(self, stream: StreamRecord, chunk: Chunk, body: PushBody, once: Once | None) -> PushBody:
-        def logged(entry: Entry) -> PushBody:
-            return {**body, "seq": entry.seq, "at": entry.at}
+    def _appended(self, stream: StreamRecord, chunk: Chunk, keys: Keys, *, checked: bool) -> Entry:
+        guards = [] if checked else [Unused(stream.id, key, digest) for key, digest in keys.digests]
+        draft = draft_of_chunk(chunk, stream.iri)
+        if keys.digests:
+            draft = dataclasses.replace(draft, beside=keys)
+        return self._writer.append(draft, Every((Same("streams", stream.id), *guards)))
 
-        guard, beside = same("streams", stream.id, Refused()), None
-        if once is not None:
-            beside = Repeats.beside(stream.id, once.keys, lambda entry: dict(logged(entry)), once.prefix, once.newest)
-            if not once.checked:
-                guard = every(guard, *(Repeats.guard(stream.id, key, digest) for key, digest in once.keys.items()))
-        return logged(self._writer.append(draft_of(chunk, stream.iri), guard, beside))
+
+def _again(reply: Reply) -> PushBody:
+    return {**cast(PushBody, reply), "repeated": True}         # as it was kept
 
 
 def reused(key: str) -> Problem:
@@ -157,9 +160,8 @@ def reused(key: str) -> Problem:
                    "again.", key=key)
 
 
-def draft_of(chunk: Chunk, iri: str) -> Draft:
-    return Draft("chunk", subject=iri, payload=chunk.to_ipc(), rows=len(chunk), first=chunk.first, last=chunk.last,
-                 unstamped=chunk.unstamped)
+def draft_of_chunk(chunk: Chunk, iri: str) -> Draft:
+    return draft_of(TriplesPushed(chunk.to_ipc(), len(chunk), chunk.first, chunk.last, chunk.unstamped), iri)
 
 
 def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[WarningBody]]:

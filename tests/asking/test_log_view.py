@@ -9,7 +9,7 @@ import pytest
 
 from csparql_spark.asking.log_view import Current
 from csparql_spark.language import Window
-from csparql_spark.log.sqlite.reader import Entry
+from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 
 

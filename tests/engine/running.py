@@ -11,7 +11,7 @@ from csparql_spark.engine.group import FAILURE, Group, Told
 from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.log import Entry
-from csparql_spark.log.sqlite.reader import REGISTRY_KINDS
+from csparql_spark.log.entries import REGISTRY_KINDS
 from csparql_spark.schedule.routing import Router, Row
 from tests.engine.naive import Said
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.log import Entry
-from csparql_spark.log.sqlite.reader import KINDS, REGISTRY_KINDS
+from csparql_spark.log.entries import KINDS, REGISTRY_KINDS
 from tests.store.opened import Opened
 
 

@@ -7,44 +7,42 @@ import threading
 import pytest
 
 from csparql_spark.disk import StoreError
-from csparql_spark.log import Entry, Refused
-from csparql_spark.log.sqlite.reader import Draft
-from csparql_spark.log.sqlite.repeats import Repeated, Repeats, Reused
+from csparql_spark.log import Draft, Entry, Refused
+from csparql_spark.log.contract import Reused
+from csparql_spark.log.entries import Keys
+from csparql_spark.log.guards import Present, Unused
 from csparql_spark.store import StreamRecord
 from tests.store.opened import Opened
 
 ONE, TWO = b"1" * 32, b"2" * 32
 
 
-def told(entry: Entry) -> dict[str, object]:
-    return {"seq": entry.seq}
-
-
-@pytest.fixture
-def repeats(store: Opened) -> Repeats:
-    return Repeats(store.database)
-
-
 def made(store: Opened, iri: str = "urn:s") -> int:
     return store.writer.append(StreamRecord.draft(iri, name=iri, clock="arrival", delay=0)).seq
 
 
+def keyed(stream: int, keys: dict[str, bytes], *rest: object, **reply: object) -> Draft:
+    return Draft("chunk", "urn:s", b"x", beside=Keys(stream, tuple(keys.items()), {"accepted": 1, **reply}, *rest))
+
+
 def push(store: Opened, stream: int, key: str, digest: bytes = ONE) -> Entry:
-    return store.writer.append(Draft("chunk", subject="urn:s", payload=b"x"), Repeats.guard(stream, key, digest),
-                               Repeats.beside(stream, {key: digest}, told))
+    return store.writer.append(keyed(stream, {key: digest}), Unused(stream, key, digest))
 
 
-def test_the_second_is_told_what_the_first_was_told(store: Opened, repeats: Repeats) -> None:
+def test_the_second_is_told_what_the_first_was_told(store: Opened) -> None:
     stream = made(store)
-    assert repeats.found(stream, "k", ONE) is None
+    assert store.writer.reply_to(stream, "k", ONE) is None
     entry = push(store, stream, "k")
-    with pytest.raises(Repeated) as caught:
+    with pytest.raises(Refused) as caught:
         push(store, stream, "k")
-    assert caught.value.told == repeats.found(stream, "k", ONE) == {"seq": entry.seq}
-    with pytest.raises(Reused):
+    assert caught.value.guard == Unused(stream, "k", ONE)
+    assert caught.value.reply == store.writer.reply_to(stream, "k", ONE) == {
+        "accepted": 1, "seq": entry.seq, "at": entry.at}
+    with pytest.raises(Refused) as caught:
         push(store, stream, "k", TWO)
+    assert (caught.value.guard, caught.value.reply) == (Unused(stream, "k", TWO), None)
     with pytest.raises(Reused):
-        repeats.found(stream, "k", TWO)
+        store.writer.reply_to(stream, "k", TWO)
     assert push(store, stream, "l").seq == entry.seq + 1
     assert push(store, made(store, "urn:other"), "k").seq == entry.seq + 3
     assert store.log.tail() == entry.seq + 3
@@ -57,8 +55,8 @@ def test_of_many_at_once_one_gets_in(store: Opened) -> None:
     def send() -> None:
         try:
             seqs.append(push(store, stream, "k").seq)
-        except Repeated as repeated:
-            seqs.append(repeated.told["seq"])
+        except Refused as refused:
+            seqs.append(refused.reply["seq"])
 
     threads = [threading.Thread(target=send) for _ in range(16)]
     for thread in threads:
@@ -69,36 +67,29 @@ def test_of_many_at_once_one_gets_in(store: Opened) -> None:
     assert store.log.tail() == stream + 1
 
 
-def test_the_key_goes_with_its_entry(store: Opened, repeats: Repeats) -> None:
+def test_the_key_goes_with_its_entry(store: Opened) -> None:
     """Both are written, or neither: of an entry that is refused, or of a group that fails, no key is left."""
     stream = made(store)
 
-    def refuse(connection: object) -> None:
-        raise Refused
-
     with pytest.raises(Refused):
-        store.writer.append(Draft("chunk", subject="urn:s"), refuse, Repeats.beside(stream, {"k": ONE}, told))
-    assert repeats.found(stream, "k", ONE) is None
-
-    def break_down(entry: Entry) -> dict[str, object]:
-        raise OSError("the disk is gone")
+        store.writer.append(keyed(stream, {"k": ONE}), Present("streams", "urn:none"))
+    assert store.writer.reply_to(stream, "k", ONE) is None
 
     with pytest.raises(StoreError, match="nothing of this request was kept"):
-        store.writer.append(Draft("chunk", subject="urn:s"), None, Repeats.beside(stream, {"k": ONE}, break_down))
-    assert (repeats.found(stream, "k", ONE), store.log.tail()) == (None, stream)
+        store.writer.append(keyed(stream, {"k": ONE}, warnings=object()))
+    assert (store.writer.reply_to(stream, "k", ONE), store.log.tail()) == (None, stream)
 
 
 def test_another_writer_knows_the_keys(store: Opened) -> None:
     stream = made(store)
     entry = push(store, stream, "k")
     store.reopen()
-    with pytest.raises(Repeated) as caught:
+    with pytest.raises(Refused) as caught:
         push(store, stream, "k")
-    assert caught.value.told == {"seq": entry.seq}
+    assert caught.value.reply == {"accepted": 1, "seq": entry.seq, "at": entry.at}
 
 
-def test_old_keys_go_and_those_that_are_too_many_and_those_of_streams_that_are_gone(store: Opened, repeats: Repeats
-                                                                                   ) -> None:
+def test_old_keys_go_and_those_that_are_too_many_and_those_of_streams_that_are_gone(store: Opened) -> None:
     stream, other = made(store), made(store, "urn:other")
     at = [push(store, stream, f"k{i}").at for i in range(6)]
     push(store, other, "k")
@@ -107,20 +98,20 @@ def test_old_keys_go_and_those_that_are_too_many_and_those_of_streams_that_are_g
     def left() -> list[str]:
         return [key for (key,) in store.database.connection.execute("SELECT key FROM repeats ORDER BY id")]
 
-    assert repeats.forget(now, kept_ms=1000, kept_keys=4) == 2
+    assert store.writer.forget_keys(now, kept_ms=1000, kept_keys=4) == 2
     assert left() == ["k2", "k3", "k4", "k5", "k"]
     store.append("drop", "urn:other")
-    assert repeats.forget(now) == 1
+    assert store.writer.forget_keys(now) == 1
     assert left() == ["k2", "k3", "k4", "k5"]
-    assert repeats.forget(now + 2000, kept_ms=1000) == 4
+    assert store.writer.forget_keys(now + 2000, kept_ms=1000) == 4
     assert left() == []
 
 
-def test_many_keys_of_one_entry_and_the_newest_with_a_prefix(store: Opened, repeats: Repeats) -> None:
+def test_many_keys_of_one_entry_and_the_newest_with_a_prefix(store: Opened) -> None:
     stream = made(store)
     push(store, stream, "mine")
     for first in (0, 3):
         keys = {f"m {i}": ONE for i in range(first, first + 3)}
-        store.writer.append(Draft("chunk", subject="urn:s"), None, Repeats.beside(stream, keys, told, "m ", 4))
-    found = {key for key in ("mine", *(f"m {i}" for i in range(6))) if repeats.found(stream, key, ONE)}
+        store.writer.append(keyed(stream, keys, "m ", 4))
+    found = {key for key in ("mine", *(f"m {i}" for i in range(6))) if store.writer.reply_to(stream, key, ONE)}
     assert found == {"mine", "m 2", "m 3", "m 4", "m 5"}

@@ -14,6 +14,8 @@ from csparql_spark.disk import Database, StoreError
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.errors import DatabaseFault
 from csparql_spark.log import Draft, Entry, LogWriter, Refused
+from csparql_spark.log.guards import Guard, Present, unknown
+from csparql_spark.log.sqlite.decisions import Decisions
 from tests.store.opened import Hands, Opened
 
 HOUR = 3_600_000
@@ -42,6 +44,20 @@ def until_queued(writer: LogWriter, count: int) -> bool:
     while writer._queue.qsize() < count:
         pause.wait(0.001)
     return True
+
+
+class Watched(Decisions):
+    """Decisions that run what a test has put in the place of a guard, in the middle of the transaction."""
+
+    def refusal(self, connection: sqlite3.Connection, guard: Guard | Callable[[sqlite3.Connection], None]
+                ) -> Refused | None:
+        return guard(connection) if callable(guard) else super().refusal(connection, guard)
+
+
+def watched(store: Opened) -> LogWriter:
+    writer = store.writer
+    writer._decisions = Watched(unknown)
+    return writer
 
 
 class Gate:
@@ -91,7 +107,7 @@ def test_many_threads_append_and_every_entry_is_there_in_one_order(store: Opened
 
 def test_entries_that_wait_share_a_transaction(store: Opened) -> None:
     store.database = Counted(store.directory.database)
-    writer = store.writer
+    writer = watched(store)
     gate = Gate(writer, 30)
     outcomes = together(lambda: writer.append(Draft("chunk", "first"), gate),
                         *[lambda: gate.reached.wait() and writer.append(Draft("chunk", "urn:s"))] * 30)
@@ -100,25 +116,24 @@ def test_entries_that_wait_share_a_transaction(store: Opened) -> None:
 
 
 def test_a_refused_entry_leaves_no_trace_and_the_others_of_its_group_go_in(store: Opened) -> None:
-    writer = store.writer
+    writer = watched(store)
     gate = Gate(writer, 20)
 
-    def refuse(connection: sqlite3.Connection) -> None:
-        raise Refused("not this one")
+    refuse = Present("streams", "urn:s")
 
     def push(i: int) -> Callable[[], Entry]:
         return lambda: gate.reached.wait() and writer.append(Draft("chunk", f"urn:{i}"), refuse if i % 3 == 0 else None)
 
     outcomes = together(lambda: writer.append(Draft("chunk", "first"), gate), *(push(i) for i in range(20)))[1:]
     assert [i for i, outcome in enumerate(outcomes) if isinstance(outcome, Refused)] == list(range(0, 20, 3))
-    assert {str(outcome) for outcome in outcomes if isinstance(outcome, Refused)} == {"not this one"}
+    assert {outcome.guard for outcome in outcomes if isinstance(outcome, Refused)} == {refuse}
     kept = [outcome for outcome in outcomes if isinstance(outcome, Entry)]
     assert sorted(kept, key=lambda entry: entry.seq) == store.entries()[1:]
     assert [entry.seq for entry in store.entries()] == list(range(1, 15))     # no hole where a refused one stood
 
 
 def test_a_guard_sees_the_log_as_it_is_before_its_entry(store: Opened) -> None:
-    writer = store.writer
+    writer = watched(store)
     gate = Gate(writer, 10)
     seen: list[tuple[int, str]] = []
 
@@ -132,7 +147,7 @@ def test_a_guard_sees_the_log_as_it_is_before_its_entry(store: Opened) -> None:
 
 
 def test_when_the_disk_is_full_each_is_told_why_and_the_log_goes_on(store: Opened) -> None:
-    writer = store.writer
+    writer = watched(store)
     first = store.append("chunk", "urn:s")
 
     def fill(connection: sqlite3.Connection) -> None:
@@ -151,7 +166,7 @@ def test_when_the_disk_is_full_each_is_told_why_and_the_log_goes_on(store: Opene
 
 
 def test_what_is_queued_is_written_before_it_stops(store: Opened) -> None:
-    writer = store.writer
+    writer = watched(store)
     gate = Gate(writer, 6)        # five entries, and the word to stop
     outcomes = together(lambda: writer.append(Draft("chunk", "first"), gate),
                         *[lambda: gate.reached.wait() and writer.append(Draft("chunk", "urn:s"))] * 5,

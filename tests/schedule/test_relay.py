@@ -119,6 +119,7 @@ class Failing:
 
     def __init__(self, writer: LogWriter, count: int, *, written: bool) -> None:
         self._writer, self._left, self._written = writer, count, written
+        self.relayed_to = writer.relayed_to
 
     def append(self, draft: Draft, guard: object = None) -> Entry:
         self._left -= 1
@@ -178,6 +179,9 @@ def test_a_query_that_is_deleted_meanwhile(store: Opened) -> None:
                 store.append("unregister", "d")
             return store.writer.append(draft, guard)
 
+        def relayed_to(self, query: int) -> int | None:
+            return store.writer.relayed_to(query)
+
     relay_of(store, Late())._look(None)
     assert (relayed(store), relayed(store, "urn:e")) == (chunks(1000), chunks(1000))
 
@@ -202,11 +206,11 @@ def test_a_store_that_fails_is_tried_again(store: Opened, monkeypatch: pytest.Mo
     query = registered(store)
     tell(store, query, 1000, 2000)
 
-    class Once(Failing):
+    class Broken(Failing):
         def append(self, draft: Draft, guard: object = None) -> Entry:
             return super().append(draft, guard) if self._left > 0 else self._writer.append(draft, guard)
 
-    relay = relay_of(store, Once(store.writer, 2, written=False)).start()
+    relay = relay_of(store, Broken(store.writer, 2, written=False)).start()
     wait_until(store, lambda: relayed(store) == chunks(1000, 2000))
     relay.stop()
     assert capsys.readouterr().err == "csparql-spark: derived streams wait, the store fails: the disk is gone\n"

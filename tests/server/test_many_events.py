@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.bell import Bell
-from csparql_spark.log import LogWriter
-from csparql_spark.log.sqlite.reader import Draft
+from csparql_spark.log import Draft, LogWriter
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.subscribers import fanout, subscription
 from csparql_spark.server.subscribers.fanout import Fanout

@@ -45,7 +45,7 @@ def test_a_round(client, backend: Backend, engine: Engine) -> None:
     engine.count(query, *range(1000, 6000, 1000))
     stores = backend.stores
     forgetter = Forgetter(dataclasses.replace(backend.settings, keep_answers=2), stores.database, stores.registry,
-                          stores.retention, stores.repeats)
+                          stores.retention, stores.writer)
     assert forgetter.forget() == 3
     assert backend.stores.answers.bounds(query) == (4000, 5000)
     client.delete("/queries/q")
@@ -69,7 +69,7 @@ def test_rounds_come_by_themselves_and_a_failed_one_is_not_the_last(backend: Bac
     retention = Retention()
     often = dataclasses.replace(backend.settings, forget_seconds=0.001)
     stores = backend.stores
-    forgetter = Forgetter(often, stores.database, stores.registry, retention, stores.repeats).start()
+    forgetter = Forgetter(often, stores.database, stores.registry, retention, stores.writer).start()
     assert retention.enough.wait(20)
     forgetter.stop()
     assert capsys.readouterr().err == "csparql-spark: nothing was forgotten this time: disk I/O error\n"

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.bell import Bell
-from csparql_spark.log import LogWriter
-from csparql_spark.log.sqlite.reader import Draft
+from csparql_spark.log import Draft, LogWriter
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.subscribers import instants
 from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, TooManySubscribers

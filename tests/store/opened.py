@@ -7,7 +7,7 @@ from pathlib import Path
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.log import Draft, Entry, Log, LogWriter
 from csparql_spark.log.clock import ArrivalClock
-from csparql_spark.log.sqlite.writer import Guard
+from csparql_spark.log.guards import Guard
 from csparql_spark.store import AnswerStore, Registry, Status
 from csparql_spark.store.retention import Retention
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.disk import Database, DataDirectory
-from csparql_spark.log.sqlite.reader import Draft
-from csparql_spark.log.sqlite.writer import LogWriter
+from csparql_spark.log import Draft, LogWriter
 from csparql_spark.store import AnswerStore, StoredAnswer, order
 from csparql_spark.store.order import AnswerOrder, AnswerPlace
 from csparql_spark.store.registry import QueryRecord

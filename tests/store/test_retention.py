@@ -357,6 +357,7 @@ def test_places_go_with_their_query(store: Opened) -> None:
     store.append("unregister", "q")
     store.retention.forget(keep_log=0, reach=0, keep_answers=1)
     assert store.database.connection.execute("SELECT query, instant FROM relayed").fetchall() == [(ids[1], 7)]
+    assert [store.writer.relayed_to(id) for id in ids] == [None, 7]
     assert store.retention.position() == 3
 
 

@@ -1,8 +1,9 @@
 """The log in SQLite: one table of the data directory's database.
 
-- `reader`        entries, and reading them
+- `reader`        reading entries, and finding what of them is damaged
 - `writer`        group commit: the only way into the log
-- `relays`        how far the answers of queries are in the log
+- `decisions`     whether a guard holds
 - `repeats`       pushes that were named by who sent them, so that none counts twice
+- `relays`        how far the answers of each query are in the log
 - `incarnations`  which past the log has, since copies of it can be put back
 """

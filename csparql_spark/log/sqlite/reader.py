@@ -1,22 +1,4 @@
-"""The log: the only clock and the only input. Everything that ever happened to the server, in one total order.
-
-Kinds of entries, and what their `subject` and `payload` are:
-
-    stream       a stream is created        IRI      JSON {"name", "clock", "delay"}
-    drop         a stream is deleted        IRI
-    chunk        triples were pushed        IRI      Arrow IPC
-    tick         an instant has passed      None     (arrival clock), or the IRI of a stream on the event clock
-    register     a query is registered      name     JSON {"text", "base"}, {…, "paused": true}, {…, "compiled": {…}}
-    unregister   a query is deleted         name
-    pause        a query answers no more    name     JSON {"id"}
-    resume       it goes on                 name     JSON {"id"}
-    background   a graph is set             IRI      Arrow IPC; none: there is no such graph any more
-    rules        a rule set is set          name     text of a rule file; none: there is no such rule set any more
-    damaged      something is lost          IRI      a sentence: what the stream was to hold here; no IRI: who knows
-    skipped      nothing any more           None     it was damaged, and was decided to be passed over
-
-`seq` is the place of an entry, `at` its arrival stamp. After a tick `at` T on the arrival clock no entry is stamped T
-or earlier. Entries are written by `log.sqlite.writer` alone, and read in order:
+"""Reading the log in SQLite: one table of the data directory's database. Entries are written by `writer` alone.
 
     for entry in log.read(after=41, upto=log.tail()):
         ...
@@ -30,48 +12,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from csparql_spark.disk.checksum import head_sum, payload_sum
 from csparql_spark.disk.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, entry_damage
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
+from csparql_spark.log.entries import IN_THE_HEAD, REGISTRY_KINDS, Entry
 
 MOST_STREAMS = 4096           # of which it is remembered how far they were looked at
-REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "pause", "resume", "background", "rules")
-KINDS = (*REGISTRY_KINDS, "chunk", "tick", "damaged", "skipped")
-# Nobody needs the payload of these.
-IN_THE_HEAD = ("drop", "unregister", "pause", "resume", "tick", "skipped")
 BELIEVED = 100          # of so many entries one after the other, some will say when they came
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An entry before the log has given it its place and its stamp (`at`: what a tick claims has passed)."""
-
-    kind: str
-    subject: str | None = None
-    payload: bytes | None = None
-    rows: int = 0
-    first: int | None = None
-    last: int | None = None
-    unstamped: int = 0
-    at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    seq: int
-    kind: str
-    at: int
-    subject: str | None = None
-    rows: int = 0
-    first: int | None = None
-    last: int | None = None
-    unstamped: int = 0
-    payload: bytes | None = None
-    damage: str | None = None       # what of it is damaged
-
 
 _COLUMNS = "seq, kind, at, subject, rows, first, last, unstamped"
 WHOLE = f"{_COLUMNS}, payload, head_sum, payload_sum"
@@ -97,6 +46,11 @@ def damage_of(connection: sqlite3.Connection, row: tuple[object, ...]) -> Damage
     if body is not None and (not isinstance(payload, bytes | None) or body != payload_sum(payload)):
         return entry_damage(seq, kind, subject, at, PAYLOAD)
     return None
+
+
+def is_whole(payload: bytes, sum: int | None) -> bool:
+    """Whether a payload is what was written; one without a sum is believed."""
+    return sum is None or isinstance(payload, bytes) and sum == payload_sum(payload)
 
 
 def stamp_before(connection: sqlite3.Connection, seq: int) -> int | None:

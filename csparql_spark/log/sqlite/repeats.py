@@ -5,8 +5,8 @@ the same again: the key is written in the transaction of the chunk, so after any
 comes second, also while the first is still being written, is told what the first was told.
 
     repeats = Repeats(database)
-    sent = repeats.found(stream=17, key="k", digest=…)            # what was told then, or None; may raise `Reused`
-    writer.append(draft, repeats.guard(17, "k", digest), repeats.beside(17, {"k": digest}, told_of))
+    reply = repeats.reply_to(stream=17, key="k", digest=…)        # what was answered then, or None; may raise `Reused`
+    writer.append(Draft(…, beside=Keys(17, (("k", digest),), reply)), Unused(17, "k", digest))
 
 A key belongs to one stream, and to one content (`digest`): the same key with another one is refused. Keys are kept for
 `KEPT_MS`, and the newest `KEPT_KEYS` of each stream.
@@ -16,63 +16,37 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from csparql_spark.disk.database import Database
-from csparql_spark.log.sqlite.reader import Entry
-from csparql_spark.log.sqlite.writer import Beside, Guard, Refused
+from csparql_spark.log.contract import KEPT_KEYS, KEPT_MS, Reused
+from csparql_spark.log.entries import Entry, Keys, Reply
 
-KEPT_MS = 24 * 60 * 60 * 1000
-KEPT_KEYS = 100_000
 STEP = 5000
 
-Told = dict[str, object]
 
+class KeyedPush(NamedTuple):
+    """The push that had a key: the digest of what was sent, and what was answered, as text."""
 
-class Repeated(Refused):
-    """It is in the log already; `told` is what was said of it."""
+    digest: bytes
+    text: str
 
-    def __init__(self, told: Told) -> None:
-        super().__init__("the key was used for the same before")
-        self.told = told
-
-
-class Reused(Refused):
-    """The key was used before, for something else."""
+    @property
+    def reply(self) -> Reply:
+        return json.loads(self.text)
 
 
 class Repeats:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def found(self, stream: int, key: str, digest: bytes) -> Told | None:
-        """What was told of the push with that key. Raises `Reused` if it was another push."""
-        return _found(self._database.connection, stream, key, digest)
-
-    @staticmethod
-    def guard(stream: int, key: str, digest: bytes) -> Guard:
-        """Lets a push in once; raises `Repeated` or `Reused` after that."""
-        def check(connection: sqlite3.Connection) -> None:
-            told = _found(connection, stream, key, digest)
-            if told is not None:
-                raise Repeated(told)
-        return check
-
-    @staticmethod
-    def beside(stream: int, keys: Mapping[str, bytes], told: Callable[[Entry], Told], prefix: str = "",
-               newest: int | None = None) -> Beside:
-        """Writes the keys of what an entry holds. Of those with the prefix only so many of the `newest` are kept."""
-        def write(connection: sqlite3.Connection, entry: Entry) -> None:
-            said = json.dumps(told(entry), ensure_ascii=False, separators=(",", ":"))
-            connection.executemany(
-                "INSERT OR REPLACE INTO repeats (stream, key, digest, at, told) VALUES (?, ?, ?, ?, ?)",
-                [(stream, key, digest, entry.at, said) for key, digest in keys.items()])
-            if newest is not None:
-                connection.execute(
-                    "DELETE FROM repeats WHERE stream = :stream AND key GLOB :like AND id <= (SELECT id FROM repeats "
-                    "WHERE stream = :stream AND key GLOB :like ORDER BY id DESC LIMIT 1 OFFSET :newest)",
-                    {"stream": stream, "like": f"{prefix}*", "newest": newest})
-        return write
+    def reply_to(self, stream: int, key: str, digest: bytes) -> Reply | None:
+        push = push_of(self._database.connection, stream, key)
+        if push is None:
+            return None
+        if push.digest != digest:
+            raise Reused
+        return push.reply
 
     def forget(self, now: int, *, kept_ms: int = KEPT_MS, kept_keys: int = KEPT_KEYS) -> int:
         """Let go of keys that are old, that are too many, or whose stream is gone; return how many went."""
@@ -100,10 +74,19 @@ class Repeats:
         return gone
 
 
-def _found(connection: sqlite3.Connection, stream: int, key: str, digest: bytes) -> Told | None:
+def push_of(connection: sqlite3.Connection, stream: int, key: str) -> KeyedPush | None:
     row = connection.execute("SELECT digest, told FROM repeats WHERE stream = ? AND key = ?", (stream, key)).fetchone()
-    if row is None:
-        return None
-    if row[0] != digest:
-        raise Reused
-    return json.loads(row[1])
+    return None if row is None else KeyedPush(*row)
+
+
+def write_keys(connection: sqlite3.Connection, keys: Keys, entry: Entry) -> None:
+    """Write the keys of what an entry holds."""
+    reply = json.dumps(keys.reply_to(entry), ensure_ascii=False, separators=(",", ":"))
+    connection.executemany(
+        "INSERT OR REPLACE INTO repeats (stream, key, digest, at, told) VALUES (?, ?, ?, ?, ?)",
+        [(keys.stream, key, digest, entry.at, reply) for key, digest in keys.digests])
+    if keys.newest is not None:
+        connection.execute(
+            "DELETE FROM repeats WHERE stream = :stream AND key GLOB :like AND id <= (SELECT id FROM repeats "
+            "WHERE stream = :stream AND key GLOB :like ORDER BY id DESC LIMIT 1 OFFSET :newest)",
+            {"stream": keys.stream, "like": f"{keys.prefix}*", "newest": keys.newest})

@@ -4,13 +4,13 @@ Any number of threads append; one thread writes. While it waits for the disk, th
 one transaction, so that 32 concurrent pushers cost few waits for the disk more than one. `append` returns when its
 entry is durable.
 
-Invariants: entries are stamped in the order of the log, with stamps that never go back; a `guard` sees the log exactly
-as it is before its entry, and may refuse it by raising `Refused`; a refused entry leaves no trace and holds up nobody;
-what `beside` writes about an entry is committed with it, or not at all.
+Invariants: entries are stamped in the order of the log, with stamps that never go back; a guard is decided by the log
+exactly as it is before its entry; a refused entry leaves no trace and holds up nobody; what is `beside` a draft is
+committed with it, or not at all.
 
-    writer = LogWriter(database, directory.bell("log")).start()
+    writer = LogWriter(database, directory.bell("log"), reads_of).start()
     entry = writer.append(Draft("chunk", subject=iri, payload=chunk))
-    writer.append(Draft("unregister", subject="q"), guard=must_exist)
+    writer.append(Draft("unregister", subject="q"), Present("queries", "q"))         # raises Refused
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -27,26 +26,29 @@ from csparql_spark.disk.checksum import head_sum, payload_sum
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import StoreError
 from csparql_spark.log.clock import ArrivalClock
-from csparql_spark.log.sqlite.reader import Draft, Entry, next_stamp
+from csparql_spark.log.contract import KEPT_KEYS, KEPT_MS
+from csparql_spark.log.entries import Draft, Entry, Keys, Relayed, Reply
+from csparql_spark.log.guards import Guard, ReadsOf, Refused, unknown
+from csparql_spark.log.sqlite.decisions import Decisions
+from csparql_spark.log.sqlite.reader import next_stamp
+from csparql_spark.log.sqlite.relays import relay, relayed_to
+from csparql_spark.log.sqlite.repeats import Repeats, write_keys
 
-Guard = Callable[[sqlite3.Connection], None]
-Beside = Callable[[sqlite3.Connection, Entry], None]
-Waiting = tuple[Draft, int, Guard | None, Beside | None, Future[Entry]]       # the number is its payload's checksum
+Waiting = tuple[Draft, int, Guard | None, Future[Entry]]       # the number is its payload's checksum
 
 GROUP_ENTRIES = 256
 GROUP_BYTES = 32 << 20
 PATIENCE_SECONDS = 60.0
 
 
-class Refused(Exception):
-    """A guard does not let the entry in."""
-
-
 class LogWriter:
     """The writer of a log. There is one for each data directory: the directory's lock sees to that."""
 
-    def __init__(self, database: Database, bell: Path) -> None:
+    def __init__(self, database: Database, bell: Path, reads_of: ReadsOf = unknown) -> None:
+        """`reads_of` knows what registered queries read: guards that ask for it cannot be decided without."""
         self._database = database
+        self._decisions = Decisions(reads_of)
+        self._repeats = Repeats(database)
         self._bell = Bell(bell)
         self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._last = next_stamp(database.connection)
@@ -59,17 +61,26 @@ class LogWriter:
         self._thread.start()
         return self
 
-    def append(self, draft: Draft, guard: Guard | None = None, beside: Beside | None = None) -> Entry:
+    def append(self, draft: Draft, guard: Guard | None = None) -> Entry:
         if self._stopped:
             raise StoreError("the log is closed: the server is stopping; try again")
         done: Future[Entry] = Future()
         # Whoever appends sums his own payload up: the writer has everybody's to write.
-        self._queue.put((draft, payload_sum(draft.payload), guard, beside, done))
+        self._queue.put((draft, payload_sum(draft.payload), guard, done))
         try:
             return done.result(PATIENCE_SECONDS)
         except TimeoutError:
             raise StoreError("the log did not take the entry in time, and may still do so: "
                              "the disk does not keep up") from None
+
+    def reply_to(self, stream: int, key: str, digest: bytes) -> Reply | None:
+        return self._repeats.reply_to(stream, key, digest)
+
+    def relayed_to(self, query: int) -> int | None:
+        return relayed_to(self._database.connection, query)
+
+    def forget_keys(self, now: int, *, kept_ms: int = KEPT_MS, kept_keys: int = KEPT_KEYS) -> int:
+        return self._repeats.forget(now, kept_ms=kept_ms, kept_keys=kept_keys)
 
     def stop(self) -> None:
         """Write what is queued, then end."""
@@ -102,6 +113,7 @@ class LogWriter:
                 outcomes = [self._insert(connection, *waiting) for *waiting, _ in group]
         # Whatever it was (a full disk, say), nothing of this group was written: tell each one.
         except Exception as error:
+            self._decisions.forget()
             for *_, done in group:
                 failure = StoreError(f"the log could not be written ({error}): nothing of this request was kept")
                 failure.__cause__ = error
@@ -117,13 +129,13 @@ class LogWriter:
                 done.set_result(outcome)
         self._bell.ring()
 
-    def _insert(self, connection: sqlite3.Connection, draft: Draft, sum: int, guard: Guard | None,
-                beside: Beside | None) -> Entry | Refused:
+    def _insert(self, connection: sqlite3.Connection, draft: Draft, sum: int,
+                guard: Guard | None) -> Entry | Refused:
         if guard is not None:
-            try:
-                guard(connection)
-            except Refused as refusal:
+            refusal = self._decisions.refusal(connection, guard)
+            if refusal is not None:
                 return refusal
+        self._decisions.note(connection, draft)
         if draft.kind != "tick":
             at = self._last = max(self._last, self.clock.now())
         elif draft.subject is None:
@@ -140,6 +152,10 @@ class LogWriter:
              sum)).lastrowid
         entry = Entry(seq, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
                       draft.payload)
-        if beside is not None:
-            beside(connection, entry)
+        self._decisions.made(entry)
+        match draft.beside:
+            case Keys():
+                write_keys(connection, draft.beside, entry)
+            case Relayed(query, instant):
+                relay(connection, query, instant)
         return entry
