@@ -1,14 +1,18 @@
-"""A backend over a fresh directory, clients of it with and without a socket, and a hand that plays the engine."""
+"""A backend over a fresh directory, clients of it with and without a socket, and a hand that plays the engine.
+
+Every test has an app of its own, and all apps have the same routes: the code that Werkzeug compiles to build the URL of a
+route is compiled once, which is most of what an app costs."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from werkzeug.routing import Rule
 
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
@@ -16,6 +20,22 @@ from csparql_spark.server.http.connections import Server, listen
 from csparql_spark.server.http.limits import ConnectionLimits
 from csparql_spark.server.settings import Settings
 from tests.server.playing import BASE, Engine
+
+_builders: dict[tuple[object, ...], Callable[..., tuple[str, str]]] = {}
+_compiled = Rule._compile_builder
+
+
+def _remembered(rule: Rule, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+    # Defaults are written into the code: a rule that has some is compiled as ever.
+    if rule.defaults:
+        return _compiled(rule, append_unknown)
+    key = (rule.rule, tuple(rule._trace), append_unknown)
+    if key not in _builders:
+        _builders[key] = _compiled(rule, append_unknown)
+    return _builders[key]
+
+
+Rule._compile_builder = _remembered
 
 
 @pytest.fixture
