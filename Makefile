@@ -19,8 +19,10 @@ CONSOLE := $(WEB)/dist/index.html
 RESULTS ?= bench/results/all.jsonl
 TIMES   ?= 3
 QUICK   := build/bench
-# As many tests at once as there are cores; those that need the machine for themselves, one after the other.
+# As many tests at once as there are cores; of those that need the machine, two (tests/conftest.py says which).
 SIDE    ?= --numprocesses auto --dist loadgroup
+# Which tests `make test` runs, as options of pytest: all.
+TESTS   ?=
 PLOTTER := $(VENV)/.installed-bench
 
 .PHONY: install serve check test bench bench-quick faults java console clean
@@ -52,11 +54,14 @@ $(CONSOLE): $(shell find $(WEB)/src -type f) $(WEB)/index.html $(WEB)/build.mjs 
 serve: java install console
 	@$(BIN)/csparql-spark demo --data $(DATA) $(if $(PORT),--port $(PORT))
 
+# Each process of a test imports the same modules: they are compiled once, also where the environment says otherwise.
+check test: export PYTHONDONTWRITEBYTECODE :=
+
 check: install
 	@cd $(ROOT) && $(BIN)/ruff check . && $(BIN)/python -m checks.types && $(BIN)/python -m pytest $(SIDE) -m "not machine"
 
 test: java install console
-	@cd $(ROOT) && $(BIN)/python -m pytest $(SIDE)
+	@cd $(ROOT) && $(BIN)/python -m pytest $(SIDE) $(TESTS)
 
 # What was measured is told also when a part of it has failed.
 bench: java $(PLOTTER)
