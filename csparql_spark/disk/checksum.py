@@ -4,7 +4,8 @@ An entry of the log has two, so that it can be told what is damaged: that of its
 it came, whom it concerns) and that of its *payload*. If only the payload is, the entry says at least who would have
 read it. An answer has one.
 
-    head, body = head_sum("chunk", 1700000000000, "urn:s", 2, None, None, 0), payload_sum(b"…")
+    head = head_sum(EntryHead("chunk", 1700000000000, "urn:s", 2, None, None, 0))
+    body = payload_sum(b"…")
 
 A checksum is 64 bits: CRC-32, and beside it Adler-32, or of more than `LARGE` bytes the sum of their 64-bit words,
 which costs next to nothing there. All run at gigabytes a second without Python's lock. They are meant for what happens
@@ -14,15 +15,27 @@ were any (see `database`): then nothing is checked.
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from zlib import adler32, crc32
 
 LARGE = 1 << 16
 _SIGNED = 1 << 63               # SQLite's integers have a sign
 
 
-def head_sum(kind: str, at: int, subject: str | None, rows: int, first: int | None, last: int | None,
-             unstamped: int) -> int:
-    """Of all that an entry says beside its payload."""
+class EntryHead(NamedTuple):
+    """All that an entry says beside its payload, in the order of its columns."""
+
+    kind: str
+    at: int
+    subject: str | None = None
+    rows: int = 0
+    first: int | None = None
+    last: int | None = None
+    unstamped: int = 0
+
+
+def head_sum(entry: EntryHead) -> int:
+    kind, at, subject, rows, first, last, unstamped = entry
     # A name may hold what UTF-8 cannot say when it is damaged; the subject stands last, so that no two heads are alike.
     head = f"{kind} {at!r} {rows!r} {first!r} {last!r} {unstamped!r} {subject!r}".encode("utf-8", "surrogatepass")
     return (crc32(head) << 32 | adler32(head)) - _SIGNED

@@ -18,7 +18,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from csparql_spark.disk.checksum import head_sum, payload_sum
+from csparql_spark.disk.checksum import EntryHead, head_sum, payload_sum
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import DatabaseFault, StoreError
 
@@ -106,7 +106,7 @@ class Damages:
         with self._database.transaction() as connection:
             connection.execute(
                 "REPLACE INTO log (seq, kind, at, head_sum, payload_sum) VALUES (?, 'skipped', ?, ?, ?)",
-                (damage.place, damage.at, head_sum("skipped", damage.at, None, 0, None, None, 0), payload_sum(None)))
+                (damage.place, damage.at, head_sum(EntryHead("skipped", damage.at)), payload_sum(None)))
             connection.execute(f"INSERT OR IGNORE INTO damages ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
                                (ENTRY, damage.place, damage.kind, damage.subject, damage.at, damage.noticed,
                                 damage.reason))

@@ -63,7 +63,7 @@ def test_a_checksum_sees_each_bit(piece: bytes, times: int, place: int, bit: int
 
 def test_nothing_is_not_the_same_as_an_empty_payload() -> None:
     assert payload_sum(None) != payload_sum(b"")
-    assert head_sum("chunk", 1, None, 0, None, None, 0) != head_sum("chunk", 1, "None", 0, None, None, 0)
+    assert head_sum(EntryHead("chunk", 1, None, 0, None, None, 0)) != head_sum(EntryHead("chunk", 1, "None", 0, None, None, 0))
 
 
 def test_what_is_whole_is_read_as_it_was_written(store: Opened) -> None:
@@ -71,7 +71,7 @@ def test_what_is_whole_is_read_as_it_was_written(store: Opened) -> None:
                store.append("tick", at=20), store.append("drop", "urn:é\ud7ff")]
     assert store.entries() == entries and store.log.payload(1) == b"x" * 9000
     sums = store.database.connection.execute("SELECT head_sum, payload_sum FROM log WHERE seq = 1").fetchone()
-    assert sums == (head_sum("chunk", entries[0].at, "urn:s", 2, 5, 7, 1), payload_sum(b"x" * 9000))
+    assert sums == (head_sum(EntryHead("chunk", entries[0].at, "urn:s", 2, 5, 7, 1)), payload_sum(b"x" * 9000))
 
 
 @pytest.mark.parametrize("column, value", [
@@ -282,7 +282,7 @@ def test_a_stamp_that_is_damaged_says_nothing_of_how_long_it_waits(store: Opened
 def test_stamps_of_a_producer_of_the_far_future_do_not_forget(store: Opened) -> None:
     store.put("chunk", 1000, "urn:s", last=100)
     with store.database.transaction() as connection:
-        connection.execute("UPDATE log SET head_sum = ?", (head_sum("chunk", 1000, "urn:s", 0, None, 100, 0),))
+        connection.execute("UPDATE log SET head_sum = ?", (head_sum(EntryHead("chunk", 1000, "urn:s", 0, None, 100, 0)),))
     store.put("stream", 1, "urn:s", payload=b'{"name": "s", "clock": "event", "delay": 0}')
     store.put("chunk", 1_000_000, "urn:s", last=150)
     store.put("tick", 1_000_001)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 
-from csparql_spark.disk.checksum import head_sum, payload_sum
+from csparql_spark.disk.checksum import EntryHead, head_sum, payload_sum
 from csparql_spark.disk.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, entry_damage
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
@@ -39,7 +39,7 @@ def _of_stream(condition: str, order: str) -> str:
 def damage_of(connection: sqlite3.Connection, row: tuple[object, ...]) -> Damage | None:
     """What is damaged of an entry that was read as `WHOLE`."""
     seq, kind, at, subject, rows, first, last, unstamped, payload, head, body = row
-    if head is not None and head != head_sum(kind, at, subject, rows, first, last, unstamped):
+    if head is not None and head != head_sum(EntryHead(kind, at, subject, rows, first, last, unstamped)):
         # Of a registration it matters to nobody else what it says.
         whose = (kind, str(subject), PAYLOAD) if kind == "register" else (None, None, HEAD)
         return entry_damage(seq, *whose[:2], stamp_before(connection, seq) or 0, whose[2])
@@ -79,7 +79,7 @@ def _clock_before(connection: sqlite3.Connection, seq: int) -> tuple[str, int]:
 
 
 def _is_believed(head: int | None, said: list[object]) -> bool:
-    return head is None or head == head_sum(*said)
+    return head is None or head == head_sum(EntryHead(*said))
 
 
 def unreadable(connection: sqlite3.Connection, seq: int, error: PageDamaged) -> Damage:
@@ -174,7 +174,7 @@ class Log:
             first = last = after
         for seq, head, *columns in self._database.connection.execute(
                 f"{_HEADS} WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq", (stream, last)):
-            if head is not None and head != head_sum(*columns):
+            if head is not None and head != head_sum(EntryHead(*columns)):
                 _whole(self.one(seq))
             last = seq
         if len(self._heads) >= MOST_STREAMS:

@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from csparql_spark.disk.bell import Bell
-from csparql_spark.disk.checksum import head_sum, payload_sum
+from csparql_spark.disk.checksum import EntryHead, head_sum, payload_sum
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import StoreError
 from csparql_spark.log.clock import ArrivalClock
@@ -148,7 +148,7 @@ class LogWriter:
             "INSERT INTO log (kind, at, subject, rows, first, last, unstamped, payload, head_sum, payload_sum) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped, draft.payload,
-             head_sum(draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped),
+             head_sum(EntryHead(draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped)),
              sum)).lastrowid
         entry = Entry(seq, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
                       draft.payload)
