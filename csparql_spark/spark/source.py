@@ -221,7 +221,7 @@ class Opened:
     def informed(self, row: Row) -> Row:
         """A registration, with what the query has said already: it has, where the engine starts from the log again, or
         takes again a batch whose answers were written. Then it need not begin at its beginning."""
-        answered, failure = self.answers.newest_told(row.seq), self.answers.failure(row.seq)
+        answered, failure = self.answers.newest_instant(row.seq), self.answers.failure(row.seq)
         if answered is None and failure is None:
             return row
         said = {"answered": answered, **({"failed": failure[1]} if failure else {})}

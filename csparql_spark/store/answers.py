@@ -126,13 +126,13 @@ class AnswerStore:
             "SELECT min(instant), max(instant) FROM answers WHERE query = ?", (query,)).fetchone()
         return None if low is None else (low, high)
 
-    def newest_told(self, query: int) -> int | None:
+    def newest_instant(self, query: int) -> int | None:
         """The newest instant that was ever told; it may be forgotten."""
         return self._database.connection.execute(
             "SELECT max(instant) FROM (SELECT max(instant) AS instant FROM answers WHERE query = ? "
             "UNION ALL SELECT instant FROM forgotten WHERE query = ?)", (query, query)).fetchone()[0]
 
-    def told_since(self, position: int) -> tuple[int, set[int]]:
+    def queries_since(self, position: int) -> tuple[int, set[int]]:
         """The newest position, and the queries that have answers after `position`."""
         rows = self._database.connection.execute(
             "SELECT query, max(position) FROM answers WHERE position > ? GROUP BY query", (position,)).fetchall()

@@ -5,7 +5,7 @@ the answer was taken, so that whoever goes on after a crash tells the last one t
 observers are called; a `failed` one keeps its position, and goes on from there when it is added again. `when` says
 which answers it wants; the position moves past the others, too.
 
-    observers.add(query=17, url="https://hooks.example.org/hot", secret=None, position=1700000000000, at=now, most=1000)
+    observers.add(ObserverDraft(17, "https://hooks.example.org/hot", position=1700000000000), at=now, most=1000)
     observers.took(id, instant=1700000001000)
     observers.passed(id, instant=1700000002000)              # it does not want that one
     observers.missed(id, "HTTP 503", at=now, fail=False)
@@ -63,6 +63,18 @@ class Observer:
     gap: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ObserverDraft:
+    """What is asked of an observer, new or not: no secret or `when` leaves those that it has."""
+
+    query: int
+    url: str
+    position: int               # the last instant that it is not told
+    secret: str | None = None
+    when: str | None = None
+    begin: str = "latest"
+
+
 class TooManyObservers(Exception):
     """There are as many observers as there may be."""
 
@@ -79,11 +91,10 @@ class ObserverStore:
                 connection.execute(f"ALTER TABLE observers ADD COLUMN {name} {LATER[name]}")
         return self
 
-    def add(self, query: int, url: str, *, secret: str | None, position: int, at: int, most: int,
-            when: str | None = None, begin: str = "latest") -> tuple[Observer, bool]:
+    def add(self, draft: ObserverDraft, *, at: int, most: int) -> tuple[Observer, bool]:
         """The observer, durably, and whether it is new. One that is there keeps its position, is active again, and has
         the secret and the `when` that are given now, if they are. Raises `TooManyObservers`."""
-        id = name_of(query, url)
+        id = name_of(draft.query, draft.url)
         with self._database.transaction() as connection:
             known = self._one(connection, id)
             if known is None:
@@ -91,11 +102,12 @@ class ObserverStore:
                     raise TooManyObservers
                 connection.execute("INSERT INTO observers (id, query, url, secret, created, position, tells, begin) "
                                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                                   (id, query, url, secret, at, position, when or NONEMPTY, begin))
+                                   (id, draft.query, draft.url, draft.secret, at, draft.position,
+                                    draft.when or NONEMPTY, draft.begin))
             else:
                 connection.execute("UPDATE observers SET secret = coalesce(?, secret), tells = coalesce(?, tells), "
                                    "state = 'active', failures = 0, failing = NULL, error = NULL WHERE id = ?",
-                                   (secret, when, id))
+                                   (draft.secret, draft.when, id))
             made = self._one(connection, id)
         assert made is not None
         return made, known is None

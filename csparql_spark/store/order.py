@@ -47,7 +47,7 @@ class AnswerOrder:
         row = self._database.connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'answers'").fetchone()
         return row[0] if row else 0
 
-    def told_since(self, position: int, head: int) -> set[int]:
+    def queries_since(self, position: int, head: int) -> set[int]:
         """The queries that have answers after `position` and up to `head`."""
         rows = self._database.connection.execute(
             "SELECT DISTINCT query FROM answers WHERE position > ? AND position <= ?", (position, head))

@@ -127,10 +127,10 @@ class Retention:
     def _forget_answers(self, keep: int) -> int:
         gone = 0
         connection = self._database.connection
-        heard = connection.execute("SELECT query FROM answers UNION SELECT query FROM failures "
+        queries = connection.execute("SELECT query FROM answers UNION SELECT query FROM failures "
                                    "UNION SELECT query FROM measures").fetchall()
         live = {row[0] for row in connection.execute("SELECT id FROM queries")}
-        for (query,) in heard:
+        for (query,) in queries:
             with self._database.transaction(durable=False) as transaction:
                 if query in live:
                     gone += order.forget(transaction, query, _OLD_ANSWERS, {"query": query, "keep": keep})

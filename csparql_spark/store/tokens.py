@@ -8,8 +8,8 @@ and `admin` (all). The file may change while a server runs, and counts from the 
 changes nothing, so that nobody gets in by damaging it.
 
     tokens = Tokens(directory.path)
-    told = tokens.add("lab", ["push"])          # 'csp_…', never to be had again
-    tokens.find(told).scopes                    # frozenset({'push'})
+    secret = tokens.add("lab", ["push"])        # 'csp_…', never to be had again
+    tokens.find(secret).scopes                  # frozenset({'push'})
 """
 
 from __future__ import annotations
@@ -62,39 +62,39 @@ class Tokens:
         self.path = directory / "tokens.json"
         self._fixed = tuple(_of_setting(text) for text in settings)
         self._lock = threading.Lock()
-        self._seen = self._look()
-        self._kept = self._read()
+        self._stamp = self._look()
+        self._of_file = self._read()
 
     def all(self) -> tuple[AccessToken, ...]:
         """Those of the settings, and those of the file as it is now."""
         with self._lock:
-            seen = self._look()
-            if seen != self._seen:
+            stamp = self._look()
+            if stamp != self._stamp:
                 # What is damaged counts as unchanged: `Tokens` made anew says what is wrong.
                 with contextlib.suppress(StoreError):
-                    self._kept = self._read()
-                self._seen = seen
-            return self._fixed + self._kept
+                    self._of_file = self._read()
+                self._stamp = stamp
+            return self._fixed + self._of_file
 
-    def find(self, told: str) -> AccessToken | None:
+    def find(self, secret: str) -> AccessToken | None:
         """The token that somebody tells, in a time that says nothing of those that there are."""
-        asked = hashed(told)
+        digest = hashed(secret)
         found = None
         for token in self.all():
-            if hmac.compare_digest(token.sha256, asked):
+            if hmac.compare_digest(token.sha256, digest):
                 found = token
         return found
 
     def add(self, name: str, scopes: Iterable[str]) -> str:
         """Make one; what it is. Raises `StoreError`."""
-        told, token = made(name, scopes)
+        secret, token = made(name, scopes)
         with self._changing() as tokens:
             if name in {other.name for other in (*tokens, *self._fixed)}:
                 raise StoreError(f"there is a token {name!r} already: remove it first, or choose another name")
             if len(tokens) >= _MOST:
                 raise StoreError(f"there are {_MOST} tokens already: remove some")
             tokens.append(token)
-        return told
+        return secret
 
     def remove(self, name: str) -> None:
         with self._changing() as tokens:
@@ -116,10 +116,10 @@ class Tokens:
             fcntl.flock(lock, fcntl.LOCK_EX)
             tokens = list(self._read())
             yield tokens
-            told = [{"name": token.name, "scopes": list(token.granted), "sha256": token.sha256,
-                     "created": token.created} for token in tokens]
-            write_secretly(self.path, json.dumps({"tokens": told}, indent=1) + "\n")
-            self._seen, self._kept = self._look(), tuple(tokens)
+            records = [{"name": token.name, "scopes": list(token.granted), "sha256": token.sha256,
+                        "created": token.created} for token in tokens]
+            write_secretly(self.path, json.dumps({"tokens": records}, indent=1) + "\n")
+            self._stamp, self._of_file = self._look(), tuple(tokens)
 
     def _look(self) -> tuple[int, ...]:
         try:
@@ -130,7 +130,7 @@ class Tokens:
 
     def _read(self) -> tuple[AccessToken, ...]:
         try:
-            told = json.loads(self.path.read_text(encoding="utf-8"))
+            content = json.loads(self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return ()
         except (OSError, ValueError) as error:
@@ -138,7 +138,7 @@ class Tokens:
                              "it and make new tokens with `csparql-spark token add`") from error
         try:
             return tuple(_checked(AccessToken(one["name"], tuple(one["scopes"]), one["sha256"], int(one["created"])))
-                         for one in told["tokens"])
+                         for one in content["tokens"])
         except (TypeError, KeyError, ValueError, StoreError) as error:
             raise StoreError(f"the tokens {self.path} are damaged ({error!r}): make the file as it was, or delete it "
                              "and make new tokens with `csparql-spark token add`") from error
@@ -146,12 +146,12 @@ class Tokens:
 
 def made(name: str, scopes: Iterable[str]) -> tuple[str, AccessToken]:
     """A new token, and what is kept of it."""
-    told = _MARK + secrets.token_urlsafe(32)
-    return told, _checked(AccessToken(name, tuple(dict.fromkeys(scopes)), hashed(told), int(time.time() * 1000)))
+    secret = _MARK + secrets.token_urlsafe(32)
+    return secret, _checked(AccessToken(name, tuple(dict.fromkeys(scopes)), hashed(secret), int(time.time() * 1000)))
 
 
-def hashed(told: str) -> str:
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+def hashed(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def write_secretly(path: Path, text: str) -> None:

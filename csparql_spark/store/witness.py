@@ -37,6 +37,7 @@ from csparql_spark.log.sqlite.reader import WHOLE, damage_of
 from csparql_spark.store.order import AnswerOrder
 
 NAME = "witness.json"
+_MARK = "."               # between two checksums; a hash has none
 
 
 class LogState(NamedTuple):
@@ -45,7 +46,7 @@ class LogState(NamedTuple):
     identity: str
     incarnation: str
     seq: int                # of the newest entry; 0 for an empty log
-    digest: str             # of what it says; empty if that cannot be believed
+    digest: str             # its checksums, or of what it says a hash; empty if that cannot be believed
     position: int           # the newest that an answer was given
 
 
@@ -60,35 +61,35 @@ class Witness:
         """Note what the database looks like, if there is a checkpoint to note it of. Nobody waits for the disk."""
         if not self._path.parent.is_dir():
             return
-        seen = self._look()
-        if seen != self._written:
+        state = self._look()
+        if state != self._written:
             new = self._path.with_name(f".{NAME}.new")
-            new.write_text(json.dumps(seen._asdict()))
+            new.write_text(json.dumps(state._asdict()))
             os.replace(new, self._path)
-            self._written = seen
+            self._written = state
 
     def contradiction(self) -> str | None:
         """What of the database is not as it was seen, as a sentence; None if nothing is."""
-        seen = self._read()
-        if seen is None:
+        state = self._read()
+        if state is None:
             return None
         path, lineage = self._directory.database, Incarnations(self._database).lineage()
-        if seen.identity != lineage.identity:
+        if state.identity != lineage.identity:
             return f"the checkpoint of the engine is that of another database than {path}"
-        if not lineage.knows(seen.incarnation):
+        if not lineage.knows(state.incarnation):
             return f"{path} knows nothing of the server that the engine worked for last: it is a copy that was put back"
-        end = lineage.next(seen.incarnation)
+        end = lineage.next(state.incarnation)
         log_end = _tail(self._database.connection) if end is None else end.seq
-        if seen.seq > log_end:
-            return (f"the engine has seen {path} with {seen.seq} entries in its log, and it went on after {log_end}: "
+        if state.seq > log_end:
+            return (f"the engine has seen {path} with {state.seq} entries in its log, and it went on after {log_end}: "
                     "it is a copy that was put back")
         answers_end = self._order.head() if end is None else end.position
-        if seen.position > answers_end:
-            return (f"the engine has seen {path} with {seen.position} answers, and it went on after {answers_end}: it "
+        if state.position > answers_end:
+            return (f"the engine has seen {path} with {state.position} answers, and it went on after {answers_end}: it "
                     "is a copy that was put back")
-        there = _digest(self._database.connection, seen.seq)
-        if there and seen.digest and there != seen.digest:
-            return (f"{path} has another entry {seen.seq} in its log than the engine has seen: it is a copy that was "
+        there = _checked_digest(self._database.connection, state)
+        if there and state.digest and there != state.digest:
+            return (f"{path} has another entry {state.seq} in its log than the engine has seen: it is a copy that was "
                     "put back")
         return None
 
@@ -100,8 +101,8 @@ class Witness:
             ).fetchone()
             seq, position = _tail(connection), self._order.head()
             same = before is not None and before[:3] == (identity, incarnation, seq)
-            made = before.digest if same else _digest(connection, seq)
-        return LogState(identity, incarnation, seq, made, position)
+            digest = before.digest if before is not None and same else _digest(connection, seq)
+        return LogState(identity, incarnation, seq, digest, position)
 
     def _read(self) -> LogState | None:
         try:
@@ -117,7 +118,26 @@ def _tail(connection: sqlite3.Connection) -> int:
 
 
 def _digest(connection: sqlite3.Connection, seq: int) -> str:
-    """Of what an entry says; empty if there is none, or if what it says is not what was written."""
+    """Of what an entry says, as its checksums tell it: its payload is not looked at with each batch. Empty if there is
+    none, or if it was passed over."""
+    try:
+        row = connection.execute("SELECT kind, head_sum, payload_sum FROM log WHERE seq = ?", (seq,)).fetchone()
+    except PageDamaged:
+        return ""
+    if row is None or row[0] == "skipped":
+        return ""
+    _, head, body = row
+    return _hashed(connection, seq) if head is None or body is None else f"{head}{_MARK}{body}"
+
+
+def _checked_digest(connection: sqlite3.Connection, state: LogState) -> str:
+    """The digest of an entry in the form that was noted; empty if what it says is not what was written, either."""
+    hashed = _hashed(connection, state.seq)
+    return _digest(connection, state.seq) if hashed and _MARK in state.digest else hashed
+
+
+def _hashed(connection: sqlite3.Connection, seq: int) -> str:
+    """The digest of an entry that is older than checksums, or was noted by a version before; empty if it is damaged."""
     try:
         row = connection.execute(f"SELECT {WHOLE} FROM log WHERE seq = ?", (seq,)).fetchone()
         if row is None or row[1] == "skipped" or damage_of(connection, row) is not None:

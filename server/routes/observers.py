@@ -33,7 +33,7 @@ from csparql_spark.server.sinks.webhooks import BEGINNING, Webhooks
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord
-from csparql_spark.store.observers import ALWAYS, NONEMPTY, Observer, TooManyObservers
+from csparql_spark.store.observers import ALWAYS, NONEMPTY, Observer, ObserverDraft, TooManyObservers
 
 LONGEST_BODY = 16 << 10
 LONGEST_SECRET = 1000
@@ -104,9 +104,8 @@ class Callbacks:
         latest = bounds[1] if bounds and wanted.begin != "beginning" else BEGINNING
         position = wanted.begin if isinstance(wanted.begin, int) else latest
         try:
-            observer, new = self._stores.observers.add(
-                query.id, wanted.url, secret=wanted.secret, position=position, when=wanted.when,
-                begin=str(wanted.begin), at=self._stores.now(), most=self._most)
+            draft = ObserverDraft(query.id, wanted.url, position, wanted.secret, wanted.when, str(wanted.begin))
+            observer, new = self._stores.observers.add(draft, at=self._stores.now(), most=self._most)
         except TooManyObservers:
             raise Problem("limit-reached", f"This server keeps at most {self._most} observers: delete one first.",
                           limit=self._most) from None

@@ -132,7 +132,7 @@ class Fanout:
         with self._looking:
             before = self.news
             head = self.order.head()
-            told = self.order.told_since(before.head, head) if head != before.head else set()
+            told = self.order.queries_since(before.head, head) if head != before.head else set()
             roster = self._reader.read()
             turned = roster is not before.roster
             if head != before.head or turned:

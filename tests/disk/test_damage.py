@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.disk.checksum import answer_sum, head_sum, payload_sum
+from csparql_spark.disk.checksum import EntryHead, answer_sum, head_sum, payload_sum
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.log import Entry, LogWriter
 from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord

@@ -158,6 +158,8 @@ def test_ids_from_before_there_were_incarnations(tmp_path: Path) -> None:
              and ("VIEW streams" in statement or "VIEW queries" in statement)]
     with house.database.transaction() as connection:
         for statement in ("DROP TABLE identity", "DROP TABLE incarnations", "DROP TABLE damages", "DROP VIEW streams",
+                          "DROP TABLE engine_progress", "DROP TABLE relayed", "DROP TABLE forgotten",
+                          "DROP TABLE batch_ends", "CREATE TABLE positions (reader TEXT PRIMARY KEY, seq INTEGER)",
                           "DROP VIEW queries", "ALTER TABLE log DROP COLUMN head_sum",
                           "ALTER TABLE log DROP COLUMN payload_sum", "ALTER TABLE answers DROP COLUMN checksum", *views,
                           "PRAGMA user_version = 3"):

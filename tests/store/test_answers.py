@@ -18,7 +18,7 @@ def test_nothing_was_told(store: Opened) -> None:
     answers = store.answers
     assert answers.latest(1) == answers.at(1, 5) == answers.after(1, 0, 10) == []
     assert answers.bounds(1) is None and answers.failure(1) is None
-    assert answers.told_since(0) == (0, set()) and answers.told_since(7) == (7, set())
+    assert answers.queries_since(0) == (0, set()) and answers.queries_since(7) == (7, set())
 
 
 def test_answers_come_back_in_the_order_of_their_instants_and_parts(store: Opened) -> None:
@@ -51,29 +51,29 @@ def test_the_first_answer_stands(store: Opened) -> None:
 def test_a_batch_that_is_written_again_tells_nothing(store: Opened) -> None:
     batch = [answer(query, instant) for query in (1, 2) for instant in (1000, 2000)]
     store.answers.write(batch)
-    position = store.answers.told_since(0)[0]
+    position = store.answers.queries_since(0)[0]
     store.answers.write(batch)
-    assert store.answers.told_since(position) == (position, set())
-    assert store.answers.told_since(0) == (position, {1, 2})
+    assert store.answers.queries_since(position) == (position, set())
+    assert store.answers.queries_since(0) == (position, {1, 2})
 
 
-def test_told_since(store: Opened) -> None:
+def test_queries_since(store: Opened) -> None:
     answers = store.answers
     answers.write([answer(1, 1000), answer(2, 1000)])
-    first, queries = answers.told_since(0)
+    first, queries = answers.queries_since(0)
     assert (first, queries) == (2, {1, 2})
     answers.write([answer(2, 2000), answer(3, 1000), answer(2, 3000)])
-    assert answers.told_since(first) == (5, {2, 3})
-    assert answers.told_since(4) == (5, {2})
+    assert answers.queries_since(first) == (5, {2, 3})
+    assert answers.queries_since(4) == (5, {2})
 
 
 def test_positions_only_ever_grow(store: Opened) -> None:
     store.answers.write([answer(1, 1000), answer(1, 2000)])
-    position = store.answers.told_since(0)[0]
+    position = store.answers.queries_since(0)[0]
     with store.database.transaction() as connection:
         connection.execute("DELETE FROM answers")
     store.answers.write([answer(1, 3000)])
-    assert store.answers.told_since(position) == (position + 1, {1})
+    assert store.answers.queries_since(position) == (position + 1, {1})
 
 
 def test_a_failure_is_told_with_its_batch_and_the_first_one_stands(store: Opened) -> None:
@@ -102,20 +102,20 @@ def test_who_waits_is_woken_by_answers(store: Opened) -> None:
     elsewhere.answers.write([answer(1, 1000)])
     thread.join()
     elsewhere.close()
-    assert heard == [True] and store.answers.told_since(0) == (1, {1})
+    assert heard == [True] and store.answers.queries_since(0) == (1, {1})
 
 
 def test_what_is_forgotten_is_not_told_again(store: Opened) -> None:
     answers, batch = store.answers, [answer(1, instant) for instant in (1000, 2000, 3000)]
-    assert answers.newest_told(1) is None
+    assert answers.newest_instant(1) is None
     answers.write([*batch, answer(2, 500)])
     with store.database.transaction() as connection:
         forget(connection, 1, "query = 1 AND instant <= 2000", {})
-    assert answers.newest_told(1) == 3000
-    position = answers.told_since(0)[0]
+    assert answers.newest_instant(1) == 3000
+    position = answers.queries_since(0)[0]
     answers.write([*batch, answer(1, 4000), answer(2, 1500)])
-    assert answers.told_since(position)[1] == {1, 2}
+    assert answers.queries_since(position)[1] == {1, 2}
     assert [kept.instant for kept in answers.after(1, 0, 10)] == [3000, 4000]
     with store.database.transaction() as connection:
         forget(connection, 1, "query = 1", {})
-    assert answers.newest_told(1) == 4000 and answers.newest_told(2) == 1500
+    assert answers.newest_instant(1) == 4000 and answers.newest_instant(2) == 1500

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.disk import Database
-from csparql_spark.store.observers import Observer, ObserverStore, TooManyObservers, name_of
+from csparql_spark.store.observers import Observer, ObserverDraft, ObserverStore, TooManyObservers, name_of
 
 URL = "https://hooks.example.org/"
 
@@ -24,7 +24,7 @@ def store(database: Database) -> ObserverStore:
 
 def add(store: ObserverStore, query: int = 1, url: str = URL, secret: str | None = None, position: int = 5,
         at: int = 100, most: int = 10, **more: object) -> tuple[Observer, bool]:
-    return store.add(query, url, secret=secret, position=position, at=at, most=most, **more)
+    return store.add(ObserverDraft(query, url, position, secret, **more), at=at, most=most)
 
 
 def test_an_observer_is_added_once(store: ObserverStore) -> None:

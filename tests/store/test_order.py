@@ -93,4 +93,4 @@ def test_a_query_takes_its_places_with_it_and_the_head_stays(store: Store) -> No
     assert store.order.after(0, head=2, limit=9) == []
     assert store.order.gone(a) is None
     assert store.order.head() == 2
-    assert store.order.told_since(0, 2) == set()
+    assert store.order.queries_since(0, 2) == set()

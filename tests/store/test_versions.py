@@ -81,7 +81,7 @@ def whole(store: Opened) -> None:
     rows = store.database.connection.execute
     assert rows("SELECT query, position, instant FROM forgotten ORDER BY query").fetchall() == FORGOTTEN
     assert rows("SELECT after, tick, seq FROM batch_ends ORDER BY after").fetchall() == BATCH_ENDS
-    assert store.answers.newest_told(3) == 2000 and store.answers.newest_told(12) == 4000
+    assert store.answers.newest_instant(3) == 2000 and store.answers.newest_instant(12) == 4000
     entry = store.append("chunk", "urn:s", payload=b"more")
     assert entry.seq == 9 and store.entries() == [*ENTRIES, entry]
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -127,6 +128,38 @@ def test_an_entry_on_a_page_that_cannot_be_read_is_no_other_entry(tmp_path: Path
     witness.write()
     assert witness.contradiction() is None
     database.close()
+
+
+def test_a_witness_of_a_version_before_is_compared_all_the_same(world: World) -> None:
+    """It noted a hash of what the newest entry says, and now its checksums are noted."""
+    world.push(2)
+    world.batch()
+    state = json.loads(world.witness._path.read_text())
+    kind, at, subject, payload = world.database.connection.execute(
+        "SELECT kind, at, subject, payload FROM log WHERE seq = ?", (state["seq"],)).fetchone()
+    made = hashlib.blake2b(json.dumps([kind, at, subject]).encode(), digest_size=16)
+    made.update(payload or b"")
+    world.witness._path.write_text(json.dumps(state | {"digest": made.hexdigest()}))
+    assert world.witness.contradiction() is None
+    world.witness._path.write_text(json.dumps(state | {"digest": "0" * 32}))
+    assert "has another entry" in world.witness.contradiction()
+    world.witness._path.write_text(json.dumps(state | {"digest": "1.2"}))
+    assert "has another entry" in world.witness.contradiction()
+
+
+def test_no_payload_is_read_for_a_witness(store: Opened) -> None:
+    Incarnations(store.database).begin(at=0)
+    store.directory.checkpoint.mkdir(parents=True)
+    entry = store.append("chunk", "urn:s", payload=b"x" * 100_000)
+    sums = store.database.connection.execute("SELECT head_sum, payload_sum FROM log").fetchone()
+    statements: list[str] = []
+    store.database.connection.set_trace_callback(statements.append)
+    Witness(store.directory, store.database).write()
+    store.database.connection.set_trace_callback(None)
+    assert json.loads((store.directory.checkpoint / NAME).read_text())["digest"] == f"{sums[0]}.{sums[1]}"
+    assert [statement for statement in statements if f"seq = {entry.seq}" in statement] == [
+        f"SELECT kind, head_sum, payload_sum FROM log WHERE seq = {entry.seq}"]
+    assert not any("payload," in statement for statement in statements)
 
 
 def test_fewer_answers(world: World) -> None:
