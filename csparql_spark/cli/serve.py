@@ -62,7 +62,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                 tokens = Tokens(directory.path, settings.tokens)
                 for address in (settings.host, listening.getsockname()[0]):
                     refuse_open_doors(address, tokens)
-                database = Database(directory.database).create().check()
+                database = Database(directory.database).create()
                 for mend in (made_anew, convert):
                     mend(database, lambda line: click.echo(f"csparql-spark: {line}", err=True))
                 begin(directory, database)

@@ -28,6 +28,9 @@ AGAIN = {"stream": "delete the queries that read the stream and the stream, and 
 BEFORE = {"background": "the graph is what the entry before it says, if the log still has that: better set it again",
           "rules": "the rule set is what the entry before it says, if the log still has that: better set it again"}
 
+# What they ended would be there again.
+ENDS = {"drop": "deleted the stream {}", "unregister": "deleted the query {}"}
+
 
 @click.group(cls=SuggestingGroup)
 def store() -> None:
@@ -105,6 +108,11 @@ def _damaged(database: Database, directory: DataDirectory, seq: int) -> Damage:
     damage = next((one for one in damages.all() if (one.what, one.place) == (ENTRY, seq)), None)
     if entry.damage is None or damage is None:
         raise Failure(f"the entry {seq} can be read: only what is damaged is passed over")
+    row = next(iter(log.outline(seq - 1, 1)), None)         # as it stands there, whether it can be believed or not
+    if row is not None and row.seq == seq and row.kind in ENDS:
+        raise Failure(f"{damage.reason}. It cannot be passed over: it seems to have "
+                      f"{ENDS[row.kind].format(row.subject)}, which would be there again. Delete the queries that have "
+                      "failed because of it and register them again: those that come after it do not need it")
     if damage.kind in AGAIN:
         raise Failure(f"{damage.reason}, and cannot be passed over: start the server, and {AGAIN[damage.kind]}")
     return damage

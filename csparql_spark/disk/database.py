@@ -238,33 +238,42 @@ class Database:
         try:
             with self.transaction() as connection:
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
-                if version == 0:
-                    for statement in SCHEMA.split(";\n"):
-                        connection.execute(statement)
-                elif version not in (*SINCE, SCHEMA_VERSION):
+                if version not in (0, *SINCE, SCHEMA_VERSION):
                     raise StoreError(f"{self.path} was written by another version of csparql-spark (format {version}, "
                                      f"this one writes {SCHEMA_VERSION}): choose another directory with --data")
-                for statement in (more for since, added in SINCE.items() if since >= version for more in added):
-                    connection.execute(statement)
+                _bring_up_to_date(connection, version)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         except DatabaseFault as error:
             raise StoreError(f"{self.path} cannot be opened as a database ({error}): {error.remedy}") from error
         return self
 
     def check(self) -> Database:
-        """Look through the file, unless that takes long. Raises `StoreError` if it is damaged: what is found now need
-        not be found by somebody's push."""
+        """Look through the file, but for its indexes, and unless that takes long. Raises `StoreError` if it is damaged:
+        what is found now need not be found by somebody's push."""
+        self.check_schema()
         if self.path.stat().st_size > CHECKED_BYTES:
             return self
         try:
-            (found,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
+            (line,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
         except DatabaseFault as error:
-            found = str(error)
-        if found != "ok":
-            raise StoreError(f"{self.path} is damaged ({' '.join(found.split())}): put back a copy of the file and "
-                             f"delete {self.path.name}-wal and {self.path.name}-shm beside it, which do not belong to "
-                             "the copy, or choose another directory with --data")
+            line = str(error)
+        if line != "ok":
+            raise self._damaged(line)
         return self
+
+    def check_schema(self) -> None:
+        """What a table or a view is made of SQLite takes as it stands in the file. Raises `StoreError`."""
+        try:
+            line = schema_damage(self.connection)
+        except DatabaseFault as error:
+            line = str(error)
+        if line is not None:
+            raise self._damaged(line)
+
+    def _damaged(self, line: str) -> StoreError:
+        return StoreError(f"{self.path} is damaged ({' '.join(line.split())}): put back a copy of the file and "
+                          f"delete {self.path.name}-wal and {self.path.name}-shm beside it, which do not belong to "
+                          "the copy, or choose another directory with --data")
 
     @staticmethod
     def format(path: Path) -> int:
@@ -333,6 +342,32 @@ class Database:
         if getattr(self._local, "pid", None) == os.getpid():
             self._local.connection.close()
             del self._local.pid
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
+    """Make what a version (0: none) has left to that of `SCHEMA_VERSION`."""
+    if version == 0:
+        for statement in SCHEMA.split(";\n"):
+            connection.execute(statement)
+    for statement in (more for since, added in SINCE.items() if since >= version for more in added):
+        connection.execute(statement)
+
+
+def schema_damage(connection: sqlite3.Connection) -> str | None:
+    """Which table, index or view of the file is another than this version makes it; None if all are as they should be.
+    What is there besides is others' (see `observers`)."""
+    with contextlib.closing(connect(Path(":memory:"), timeout=0)) as new:
+        _bring_up_to_date(new, 0)
+        expected = _schema(new)
+    there = _schema(connection)
+    return next((f"the {kind} {name} is not as it was made" for (kind, name), sql in expected.items()
+                 if there.get((kind, name)) != sql), None)
+
+
+def _schema(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master "
+                              "WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'")
+    return {(kind, name): " ".join(str(sql).split()) for kind, name, sql in rows}
 
 
 def in_turn(statement: Callable[[], object]) -> None:

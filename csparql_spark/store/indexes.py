@@ -18,13 +18,16 @@ from csparql_spark.store.inspection import inspect
 
 
 def made_anew(database: Database, say: Callable[[str], None]) -> bool:
-    """Unless to look takes long. Raises `StoreError` if it cannot be done."""
+    """Look through the file, once, unless that takes long. Raises `StoreError` if it is damaged elsewhere than in its
+    indexes, or if they cannot be made anew."""
+    database.check_schema()
     if database.path.stat().st_size > files.CHECKED_BYTES:
         return False
     try:
-        (found,) = database.connection.execute("PRAGMA integrity_check(1)").fetchone()
-        if found == "ok":
+        found = _looked_through(database)
+        if found is None:
             return False
+        database.check()            # which says so if it is not an index
         # It may be what stands there that is damaged, and the index that has it as it was: once that is made anew,
         # nobody would find the entry where it is missed.
         damages, damaged = Damages(database), [one.damage for one in inspect(database.path).damaged]
@@ -41,3 +44,12 @@ def made_anew(database: Database, say: Callable[[str], None]) -> bool:
                          "of the file, or choose another directory with --data") from error
     say(f"an index of {database.path} was damaged ({' '.join(found.split())}) and is made anew")
     return True
+
+
+def _looked_through(database: Database) -> str | None:
+    """What is damaged first; None if nothing is."""
+    try:
+        (line,) = database.connection.execute("PRAGMA integrity_check(1)").fetchone()
+    except DatabaseFault as error:
+        line = str(error)
+    return None if line == "ok" else str(line)

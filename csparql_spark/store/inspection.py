@@ -19,7 +19,7 @@ from pathlib import Path
 
 from csparql_spark.disk.connection import connect
 from csparql_spark.disk.damage import Damage, answer_damage
-from csparql_spark.disk.database import READ_SECONDS, SCHEMA_VERSION
+from csparql_spark.disk.database import READ_SECONDS, SCHEMA_VERSION, schema_damage
 from csparql_spark.disk.errors import DatabaseFault, PageDamaged, StoreError
 from csparql_spark.log.sqlite import reader
 from csparql_spark.store import answers
@@ -96,7 +96,9 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
         lines = [line for (line,) in connection.execute(f"PRAGMA integrity_check({MOST_PAGES})")]
     except PageDamaged as error:
         lines = [str(error)]
-    found.pages = [" ".join(line.split()) for line in lines if line != "ok"]
+    schema = schema_damage(connection)
+    lines = [line for line in (schema, *lines) if line is not None and line != "ok"]
+    found.pages = [" ".join(line.split()) for line in lines]
     for row, error in _rows(connection, "log", reader.WHOLE, "seq", 0):
         found.entries += 1
         if error is not None:

@@ -143,6 +143,24 @@ def test_what_is_not_passed_over(data: Path, seq: str, says: str) -> None:
     assert (code, told, error.splitlines()[-1]) == (2, "", f"csparql-spark: {says.format(data=data)}")
 
 
+@pytest.mark.parametrize("kind, subject, what", [("drop", "urn:s", "the stream urn:s"), ("unregister", "q", "the query q")])
+def test_what_has_ended_something_is_not_passed_over(data: Path, kind: str, subject: str, what: str) -> None:
+    """It would be there again."""
+    opened = Opened(data)
+    seq = opened.append(kind, subject).seq
+    opened.close()
+    damage(data, f"UPDATE log SET rows = 7 WHERE seq = {seq}")
+    code, _, error = store("skip", str(seq), "--data", str(data), "--yes")
+    assert (code, error.splitlines()[-1]) == (2, (
+        f"csparql-spark: the entry {seq} is damaged: what it says of itself is not what was written, so every query that "
+        f"was there may have had to read it. It cannot be passed over: it seems to have deleted {what}, which would be "
+        "there again. Delete the queries that have failed because of it and register them again: those that come after "
+        "it do not need it"))
+    opened = Opened(data)
+    assert opened.registry.streams() == [] if kind == "drop" else opened.registry.queries() == []
+    opened.close()
+
+
 def test_not_twice_and_not_while_a_server_runs(data: Path) -> None:
     damage(data, ONE)
     with DataDirectory(data).lock():

@@ -61,8 +61,8 @@ def test_damage_in_the_middle_is_found(store: Opened, monkeypatch: pytest.Monkey
     assert Database(path).check().path == path
     store.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with path.open("r+b") as file:
-        file.seek(10 * 4096)
-        file.write(b"Z" * 20 * 4096)
+        file.seek(-10 * 4096, 2)            # among what was pushed, far behind the schema
+        file.write(b"Z" * 10 * 4096)
     with pytest.raises(StoreError) as caught:
         Database(path).check()
     assert str(caught.value).startswith(f"{path} is damaged (") and str(caught.value).endswith(

@@ -81,3 +81,49 @@ def test_a_file_whose_schema_is_no_text_is_refused_with_a_sentence(store: Opened
         Database(path).create()
     with pytest.raises(StoreError, match="cannot be read as a database"):
         inspect(path)
+
+
+def spoilt(store: Opened, before: bytes, after: bytes) -> Path:
+    """Its file, with another text in its schema, which SQLite does not mind."""
+    filled(store)
+    path = on_disk(store)
+    content = path.read_bytes()
+    assert content.count(before) == 1 and len(before) == len(after)
+    path.write_bytes(content.replace(before, after))
+    return path
+
+
+@pytest.mark.parametrize("before, after, what", [
+    (b"IN ('pause', 'resume')", b"IN ('pausf', 'resume')", "view queries"),
+    (b"(subject, seq) WHERE kind = 'chunk'", b"(subject, seq) WHERE kind = 'chunj'", "index log_chunks"),
+    (b"reason    TEXT    NOT NULL\n)", b"reasom    TEXT    NOT NULL\n)", "table failures"),
+], ids=["view", "index", "table"])
+@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+def test_a_schema_that_is_damaged_is_refused_with_a_sentence(
+        store: Opened, monkeypatch: pytest.MonkeyPatch, before: bytes, after: bytes, what: str, large: bool) -> None:
+    path = spoilt(store, before, after)
+    monkeypatch.setattr(database, "CHECKED_BYTES", path.stat().st_size - large)
+    with pytest.raises(StoreError) as caught:
+        made_anew(Database(path).create(), pytest.fail)
+    assert str(caught.value).startswith(f"{path} is damaged (the {what} is not as it was made): put back a copy")
+    assert inspect(path).pages[0] == f"the {what} is not as it was made"
+
+
+def test_a_file_is_looked_through_once(store: Opened) -> None:
+    filled(store)
+    other, statements = Database(on_disk(store)).create(), []
+    other.connection.set_trace_callback(statements.append)
+    assert not made_anew(other, pytest.fail)
+    assert [statement for statement in statements if "_check" in statement] == ["PRAGMA integrity_check(1)"]
+
+
+def test_damage_that_is_not_of_an_index_is_no_matter_of_indexes(store: Opened) -> None:
+    filled(store)
+    path = on_disk(store)
+    with path.open("r+b") as file:
+        file.seek(-10 * 4096, 2)
+        file.write(b"Z" * 10 * 4096)
+    with pytest.raises(StoreError) as caught:
+        made_anew(Database(path), pytest.fail)
+    assert str(caught.value).startswith(f"{path} is damaged (")
+    assert "and delete store.db-wal and store.db-shm beside it" in str(caught.value)
