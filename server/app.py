@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flask import Blueprint, Flask, Response, request
+from flask.json.provider import DefaultJSONProvider
 from werkzeug.routing import BaseConverter
 
 from csparql_spark import __version__
@@ -82,9 +83,8 @@ class NameConverter(BaseConverter):
 
 def create_app(backend: Backend) -> Flask:
     app = Flask("csparql_spark.server", static_folder=None)
-    app.json.sort_keys = False
-    app.json.ensure_ascii = False
-    app.json.compact = True
+    app.json = json = DefaultJSONProvider(app)
+    json.sort_keys, json.ensure_ascii, json.compact = False, False, True
     app.url_map.converters["name"] = NameConverter
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
@@ -100,7 +100,7 @@ def create_app(backend: Backend) -> Flask:
             values["name"] = names.decoded(values["name"])
 
     @app.get("/")
-    def service() -> Response | dict[str, object]:
+    def service() -> Response | dict[str, str | dict[str, str]]:
         if request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
             return console.page(backend.settings, ROUTES)
         links = {name: {"url": f"{backend.stores.names.base}/{name}", "does": does} for name, does in ROUTES.items()}
@@ -112,5 +112,5 @@ def create_app(backend: Backend) -> Flask:
             del response.headers["Content-Type"]
         return response
 
-    app.wsgi_app = names.as_sent(app.wsgi_app)
+    app.wsgi_app = names.as_sent(app.wsgi_app)      # type: ignore[method-assign]  # as Flask wants it to be done
     return app

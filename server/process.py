@@ -149,7 +149,7 @@ def _listening(settings: Settings, fd: int | None) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise CannotStart(f"port {settings.port} of {settings.host} is taken: choose another one with --port, or "
                               "stop the program that listens there") from None
-        reason = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror
+        reason = os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror
         raise CannotStart(f"cannot listen on port {settings.port} of {settings.host} ({reason}): "
                           "choose others with --host and --port") from None
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 from flask import Request
@@ -24,13 +24,16 @@ from flask import Request
 from csparql_spark.rdf.errors import UnsupportedFormat
 from csparql_spark.server.http.problems import Problem
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
 PIECE = 64 << 10
 AWAIT = "csparql_spark.await_body"
 # What command line clients say when nobody told them what they send.
 UNSAID_TYPES = ("", "application/x-www-form-urlencoded", "application/octet-stream")
 
 
-def read(environ: dict[str, object], limit: int) -> bytes:
+def read(environ: WSGIEnvironment, limit: int) -> bytes:
     """The body of a request, decompressed. Raises `Problem`."""
     encoding = str(environ.get("HTTP_CONTENT_ENCODING", "")).strip().lower()
     if encoding in ("gzip", "x-gzip"):
@@ -72,7 +75,7 @@ def strange(error: UnsupportedFormat, kind: str | None) -> Problem:
     return Problem("unsupported-format", f"{error}{curl}", accepted=list(error.accepted))
 
 
-def _pieces(environ: dict[str, object], limit: int, most: int = 1 << 62) -> Iterator[bytes]:
+def _pieces(environ: WSGIEnvironment, limit: int, most: int = 1 << 62) -> Iterator[bytes]:
     """What comes over the connection; when it ends early, a problem instead of an end."""
     stream: BinaryIO = environ["wsgi.input"]
     length = str(environ.get("CONTENT_LENGTH") or "")

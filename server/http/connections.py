@@ -22,9 +22,9 @@ import socket
 import sys
 import threading
 import traceback as tracebacks
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from cheroot import wsgi
 from cheroot.server import HeaderReader, HTTPRequest
@@ -32,14 +32,18 @@ from cheroot.workers.threadpool import ThreadPool
 
 from csparql_spark.server.http.addresses import Proxies, share
 from csparql_spark.server.http.bodies import AWAIT
+from csparql_spark.server.http.door import Address
 from csparql_spark.server.http.framing import Head
 from csparql_spark.server.http.front import READING, Front
 from csparql_spark.server.http.limits import ConnectionLimits
 from csparql_spark.server.http.problems import MEDIA_TYPE, Problem, of_status
 from csparql_spark.server.http.wire import FULL, Body, Line, Output, Wanted
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
 BACKLOG = 512
-FINISH_SECONDS = 3.0            # for requests that run when the server is stopped
+FINISH_SECONDS = 3              # for requests that run when the server is stopped
 HAND_OVER = "csparql_spark.hand_over"
 REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -54,7 +58,7 @@ class Taker(Protocol):
         """There is nothing to take: the head could not be sent."""
 
 
-def hand_over(environment: Mapping[str, object], taker: Taker) -> bool:
+def hand_over(environment: WSGIEnvironment, taker: Taker) -> bool:
     """Let him write the body of the response to this request; false if this server is another one, and cannot. The
     response must have no length, and no body of its own."""
     ask = environment.get(HAND_OVER)
@@ -74,16 +78,16 @@ class Gateway(wsgi.Gateway_10):
     """One run of the application, which may be interrupted while the response is made."""
 
     taker: Taker | None = None
-    response = None
+    response: Iterable[bytes] | None = None
     _parts: Iterator[bytes] | None = None
 
-    def get_environ(self) -> dict[str, object]:
+    def get_environ(self) -> WSGIEnvironment:       # type: ignore[override]  # cheroot's stub says None
         return {**super().get_environ(), HAND_OVER: self._ask, AWAIT: self.req.rfile.want}
 
     def _ask(self, taker: Taker) -> None:
         self.taker = self.req.taker = taker
 
-    def respond(self) -> bool:
+    def respond(self) -> bool:          # type: ignore[override]  # more than cheroot asks for
         """Whether that was all; if not, it is asked again when the client has taken what there is."""
         over = False
         try:
@@ -106,8 +110,9 @@ class Gateway(wsgi.Gateway_10):
                 self.close()
 
     def close(self) -> None:
-        if hasattr(self.response, "close"):
-            self.response.close()
+        close = getattr(self.response, "close", None)
+        if close is not None:
+            close()
         self.response, taker, self.taker = None, self.taker, None
         if taker is not None and not (self.req.is_left() and self.req.sent_headers and self.req.conn.leave_to(taker)):
             taker.close()
@@ -131,7 +136,7 @@ class Request(HTTPRequest):
             self.close_connection = True
         return True
 
-    def respond(self) -> bool:
+    def respond(self) -> bool:          # type: ignore[override]  # more than cheroot asks for
         """Whether that was all of the response."""
         if self.gateway is None:
             self.rfile = self.conn.body
@@ -153,7 +158,7 @@ class Request(HTTPRequest):
 
     def is_left(self) -> bool:
         """Whether somebody else writes the body: not that of an error, into which the response may have turned."""
-        return self.taker is not None and self.status.startswith(b"200")
+        return self.taker is not None and self.status.startswith(b"200")      # type: ignore[arg-type]  # bytes by now
 
     def simple_response(self, status: str, msg: str = "") -> None:
         number, _, reason = str(status).partition(" ")
@@ -166,7 +171,7 @@ class Connection:
 
     ssl_env = None
 
-    def __init__(self, server: Server, line: Line, address: tuple) -> None:
+    def __init__(self, server: Server, line: Line, address: Address) -> None:
         self.server, self.socket, self.fd = server, line, line.fileno()
         self.peer, self.remote_port = address[:2]
         self.remote_addr = self.peer            # of the client, if it came through a proxy
@@ -213,7 +218,7 @@ class Connection:
                 return True
         except Wanted as wanted:
             self.asked, self.limit = True, wanted.limit
-            if self.head.expects:
+            if self.head is not None and self.head.expects:
                 self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             return True
         except ConnectionError:
@@ -255,7 +260,7 @@ class Connection:
 
     def abandon(self) -> None:
         """There is nobody who would take the rest of the response."""
-        if self.paused is not None:
+        if self.paused is not None and self.paused.gateway is not None:
             try:
                 self.paused.gateway.close()
             except Exception:       # of the application; who gives up the connection is not to fail by it
@@ -286,8 +291,8 @@ class Workers(ThreadPool):
                 self._waiting -= 1
             else:
                 self._owed += 1
-                if len(self._threads) < self.max:
-                    self._threads.append(self._spawn_worker())
+                if len(self._threads) < self.max:                   # type: ignore[attr-defined]  # not in the stub
+                    self._threads.append(self._spawn_worker())      # type: ignore[attr-defined]  # not in the stub
         super().put(connection)
 
     def _take(self) -> Connection:
@@ -296,10 +301,12 @@ class Workers(ThreadPool):
                 self._owed -= 1
             else:
                 self._waiting += 1
-        return self._queue.get()
+        return self._queue.get()        # type: ignore[attr-defined]  # not in the stub
 
 
 class Server(wsgi.Server):
+    front: Front
+
     def __init__(self, listening: socket.socket, application: Callable, *, threads: int,
                  limits: ConnectionLimits) -> None:
         super().__init__(listening.getsockname()[:2], application, server_name="csparql-spark",
@@ -312,7 +319,8 @@ class Server(wsgi.Server):
         # With this variable cheroot would serve on descriptor 3, whatever it is given.
         os.environ.pop("LISTEN_PID", None)
         super().prepare()
-        self._connections.close()               # cheroot's own, which has no connection yet
+        # cheroot's own, which has no connection yet
+        self._connections.close()               # type: ignore[has-type]  # not in the stub
         self.front = self._connections = Front(
             self._listening, self._limits, hand_over=self.requests.put,
             connect=lambda line, address: Connection(self, line, address))

@@ -47,7 +47,7 @@ def json_of(text: str, what: str, example: str) -> object:
         raise Problem("bad-body", f"{what} is not JSON that can be read: {error}. It may be like {example}.") from None
 
 
-def _once(members: list[tuple[str, object]]) -> dict[str, object]:
+def _once(members: list[tuple[str, object]]) -> dict[str, object]:          # JSON: any object
     told = dict(members)
     if len(told) < len(members):
         names = [name for name, _ in members]

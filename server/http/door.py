@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from csparql_spark.server.http.addresses import share
 from csparql_spark.server.http.limits import ConnectionLimits
@@ -20,6 +21,11 @@ from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.http.shares import Places
 from csparql_spark.server.http.wire import Line
 
+if TYPE_CHECKING:
+    from csparql_spark.server.http.connections import Connection
+
+# Of a peer, as the system tells it: of IPv6 it has two members more.
+Address = tuple[str, int] | tuple[str, int, int, int]
 AT_ONCE = 64
 # What the network has against a connection before it is accepted: the next one may be good.
 LOST = (errno.EPROTO, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENOPROTOOPT,
@@ -28,8 +34,9 @@ MOST_TURNED_AWAY = 500
 
 
 class Door:
-    def __init__(self, listening: socket.socket, limits: ConnectionLimits, *, enter: Callable[[Line, tuple], object],
-                 refuse: Callable[[object, Problem], None], make_room: Callable[[], bool]) -> None:
+    def __init__(self, listening: socket.socket, limits: ConnectionLimits, *,
+                 enter: Callable[[Line, Address], Connection], refuse: Callable[[Connection, Problem], None],
+                 make_room: Callable[[], bool]) -> None:
         """`make_room` closes connections that can be spared, and says whether there were any."""
         self._listening, self._limits = listening, limits
         self._enter, self._refuse, self._make_room = enter, refuse, make_room
@@ -51,7 +58,7 @@ class Door:
             self._place(accepted, address)
         return True
 
-    def _place(self, accepted: socket.socket, address: tuple) -> None:
+    def _place(self, accepted: socket.socket, address: Address) -> None:
         place = self.places.enter() or (self.places.enter() if self._make_room() else None)
         if place is None:
             self._turn_away(accepted, address, self._limits.all_taken())

@@ -34,14 +34,18 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from csparql_spark.server.http.door import Door
+from csparql_spark.server.http.door import Address, Door
 from csparql_spark.server.http.framing import Malformed, read_head
 from csparql_spark.server.http.limits import SILENT, ConnectionLimits
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.http.shares import Places
 from csparql_spark.server.http.wakeup import Wakeup
 from csparql_spark.server.http.wire import Line
+
+if TYPE_CHECKING:
+    from csparql_spark.server.http.connections import Connection
 
 READING, WORKING, WRITING, LINGERING, CLOSED = range(5)
 PIECE = 256 << 10               # read at a time
@@ -61,8 +65,8 @@ READ, WRITE = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPO
 
 
 class Front:
-    def __init__(self, listening: socket.socket, limits: ConnectionLimits, *, connect: Callable[[Line, tuple], object],
-                 hand_over: Callable[[object], None]) -> None:
+    def __init__(self, listening: socket.socket, limits: ConnectionLimits, *,
+                 connect: Callable[[Line, Address], Connection], hand_over: Callable[[Connection], None]) -> None:
         """`connect` makes a connection of what was accepted; `hand_over` gives one to a worker."""
         self._listening, self.limits = listening, limits
         self._connect, self._hand_over = connect, hand_over
@@ -75,8 +79,8 @@ class Front:
         self._listens = True
         self._lock = threading.Lock()           # of states: a worker gives back in one step what the front may close
         self._counting = threading.Lock()
-        self._connections: dict[int, object] = {}
-        self._inbox: deque[object] = deque()    # connections of whose next request something was read already
+        self._connections: dict[int, Connection] = {}
+        self._inbox: deque[Connection] = deque()    # connections of whose next request something was read already
         self._piece = memoryview(bytearray(PIECE))
         self._lingering = 0
         self._bodies = 0                        # bytes of bodies, and of what follows them, until they are answered
@@ -104,7 +108,7 @@ class Front:
         self._epoll.close()
         self._wakeup.close()
 
-    def resume(self, connection) -> None:
+    def resume(self, connection: Connection) -> None:
         """The worker has done what it can: the client has to take, or to send, something first."""
         try:
             sent = connection.wfile.flush()
@@ -116,7 +120,7 @@ class Front:
         else:
             self._back(connection, READING if sent else WRITING)
 
-    def finish(self, connection) -> None:
+    def finish(self, connection: Connection) -> None:
         """Send what waits, and close."""
         if connection.state == CLOSED:
             return
@@ -136,7 +140,7 @@ class Front:
             return
         self._back(connection, LINGERING)
 
-    def leave(self, connection) -> socket.socket:
+    def leave(self, connection: Connection) -> socket.socket:
         """The socket, for somebody else who writes to it from now on."""
         with self._lock:
             self._forget(connection)
@@ -153,7 +157,7 @@ class Front:
         with self._counting:
             self._responses += size
 
-    def _back(self, connection, state: int) -> None:
+    def _back(self, connection: Connection, state: int) -> None:
         if self._epoll.closed:
             self._close(connection)
             return
@@ -175,11 +179,11 @@ class Front:
             self._inbox.append(connection)
         self._wakeup.ring()
 
-    def _arm(self, connection) -> None:
+    def _arm(self, connection: Connection) -> None:
         """Wait for what its state waits for."""
         self._epoll.modify(connection.fd, WRITE if connection.state == WRITING else READ)
 
-    def _close(self, connection) -> None:
+    def _close(self, connection: Connection) -> None:
         with self._lock:
             if connection.state == CLOSED:
                 return
@@ -190,7 +194,7 @@ class Front:
         finally:
             connection.socket.close()
 
-    def _forget(self, connection) -> None:
+    def _forget(self, connection: Connection) -> None:
         if connection.state == LINGERING:
             self._lingering -= 1
         connection.state = CLOSED
@@ -228,7 +232,7 @@ class Front:
         states = [connection.state for connection in list(self._connections.values())]
         return time.monotonic() < end and (WORKING in states or WRITING in states)
 
-    def _guarded(self, work: Callable[[object], None], connection) -> None:
+    def _guarded(self, work: Callable[[Connection], None], connection: Connection) -> None:
         """Whatever goes wrong with a connection is its own misfortune, and not that of all."""
         try:
             work(connection)
@@ -245,7 +249,7 @@ class Front:
             else:
                 self._epoll.unregister(self._listening)
 
-    def _enter(self, line: Line, address: tuple):
+    def _enter(self, line: Line, address: Address) -> Connection:
         connection = self._connect(line, address)
         connection.begun = connection.moved = time.monotonic()
         self._connections[connection.fd] = connection
@@ -261,7 +265,7 @@ class Front:
             self._close(connection)
         return bool(gone)
 
-    def _ready(self, connection) -> None:
+    def _ready(self, connection: Connection) -> None:
         if connection.state == WRITING:
             self._write(connection)
         elif connection.state == LINGERING:
@@ -284,7 +288,7 @@ class Front:
             connection.buffer += self._piece[:count]
             self._advance(connection)
 
-    def _received(self, connection) -> int | None:
+    def _received(self, connection: Connection) -> int | None:
         """How many bytes have come, 0 at the end; None if there are none."""
         try:
             return connection.socket.recv_into(self._piece)
@@ -293,7 +297,7 @@ class Front:
         except OSError:
             return 0
 
-    def _ended_by_client(self, connection) -> None:
+    def _ended_by_client(self, connection: Connection) -> None:
         """Nothing more will come."""
         if connection.head is not None:
             connection.body.cut = True
@@ -301,7 +305,7 @@ class Front:
         else:
             self._close(connection)
 
-    def _advance(self, connection) -> None:
+    def _advance(self, connection: Connection) -> None:
         """Go on with what was read."""
         if connection.state != READING:
             return
@@ -322,7 +326,7 @@ class Front:
         else:
             self._arm(connection)
 
-    def _headed(self, connection) -> bool:
+    def _headed(self, connection: Connection) -> bool:
         """Whether there is a head now."""
         if not connection.skipped and connection.buffer[:2] == b"\r\n":
             del connection.buffer[:2]       # some clients end a body with a line that does not belong to it
@@ -339,7 +343,7 @@ class Front:
             return False
         return True
 
-    def _is_due(self, connection) -> bool:
+    def _is_due(self, connection: Connection) -> bool:
         """Whether it is time to ask the application."""
         head, body = connection.head, connection.body
         if body.whole:
@@ -348,11 +352,11 @@ class Front:
             return connection.limit is not None and body.size > connection.limit
         return (head.expects or head.length > SMALL_BODY or body.size >= SMALL_BODY or self._bodies > CALM_BYTES)
 
-    def _work(self, connection) -> None:
+    def _work(self, connection: Connection) -> None:
         connection.state = WORKING
         self._hand_over(connection)
 
-    def _count(self, connection, size: int | None = None) -> None:
+    def _count(self, connection: Connection, size: int | None = None) -> None:
         """Note how much there is of its body, unless that is answered, and of what follows it."""
         if size is None:
             size = len(connection.buffer) + (0 if connection.body is None else connection.body.size)
@@ -360,7 +364,7 @@ class Front:
             self._bodies += size - connection.counted
             connection.counted = size
 
-    def _write(self, connection) -> None:
+    def _write(self, connection: Connection) -> None:
         try:
             sent = connection.wfile.flush()
         except ConnectionError:
@@ -375,7 +379,7 @@ class Front:
         else:
             self._back(connection, READING)
 
-    def _refuse(self, connection, problem: Problem) -> None:
+    def _refuse(self, connection: Connection, problem: Problem) -> None:
         connection.refuse(problem)
         self.finish(connection)
 
@@ -399,21 +403,21 @@ class Front:
                 break
             self._give_up(connection)
 
-    def _look_at_reading(self, connection) -> None:
+    def _look_at_reading(self, connection: Connection) -> None:
         told = SILENT if self._end is not None else self.limits.overdue(connection, time.monotonic())
         if told is SILENT:
             self._close(connection)
         elif told is not None:
             self._refuse(connection, told)
 
-    def _look_at_writing(self, connection) -> None:
+    def _look_at_writing(self, connection: Connection) -> None:
         now, taken = time.monotonic(), connection.wfile.progress()
         if taken > connection.taken:
             connection.taken, connection.moved = taken, now
         if self.limits.too_slow(connection, now, taken):
             self._give_up(connection)
 
-    def _give_up(self, connection) -> None:
+    def _give_up(self, connection: Connection) -> None:
         """Close it, and let the kernel forget what the client has not taken."""
         with contextlib.suppress(OSError):
             connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -11,9 +11,13 @@ was done before does not count.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from csparql_spark.server.http.addresses import Proxies
 from csparql_spark.server.http.problems import Problem
+
+if TYPE_CHECKING:
+    from csparql_spark.server.http.connections import Connection
 
 BODY_BYTES = 512 << 20          # of bodies that are not answered
 SILENT = object()
@@ -29,7 +33,7 @@ class ConnectionLimits:
     body_bytes: int = BODY_BYTES
     proxies: Proxies = Proxies(())
 
-    def overdue(self, connection, now: float) -> Problem | object | None:
+    def overdue(self, connection: Connection, now: float) -> Problem | object | None:
         """Whether what a connection should say has not come in time."""
         if connection.head is not None:
             return (Problem("timeout", "The body came too slowly, or stopped: nothing was kept. Send it again, at "
@@ -42,7 +46,7 @@ class ConnectionLimits:
             return SILENT if now - connection.moved >= self.idle_seconds else None
         return SILENT if now - connection.begun >= self.head_seconds else None
 
-    def too_slow(self, connection, now: float, done: int) -> bool:
+    def too_slow(self, connection: Connection, now: float, done: int) -> bool:
         since = now - connection.begun
         if (now - connection.moved >= self.idle_seconds
                 or done - connection.first < self.slowest_rate * (since - self.idle_seconds)):

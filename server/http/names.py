@@ -12,11 +12,15 @@ was sent (`as_sent`) and names are decoded once, after that. A name stands for o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from csparql_spark.rdf.terms import valid_iri
 from csparql_spark.server.http.problems import Problem
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 LONGEST_IRI = 2000
 WINDOW = "/window"
@@ -24,9 +28,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,200}")
 _MERGED_SLASHES = re.compile(r"(https?):/(?=[^/])")
 
 
-def as_sent(application: Callable) -> Callable:
+def as_sent(application: WSGIApplication) -> WSGIApplication:
     """The application, routing by paths that are not decoded: in PATH_INFO, `%2F` is not a slash."""
-    def routed(environ: dict[str, object], start_response: Callable) -> object:
+    def routed(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         sent = environ.get("REQUEST_URI") or environ.get("RAW_URI")
         if sent is None:
             # A server that does not tell: encoded slashes are lost, everything else can be had again.

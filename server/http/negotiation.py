@@ -59,7 +59,7 @@ def asked_type(what: str, offered: Sequence[str]) -> str:
         if media_type == JSON and JSON not in offered:
             media_type = formats.PLAIN_JSON
     else:
-        media_type = formats.preferred(accept, offered)
+        media_type = formats.preferred(accept, offered) or ""
     if media_type not in offered:
         wish = (f"The format {asked[:100]!r} is none of them" if asked is not None
                 else f"None of them is in {accept[:200]!r}")

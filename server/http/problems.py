@@ -20,9 +20,10 @@ import sys
 import traceback
 import uuid
 from collections.abc import Mapping
+from typing import TypedDict
 
 from flask import Flask, Response
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.disk import StoreError
@@ -104,6 +105,26 @@ _CODE_OF_STATUS = {400: "bad-request", 404: "not-found", 405: "method-not-allowe
                    408: "timeout", 413: "too-large", 415: "unsupported-format"}
 
 
+class ProblemTypeBody(TypedDict):
+    """What a code means."""
+
+    code: str
+    status: int
+    title: str
+    meaning: str
+
+
+class FixBody(TypedDict):
+    """Characters to be replaced, after which a mistake is gone."""
+
+    label: str
+    line: int
+    column: int
+    endLine: int
+    endColumn: int
+    text: str
+
+
 class Problem(Exception):
     def __init__(self, code: str, detail: str, *, status: int | None = None, headers: Mapping[str, str] | None = None,
                  **members: object) -> None:
@@ -130,25 +151,28 @@ def sentence(text: str) -> str:
     return begun + ("" if text.endswith((".", "?", "!")) else ".")
 
 
-def of_rdf(error: RdfError, kept: str = "Nothing of this push was kept.") -> Problem:
+def of_rdf(error: RdfError, outcome: str = "Nothing of this push was kept.") -> Problem:
     place = {} if error.line is None else {"line": error.line, "column": error.column}
     offending = {"offending": error.offending} if error.offending else {}
-    told = {**place, "message": error.message, **offending}
-    return Problem("bad-rdf", f"{error} {kept}", errors=[told])
+    mistake = {**place, "message": error.message, **offending}
+    return Problem("bad-rdf", f"{error} {outcome}", errors=[mistake])
 
 
 def of_language(error: LanguageError, code: str = "bad-query") -> Problem:
-    told = {"line": error.line, "column": error.column, "endColumn": error.end_column, "message": error.message,
-            "hint": error.hint, "code": error.code, **fix_told(error.fix)}
-    return Problem(code, sentence(str(error)), errors=[told])
+    mistake: dict[str, object] = {          # a member of a problem document
+        "line": error.line, "column": error.column, "endColumn": error.end_column, "message": error.message,
+        "hint": error.hint, "code": error.code}
+    if (fix := fix_body(error.fix)) is not None:
+        mistake["fix"] = fix
+    return Problem(code, sentence(str(error)), errors=[mistake])
 
 
-def fix_told(fix: Fix | None) -> dict[str, object]:
+def fix_body(fix: Fix | None) -> FixBody | None:
     """What to write instead, if that is known."""
     if fix is None:
-        return {}
-    return {"fix": {"label": fix.label, "line": fix.line, "column": fix.column, "endLine": fix.end_line,
-                    "endColumn": fix.end_column, "text": fix.text}}
+        return None
+    return {"label": fix.label, "line": fix.line, "column": fix.column, "endLine": fix.end_line,
+                    "endColumn": fix.end_column, "text": fix.text}
 
 
 def of_refusal(refusal: Refusal) -> Problem:
@@ -178,7 +202,7 @@ def of_http(error: HTTPException) -> Problem:
     if status == 404:
         return Problem(code, "There is nothing at this URL: GET / lists what there is.", headers=headers)
     if status == 405:
-        allowed = sorted(error.valid_methods or ())
+        allowed = sorted((error.valid_methods if isinstance(error, MethodNotAllowed) else None) or ())
         return Problem(code, f"This URL understands {', '.join(allowed)}.", headers=headers, allowed=allowed)
     return Problem(code, error.description or error.name, status=status, headers=headers)
 
@@ -200,7 +224,7 @@ def install(app: Flask) -> None:
     app.register_error_handler(Exception, lambda error: of_fault().response())
 
     @app.get("/problems/<code>")
-    def problem_type(code: str) -> dict[str, object]:
+    def problem_type(code: str) -> ProblemTypeBody:
         if code not in CATALOGUE:
             raise Problem("not-found", f"No problem has the code {code}.")
         status, title, meaning = CATALOGUE[code]

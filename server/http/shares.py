@@ -59,7 +59,8 @@ class ConnectionPlace:
     __slots__ = ("_client", "_left", "_places")
 
     def __init__(self, places: Places) -> None:
-        self._places, self._client, self._left = places, None, False
+        self._places, self._left = places, False
+        self._client: str | None = None
 
     def belong(self, client: str | None) -> bool:
         """Whether the client, or nobody, could have it."""

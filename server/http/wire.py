@@ -21,12 +21,22 @@ import termios
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from csparql_spark.server.http.framing import Chunks, Head
+from csparql_spark.server.http.shares import ConnectionPlace
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 AT_ONCE = 64 << 10              # written together: a small response goes out in one piece, its head with it
 PIECES = 64                     # of one call to the kernel
 FULL = 1 << 20                  # kept of a response that is made bit by bit; the rest is made when that is sent
+
+
+def _size(piece: memoryview) -> int:
+    """Of the whole that it is, or was, a piece of."""
+    return memoryview(piece.obj).nbytes
 
 
 class Wanted(BaseException):
@@ -42,9 +52,10 @@ class Line(socket.socket):
     """An accepted connection, which gives its place back when it is closed, by whomever."""
 
     __slots__ = ("place",)
+    place: ConnectionPlace
 
     @classmethod
-    def of(cls, accepted: socket.socket, place) -> Line:
+    def of(cls, accepted: socket.socket, place: ConnectionPlace) -> Line:
         line = cls(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())
         line.setblocking(False)
         line.place = place
@@ -110,9 +121,10 @@ class Body(io.RawIOBase):
             raise EOFError("the connection ended before the last chunk")
         return piece
 
-    def readinto(self, buffer: memoryview) -> int:
-        piece = self.read(len(buffer))
-        buffer[:len(piece)] = piece
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        piece = self.read(len(view))
+        view[:len(piece)] = piece
         return len(piece)
 
 
@@ -157,13 +169,13 @@ class Output:
                     self._pieces[0] = piece[sent:]
                     break
                 self._pieces.popleft()
-                self._grown(-len(piece.obj))
+                self._grown(-_size(piece))
                 sent -= len(piece)
         return True
 
     def drop(self) -> None:
         """Nothing of it will be sent."""
-        self._grown(-sum(len(piece.obj) for piece in self._pieces))
+        self._grown(-sum(_size(piece) for piece in self._pieces))
         self._pieces.clear()
         self.broken, self.pending = True, 0
 

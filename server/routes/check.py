@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from difflib import get_close_matches
+from typing import NotRequired, TypedDict, cast
 
 from flask import Blueprint, request
 
@@ -25,9 +26,9 @@ from csparql_spark.language import ContinuousQuery, LanguageError, parse
 from csparql_spark.language.errors import Fix, Lines
 from csparql_spark.language.queries.mentions import Mention, mentions
 from csparql_spark.server.http import bodies, names
-from csparql_spark.server.http.problems import Problem, fix_told, sentence
+from csparql_spark.server.http.problems import FixBody, Problem, fix_body, sentence
 from csparql_spark.server.routes.dependents import streams_of
-from csparql_spark.server.routes.description import window_body
+from csparql_spark.server.routes.description import WindowBody, window_body
 from csparql_spark.server.routes.registration import admitted, asks_the_same
 from csparql_spark.server.routes.rules import checked_rules, refuse_built_in
 from csparql_spark.server.routes.vocabulary import prefixes_of
@@ -40,14 +41,55 @@ KINDS = ("query", "question", "rules")
 UNNAMED = "unnamed"
 _WARNING = re.compile(r"line (\d+), column (\d+): (.*)", re.DOTALL)
 
-Told = dict[str, object]
+
+class PlaceBody(TypedDict):
+    """Lines and columns from 1, in characters; the end is the place after the last one."""
+
+    line: int
+    column: int
+    endLine: int
+    endColumn: int
+
+
+class MistakeBody(PlaceBody):
+    """A mistake, where it is, and what to do."""
+
+    message: str
+    hint: str | None
+    code: str
+    fix: FixBody | None
+
+
+class QueryWarningBody(TypedDict):
+    message: str
+    line: NotRequired[int]
+    column: NotRequired[int]
+
+
+class SubjectBody(TypedDict, total=False):
+    """What the text is about. `rules` is how many a rule file has."""
+
+    name: str | None
+    form: str | None
+    streams: list[str]
+    windows: list[WindowBody]
+    rules: int
+
+
+class CheckBody(SubjectBody):
+    """What was found in a text."""
+
+    ok: bool
+    kind: str
+    warnings: list[QueryWarningBody]
+    errors: list[MistakeBody]
 
 
 def routes(settings: Settings, stores: Stores) -> Blueprint:
     blueprint = Blueprint("check", __name__)
 
     @blueprint.post("/check")
-    def check() -> Told:
+    def check() -> CheckBody:
         kind = request.args.get("kind", "query")
         if kind not in KINDS:
             raise Problem("bad-setting", f"kind={kind[:100]} cannot be checked: write query, question or rules.")
@@ -60,62 +102,65 @@ def routes(settings: Settings, stores: Stores) -> Blueprint:
     return blueprint
 
 
-def query_checked(stores: Stores, name: str | None, text: str) -> Told:
+def query_checked(stores: Stores, name: str | None, text: str) -> CheckBody:
     base = f"{stores.names.base}/"
     try:
         asked = parse(text, base=base)
     except LanguageError as error:
-        return outcome("query", errors=[language_told(stores, text, error)])
-    told = {"name": asked.name, "form": asked.form, "streams": list(streams_of(asked)),
-            "windows": [window_body(window) for window in asked.windows]}
+        return outcome("query", errors=[language_mistake(stores, text, error)])
+    subject: SubjectBody = {
+        "name": asked.name, "form": asked.form, "streams": list(streams_of(asked)),
+        "windows": [window_body(window) for window in asked.windows]}
     errors = unknown(stores, text, base, asked) or taken(stores, name or asked.name, text, base, asked)
     if not errors:
         try:
             admitted(stores, name or asked.name or UNNAMED, text, base)
         except (Refusal, Problem) as refused:
-            errors = [refused_told(text, base, asked, refused)]
-    return outcome(asked.kind, asked.warnings, errors, **told)
+            errors = [refused_mistake(text, base, asked, refused)]
+    return outcome(asked.kind, asked.warnings, errors, subject)
 
 
-def question_checked(stores: Stores, text: str) -> Told:
+def question_checked(stores: Stores, text: str) -> CheckBody:
     """A question that is asked once: of a graph that is not there nothing is known, and that is no mistake."""
     base = f"{stores.names.base}/"
     try:
         asked = parse(text, base=base)
     except LanguageError as error:
-        return outcome("question", errors=[language_told(stores, text, error)])
-    errors = [told for told in unknown(stores, text, base, asked) if told["code"] != "unknown-graph"]
+        return outcome("question", errors=[language_mistake(stores, text, error)])
+    errors = [mistake for mistake in unknown(stores, text, base, asked) if mistake["code"] != "unknown-graph"]
     if not errors and (asked.name is not None or asked.output != "RSTREAM"):
         errors = [named(text, base, "refused", "A question that is asked once has no name, and no ISTREAM or DSTREAM.",
                         "Leave REGISTER … AS out.")]
-    return outcome("question", asked.warnings, errors, form=asked.form, streams=list(streams_of(asked)))
+    return outcome("question", asked.warnings, errors, {"form": asked.form, "streams": list(streams_of(asked))})
 
 
-def rules_checked(stores: Stores, name: str | None, text: str) -> Told:
+def rules_checked(stores: Stores, name: str | None, text: str) -> CheckBody:
     try:
         if name is not None:
             refuse_built_in(name)
         file = checked_rules(stores, name or UNNAMED, text)
     except LanguageError as error:
-        return outcome("rules", errors=[language_told(stores, text, error)])
+        return outcome("rules", errors=[language_mistake(stores, text, error)])
     except (Refusal, Problem) as refused:
         return outcome("rules", errors=[at_start(refused)])
-    return outcome("rules", file.warnings, name=name, rules=len(file.rules))
+    return outcome("rules", file.warnings, subject={"name": name, "rules": len(file.rules)})
 
 
-def outcome(kind: str, warnings: tuple[str, ...] = (), errors: list[Told] | None = None, **more: object) -> Told:
-    return {"ok": not errors, "kind": kind, "name": None, "form": None, "streams": [], "windows": [], **more,
-            "warnings": [warning_told(warning) for warning in warnings], "errors": errors or []}
+def outcome(kind: str, warnings: tuple[str, ...] = (), errors: list[MistakeBody] | None = None,
+            subject: SubjectBody | None = None) -> CheckBody:
+    nothing: SubjectBody = {"name": None, "form": None, "streams": [], "windows": []}
+    return {"ok": not errors, "kind": kind, **nothing, **(subject or {}),
+            "warnings": [warning_body(warning) for warning in warnings], "errors": errors or []}
 
 
-def warning_told(warning: str) -> Told:
+def warning_body(warning: str) -> QueryWarningBody:
     match = _WARNING.fullmatch(warning)
     if match is None:
         return {"message": warning}
     return {"line": int(match[1]), "column": int(match[2]), "message": match[3]}
 
 
-def language_told(stores: Stores, text: str, error: LanguageError) -> Told:
+def language_mistake(stores: Stores, text: str, error: LanguageError) -> MistakeBody:
     """A mistake in the language; a prefix that is not declared may be one that other queries declare."""
     fix = error.fix
     if fix is None and error.code == "undeclared-prefix":
@@ -124,27 +169,27 @@ def language_told(stores: Stores, text: str, error: LanguageError) -> Told:
         if iri is not None:
             fix = Fix.declaring(text, prefix, iri)
     return {"line": error.line, "column": error.column, "endLine": error.line, "endColumn": error.end_column,
-            "message": error.message, "hint": error.hint, "code": error.code, "fix": None, **fix_told(fix)}
+            "message": error.message, "hint": error.hint, "code": error.code, "fix": fix_body(fix)}
 
 
-def unknown(stores: Stores, text: str, base: str, asked: ContinuousQuery) -> list[Told]:
+def unknown(stores: Stores, text: str, base: str, asked: ContinuousQuery) -> list[MistakeBody]:
     """The streams, graphs and rule sets that the query reads and that are not there, each where the text names it."""
     registry = stores.registry
     streams = derived.readable(registry).keys()
     graphs = {graph.name for graph in registry.settings("background")}
     rules = {*NAMES, *(rules.name for rules in registry.settings("rules"))}
-    told: list[Told] = []
+    mistakes: list[MistakeBody] = []
     for mention in mentions(text, base):
         if mention.role == "stream" and mention.name not in streams:
-            told.append(missing(text, mention, "unknown-stream", f"There is no stream <{mention.name}>.", streams,
+            mistakes.append(missing(text, mention, "unknown-stream", f"There is no stream <{mention.name}>.", streams,
                                 "Create it first."))
         elif mention.role == "graph" and mention.name not in graphs:
-            told.append(missing(text, mention, "unknown-graph", f"There is no background graph <{mention.name}>.",
+            mistakes.append(missing(text, mention, "unknown-graph", f"There is no background graph <{mention.name}>.",
                                 graphs, "Load it first."))
         elif mention.role == "rules" and ":" not in mention.name and not known_rules(mention.name, rules):
-            told.append(missing(text, mention, "unknown-rules", f"There is no rule set {mention.name}.", rules,
+            mistakes.append(missing(text, mention, "unknown-rules", f"There is no rule set {mention.name}.", rules,
                                 f"There are {', '.join(sorted(rules))}."))
-    return told
+    return mistakes
 
 
 def known_rules(name: str, rules: set[str]) -> bool:
@@ -155,7 +200,8 @@ def known_rules(name: str, rules: set[str]) -> bool:
     return True
 
 
-def missing(text: str, mention: Mention, code: str, message: str, there: Collection[str], otherwise: str) -> Told:
+def missing(text: str, mention: Mention, code: str, message: str, there: Collection[str],
+            otherwise: str) -> MistakeBody:
     """A thing that is not there; perhaps one of a similar name is meant."""
     close = get_close_matches(mention.name, sorted(there), n=1, cutoff=0.75)
     fix = None
@@ -163,10 +209,10 @@ def missing(text: str, mention: Mention, code: str, message: str, there: Collect
         written = close[0] if mention.role == "rules" else f"<{close[0]}>"
         fix = Fix.replacing(text, mention.start, mention.end, written)
     return {**place(text, mention), "message": message, "hint": f"Did you mean {close[0]}?" if close else otherwise,
-            "code": code, "fix": None, **fix_told(fix)}
+            "code": code, "fix": fix_body(fix)}
 
 
-def taken(stores: Stores, name: str | None, text: str, base: str, asked: ContinuousQuery) -> list[Told]:
+def taken(stores: Stores, name: str | None, text: str, base: str, asked: ContinuousQuery) -> list[MistakeBody]:
     """The name, if something else has it."""
     if name is None:
         return []
@@ -183,28 +229,29 @@ def taken(stores: Stores, name: str | None, text: str, base: str, asked: Continu
     return []
 
 
-def refused_told(text: str, base: str, asked: ContinuousQuery, refused: Refusal | Problem) -> Told:
+def refused_mistake(text: str, base: str, asked: ContinuousQuery, refused: Refusal | Problem) -> MistakeBody:
     """What was refused, at the place that it is about, as far as that is known."""
     if refused.code in ("name-mismatch", "cycle"):
         return named(text, base, refused.code, sentence(str(refused)), None)
     return at_start(refused)
 
 
-def at_start(refused: Refusal | Problem) -> Told:
+def at_start(refused: Refusal | Problem) -> MistakeBody:
     errors = refused.members.get("errors") if isinstance(refused, Problem) else None
-    if errors:
-        return {"hint": None, "fix": None, "code": refused.code, **errors[0]}
+    if isinstance(errors, list) and errors:
+        # The errors of a problem document have a place and a message at least.
+        return cast(MistakeBody, {"hint": None, "fix": None, "code": refused.code, **errors[0]})
     return {"line": 1, "column": 1, "endLine": 1, "endColumn": 2, "message": sentence(str(refused)), "hint": None,
             "code": refused.code, "fix": None}
 
 
-def named(text: str, base: str, code: str, message: str, hint: str | None) -> Told:
+def named(text: str, base: str, code: str, message: str, hint: str | None) -> MistakeBody:
     """A mistake about the query's name, where the text has it."""
     where = next((mention for mention in mentions(text, base) if mention.role == "name"), Mention("name", "", 0, 1))
     return {**place(text, where), "message": message, "hint": hint, "code": code, "fix": None}
 
 
-def place(text: str, mention: Mention) -> Told:
+def place(text: str, mention: Mention) -> PlaceBody:
     lines = Lines(text)
     (line, column), (end_line, end_column) = lines.locate(mention.start), lines.locate(mention.end)
     return {"line": line, "column": column, "endLine": end_line, "endColumn": end_column}

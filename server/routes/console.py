@@ -63,4 +63,5 @@ def told(settings: Settings, name: str) -> Response:
     if request.path == "/":
         response.headers["Vary"] = "Accept"
     response.add_etag()
-    return response.make_conditional(request)
+    response.make_conditional(request)
+    return response

@@ -9,6 +9,7 @@ of a maintained plan has.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypedDict, cast
 
 from flask import Blueprint
 
@@ -17,7 +18,7 @@ from csparql_spark.asking.log_view import Current
 from csparql_spark.language import ContinuousQuery, LanguageError, Window
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.schedule.routing import group_key
-from csparql_spark.server.routes.measures import told as measured
+from csparql_spark.server.routes.measures import point_body
 from csparql_spark.server.routes.registration import found, whole
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord
@@ -25,26 +26,46 @@ from csparql_spark.store.measures import Measures
 from csparql_spark.windows.rule import aligned, bounds_of, is_timed, moves_together, widest_of
 
 
+class CostBody(TypedDict):
+    """What the newest answer of a query has cost, and what each part of its plan has."""
+
+    micros: int | None
+    latency_ms: float | None
+    state_bytes: int | None
+    late: int | None
+    refused_patterns: int | None
+    nodes: object
+
+
+class LiveBody(CostBody):
+    """… and how much its windows and that answer hold; None where a window counts."""
+
+    instant: int | None
+    rows: int
+    elements: list[int | None]
+
+
 def routes(stores: Stores) -> Blueprint:
     blueprint = Blueprint("explain", __name__)
     current = Current(stores.log, stores.registry)
 
     @blueprint.get("/queries/<name:name>/explain")
-    def explain(name: str) -> dict[str, object]:
+    def explain(name: str) -> dict[str, object]:         # what `asking.explain` says, and more
         record = found(stores, name)
         query = whole(record)
-        told = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
+        body = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
                          rules=current.rules(query.entailment))
-        others = [other for other in stores.registry.queries() if other.id != record.id
-                  and key_of(other) == told["group"]["key"]]
-        told["group"]["shared_with"] = [other.name for other in others]
-        told["group"]["widest"] = widest(query, [whole(other) for other in others])
+        key = group_key(query)
+        others = [other for other in stores.registry.queries() if other.id != record.id and key_of(other) == key]
+        group = {**cast(dict, body["group"]), "shared_with": [other.name for other in others],
+                 "widest": widest(query, [whole(other) for other in others])}      # JSON: an object
         parts = stores.answers.latest(record.id)
         instant = parts[0].instant if parts else None
         elements = [None if instant is None or not is_timed(window) else held_by(window, instant, record.id)
                     for window in query.windows]
-        live = {"instant": instant, "rows": sum(part.rows for part in parts), "elements": elements}
-        return {"query": name, **told, "live": live | cost_of(stores.measures, record.id)}
+        live: LiveBody = {"instant": instant, "rows": sum(part.rows for part in parts), "elements": elements,
+                          **cost_of(stores.measures, record.id)}
+        return {"query": name, **body, "group": group, "live": live}
 
     def held_by(window: Window, instant: int, registered: int) -> int:
         """How many elements a window holds at an instant of its query."""
@@ -68,15 +89,15 @@ def offsets_of(query: ContinuousQuery) -> tuple[tuple[str, int], ...] | None:
     return aligned(query.windows).streams if moves_together(query) else None
 
 
-def cost_of(measures: Measures, query: int) -> dict[str, object]:
+def cost_of(measures: Measures, query: int) -> CostBody:
     """What the newest answer of a query has cost, as far as it was measured; and its plan, as it was told last."""
     point = measures.newest(query)
     if point is None:
         return {"micros": None, "latency_ms": None, "state_bytes": None, "late": None, "refused_patterns": None,
                 "nodes": None}
-    told = measured(point)
-    return {**{name: told[name] for name in ("micros", "latency_ms", "state_bytes", "late")},
-            "refused_patterns": point.totals.refused_patterns, "nodes": measures.plan(query)}
+    body = point_body(point)
+    return {"micros": body["micros"], "latency_ms": body["latency_ms"], "state_bytes": body["state_bytes"],
+            "late": body["late"], "refused_patterns": point.totals.refused_patterns, "nodes": measures.plan(query)}
 
 
 def key_of(record: QueryRecord | None) -> str | None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Required, TypedDict, cast
 
 from flask import Blueprint
 
@@ -25,6 +25,7 @@ from csparql_spark.disk.damage import ANSWER, Damage
 from csparql_spark.schedule.ticker import Ticker
 from csparql_spark.server.http.access import may
 from csparql_spark.server.settings import Settings
+from csparql_spark.server.sources.mqtt import MqttBody
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
 
@@ -32,6 +33,53 @@ HEALTH = ("starting", "ok", "behind", "degraded")
 MOST_DAMAGES = 100
 # What the subject of an entry is.
 SUBJECTS = {"chunk": "stream", "stream": "stream", "background": "graph", "rules": "rules", "register": "query"}
+
+
+class EngineBody(TypedDict, total=False):
+    """What the engine says of itself: it may say more, and not all of this."""
+
+    state: Required[str]
+    pid: int
+    since: int
+    error: str
+    position: int
+    behind: int
+    lag_ms: int
+
+
+class DamageBody(TypedDict, total=False):
+    """What is damaged: an entry of the log, by its `seq`, or an answer, by its `position`."""
+
+    position: int
+    query: str | None
+    seq: int
+    kind: str | None
+    stream: str
+    graph: str
+    rules: str
+    at: Required[int]
+    reason: Required[str]
+    noticed: Required[int]
+    skipped: int
+
+
+class LogBody(TypedDict):
+    tail: int
+
+
+class HealthBody(TypedDict, total=False):
+    """Whether answers will come; all but the status is for those who may read."""
+
+    status: Required[str]
+    engine: EngineBody
+    log: LogBody
+    queries: int
+    streams: int
+    subscribers: int
+    mqtt: MqttBody
+    damaged: list[DamageBody]
+    damages: int
+    skipped: list[DamageBody]
 
 
 class Backlog(NamedTuple):
@@ -46,7 +94,7 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     blueprint = Blueprint("health", __name__)
 
     @blueprint.get("/health")
-    def health() -> dict[str, object]:
+    def health() -> HealthBody:
         tail, waiting = stores.log.tail(), backlog(stores, threads.ticker)
         engine = engine_of(stores.status.of("engine") or {})
         engine |= {"position": waiting.position, "behind": waiting.entries, "lag_ms": waiting.lag_ms}
@@ -57,12 +105,16 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
             return {"status": status}
         skipped = [one for one in damages if one.skipped is not None]
         names = {query.id: query.name for query in stores.registry.queries()} if damaged else {}
-        return {"status": status, "engine": engine, "log": {"tail": tail},
-                "queries": len(stores.registry.queries()), "streams": len(stores.registry.streams()),
-                "subscribers": threads.fanout.subscribers,
-                **({"mqtt": threads.mqtt.described()} if threads.mqtt else {}),
-                **({"damaged": newest(damaged, names), "damages": len(damaged)} if damaged else {}),
-                **({"skipped": newest(skipped, names)} if skipped else {})}
+        body: HealthBody = {
+            "status": status, "engine": engine, "log": {"tail": tail}, "queries": len(stores.registry.queries()),
+            "streams": len(stores.registry.streams()), "subscribers": threads.fanout.subscribers}
+        if threads.mqtt is not None:
+            body["mqtt"] = threads.mqtt.described()
+        if damaged:
+            body |= {"damaged": newest(damaged, names), "damages": len(damaged)}
+        if skipped:
+            body["skipped"] = newest(skipped, names)
+        return body
 
     return blueprint
 
@@ -74,34 +126,41 @@ def backlog(stores: Stores, ticker: Ticker) -> Backlog:
     return Backlog(position, max(0, tail - position), max(0, unread, ticker.overdue(now)))
 
 
-def engine_of(told: dict[str, object]) -> dict[str, object]:
+def engine_of(words: Mapping[str, object]) -> EngineBody:
     """What the engine said of itself, and whether it is still there to say so."""
-    state = told.get("state", "starting")
-    if "pid" in told and state in ("starting", "running") and not alive(told["pid"]):
-        state = "gone"
-    return {**told, "state": state}
+    # The engine wrote it, and may be of another version.
+    body = cast(EngineBody, {**words, "state": words.get("state", "starting")})
+    if "pid" in body and body["state"] in ("starting", "running") and not alive(body["pid"]):
+        body["state"] = "gone"
+    return body
 
 
-def status_of(engine: dict[str, object], lag_limit: int, damaged: bool) -> str:
+def status_of(engine: EngineBody, lag_limit: int, damaged: bool) -> str:
     if engine["state"] != "running" or damaged:
         return "starting" if engine["state"] == "starting" and not damaged else "degraded"
     return "ok" if engine["lag_ms"] <= lag_limit else "behind"
 
 
-def newest(damages: list[Damage], names: Mapping[int, str]) -> list[dict[str, object]]:
+def newest(damages: list[Damage], names: Mapping[int, str]) -> list[DamageBody]:
     """What was found, the newest first, and not all of it if that is much."""
     found = sorted(damages, key=lambda one: one.skipped or one.noticed, reverse=True)
     return [described(one, names) for one in found[:MOST_DAMAGES]]
 
 
-def described(damage: Damage, names: Mapping[int, str]) -> dict[str, object]:
+def described(damage: Damage, names: Mapping[int, str]) -> DamageBody:
     """What is damaged, by name, as far as the name can be believed. `names` of queries."""
-    when = {"noticed": damage.noticed, **({} if damage.skipped is None else {"skipped": damage.skipped})}
+    body: DamageBody
     if damage.what == ANSWER:
-        return {"position": damage.place, "query": names.get(int(damage.subject)), "at": damage.at,
-                "reason": damage.reason, **when}
-    whose = {SUBJECTS[damage.kind]: damage.subject} if damage.kind in SUBJECTS else {}
-    return {"seq": damage.place, "kind": damage.kind, **whose, "at": damage.at, "reason": damage.reason, **when}
+        body = {"position": damage.place, "query": names.get(int(damage.subject or 0)), "at": damage.at,
+                "reason": damage.reason, "noticed": damage.noticed}
+    else:
+        # The key is the word for what the subject is, one of SUBJECTS, which mypy cannot know.
+        whose = cast(DamageBody, {SUBJECTS[damage.kind]: damage.subject} if damage.kind in SUBJECTS else {})
+        body = {"seq": damage.place, "kind": damage.kind, **whose, "at": damage.at, "reason": damage.reason,
+                "noticed": damage.noticed}
+    if damage.skipped is not None:
+        body["skipped"] = damage.skipped
+    return body
 
 
 def alive(pid: int) -> bool:

@@ -11,6 +11,8 @@ that instant; `late` elements are counted since the registration.
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from flask import Blueprint, request
 
 from csparql_spark.server.http.problems import Problem
@@ -19,13 +21,32 @@ from csparql_spark.server.stores import Stores
 from csparql_spark.store.measures import MOST_POINTS, Point
 
 
+class PointBody(TypedDict):
+    """What one batch has cost a query."""
+
+    at: int
+    instant: int
+    latency_ms: float | None
+    micros: int
+    instants: int
+    rows: int
+    elements: int
+    late: int
+    state_bytes: int
+
+
+class MeasuresBody(TypedDict):
+    query: str
+    points: list[PointBody]
+
+
 def routes(stores: Stores) -> Blueprint:
     blueprint = Blueprint("measures", __name__)
 
     @blueprint.get("/queries/<name:name>/measures")
-    def points(name: str) -> dict[str, object]:
+    def points(name: str) -> MeasuresBody:
         query, limit = found(stores, name), asked_limit()
-        return {"query": name, "points": [told(point) for point in stores.measures.points(query.id, limit)]}
+        return {"query": name, "points": [point_body(point) for point in stores.measures.points(query.id, limit)]}
 
     return blueprint
 
@@ -37,7 +58,7 @@ def asked_limit() -> int:
     return int(text)
 
 
-def told(point: Point) -> dict[str, object]:
+def point_body(point: Point) -> PointBody:
     return {"at": point.at, "instant": point.instant,
             "latency_ms": None if point.latency is None else round(point.latency, 1), "micros": point.micros,
             "instants": point.instants, "rows": point.rows, "elements": point.elements, "late": point.late,

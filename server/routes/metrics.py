@@ -183,4 +183,5 @@ def lag_of(query: QueryRecord, point: Point | None, event: set[str], now: int) -
     if asked is None or not is_known_before(asked) or not event.isdisjoint(streams_of(asked)):
         return None
     newest = query.registered if point is None else point.instant
-    return max(0, now - (grid_of(asked).after(newest) + 1))
+    grid = grid_of(asked)
+    return None if grid is None else max(0, now - (grid.after(newest) + 1))

@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from typing import TypedDict
 
 import numpy as np
 from flask import Blueprint
@@ -34,25 +35,45 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 _DECLARED = re.compile(r"\bPREFIX\s+([\w.-]*):\s*<([^<>\"{}|^`\\\s]*)>", re.IGNORECASE)
 
 
+class WordBody(TypedDict):
+    iri: str
+    count: int
+
+
+class WordsBody(TypedDict):
+    """What was seen, most frequent first."""
+
+    properties: list[WordBody]
+    classes: list[WordBody]
+
+
+class VocabularyBody(WordsBody):
+    prefixes: dict[str, str]
+    streams: list[str]
+    graphs: list[str]
+    rules: list[str]
+    keywords: list[str]
+
+
 def routes(stores: Stores) -> Blueprint:
     blueprint = Blueprint("vocabulary", __name__)
     lock = threading.Lock()
-    kept: tuple[float, dict[str, list[dict[str, object]]]] = (-KEPT_SECONDS, {})
+    words: tuple[float, WordsBody] = (-KEPT_SECONDS, {"properties": [], "classes": []})
 
-    def seen() -> dict[str, list[dict[str, object]]]:
-        nonlocal kept
+    def recent() -> WordsBody:
+        nonlocal words
         with lock:
-            if time.monotonic() - kept[0] >= KEPT_SECONDS:
-                kept = time.monotonic(), seen_now(stores)
-            return kept[1]
+            if time.monotonic() - words[0] >= KEPT_SECONDS:
+                words = time.monotonic(), words_now(stores)
+            return words[1]
 
     @blueprint.get("/vocabulary")
-    def vocabulary() -> dict[str, object]:
+    def vocabulary() -> VocabularyBody:
         registry = stores.registry
         return {"prefixes": prefixes_of(stores), "streams": [stream.iri for stream in registry.streams()],
                 "graphs": [graph.name for graph in registry.settings("background")],
                 "rules": [*NAMES, *(rules.name for rules in registry.settings("rules"))],
-                **seen(), "keywords": sorted(KEYWORDS)}
+                **recent(), "keywords": sorted(KEYWORDS)}
 
     return blueprint
 
@@ -65,7 +86,7 @@ def prefixes_of(stores: Stores) -> dict[str, str]:
     return dict(list(prefixes.items())[-MOST_PREFIXES:])
 
 
-def seen_now(stores: Stores) -> dict[str, list[dict[str, object]]]:
+def words_now(stores: Stores) -> WordsBody:
     """The properties and classes in what there is now, with how many triples have them."""
     properties: Counter[str] = Counter()
     classes: Counter[str] = Counter()
@@ -88,8 +109,8 @@ def chunks_of(stores: Stores) -> Iterator[Chunk]:
         if entry is not None and entry.payload is not None:
             yield Chunk.from_ipc(entry.payload)
     outline = log.outline(max(0, tail - NEWEST_ENTRIES), NEWEST_ENTRIES)
-    for told in reversed([entry for entry in outline if entry.kind == "chunk" and entry.rows <= MOST_TRIPLES]):
-        for entry in log.read(told.seq - 1, told.seq):
+    for chunk in reversed([entry for entry in outline if entry.kind == "chunk" and entry.rows <= MOST_TRIPLES]):
+        for entry in log.read(chunk.seq - 1, chunk.seq):
             if entry.payload is not None:
                 yield Chunk.from_ipc(entry.payload)
 
@@ -102,5 +123,5 @@ def counted(chunk: Chunk, ids: np.ndarray) -> dict[str, int]:
     return {term[1:-1]: int(count) for term, count in zip(terms, counts[used].tolist()) if term.startswith("<")}
 
 
-def most(counter: Counter[str]) -> list[dict[str, object]]:
+def most(counter: Counter[str]) -> list[WordBody]:
     return [{"iri": iri, "count": count} for iri, count in counter.most_common(MOST_WORDS)]

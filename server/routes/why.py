@@ -24,7 +24,7 @@ def routes(stores: Stores) -> Blueprint:
     current = Current(stores.log, stores.registry)
 
     @blueprint.get("/queries/<name:name>/why")
-    def explain(name: str) -> dict[str, object]:
+    def explain(name: str) -> dict[str, object]:         # what `asking.why` says, and more
         record = found(stores, name)
         text = request.args.get("triple")
         if not text:

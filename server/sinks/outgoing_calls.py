@@ -142,7 +142,7 @@ def send(url: str, body: bytes, headers: Mapping[str, str], *, public: bool) -> 
 
 def _dialled(target: Target, public: bool) -> socket.socket:
     found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    if public and not all(is_public(address[0]) for *_, address in found):
+    if public and not all(is_public(str(address[0])) for *_, address in found):
         raise Undelivered(f"{target.host} is not at a public address: name it in the setting webhooks if it is meant")
     failure: OSError | None = None
     for family, kind, protocol, _, address in found:

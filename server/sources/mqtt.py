@@ -22,10 +22,12 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from typing import NotRequired, TypedDict, cast
 
 import paho.mqtt.client as paho
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from csparql_spark.disk import StoreError
@@ -72,6 +74,37 @@ class _Message:
         return hashlib.sha256(self.topic.encode() + b"\0" + self.payload).digest()
 
 
+class MqttProblemBody(TypedDict):
+    """The last thing that went wrong, and with what."""
+
+    at: int
+    message: str
+    topic: NotRequired[str]
+    stream: NotRequired[str]
+
+
+class MqttCounts(TypedDict):
+    """Of messages, and of the triples in them."""
+
+    messages: int
+    triples: int
+    repeated: int
+    bad: int
+    unrouted: int
+    dropped: int
+
+
+class MqttBody(MqttCounts):
+    """How the connection to the broker does: where it stands, and what has come over it."""
+
+    broker: str
+    state: str
+    since: int
+    topics: dict[str, list[str]]
+    waiting: int
+    problem: MqttProblemBody | None
+
+
 class Mqtt:
     def __init__(self, settings: Settings, stores: Stores, pusher: Pusher) -> None:
         self.broker = Broker.of(settings.mqtt, settings.mqtt_user, settings.mqtt_password)
@@ -81,8 +114,8 @@ class Mqtt:
         self._lock = threading.Lock()
         self._connection, self._connected = 0, False
         self._state, self._since = "connecting", time.time()
-        self._counts = dict.fromkeys(("messages", "triples", "repeated", "bad", "unrouted", "dropped"), 0)
-        self._problem: dict[str, object] | None = None
+        self._counts = dict.fromkeys(MqttCounts.__annotations__, 0)
+        self._problem: MqttProblemBody | None = None
         # Filters that the broker has from us, each with its number, and the streams of each.
         self._filters: dict[str, int] = {}
         self._streams: dict[str, list[StreamRecord]] = {}
@@ -123,16 +156,16 @@ class Mqtt:
         """There is another stream, or one less."""
         self._changed.set()
 
-    def described(self) -> dict[str, object]:
+    def described(self) -> MqttBody:
         """For /health."""
         with self._lock:
             return {"broker": self.broker.url, "state": self._state, "since": int(self._since * 1000),
                     "topics": {topics: [stream.iri for stream in streams] for topics, streams in self._streams.items()},
-                    "waiting": self._arrived.qsize(), **self._counts, "problem": self._problem}
+                    "waiting": self._arrived.qsize(), **cast(MqttCounts, dict(self._counts)), "problem": self._problem}
 
     # In the thread of the connection
 
-    def _on_connect(self, client: paho.Client, userdata: object, flags: paho.ConnectFlags, reason: object,
+    def _on_connect(self, client: paho.Client, userdata: object, flags: paho.ConnectFlags, reason: ReasonCode,
                     properties: object) -> None:
         if reason.is_failure:
             self._turn("refused", f"the broker refuses the connection: {reason}")
@@ -153,8 +186,8 @@ class Mqtt:
     def _on_connect_fail(self, client: paho.Client, userdata: object) -> None:
         self._turn("unreachable", f"{self.broker.url} cannot be reached")
 
-    def _on_subscribe(self, client: paho.Client, userdata: object, mid: int, reasons: list[object],
-                      properties: object) -> None:
+    def _on_subscribe(self, client: paho.Client, userdata: object, mid: int, reasons: list[ReasonCode],
+                      properties: Properties | None) -> None:
         for reason in reasons:
             if reason.is_failure:
                 self._tell(f"the broker refuses a subscription: {reason}")
@@ -309,7 +342,8 @@ class Mqtt:
 
     def _tell(self, message: str, **about: str) -> None:
         with self._lock:
-            self._problem = {"at": int(time.time() * 1000), "message": message, **about}
+            # `about` names a topic or a stream, or both.
+            self._problem = cast(MqttProblemBody, {"at": int(time.time() * 1000), "message": message, **about})
 
     def _count(self, what: str, number: int) -> None:
         with self._lock:

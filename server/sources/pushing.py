@@ -32,7 +32,7 @@ from csparql_spark.server.stores import Stores
 from csparql_spark.store import StreamRecord
 
 
-class WarningBody(TypedDict):
+class PushWarningBody(TypedDict):
     """What a producer should know about its stamps."""
 
     code: str
@@ -49,7 +49,7 @@ class PushBody(TypedDict):
     at: int | None
     first: int | None
     last: int | None
-    warnings: list[WarningBody]
+    warnings: list[PushWarningBody]
     repeated: NotRequired[bool]
 
 
@@ -164,7 +164,7 @@ def draft_of_chunk(chunk: Chunk, iri: str) -> Draft:
     return draft_of(TriplesPushed(chunk.to_ipc(), len(chunk), chunk.first, chunk.last, chunk.unstamped), iri)
 
 
-def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[WarningBody]]:
+def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[PushWarningBody]]:
     """The chunk as the stream's clock wants it, and what the producer should know about that."""
     unstamped = chunk.unstamped
     if stream.clock == "event":

@@ -46,5 +46,6 @@ def read_id(text: str, lineage: Lineage, head: int) -> SeenId | None:
     if stands is None and position <= lineage.oldest.position:
         return SeenId(position)         # of an incarnation that is forgotten, with all that was told in it
     # Before there were names, any log's positions looked like this.
-    known = stands is not None and stands <= head and name != FIRST
-    return SeenId(stands if known else 0, restored=True)
+    if stands is None or stands > head or name == FIRST:
+        return SeenId(0, restored=True)
+    return SeenId(stands, restored=True)

@@ -183,6 +183,8 @@ class Fanout:
         return event
 
     def _spell(self, place: AnswerPlace, roster: Roster) -> bytes | None:
+        if place.instant is None:
+            return None
         parts = self._answers.at(place.query, place.instant)
         if not parts:
             return None

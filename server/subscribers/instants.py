@@ -48,10 +48,10 @@ def whole(parts: Sequence[StoredAnswer]) -> Answer:
     if first.kind == "boolean":
         return Answer.boolean(any(answer.truth for answer in answers))
     if first.kind == "graph":
-        return Answer.graph(b"".join(answer.ntriples for answer in answers))
-    tables = [answer.table for answer in answers]
+        return Answer.graph(b"".join(answer.ntriples or b"" for answer in answers))
+    tables = [answer.table for answer in answers if answer.table is not None]
     columns = [pa.concat_arrays(column) for column in zip(*(table.columns for table in tables))]
-    return Answer.bindings(first.table.variables, columns, sum(map(len, tables)))
+    return Answer.bindings(tables[0].variables, columns, sum(map(len, tables)))
 
 
 def event(id: str, name: str, parts: Sequence[StoredAnswer],
@@ -63,9 +63,7 @@ def event(id: str, name: str, parts: Sequence[StoredAnswer],
 def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = ()) -> bytes:
     """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through."""
     answer = whole(parts)
-    head: dict[str, object] = {"query": name, "at": parts[0].instant}
-    if windows:
-        head["windows"] = list(windows)
+    head = {"query": name, "at": parts[0].instant, **({"windows": list(windows)} if windows else {})}
     if answer.ntriples is not None:
         return _json({**head, "triples": answer.ntriples.decode()})
     return _json({**head, **holding(answer)})[:-1] + b',"results":' + write(answer, JSON) + b"}"
@@ -95,7 +93,7 @@ def window_bounds(window: Window, instant: int) -> WindowBounds:
     return {"stream": window.stream, "name": window.name, "opens": opens, "closes": closes}
 
 
-def holding(answer: Answer) -> dict[str, object]:
+def holding(answer: Answer) -> dict[str, list[int | None]]:
     """Until when each row of an answer holds, in the order of the rows (null: for ever); nothing if that is not known.
     A boolean has one: until when it is true."""
     if answer.until is None:

@@ -249,7 +249,7 @@ class Subscription:
     def _beginning(self, news: News) -> list[bytes]:
         """The newest answer of each query. If there is none, an id alone: to come back with."""
         newest, self._newest = self._newest, None
-        pieces = [piece for place in newest if (piece := self._piece(place, news))]
+        pieces = [piece for place in newest or () if (piece := self._piece(place, news))]
         return pieces or [self._id(self._cursor) + b"\n"]
 
     def _piece(self, place: AnswerPlace, news: News) -> bytes | None:

@@ -62,11 +62,11 @@ def test_the_scan_is_bounded_and_begins_with_the_newest(client: FlaskClient, bac
     for number in range(5):
         push(client, *(f"<urn:{number}> <urn:p{number}> <urn:{row}> ." for row in range(10)))
     monkeypatch.setattr(vocabulary, "MOST_TRIPLES", 15)
-    assert [told["iri"] for told in vocabulary.seen_now(backend.stores)["properties"]] == ["urn:p4", "urn:p3"]
+    assert [told["iri"] for told in vocabulary.words_now(backend.stores)["properties"]] == ["urn:p4", "urn:p3"]
     monkeypatch.setattr(vocabulary, "NEWEST_ENTRIES", 1)
-    assert [told["iri"] for told in vocabulary.seen_now(backend.stores)["properties"]] == ["urn:p4"]
+    assert [told["iri"] for told in vocabulary.words_now(backend.stores)["properties"]] == ["urn:p4"]
     monkeypatch.setattr(vocabulary, "MOST_TRIPLES", 9)
-    assert vocabulary.seen_now(backend.stores) == {"properties": [], "classes": []}
+    assert vocabulary.words_now(backend.stores) == {"properties": [], "classes": []}
 
 
 def test_a_look_is_kept_for_a_while(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
