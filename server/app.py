@@ -55,7 +55,7 @@ def blueprints(backend: Backend) -> Iterator[Blueprint]:
     is before they do, and tell the threads afterwards, so they need all."""
     settings, stores, threads = backend.settings, backend.stores, backend.threads
     # What is kept,
-    yield from (kept.routes(backend) for kept in (streams, queries, graphs, rules, knowledge))
+    yield from (module.routes(backend) for module in (streams, queries, graphs, rules, knowledge))
     yield pausing.routes(stores, threads)
     yield observers.routes(settings, stores, threads)
     # what is answered,
@@ -63,7 +63,7 @@ def blueprints(backend: Backend) -> Iterator[Blueprint]:
     yield events.routes(settings, stores, threads)
     yield sparql.routes(settings, stores)
     # how it is looked at,
-    yield from (look.routes(stores) for look in (explain, why, measures, timeline))
+    yield from (module.routes(stores) for module in (explain, why, measures, timeline))
     yield health.routes(settings, stores, threads)
     yield metrics.routes(settings, stores, threads)
     # and for whom besides.

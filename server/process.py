@@ -107,14 +107,14 @@ class Ending:
     """When it is time to end in order: at a signal, or when serving has failed."""
 
     def __init__(self) -> None:
-        self._told, self._tell = os.pipe()
-        os.set_blocking(self._tell, False)
+        self._reading_end, self._writing_end = os.pipe()
+        os.set_blocking(self._writing_end, False)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda number, frame: self.begin())
 
     def begin(self) -> None:
         with contextlib.suppress(BlockingIOError):      # the pipe is full of this message already
-            os.write(self._tell, b"!")
+            os.write(self._writing_end, b"!")
 
     def after(self, work: Callable[[], None]) -> None:
         """Do the work; when it is done, or fails, it is time to end."""
@@ -124,7 +124,7 @@ class Ending:
             self.begin()
 
     def wait(self) -> None:
-        os.read(self._told, 1)
+        os.read(self._reading_end, 1)
 
     @staticmethod
     def force_after(seconds: float) -> None:

@@ -79,4 +79,4 @@ class Threads:
 
     def _answered(self, queries: Collection[int]) -> None:
         self.relay.told(queries)
-        self.webhooks.told(queries)
+        self.webhooks.notify(queries)

@@ -35,8 +35,8 @@ class Proxies:
         """The address of the client whose request came from `peer`, by the values of the two headers."""
         if not (forwarded_for or forwarded) or not self.trusted(peer):
             return peer
-        told = {self._first(hops) for hops in (_plain(forwarded_for), _elements(forwarded)) if hops is not None}
-        return (told.pop() or peer) if len(told) == 1 else peer
+        clients = {self._first(hops) for hops in (_plain(forwarded_for), _elements(forwarded)) if hops is not None}
+        return (clients.pop() or peer) if len(clients) == 1 else peer
 
     def _first(self, hops: list[str]) -> str | None:
         """Of the chain from its end, the first address that is no proxy's; else the farthest one that can be read."""

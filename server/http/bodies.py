@@ -145,5 +145,5 @@ def _unzstd(body: bytes) -> Iterator[bytes]:
 
 
 def _too_large(limit: int, length: int | None = None) -> Problem:
-    told = f"The body has {length} bytes" if length else "The body is larger than the limit"
-    return Problem("too-large", f"{told}, and this server takes at most {limit} here: send it in parts.", limit=limit)
+    size = f"The body has {length} bytes" if length else "The body is larger than the limit"
+    return Problem("too-large", f"{size}, and this server takes at most {limit} here: send it in parts.", limit=limit)

@@ -189,7 +189,7 @@ class Connection:
 
     def _next(self) -> None:
         """Nothing is known of the next request."""
-        self.seen = 0                           # bytes of the buffer that are part of its head
+        self.searched = 0                       # bytes of the buffer that are part of its head
         self.skipped = False                    # an empty line before it
         self.head: Head | None = None
         self.body: Body | None = None
@@ -198,10 +198,10 @@ class Connection:
 
     def begin(self, head: Head, proxies: Proxies) -> None:
         self.head, self.body = head, Body(head)
-        told = head.fields(b"x-forwarded-for"), head.fields(b"forwarded")
-        self.remote_addr = proxies.client(self.peer, *told)
+        headers = head.fields(b"x-forwarded-for"), head.fields(b"forwarded")
+        self.remote_addr = proxies.client(self.peer, *headers)
         self.client = share(self.remote_addr)
-        if self.client is None and all(told) and proxies.trusted(self.peer):
+        if self.client is None and all(headers) and proxies.trusted(self.peer):
             self.client = self.peer     # two headers that differ make nobody one of this machine, whom nobody counts
 
     def communicate(self) -> bool:

@@ -48,11 +48,11 @@ def json_of(text: str, what: str, example: str) -> object:
 
 
 def _once(members: list[tuple[str, object]]) -> dict[str, object]:          # JSON: any object
-    told = dict(members)
-    if len(told) < len(members):
+    document = dict(members)
+    if len(document) < len(members):
         names = [name for name, _ in members]
         raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)[:100]!r} occurs twice")
-    return told
+    return document
 
 
 def _refuse(constant: str) -> object:

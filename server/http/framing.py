@@ -77,12 +77,12 @@ class Head:
         return [value for one, value in self._fields if one == name]
 
 
-def read_head(buffer: bytearray, seen: int = 0) -> Head | None:
+def read_head(buffer: bytearray, searched: int = 0) -> Head | None:
     """The head at the beginning of the buffer, of which the first `seen` bytes were looked at before; None if there is
     more to come. Raises `Malformed` as soon as that is certain."""
-    end = buffer.find(END, max(0, seen - len(END) + 1))
+    end = buffer.find(END, max(0, searched - len(END) + 1))
     size = end + len(END) if end >= 0 else len(buffer)
-    if stray := _STRAY.search(buffer, max(0, seen - 1), size):
+    if stray := _STRAY.search(buffer, max(0, searched - 1), size):
         raise Malformed(_strayed(stray[0], buffer.count(b"\n", 0, stray.start()) + 1))
     if size > HEAD_BYTES:
         if buffer.find(b"\r\n", 0, HEAD_BYTES) < 0:

@@ -331,9 +331,9 @@ class Front:
         if not connection.skipped and connection.buffer[:2] == b"\r\n":
             del connection.buffer[:2]       # some clients end a body with a line that does not belong to it
             connection.skipped = True
-        head = read_head(connection.buffer, connection.seen)
+        head = read_head(connection.buffer, connection.searched)
         if head is None:
-            connection.seen = len(connection.buffer)
+            connection.searched = len(connection.buffer)
             self._arm(connection)
             return False
         del connection.buffer[:head.size]
@@ -404,11 +404,11 @@ class Front:
             self._give_up(connection)
 
     def _look_at_reading(self, connection: Connection) -> None:
-        told = SILENT if self._end is not None else self.limits.overdue(connection, time.monotonic())
-        if told is SILENT:
+        problem = SILENT if self._end is not None else self.limits.overdue(connection, time.monotonic())
+        if problem is SILENT:
             self._close(connection)
-        elif told is not None:
-            self._refuse(connection, told)
+        elif problem is not None:
+            self._refuse(connection, problem)
 
     def _look_at_writing(self, connection: Connection) -> None:
         now, taken = time.monotonic(), connection.wfile.progress()

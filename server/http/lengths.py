@@ -28,6 +28,6 @@ def length_of_time(setting: str, value: object) -> int:
                 return 0 if nothing else milliseconds(match[1], match[2])
             return iso_milliseconds(text)
         except DurationProblem as problem:
-            said = " ".join(filter(None, (problem.message, problem.hint)))
-            raise Problem("bad-setting", f"The {setting} cannot be read: {said}") from None
+            reason = " ".join(filter(None, (problem.message, problem.hint)))
+            raise Problem("bad-setting", f"The {setting} cannot be read: {reason}") from None
     raise Problem("bad-setting", f'The {setting} {value!r} is not a length of time: write 5000 (milliseconds) or "5s".')

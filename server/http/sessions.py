@@ -37,32 +37,32 @@ class Sessions:
 
     def begin(self, token: AccessToken) -> str:
         """A new session; what the cookie holds."""
-        told = secrets.token_urlsafe(32)
+        cookie = secrets.token_urlsafe(32)
         with self._lock:
             living = {key: one for key, one in self._open.items() if one[1] > self._now()}
             while len(living) >= MOST:
                 del living[next(iter(living))]
-            living[hashed(told)] = (token.sha256, self._now() + self.seconds)
+            living[hashed(cookie)] = (token.sha256, self._now() + self.seconds)
             self._open = living
             self._write()
-        return told
+        return cookie
 
-    def find(self, told: str) -> AccessToken | None:
+    def find(self, cookie: str) -> AccessToken | None:
         """The token of a session that is there and has not passed."""
-        found = self._open.get(hashed(told))
+        found = self._open.get(hashed(cookie))
         if found is None or found[1] <= self._now():
             return None
         return next((token for token in self._tokens.all() if token.sha256 == found[0]), None)
 
-    def end(self, told: str) -> None:
+    def end(self, cookie: str) -> None:
         with self._lock:
-            if self._open.pop(hashed(told), None) is not None:
+            if self._open.pop(hashed(cookie), None) is not None:
                 self._write()
 
     def _write(self) -> None:
-        told = {key: {"token": token, "until": until} for key, (token, until) in self._open.items()}
+        document = {key: {"token": token, "until": until} for key, (token, until) in self._open.items()}
         try:
-            write_secretly(self._path, json.dumps(told))
+            write_secretly(self._path, json.dumps(document))
         except OSError as error:
             # They hold as long as this process: a full disk should not keep out who comes to look at it.
             print(f"csparql-spark: the sessions {self._path} cannot be written ({error}): "
@@ -70,8 +70,8 @@ class Sessions:
 
     def _read(self) -> dict[str, tuple[str, float]]:
         try:
-            told = json.loads(self._path.read_text(encoding="utf-8"))
-            return {key: (str(one["token"]), float(one["until"])) for key, one in told.items()}
+            document = json.loads(self._path.read_text(encoding="utf-8"))
+            return {key: (str(one["token"]), float(one["until"])) for key, one in document.items()}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

@@ -20,14 +20,14 @@ class Places:
         self.total, self.each = total, each
         self._lock = threading.Lock()
         self._taken = 0
-        self._held: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
 
     @property
     def taken(self) -> int:
         return self._taken
 
-    def held(self, client: str) -> int:
-        return self._held[client]
+    def count(self, client: str) -> int:
+        return self._counts[client]
 
     def enter(self) -> ConnectionPlace | None:
         with self._lock:
@@ -40,14 +40,14 @@ class Places:
         """Whether a place could change hands; if not, it is nobody's."""
         with self._lock:
             if before is not None:
-                self._held[before] -= 1
-                if not self._held[before]:
-                    del self._held[before]
+                self._counts[before] -= 1
+                if not self._counts[before]:
+                    del self._counts[before]
             if after is None:
                 return True
-            if self._held[after] >= self.each:
+            if self._counts[after] >= self.each:
                 return False
-            self._held[after] += 1
+            self._counts[after] += 1
             return True
 
     def give_back(self) -> None:

@@ -26,11 +26,11 @@ from urllib.parse import quote, urlencode
 from flask import Blueprint, Response, request
 
 from csparql_spark.answers.formats import ND_JSON, PLAIN_JSON
-from csparql_spark.asking.timeline import said
+from csparql_spark.asking.timeline import said as shown_time
 from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.server.http.negotiation import asked_type, spelled
 from csparql_spark.server.http.problems import Problem, sentence
-from csparql_spark.server.routes.events import EVENTS, seen_id, subscribed
+from csparql_spark.server.routes.events import EVENTS, last_event_id, subscribed
 from csparql_spark.server.routes.registration import found
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
@@ -59,14 +59,14 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         if prefers_events():
             return subscribed(settings, threads, [query.name], asked_start(threads.fanout.order, query))
         if not request.args.keys().isdisjoint(("from", "to", "limit")):
-            return told_between(query)
+            return range_of(query)
         if "at" in request.args:
-            parts = told_at(query, request.args["at"])
+            parts = parts_at(query, request.args["at"])
         else:
             parts = stores.answers.latest(query.id)
-        return told(query, parts) if parts else waiting(query)
+        return answer_response(query, parts) if parts else waiting(query)
 
-    def told_between(query: QueryRecord) -> Response:
+    def range_of(query: QueryRecord) -> Response:
         if "at" in request.args:
             raise Problem("bad-setting", "at= asks for one instant, and from=, to= and limit= for several: leave "
                           "one out.")
@@ -77,19 +77,19 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         if len(found) > limit:
             given = {**request.args.to_dict(), "from": str(found.pop()), "limit": str(limit)}
             headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
-        envelopes = (instants.told(query.name, parts, windows_of(query, instant))
+        envelopes = (instants.envelope_or_problem(query.name, parts, windows_of(query, instant))
                      for instant in found if (parts := stores.answers.at(query.id, instant)))
         written = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
         return Response(written, headers=headers, content_type=media_type)
 
-    def told_at(query: QueryRecord, text: str) -> list[StoredAnswer]:
+    def parts_at(query: QueryRecord, text: str) -> list[StoredAnswer]:
         instant = instant_of("at", text)
         parts = stores.answers.at(query.id, instant)
         if not parts:
             bounds = stores.answers.bounds(query.id)
-            kept = (f"answers are kept from {said(bounds[0])} to {said(bounds[1])}" if bounds
+            known = (f"answers are kept from {shown_time(bounds[0])} to {shown_time(bounds[1])}" if bounds
                     else "it has no answers yet")
-            raise Problem("no-answer", f"The query {query.name} has no answer at {said(instant)}: {kept}.",
+            raise Problem("no-answer", f"The query {query.name} has no answer at {shown_time(instant)}: {known}.",
                           query=query.name, at=instant, oldest=bounds and bounds[0], latest=bounds and bounds[1])
         return parts
 
@@ -106,7 +106,7 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     return blueprint
 
 
-def told(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
+def answer_response(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
     """The response with what a query said at an instant."""
     answer, instant = whole(parts), parts[0].instant
     headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
@@ -157,7 +157,7 @@ def prefers_events() -> bool:
 
 
 def asked_start(order: AnswerOrder, query: QueryRecord) -> SubscriptionStart:
-    event_id = seen_id()
+    event_id = last_event_id()
     if event_id:
         return start_after(event_id, order)
     begin = request.args.get("from", "latest")

@@ -34,7 +34,7 @@ def routes(settings: Settings) -> Blueprint:
         if not _FILE.fullmatch(name) or not (settings.web / "dist" / name).is_file():
             raise Problem("not-found", "The console has no such part: reload its page, since it may have been built "
                           "anew.")
-        return told(settings, name)
+        return file_response(settings, name)
 
     return blueprint
 
@@ -42,7 +42,7 @@ def routes(settings: Settings) -> Blueprint:
 def page(settings: Settings, does: Mapping[str, str]) -> Response:
     """The page for browsers: the console; where it was not built, what there is without it (`does`, by name)."""
     if (settings.web / "dist" / "index.html").is_file():
-        return told(settings, "index.html")
+        return file_response(settings, "index.html")
     items = "".join(f'<li><a href="/{name}">/{name}</a>: {escape(what)}</li>' for name, what in does.items())
     text = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>csparql-spark</title>'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -55,7 +55,7 @@ def page(settings: Settings, does: Mapping[str, str]) -> Response:
     return Response(text, content_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
 
 
-def told(settings: Settings, name: str) -> Response:
+def file_response(settings: Settings, name: str) -> Response:
     """A file of the build; 304 if the client has it."""
     kind = _MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream")
     response = Response((settings.web / "dist" / name).read_bytes(), mimetype=kind)

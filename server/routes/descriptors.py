@@ -1,7 +1,7 @@
 """Descriptors in RDF: a stream as a VoCaLS stream descriptor with DCAT, and /sparql as a SPARQL service description.
 
-    stream_told(stream, names, ["HotRooms"])     # N-Triples; what `GET /streams/temp` answers with Accept: text/turtle
-    service_told(names, graphs)        # what a bare `GET /sparql` answers
+    stream_descriptor(stream, names, ["HotRooms"])      # N-Triples; what `GET /streams/temp` answers as text/turtle
+    service_descriptor(names, graphs)                   # what a bare `GET /sparql` answers
 
 VoCaLS tells where a stream can be had: here, where it is pushed into, and where each query over it can be followed.
 """
@@ -28,7 +28,7 @@ RESULT_FORMATS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_C
                   "N-Triples", "JSON-LD", "RDF_XML", "TriG", "N-Quads")
 
 
-def stream_told(stream: StreamRecord, names: ResourceNames, queries: Iterable[str]) -> bytes:
+def stream_descriptor(stream: StreamRecord, names: ResourceNames, queries: Iterable[str]) -> bytes:
     """The descriptor of a stream; `queries` are the names of those that read it."""
     title = "POST elements here" if stream.producer is None else "made by a query"
     url, iri = f"<{names.stream_url(stream.iri)}>", f"<{stream.iri}>"
@@ -53,7 +53,7 @@ def stream_told(stream: StreamRecord, names: ResourceNames, queries: Iterable[st
     return "".join(lines).encode()
 
 
-def service_told(names: ResourceNames, graphs: Iterable[str]) -> bytes:
+def service_descriptor(names: ResourceNames, graphs: Iterable[str]) -> bytes:
     """The description of /sparql, with the background graphs that can be asked."""
     service = f"<{names.base}/sparql>"
     lines = [_line(service, "rdf:type", _name("sd:Service")), _line(service, "sd:endpoint", service),

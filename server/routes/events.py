@@ -42,15 +42,15 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
                           accepted=[EVENTS])
         names = asked_names()
         start = asked_start()
-        if names is not None and not start.seen and not start.restored:
+        if names is not None and not start.returning and not start.restored:
             for name in names:
                 found(stores, name)
-        if names is not None and start.seen and not start.restored and threads.fanout.is_over(names, start.after):
+        if names is not None and start.returning and not start.restored and threads.fanout.is_over(names, start.after):
             return Response(status=204, headers={"Cache-Control": "no-store"})
         return subscribed(settings, threads, names, start, progress=True)
 
     def asked_start() -> SubscriptionStart:
-        event_id = seen_id()
+        event_id = last_event_id()
         if event_id:
             return start_after(event_id, threads.fanout.order)
         begin = request.args.get("from", "latest").strip()
@@ -70,7 +70,7 @@ def asked_names() -> list[str] | None:
     return names or None
 
 
-def seen_id() -> str:
+def last_event_id() -> str:
     """The id of the last event that the client has seen; empty if there is none."""
     return (request.headers.get("Last-Event-ID") or request.args.get("lastEventId") or "").strip()
 

@@ -124,13 +124,13 @@ class Collected:
         yield triples
 
     def _batches(self) -> Iterator[Metric]:
-        told = self._stores.status.of("stages") or {}
-        yield CounterMetricFamily("csparql_batches", "Micro-batches of the engine.", told.get("batches", 0))
+        report = self._stores.status.of("stages") or {}
+        yield CounterMetricFamily("csparql_batches", "Micro-batches of the engine.", report.get("batches", 0))
         yield CounterMetricFamily("csparql_batch_rows", "Entries of the log in them, addressed to groups of queries.",
-                                  told.get("rows", 0))
+                                  report.get("rows", 0))
         stages = SummaryMetricFamily("csparql_batch_stage_seconds", "Parts of micro-batches; in addBatch is the wait "
                                      "for a tick, where a batch was begun before it.", labels=["stage"])
-        for stage, took in told.get("stages", {}).items():
+        for stage, took in report.get("stages", {}).items():
             stages.add_metric([stage], took["count"], took["seconds"])
         yield stages
 
@@ -170,11 +170,11 @@ class Collected:
 
 def cumulative(counts: tuple[int, ...]) -> list[tuple[str, int]]:
     """Counts by bucket, as Prometheus wants them: each with all that are smaller."""
-    told, total = [], 0
+    buckets, total = [], 0
     for bound, count in zip((*map(str, BUCKETS), "+Inf"), counts, strict=True):
         total += count
-        told.append((bound, total))
-    return told
+        buckets.append((bound, total))
+    return buckets
 
 
 def lag_of(query: QueryRecord, point: Point | None, event: set[str], now: int) -> int | None:

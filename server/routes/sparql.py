@@ -30,7 +30,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.negotiation import drawn, spelled
 from csparql_spark.server.http.problems import Problem, sentence
-from csparql_spark.server.routes.descriptors import service_told
+from csparql_spark.server.routes.descriptors import service_descriptor
 from csparql_spark.server.routes.registration import found, whole
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
@@ -47,8 +47,8 @@ def routes(settings: Settings, stores: Stores) -> Blueprint:
     @blueprint.get("/sparql")
     def ask_by_get() -> Response:
         if "query" not in request.args:
-            return drawn(service_told(stores.names, (graph.name for graph in stores.registry.settings("background"))),
-                         "the description of the service")
+            graphs = (graph.name for graph in stores.registry.settings("background"))
+            return drawn(service_descriptor(stores.names, graphs), "the description of the service")
         return questions.answer(request.args.get("query"), request.args)
 
     @blueprint.post("/sparql")

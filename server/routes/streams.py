@@ -30,7 +30,7 @@ from csparql_spark.server.http.lengths import length_of_time
 from csparql_spark.server.http.negotiation import asked_type, drawn
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.dependents import asked_of, readers, streams_of
-from csparql_spark.server.routes.descriptors import stream_told
+from csparql_spark.server.routes.descriptors import stream_descriptor
 from csparql_spark.server.routes.quotas import room, tell_if_full
 from csparql_spark.server.sources.mqtt import USUAL_FORMAT, checked_filter
 from csparql_spark.server.sources.pushing import Idempotency, PushBody
@@ -188,7 +188,7 @@ def routes(backend: Backend) -> Blueprint:
         stream = streams.record(name)
         if asked_type("the description of a stream", DESCRIBED) == PLAIN_JSON:
             return streams.content(stream)
-        return drawn(stream_told(stream, names, streams.readers(stream)), "the description of a stream",
+        return drawn(stream_descriptor(stream, names, streams.readers(stream)), "the description of a stream",
                      offered=DESCRIBED)
 
     @blueprint.delete("/streams/<name:name>")

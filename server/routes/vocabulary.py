@@ -26,7 +26,7 @@ from csparql_spark.language.queries.prologue import USUAL
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.stores import Stores
 
-KEPT_SECONDS = 5.0
+FRESH_SECONDS = 5.0
 MOST_WORDS = 500
 MOST_PREFIXES = 500
 NEWEST_ENTRIES = 400            # of the log, whatever they are
@@ -58,12 +58,12 @@ class VocabularyBody(WordsBody):
 def routes(stores: Stores) -> Blueprint:
     blueprint = Blueprint("vocabulary", __name__)
     lock = threading.Lock()
-    words: tuple[float, WordsBody] = (-KEPT_SECONDS, {"properties": [], "classes": []})
+    words: tuple[float, WordsBody] = (-FRESH_SECONDS, {"properties": [], "classes": []})
 
     def recent() -> WordsBody:
         nonlocal words
         with lock:
-            if time.monotonic() - words[0] >= KEPT_SECONDS:
+            if time.monotonic() - words[0] >= FRESH_SECONDS:
                 words = time.monotonic(), words_now(stores)
             return words[1]
 

@@ -19,7 +19,7 @@ Invariants: an observer has at most one call at a time, and answers in the order
 is not told. A few threads serve all observers; who is slow makes nobody wait but himself, and has no queue.
 
     webhooks = Webhooks(stores, fanout.order, Allowed(settings.webhooks)).start()
-    webhooks.told({17})           # these queries have new answers
+    webhooks.notify({17})           # these queries have new answers
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Webhooks:
         self._thread.join()
         self._pool.shutdown(cancel_futures=True)
 
-    def told(self, queries: Collection[int]) -> None:
+    def notify(self, queries: Collection[int]) -> None:
         """These queries have answers, or observers, that they had not before."""
         with self._change:
             if self._news is not None:
@@ -96,7 +96,7 @@ class Webhooks:
         """Call it now, however often it failed before."""
         with self._change:
             self._due.pop(observer.id, None)
-        self.told({observer.query})
+        self.notify({observer.query})
 
     def _run(self) -> None:
         while True:
@@ -182,7 +182,7 @@ class Webhooks:
                 passed = instant
                 continue
             try:
-                self._tell(observer, record, parts, gap)
+                self._deliver(observer, record, parts, gap)
             except (Undelivered, BadUrl, ValueError) as error:
                 if passed is not None:
                     self._observers.passed(id, passed, gap=gap)
@@ -196,7 +196,7 @@ class Webhooks:
             self._observers.passed(id, passed, gap=gap)
         return 0.0 if len(instants) == PAGE_INSTANTS else None
 
-    def _tell(self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], gap: int | None) -> None:
+    def _deliver(self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], gap: int | None) -> None:
         """Raises `Undelivered`."""
         refusal = self.allowed.refusal(observer.url)        # the setting may be another one since it was added
         if refusal is not None:

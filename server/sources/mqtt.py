@@ -122,10 +122,10 @@ class Mqtt:
         self._worker = threading.Thread(target=self._work, name="mqtt", daemon=True)
 
     def start(self) -> Mqtt:
-        kept = self._stores.status.of("mqtt") or {}
-        if kept.get("broker") != self.broker.url:
-            kept = {"client": f"csparql-{os.urandom(8).hex()}", "session": os.urandom(4).hex(), "filters": {}}
-        self._client_id, self._session, self._filters = kept["client"], kept["session"], dict(kept["filters"])
+        session = self._stores.status.of("mqtt") or {}
+        if session.get("broker") != self.broker.url:
+            session = {"client": f"csparql-{os.urandom(8).hex()}", "session": os.urandom(4).hex(), "filters": {}}
+        self._client_id, self._session, self._filters = session["client"], session["session"], dict(session["filters"])
         self._keep()
         client = self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, self._client_id, protocol=paho.MQTTv5,
                                             manual_ack=True)
@@ -190,19 +190,20 @@ class Mqtt:
                       properties: Properties | None) -> None:
         for reason in reasons:
             if reason.is_failure:
-                self._tell(f"the broker refuses a subscription: {reason}")
+                self._note_problem(f"the broker refuses a subscription: {reason}")
 
     def _on_message(self, client: paho.Client, userdata: object, message: paho.MQTTMessage) -> None:
-        told = message.properties
+        properties = message.properties
         try:
             self._arrived.put_nowait(_Message(
                 self._connection, self._session, message.mid, message.qos, bool(message.dup), message.topic,
-                bytes(message.payload), getattr(told, "ContentType", None),
-                tuple(getattr(told, "SubscriptionIdentifier", ()))))
+                bytes(message.payload), getattr(properties, "ContentType", None),
+                tuple(getattr(properties, "SubscriptionIdentifier", ()))))
         except (queue.Full, UnicodeDecodeError) as error:
             # With QoS 1 it is not acknowledged, and comes again.
             self._count("dropped", 1)
-            self._tell("messages come faster than they are written" if isinstance(error, queue.Full) else str(error))
+            full = isinstance(error, queue.Full)
+            self._note_problem("messages come faster than they are written" if full else str(error))
 
     # In our own thread
 
@@ -219,7 +220,7 @@ class Mqtt:
                     self._push(group)
             # Whatever it was, the next messages shall be looked at; these were not acknowledged, and come again.
             except Exception as error:
-                self._tell(f"{type(error).__name__}: {error}")
+                self._note_problem(f"{type(error).__name__}: {error}")
                 print(f"csparql-spark: messages were not taken: {error!r}", file=sys.stderr, flush=True)
                 self._stopping.wait(LOOK_SECONDS)
 
@@ -310,7 +311,7 @@ class Mqtt:
             return read_push(message.payload, format, base=stream.iri, blank_prefix=self._stores.blank_prefix())
         except (RdfError, UnsupportedFormat, ValueError, RecursionError) as error:
             self._count("bad", 1)
-            self._tell(str(error), topic=message.topic, stream=stream.iri)
+            self._note_problem(str(error), topic=message.topic, stream=stream.iri)
             return None
 
     def _write(self, iri: str, chunk: Chunk, once: Idempotency | None) -> bool:
@@ -323,10 +324,10 @@ class Mqtt:
                 return True
             except Problem as problem:          # the stream is gone
                 self._count("unrouted", 1)
-                self._tell(problem.detail, stream=iri)
+                self._note_problem(problem.detail, stream=iri)
                 return True
             except StoreError as error:
-                self._tell(str(error), stream=iri)
+                self._note_problem(str(error), stream=iri)
                 if self._stopping.wait(pause):
                     return False
                 pause = min(2 * pause, 5.0)
@@ -338,9 +339,9 @@ class Mqtt:
             if state != self._state:
                 self._state, self._since = state, time.time()
         if problem is not None:
-            self._tell(problem)
+            self._note_problem(problem)
 
-    def _tell(self, message: str, **about: str) -> None:
+    def _note_problem(self, message: str, **about: str) -> None:
         with self._lock:
             # `about` names a topic or a stream, or both.
             self._problem = cast(MqttProblemBody, {"at": int(time.time() * 1000), "message": message, **about})

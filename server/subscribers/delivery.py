@@ -93,12 +93,12 @@ class Delivery:
         self._wakeup.ring()
         self._hungry.put(None)
 
-    def _news(self, told: Collection[int], turned: bool) -> None:
+    def _news(self, queries: Collection[int], turned: bool) -> None:
         if not self._fanout.running:
             self._end()
             return
         with self._lock:
-            seats = [seat for seat in self._resting if turned or seat.subscription.concerned(told)]
+            seats = [seat for seat in self._resting if turned or seat.subscription.concerned(queries)]
             self._resting.difference_update(seats)
         self._feed(seats)
 
@@ -213,13 +213,13 @@ class Delivery:
     def _listen(self, seat: Seat) -> bool:
         """Whether it is still there. What it says is not answered."""
         try:
-            said = len(seat.socket.recv(4096))
+            received = len(seat.socket.recv(4096))
         except BlockingIOError:
             return True
         except OSError:
             return False
-        seat.heard += said
-        return bool(said) and seat.heard <= CHATTER_BYTES
+        seat.heard += received
+        return bool(received) and seat.heard <= CHATTER_BYTES
 
     def _beat(self) -> None:
         """Signs of life for those who were told nothing for so long; who takes nothing at all is sent home."""

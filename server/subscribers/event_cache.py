@@ -35,12 +35,12 @@ class Spelled:
 
     def get(self, key: Key) -> bytes | None:
         with self._lock:
-            held = self._events.get(key)
-            if held is None:
+            entry = self._events.get(key)
+            if entry is None:
                 return None
-            self._events[key] = held[0], self._clock()
+            self._events[key] = entry[0], self._clock()
             self._events.move_to_end(key)
-            return held[0]
+            return entry[0]
 
     def put(self, key: Key, event: bytes) -> None:
         with self._lock:

@@ -71,7 +71,7 @@ class Fanout:
         self.stopped = threading.Event()
         # Who is to be told at once that there is news: of which queries, and whether the roster is another one. At
         # the end, too.
-        self.listener: Callable[[Collection[int], bool], None] = lambda told, turned: None
+        self.listener: Callable[[Collection[int], bool], None] = lambda queries, turned: None
         self._subscriptions: set[Subscription] = set()
         self._lock = threading.Lock()
         self._looking = threading.Lock()
@@ -132,17 +132,17 @@ class Fanout:
         with self._looking:
             before = self.news
             head = self.order.head()
-            told = self.order.queries_since(before.head, head) if head != before.head else set()
+            queries = self.order.queries_since(before.head, head) if head != before.head else set()
             roster = self._reader.read()
             turned = roster is not before.roster
             if head != before.head or turned:
                 self.news = News(before.version + 1, head, roster)
-        if told:
-            self._heard(told)
-        if told or turned:
+        if queries:
+            self._heard(queries)
+        if queries or turned:
             with self._change:
                 self._change.notify_all()
-            self.listener(told, turned)
+            self.listener(queries, turned)
         return self.news
 
     def wait(self, version: int, timeout: float) -> bool:

@@ -69,7 +69,7 @@ def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowB
     return _json({**head, **holding(answer)})[:-1] + b',"results":' + write(answer, JSON) + b"}"
 
 
-def told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds]) -> bytes:
+def envelope_or_problem(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds]) -> bytes:
     """The envelope of an answer, or in its place what is the matter with it: for who is told many of them."""
     try:
         return envelope(name, parts, windows)

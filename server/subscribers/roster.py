@@ -33,7 +33,7 @@ class Standing:
     at: int | None = None
     reason: str | None = None
 
-    def told(self) -> bytes:
+    def event(self) -> bytes:
         """The event that says it."""
         if self.status == "failed":
             return notice("problem", {"query": self.query.name, "at": self.at, "reason": self.reason})
@@ -56,18 +56,18 @@ class RosterReader:
 
     def __init__(self, database: Database, registry: Registry) -> None:
         self._database, self._registry = database, registry
-        self._seen: tuple[object, ...] = ()
+        self._newest: tuple[object, ...] = ()
         self.roster = Roster()
 
     def read(self) -> Roster:
         connection = self._database.connection
         (newest,) = connection.execute(_NEWEST).fetchone()
         failures = connection.execute("SELECT query, instant, reason FROM failures ORDER BY query").fetchall()
-        if (newest, failures) != self._seen:
+        if (newest, failures) != self._newest:
             known = self.roster.known           # what was logged in a place does not change
             self.roster = Roster({id: known.get(id) or query_record(id, *rest)
                                   for id, *rest in connection.execute(_REGISTRATIONS)}, self._standing(failures))
-            self._seen = newest, failures
+            self._newest = newest, failures
         return self.roster
 
     def _standing(self, failures: list[tuple[int, int, str]]) -> dict[int, Standing]:
@@ -97,4 +97,4 @@ def changes(before: Roster, after: Roster) -> Iterator[tuple[int, bytes]]:
     for id, standing in after.standing.items():
         status = before.standing[id].status if id in before.standing else "running"
         if standing.status != status:
-            yield id, standing.told()
+            yield id, standing.event()

@@ -52,12 +52,12 @@ _QUERY_AND_INSTANT = re.compile(r"([0-9]{1,18})-(-?[0-9]{1,18})")
 class SubscriptionStart(NamedTuple):
     """Where a subscriber begins: after a position, or (None) with the newest answers.
 
-    `seen`: it has been here before, so what it missed is told, and what has ended meanwhile. `instants`: the last ones
-    that it knows, by query. `restored`: besides, it was told what is not so any more.
+    `returning`: it has been here before, so what it missed is told, and what has ended meanwhile. `instants`: the last
+    ones that it knows, by query. `restored`: besides, it was told what is not so any more.
     """
 
     after: int | None
-    seen: bool = False
+    returning: bool = False
     instants: Mapping[int, int] = {}
     restored: bool = False
 
@@ -70,23 +70,23 @@ def start_after(text: str, order: AnswerOrder) -> SubscriptionStart:
     """Behind the event with that id. Ids of the form query-instant, which were given once, are understood."""
     match = _QUERY_AND_INSTANT.fullmatch(text)
     if match is not None:
-        return after_instant(int(match[1]), int(match[2]), order, seen=True)
-    seen = read_id(text, order.lineage, order.head())
-    if seen is None:
+        return after_instant(int(match[1]), int(match[2]), order, returning=True)
+    last = read_id(text, order.lineage, order.head())
+    if last is None:
         raise Problem("bad-event-id", f"{text[:100]!r} is no id of an event of this server: ids look like "
                       "48213-qkzwmtbrfd. Leave it out to begin with the newest answer.")
-    been_here = seen.position != BEGINNING or not seen.restored
-    return SubscriptionStart(seen.position, seen=been_here, restored=seen.restored)
+    returning = last.position != BEGINNING or not last.restored
+    return SubscriptionStart(last.position, returning, restored=last.restored)
 
 
-def after_instant(query: int, instant: int, order: AnswerOrder, *, seen: bool = False) -> SubscriptionStart:
+def after_instant(query: int, instant: int, order: AnswerOrder, *, returning: bool = False) -> SubscriptionStart:
     """Behind an instant of a query."""
     position, gone = order.up_to(query, instant), order.gone(query)
     if position is not None:
-        return SubscriptionStart(position, seen, {query: instant})
+        return SubscriptionStart(position, returning, {query: instant})
     if gone is None:
         return FIRST            # it is before everything, or of another query that had this name before
-    return SubscriptionStart(gone[0] - (instant < gone[1]), seen, {query: instant})
+    return SubscriptionStart(gone[0] - (instant < gone[1]), returning, {query: instant})
 
 
 class Subscription:
@@ -101,7 +101,7 @@ class Subscription:
         """Takes a place. Raises `TooManySubscribers`."""
         self._fanout, self._order = fanout, fanout.order
         self._names = None if names is None else frozenset(names)
-        self._seen = start.seen
+        self._returning = start.returning
         self._last = dict(start.instants)       # the newest instant that he knows, by query
         self._heartbeat, self._slow, self._progress = heartbeat_seconds, slow_instants, progress
         self._live = False                      # he has caught up once: what he asked for of the past was not skipped
@@ -116,7 +116,7 @@ class Subscription:
             raise
 
     def _begin(self, start: SubscriptionStart, news: News) -> None:
-        self._greeted = self._told = news.roster
+        self._greeted = self._announced = news.roster
         self._opening = True
         self._ids = self._members(news.roster)
         self._newest: list[AnswerPlace] | None = None         # by which he begins
@@ -125,15 +125,15 @@ class Subscription:
             self._newest = self._order.newest(live if self._ids is None else live & self._ids, news.head)
         self._cursor = news.head if start.after is None else start.after
         self._restored = start.restored         # it is to be told so
-        if not start.seen:
+        if not start.returning:
             self._forgiven = {place.query: place.position for place in self._order.gaps(self._cursor, news.head)}
 
     def close(self) -> None:
         self._fanout.leave(self)
 
-    def concerned(self, told: Collection[int]) -> bool:
+    def concerned(self, queries: Collection[int]) -> bool:
         """Whether answers of these queries are among what he wants to hear."""
-        return bool(told) if self._ids is None else not self._ids.isdisjoint(told)
+        return bool(queries) if self._ids is None else not self._ids.isdisjoint(queries)
 
     def more(self, *, slow: bool = False) -> list[bytes]:
         """What is to be sent next; nothing if there is nothing now. `slow`: what was sent before took him long."""
@@ -188,7 +188,7 @@ class Subscription:
         """The queries of the names that he wants; of those that are gone, too, if he may have missed something."""
         if self._names is None:
             return None
-        if self._seen:
+        if self._returning:
             return {id for id, query in roster.known.items() if query.name in self._names}
         return {roster.ids[name] for name in self._names if name in roster.ids}
 
@@ -206,11 +206,11 @@ class Subscription:
                 yield registered(standing.query)
 
     def _end_of(self, name: str) -> Iterator[bytes]:
-        old = self._told.ids.get(name)
+        old = self._announced.ids.get(name)
         if old is not None:
             yield ended(name)
-            rest = {id: standing for id, standing in self._told.standing.items() if id != old}
-            self._told = Roster(self._told.known, rest)
+            rest = {id: standing for id, standing in self._announced.standing.items() if id != old}
+            self._announced = Roster(self._announced.known, rest)
 
     def _closings(self, news: News) -> Iterator[bytes]:
         """How queries stand now, if that is not what he was told; he has been told all answers before that."""
@@ -218,12 +218,12 @@ class Subscription:
             self._opening = False
             if self._names is not None:
                 yield from (ended(name) for name in sorted(self._names) if name not in news.roster.ids)
-            told, self._told = Roster(), news.roster
-            yield from (piece for id, piece in changes(told, news.roster) if self._hears(id, news.roster))
-        elif self._told is not news.roster:
-            told, self._told = self._told, news.roster
-            yield from (piece for id, piece in changes(told, news.roster)
-                        if self._hears(id, told) or self._hears(id, news.roster))
+            before, self._announced = Roster(), news.roster
+            yield from (piece for id, piece in changes(before, news.roster) if self._hears(id, news.roster))
+        elif self._announced is not news.roster:
+            before, self._announced = self._announced, news.roster
+            yield from (piece for id, piece in changes(before, news.roster)
+                        if self._hears(id, before) or self._hears(id, news.roster))
         if self._names is not None and not any(name in news.roster.ids for name in self._names):
             self.finished = True
 

@@ -302,7 +302,7 @@ def test_clients_of_a_trusted_proxy_have_shares_of_their_own(house) -> None:
     there = house(each=2, proxies=Proxies(("127.0.0.1",)))
     body = ("Content-Length: 10", "X-Forwarded-For: 192.0.2.1, 203.0.113.9")
     crowd = [there.wire(head("POST", *body)) for _ in range(2)]
-    until(lambda: there.places.held("203.0.113.9") == 2)
+    until(lambda: there.places.count("203.0.113.9") == 2)
     refused = there.wire(head("POST", *body))
     assert refused.answer()[0] == 429
     other = there.wire(head("GET", "X-Forwarded-For: 203.0.113.10"))
@@ -312,7 +312,7 @@ def test_clients_of_a_trusted_proxy_have_shares_of_their_own(house) -> None:
     for wire in crowd:
         wire.send(bytes(10))
         assert wire.answer()[2] == {"who": "203.0.113.9", "length": 10}
-    until(lambda: there.places.held("203.0.113.9") == 0)
+    until(lambda: there.places.count("203.0.113.9") == 0)
     assert there.places.taken >= 3, "the proxy keeps its connections"
 
 
@@ -321,13 +321,13 @@ def test_two_headers_that_differ_do_not_hide_from_the_count(house) -> None:
     there = house(each=2, proxies=Proxies(("127.0.0.1",)))
     forged = ("Content-Length: 10", "X-Forwarded-For: 203.0.113.9", "Forwarded: for=192.0.2.1")
     crowd = [there.wire(head("POST", *forged)) for _ in range(2)]
-    until(lambda: there.places.held("127.0.0.1") == 2)
+    until(lambda: there.places.count("127.0.0.1") == 2)
     assert there.wire(head("POST", *forged)).answer()[0] == 429
     assert there.asked() == {"who": "127.0.0.1", "length": 0}
     for wire in crowd:
         wire.send(bytes(10))
         assert wire.answer()[2] == {"who": "127.0.0.1", "length": 10}
-    until(lambda: there.places.held("127.0.0.1") == 0)
+    until(lambda: there.places.count("127.0.0.1") == 0)
 
 
 def test_nobody_else_speaks_for_others(house) -> None:

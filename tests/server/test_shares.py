@@ -35,4 +35,4 @@ def test_places_are_as_many_as_a_list_of_them_says(steps: list[tuple[str, int, s
                 one[1] = client if free else None
         held = Counter(client for _, client in taken if client is not None)
         assert places.taken == len(taken)
-        assert {name: places.held(name) for name in ("a", "b")} == {name: held[name] for name in ("a", "b")}
+        assert {name: places.count(name) for name in ("a", "b")} == {name: held[name] for name in ("a", "b")}

@@ -170,8 +170,8 @@ def test_where_it_begins(house: House) -> None:
 def test_event_ids(house: House) -> None:
     house.tell(1000, 2000)
     order, query = house.fanout.order, house.query.id
-    assert start_after("2", order) == SubscriptionStart(2, seen=True)
-    assert start_after("0", order) == SubscriptionStart(0, seen=True)
+    assert start_after("2", order) == SubscriptionStart(2, returning=True)
+    assert start_after("0", order) == SubscriptionStart(0, returning=True)
     assert start_after(f"{query}-2000", order) == SubscriptionStart(2, True, {query: 2000})
     assert start_after("7-2000", order) == FIRST, "an earlier query of this name"
     assert start_after("3", order) == SubscriptionStart(0, restored=True), "of another store"
@@ -324,7 +324,7 @@ def test_places_are_counted(tmp_path: Path) -> None:
 
 def test_each_answer_is_spelled_once_for_all(house: House, spelled: list[int]) -> None:
     house.tell(1000, 2000, 3000)
-    starts = (FIRST, FIRST, SubscriptionStart(1), SubscriptionStart(2, seen=True), FIRST)
+    starts = (FIRST, FIRST, SubscriptionStart(1), SubscriptionStart(2, returning=True), FIRST)
     streams = [house.subscribe(start) for start in starts]
     told = [[event.data["at"] for event in events_of(stream)] for stream in streams]
     assert told == [[1000, 2000, 3000], [1000, 2000, 3000], [2000, 3000], [3000], [1000, 2000, 3000]]

@@ -17,7 +17,7 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is kept: each look sees what there is."""
-    monkeypatch.setattr(vocabulary, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(vocabulary, "FRESH_SECONDS", 0.0)
 
 
 def push(client: FlaskClient, *triples: str, path: str = "/streams/s") -> None:
@@ -70,7 +70,7 @@ def test_the_scan_is_bounded_and_begins_with_the_newest(client: FlaskClient, bac
 
 
 def test_a_look_is_kept_for_a_while(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "KEPT_SECONDS", 3600.0)
+    monkeypatch.setattr(vocabulary, "FRESH_SECONDS", 3600.0)
     client = create_app(backend).test_client()
     client.put("/streams/s")
     push(client, "<urn:a> <urn:p> <urn:b> .")

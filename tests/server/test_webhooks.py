@@ -312,7 +312,7 @@ def test_a_deleted_observer_and_a_deleted_query_are_called_no_more(client, backe
     assert [call.path for call in receiver.take(1)] == ["/b"]
     client.delete("/queries/q")
     registered(client)
-    backend.threads.webhooks.told({query})
+    backend.threads.webhooks.notify({query})
     engine.count(query, 2000)
     until(lambda: backend.stores.observers.one(query, second) is None)
     assert receiver.calls.empty()
