@@ -17,5 +17,5 @@
 - `subscribers`       who hears answers as they become true
 - `sources`           how triples come in, whoever brings them
 - `sinks`             whom the server calls
-- `retention_thread`  lets the store forget, and give room back
+- `retention_thread`  lets the store forget, and gives space back to the disk
 """

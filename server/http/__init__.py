@@ -4,7 +4,7 @@
 - `door`          accepts connections while there are places
 - `shares`        how many connections there may be, and of one client
 - `addresses`     who a client is, when a proxy speaks for it
-- `limits`        what a connection may take of time and room
+- `limits`        what a connection may take of time and memory
 - `framing`       where a request ends, read in one way
 - `wire`          the two directions of a connection
 - `wakeup`        how a thread that waits for connections is interrupted

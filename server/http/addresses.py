@@ -1,7 +1,7 @@
 """Addresses: who a client is, when a proxy speaks for it.
 
 A proxy that is trusted tells whose request it passes on, in `X-Forwarded-For` or `Forwarded`. Everybody else could
-write there what he likes, so from him neither is read. The chain is read from its end, which the proxy itself has
+write anything there, so from them neither is read. The chain is read from its end, which the proxy itself has
 written, up to the first address that is no trusted proxy's. A proxy sets one of the two headers, and passes on what
 clients write into the other one: where the two differ, neither is believed, and the proxy's own address counts.
 

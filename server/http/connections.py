@@ -5,8 +5,8 @@
   responses could not be sent at once. A response that is made bit by bit goes on when its client has taken the bits.
 - What is wrong before the application sees a request is answered with a problem document too.
 - A connection never waits for a thread while there may be more of them: threads are made when all are busy, and kept.
-- A response may take the connection with it: when its head is sent, somebody else writes the body, for as long as he
-  likes, and no thread is held. The application asks for that with `hand_over`.
+- A response may take the connection with it: when its head is sent, somebody else writes the body, for as long as
+  that takes, and no thread is held. The application asks for that with `hand_over`.
 
     server = Server(listening, application, threads=64, limits=ConnectionLimits(connections=10_000))
     server.prepare()
@@ -52,15 +52,15 @@ class Taker(Protocol):
     """Who writes the body of a response. One of the two is called, once."""
 
     def take(self, connection: socket.socket) -> None:
-        """The head is sent; the connection is his."""
+        """The head is sent; the connection is the taker's."""
 
     def close(self) -> None:
         """There is nothing to take: the head could not be sent."""
 
 
 def hand_over(environment: WSGIEnvironment, taker: Taker) -> bool:
-    """Let him write the body of the response to this request; false if this server is another one, and cannot. The
-    response must have no length, and no body of its own."""
+    """Let the taker write the body of the response to this request; false if this server is another one, and cannot.
+    The response must have no length, and no body of its own."""
     ask = environment.get(HAND_OVER)
     if ask is None:
         return False

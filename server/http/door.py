@@ -1,10 +1,10 @@
 """The door: connections are accepted while there are places, and who cannot stay is told why, without a thread.
 
-    door = Door(listening, limits, enter=front.enter, refuse=front.refuse, make_room=front.make_room)
+    door = Door(listening, limits, enter=front.enter, refuse=front.refuse, drop_idle=front.drop_idle)
     door.accept()                   # all that wait, up to a number; false: the system has no descriptors left
     door.places.taken
 
-Who is turned away has a place of another kind for the moment in which he is told; when these are taken, too, his
+Who is turned away has a place of another kind for the moment in which that is said; when these are taken, too, the
 connection is closed without a word.
 """
 
@@ -36,10 +36,10 @@ MOST_TURNED_AWAY = 500
 class Door:
     def __init__(self, listening: socket.socket, limits: ConnectionLimits, *,
                  enter: Callable[[Line, Address], Connection], refuse: Callable[[Connection, Problem], None],
-                 make_room: Callable[[], bool]) -> None:
-        """`make_room` closes connections that can be spared, and says whether there were any."""
+                 drop_idle: Callable[[], bool]) -> None:
+        """`drop_idle` closes connections that can be spared, and says whether there were any."""
         self._listening, self._limits = listening, limits
-        self._enter, self._refuse, self._make_room = enter, refuse, make_room
+        self._enter, self._refuse, self._drop_idle = enter, refuse, drop_idle
         self.places = Places(limits.connections, limits.each)
         self._turned_away = Places(MOST_TURNED_AWAY, MOST_TURNED_AWAY)
 
@@ -54,12 +54,12 @@ class Door:
                     continue
                 if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                     raise
-                return self._make_room()
+                return self._drop_idle()
             self._place(accepted, address)
         return True
 
     def _place(self, accepted: socket.socket, address: Address) -> None:
-        place = self.places.enter() or (self.places.enter() if self._make_room() else None)
+        place = self.places.enter() or (self.places.enter() if self._drop_idle() else None)
         if place is None:
             self._turn_away(accepted, address, self._limits.all_taken())
         elif not self._limits.proxies.trusted(address[0]) and not place.belong(share(address[0])):

@@ -15,7 +15,7 @@ A connection is at any time in one state:
 
 A worker gets a request when its head is there and its body too, if that is small. With a large one, or one of which
 the client asks first whether it may come, the application is asked once without: it refuses, or wants the body (see
-`wire.Wanted`), and is asked again when all of it is there. So nobody's body is held before he may send it.
+`wire.Wanted`), and is asked again when all of it is there. So no body is held before its client may send it.
 
 Everything has a deadline: a head as a whole, a silence, a rate below which bodies and responses are given up. What is
 kept in memory is bounded for each connection and in total; places are bounded by `shares`.
@@ -70,7 +70,7 @@ class Front:
         """`connect` makes a connection of what was accepted; `hand_over` gives one to a worker."""
         self._listening, self.limits = listening, limits
         self._connect, self._hand_over = connect, hand_over
-        self._door = Door(listening, limits, enter=self._enter, refuse=self._refuse, make_room=self._make_room)
+        self._door = Door(listening, limits, enter=self._enter, refuse=self._refuse, drop_idle=self._drop_idle)
         self._epoll = select.epoll()
         self._wakeup = Wakeup()
         listening.setblocking(False)
@@ -217,7 +217,7 @@ class Front:
                         self._wakeup.heard()
                     elif (connection := self._connections.get(fd)) is not None:
                         self._guarded(self._ready, connection)
-                for _ in range(len(self._inbox)):       # who comes back has his turn after the others
+                for _ in range(len(self._inbox)):       # who comes back waits for the others
                     self._guarded(self._advance, self._inbox.popleft())
                 # Whatever has come meanwhile was not late.
                 if len(events) < EVENTS_AT_ONCE and time.monotonic() >= due:
@@ -256,7 +256,7 @@ class Front:
         self._epoll.register(connection.fd, READ)
         return connection
 
-    def _make_room(self) -> bool:
+    def _drop_idle(self) -> bool:
         """Send home those who do nothing, then those who have been longest about a head."""
         reading = [one for one in list(self._connections.values()) if one.state == READING and one.head is None]
         idle = [one for one in reading if one.served and not one.buffer]
@@ -320,7 +320,7 @@ class Front:
         if self._is_due(connection):
             self._work(connection)
         elif self._bodies > self.limits.body_bytes:
-            self._refuse(connection, self.limits.no_room())
+            self._refuse(connection, self.limits.bodies_taken())
         elif connection.body.more:
             self._inbox.append(connection)
         else:

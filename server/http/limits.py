@@ -1,4 +1,4 @@
-"""Limits: what one connection may take of time and room, and what who takes more is told.
+"""Limits: what one connection may take of time and memory, and what who takes more is told.
 
     limits = ConnectionLimits(connections=10_000, each=2_500, head_seconds=10.0)
     limits.overdue(connection, now)         # a Problem, or SILENT: nobody is told anything; None while there is time
@@ -62,7 +62,7 @@ class ConnectionLimits:
         return _later("too-many-connections", f"Your address holds {self.each} connections, which is the most that one "
                       "may: close some, or use one for several requests.", limit=self.each)
 
-    def no_room(self) -> Problem:
+    def bodies_taken(self) -> Problem:
         return _later("busy", "The server holds as much of bodies as it can until they are answered: nothing of this "
                       "one was kept. Send it again later.")
 

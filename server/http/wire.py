@@ -85,7 +85,7 @@ class Body(io.RawIOBase):
 
     @property
     def more(self) -> bool:
-        """Whether there is more to be filled in from the buffer at once, but for others who want their turn."""
+        """Whether there is more to be filled in from the buffer at once, but for others who wait."""
         return self._chunks is not None and self._chunks.more
 
     def fill(self, buffer: bytearray) -> bool:

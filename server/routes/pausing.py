@@ -39,15 +39,15 @@ def routes(stores: Stores, threads: Threads) -> Blueprint:
 
 def pause(stores: Stores, threads: Threads, name: str) -> QueryRecord:
     """The query of that name, paused from now on. Raises `Problem`."""
-    return _turned(stores, threads, name, True)
+    return _set_paused(stores, threads, name, True)
 
 
 def resume(stores: Stores, threads: Threads, name: str) -> QueryRecord:
     """The query of that name, which goes on. Raises `Problem`."""
-    return _turned(stores, threads, name, False)
+    return _set_paused(stores, threads, name, False)
 
 
-def _turned(stores: Stores, threads: Threads, name: str, paused: bool) -> QueryRecord:
+def _set_paused(stores: Stores, threads: Threads, name: str, paused: bool) -> QueryRecord:
     while True:
         query = found(stores, name)
         failure = stores.answers.failure(query.id)

@@ -16,7 +16,7 @@ is told again, ever later: after a second, two, four, …, five minutes. An obse
 long (or says 410) is failed; it keeps its position.
 
 Invariants: an observer has at most one call at a time, and answers in the order of their instants, without a gap that
-is not told. A few threads serve all observers; who is slow makes nobody wait but himself, and has no queue.
+is not told. A few threads serve all observers; who is slow makes nobody else wait, and has no queue.
 
     webhooks = Webhooks(stores, fanout.order, Allowed(settings.webhooks)).start()
     webhooks.notify({17})           # these queries have new answers
@@ -50,7 +50,7 @@ LONGEST_PAUSE = 300.0
 STORE_PAUSE = 1.0
 BEGINNING, END = -(1 << 62), 1 << 62
 
-_dice = random.Random()         # its own: whoever seeds Python's gets what he expects, whatever threads wait here
+_dice = random.Random()         # its own: a seed of Python's gives what is expected, whatever threads wait here
 
 
 def pause_after(failures: int) -> float:

@@ -168,23 +168,23 @@ class Mqtt:
     def _on_connect(self, client: paho.Client, userdata: object, flags: paho.ConnectFlags, reason: ReasonCode,
                     properties: object) -> None:
         if reason.is_failure:
-            self._turn("refused", f"the broker refuses the connection: {reason}")
+            self._enter_state("refused", f"the broker refuses the connection: {reason}")
             return
         if not flags.session_present:
             self._session, self._filters = os.urandom(4).hex(), {}
         self._connection += 1
         self._connected = True
-        self._turn("connected")
+        self._enter_state("connected")
         self._changed.set()
 
     def _on_disconnect(self, client: paho.Client, userdata: object, flags: object, reason: object,
                        properties: object) -> None:
         self._connected = False
         if self._state != "refused":
-            self._turn("disconnected", f"the connection has ended: {reason}")
+            self._enter_state("disconnected", f"the connection has ended: {reason}")
 
     def _on_connect_fail(self, client: paho.Client, userdata: object) -> None:
-        self._turn("unreachable", f"{self.broker.url} cannot be reached")
+        self._enter_state("unreachable", f"{self.broker.url} cannot be reached")
 
     def _on_subscribe(self, client: paho.Client, userdata: object, mid: int, reasons: list[ReasonCode],
                       properties: Properties | None) -> None:
@@ -334,7 +334,7 @@ class Mqtt:
 
     # What is told of it
 
-    def _turn(self, state: str, problem: str | None = None) -> None:
+    def _enter_state(self, state: str, problem: str | None = None) -> None:
         with self._lock:
             if state != self._state:
                 self._state, self._since = state, time.time()

@@ -9,8 +9,8 @@ A seat is a subscriber's connection, and is at any time in one place:
     hungry          everything is sent: the thread that catches up asks its subscription for more
     resting         there is nothing more: it is fed as soon as there is news, by the thread that has the news
 
-So a reader who takes nothing costs a page at most, and nobody's time; after `stall_seconds` he is sent home, and can
-come back where he was. Nothing here wakes up while there is nothing to send but the heartbeats.
+So a reader who takes nothing costs a page at most, and nobody's time; after `stall_seconds` they are sent home, and can
+come back where they were. Nothing here wakes up while there is nothing to send but the heartbeats.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ class Delivery:
         self._wakeup.ring()
         self._hungry.put(None)
 
-    def _news(self, queries: Collection[int], turned: bool) -> None:
+    def _news(self, queries: Collection[int], roster_changed: bool) -> None:
         if not self._fanout.running:
             self._end()
             return
         with self._lock:
-            seats = [seat for seat in self._resting if turned or seat.subscription.concerned(queries)]
+            seats = [seat for seat in self._resting if roster_changed or seat.subscription.concerned(queries)]
             self._resting.difference_update(seats)
         self._feed(seats)
 

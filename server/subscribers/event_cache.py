@@ -1,7 +1,7 @@
 """Spelled: the events of answers, each spelled once for all who hear of it at about the same time.
 
     spelled = Spelled()
-    with spelled.turn(key):                 # nobody spells what another one is spelling
+    with spelled.lock(key):                 # nobody spells what another one is spelling
         if spelled.get(key) is None:
             spelled.put(key, event)
 
@@ -30,7 +30,7 @@ class Spelled:
         self._lock = threading.Lock()
         self._turns = [threading.Lock() for _ in range(TURNS)]
 
-    def turn(self, key: Key) -> threading.Lock:
+    def lock(self, key: Key) -> threading.Lock:
         return self._turns[hash(key) % TURNS]
 
     def get(self, key: Key) -> bytes | None:

@@ -71,7 +71,7 @@ class Fanout:
         self.stopped = threading.Event()
         # Who is to be told at once that there is news: of which queries, and whether the roster is another one. At
         # the end, too.
-        self.listener: Callable[[Collection[int], bool], None] = lambda queries, turned: None
+        self.listener: Callable[[Collection[int], bool], None] = lambda queries, roster_changed: None
         self._subscriptions: set[Subscription] = set()
         self._lock = threading.Lock()
         self._looking = threading.Lock()
@@ -134,15 +134,15 @@ class Fanout:
             head = self.order.head()
             queries = self.order.queries_since(before.head, head) if head != before.head else set()
             roster = self._reader.read()
-            turned = roster is not before.roster
-            if head != before.head or turned:
+            roster_changed = roster is not before.roster
+            if head != before.head or roster_changed:
                 self.news = News(before.version + 1, head, roster)
         if queries:
             self._heard(queries)
-        if queries or turned:
+        if queries or roster_changed:
             with self._change:
                 self._change.notify_all()
-            self.listener(queries, turned)
+            self.listener(queries, roster_changed)
         return self.news
 
     def wait(self, version: int, timeout: float) -> bool:
@@ -174,7 +174,7 @@ class Fanout:
         key = (place.query, place.position)
         event = self._spelled.get(key)
         if event is None:
-            with self._spelled.turn(key):         # nobody spells what another one is spelling
+            with self._spelled.lock(key):         # nobody spells what another one is spelling
                 event = self._spelled.get(key)
                 if event is None:
                     event = self._spell(place, news.roster)

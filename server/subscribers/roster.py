@@ -5,7 +5,7 @@
     roster.standing[17].status              # "running", "paused" or "failed": of those that are there
     changes(before, after)                  # what there is to say of the difference
 
-A roster is a value: nobody changes it, and whoever holds one knows what he has been told.
+A roster is a value: nobody changes it, and whoever holds one knows what was told.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def after_instant(query: int, instant: int, order: AnswerOrder, *, returning: bo
 class Subscription:
     """What one subscriber is told. `more` is called by one thread at a time; `close` it at the end: it holds a place.
 
-    `names`: the queries that he wants to hear, None for all of them. Iterating waits for what comes; that is for those
+    `names`: the queries to hear, None for all of them. Iterating waits for what comes; that is for those
     who have a thread to spare.
     """
 
@@ -102,12 +102,12 @@ class Subscription:
         self._fanout, self._order = fanout, fanout.order
         self._names = None if names is None else frozenset(names)
         self._returning = start.returning
-        self._last = dict(start.instants)       # the newest instant that he knows, by query
+        self._last = dict(start.instants)       # the newest instant that it knows, by query
         self._heartbeat, self._slow, self._progress = heartbeat_seconds, slow_instants, progress
-        self._live = False                      # he has caught up once: what he asked for of the past was not skipped
-        self._forgiven: dict[int, int] = {}     # gaps up to here were there before him
+        self._live = False                      # it has caught up once: what it asked for of the past was not skipped
+        self._forgiven: dict[int, int] = {}     # gaps up to here were there before it
         self.finished = False                   # nothing will come any more
-        self.caught_up = -1                     # version of the news of which he has been told everything
+        self.caught_up = -1                     # version of the news of which everything was told
         fanout.join(self)
         try:
             self._begin(start, fanout.look())
@@ -119,7 +119,7 @@ class Subscription:
         self._greeted = self._announced = news.roster
         self._opening = True
         self._ids = self._members(news.roster)
-        self._newest: list[AnswerPlace] | None = None         # by which he begins
+        self._newest: list[AnswerPlace] | None = None         # by which it begins
         if start.after is None:
             live = set(news.roster.standing)
             self._newest = self._order.newest(live if self._ids is None else live & self._ids, news.head)
@@ -132,11 +132,11 @@ class Subscription:
         self._fanout.leave(self)
 
     def concerned(self, queries: Collection[int]) -> bool:
-        """Whether answers of these queries are among what he wants to hear."""
+        """Whether answers of these queries are among what it wants to hear."""
         return bool(queries) if self._ids is None else not self._ids.isdisjoint(queries)
 
     def more(self, *, slow: bool = False) -> list[bytes]:
-        """What is to be sent next; nothing if there is nothing now. `slow`: what was sent before took him long."""
+        """What is to be sent next; nothing if there is nothing now. `slow`: it took long to send what was before."""
         news = self._fanout.news
         pieces = list(self._openings(news))
         if self._restored:
@@ -185,7 +185,7 @@ class Subscription:
                 yield self.heartbeat()
 
     def _members(self, roster: Roster) -> set[int] | None:
-        """The queries of the names that he wants; of those that are gone, too, if he may have missed something."""
+        """The queries of the names that it wants; of those that are gone, too, if it may have missed something."""
         if self._names is None:
             return None
         if self._returning:
@@ -213,7 +213,7 @@ class Subscription:
             self._announced = Roster(self._announced.known, rest)
 
     def _closings(self, news: News) -> Iterator[bytes]:
-        """How queries stand now, if that is not what he was told; he has been told all answers before that."""
+        """How queries stand now, if that is not what was told; all answers before that were."""
         if self._opening:
             self._opening = False
             if self._names is not None:
@@ -234,8 +234,8 @@ class Subscription:
         return self._names is None or name in self._names
 
     def _restorations(self, news: News) -> list[bytes]:
-        """To one who was told what is not so any more: a gap for each query, after what he knows and still is so. It
-        has an id, so that he is told only once."""
+        """To one who was told what is not so any more: a gap for each query, after what it knows and still is so. It
+        has an id, so that it is told only once."""
         concerned = [id for id in news.roster.standing if self._hears(id, news.roster)]
         for query in concerned:
             if (instant := self._order.last_instant(query, self._cursor)) is not None:
@@ -274,7 +274,7 @@ class Subscription:
                               "next": self._order.next_instant(query, position), "reason": reason, **more})
 
     def _skipped(self, news: News) -> bytes | None:
-        """The gaps up to the newest answers, if he is too far behind: one piece, and the id at its end."""
+        """The gaps up to the newest answers, if the client is too far behind: one piece, and the id at its end."""
         waiting = self._order.waiting(self._cursor, news.head, self._ids)
         if max((count for count, _, _ in waiting.values()), default=0) <= self._slow:
             return None
