@@ -18,6 +18,7 @@ import numpy as np
 
 from csparql_spark.engine import views
 from csparql_spark.engine.group_state import StoredGroup, save
+from csparql_spark.engine.messages import InstantAnswer
 from csparql_spark.engine.state_keys import Kind, StateKey
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
@@ -76,7 +77,7 @@ def _slid(output: str, size: int, percent: int) -> tuple[float, float, list[byte
     for entry, warm in _log(text, size, count, seconds):
         rows = list(router.route(entry))
         begun = time.perf_counter()
-        said = [one.payload for row in rows for one in group.feed([row]) if one.part == 0]
+        said = [one.payload for row in rows for one in group.feed([row]) if isinstance(one, InstantAnswer)]
         taken = time.perf_counter() - begun
         if entry.kind != "tick":
             came = taken

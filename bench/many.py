@@ -13,7 +13,8 @@ import time
 
 import numpy as np
 
-from csparql_spark.engine.group import FAILURE, Group
+from csparql_spark.engine.group import Group
+from csparql_spark.engine.messages import QueryFailure
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF, XSD
@@ -65,7 +66,7 @@ def measure(queries: int, seconds: int = 25) -> dict[str, object]:
             for one in groups.setdefault(row.group, Group(row.group)).feed([row]):
                 told["answers"] += 1
                 told["rows"] += one.rows
-                told["failed"] += one.part == FAILURE
+                told["failed"] += isinstance(one, QueryFailure)
 
     feed("stream", 0, STREAM, StreamRecord.draft(STREAM, name="readings", clock="arrival", delay=0).payload)
     feed("background", 0, KB, Chunk.from_triples(facts()).to_ipc())

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from csparql_spark.engine.group import FAILURE
 from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.messages import QueryFailure
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.log import Draft, Entry
 from csparql_spark.rdf.chunk import Chunk
@@ -84,8 +84,8 @@ class _Worker:
             state = self._states.setdefault(key, _State())
             group = self._groups[key] = restore(key, state, self._groups.get(key))
             for told in group.feed(sorted(rows, key=lambda row: row.seq)):
-                if told.part == FAILURE:
-                    raise RuntimeError(f"a query of the soak has failed: {told.payload.decode()}")
+                if isinstance(told, QueryFailure):
+                    raise RuntimeError(f"a query of the soak has failed: {told.reason}")
             save(group, state)
 
     def held(self) -> dict[str, int]:

@@ -27,7 +27,7 @@ from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.one_shot import ask
 from csparql_spark.asking.replay import Script, answer
 from csparql_spark.engine.evaluator_choice import AUTO, EVALUATORS, INCREMENTAL, why_snapshot
-from csparql_spark.engine.group import FAILURE, Told
+from csparql_spark.engine.messages import Message, QueryFailure
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import read_recording
@@ -112,17 +112,17 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     because = why_snapshot(script.query)
     if evaluator == INCREMENTAL and because is not None:
         raise _not_maintainable(because)
-    for told in play(script, engine, evaluator):
-        if told.part == FAILURE:
-            raise QueryFailed(told.payload.decode())
-        yield Instant.of(told.instant, Answer.from_bytes(told.payload))
+    for message in play(script, engine, evaluator):
+        if isinstance(message, QueryFailure):
+            raise QueryFailed(message.reason)
+        yield Instant.of(message.instant, Answer.from_bytes(message.payload))
 
 
 def _not_maintainable(because: str) -> Refusal:
     return Refusal("not-supported", f"the query cannot be answered incrementally: {because}")
 
 
-def play(script: Script, engine: str, evaluator: str = AUTO) -> Iterator[Told]:
+def play(script: Script, engine: str, evaluator: str = AUTO) -> Iterator[Message]:
     """The answers of a script, by either engine."""
     if engine == "local":
         return answer(script.entries(), evaluator)

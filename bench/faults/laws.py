@@ -22,7 +22,7 @@ from typing import Protocol
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.asking.replay import answer
 from csparql_spark.disk import Database, DataDirectory
-from csparql_spark.engine.group import FAILURE
+from csparql_spark.engine.messages import QueryFailure
 from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import parse
@@ -64,9 +64,9 @@ def judged(data: Path, acknowledged: Mapping[int, int], subscriber: Told | None,
     _acknowledged(verdict, acknowledged, entries)
     replayed = {}
     for told in answer(iter(entries)):
-        if told.part == FAILURE:
-            verdict.broken.append(f"in a replay {names.get(told.query, told.query)} fails: {told.payload.decode()}")
-        elif told.part >= 0:
+        if isinstance(told, QueryFailure):
+            verdict.broken.append(f"in a replay {names.get(told.query, told.query)} fails: {told.reason}")
+        else:
             replayed[told.query, told.instant, told.part] = told.payload
     store = AnswerStore(database, directory.bell("answers"))
     for query, name in names.items():

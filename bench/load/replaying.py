@@ -23,7 +23,8 @@ from pathlib import Path
 
 from bench.load.listening import digest
 from csparql_spark.disk import Database, DataDirectory
-from csparql_spark.engine.group import FAILURE, Group, Told
+from csparql_spark.engine.group import Group
+from csparql_spark.engine.messages import Message, QueryFailure
 from csparql_spark.log import Entry, Log
 from csparql_spark.schedule.routing import Router, Row
 from csparql_spark.server.subscribers.instants import envelope, windows_of
@@ -116,10 +117,10 @@ class Share:
                 piece, began, entries = {}, None, 0
         yield piece
 
-    def _compare(self, told: Told) -> None:
+    def _compare(self, told: Message) -> None:
         query = self._queries[told.query]
-        if told.part == FAILURE:
-            self._break(f"{query.name} at {told.instant}: it fails in a replay: {told.payload.decode()}")
+        if isinstance(told, QueryFailure):
+            self._break(f"{query.name} at {told.instant}: it fails in a replay: {told.reason}")
             return
         if told.query in self._failures and told.instant >= self._failures[told.query][0]:
             return

@@ -10,7 +10,7 @@ first instant at which every stream's last window has closed (one RANGE after it
       └ first instant                 └ last instant
 
     script = Script.of(text, streams={"http://…/temp": chunk})
-    for told in answer(script.entries()):
+    for message in answer(script.entries()):
         ...
 """
 
@@ -25,8 +25,9 @@ import numpy as np
 
 from csparql_spark.asking.admission import Refusal, admit, check_rules, check_together
 from csparql_spark.engine.evaluator_choice import AUTO
-from csparql_spark.engine.group import Group, Told
+from csparql_spark.engine.group import Group
 from csparql_spark.engine.member import Member
+from csparql_spark.engine.messages import Message
 from csparql_spark.language import ContinuousQuery, Window, show
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log import Draft, Entry
@@ -136,7 +137,7 @@ class Script:
             start = end_of_piece
 
 
-def answer(entries: Iterable[Entry], evaluator: str = AUTO) -> Iterator[Told]:
+def answer(entries: Iterable[Entry], evaluator: str = AUTO) -> Iterator[Message]:
     """Run a log through the processor in this process, without Spark, with one of `choosing.EVALUATORS`."""
     held: dict[str, Entry] = {}
     router = Router(held.get)

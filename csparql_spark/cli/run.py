@@ -19,7 +19,7 @@ from csparql_spark.cli import given
 from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.given import InstantParameter, Named, RuleSet, text_of
 from csparql_spark.cli.reasons import Reasons
-from csparql_spark.engine.group import FAILURE
+from csparql_spark.engine.messages import QueryFailure
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.queries.describe import several
 from csparql_spark.language.queries.query_cache import read
@@ -97,12 +97,12 @@ def _given(query: ContinuousQuery, streams: Sequence[str], background: Sequence[
 def _print_all(script: Script, engine: str, printer: Printer) -> None:
     progress = _Progress(script)
     try:
-        for answer_row in play(script, engine):
-            if answer_row.part == FAILURE:
-                raise Failure(f"the query has failed at {answer_row.instant}: {answer_row.payload.decode()}")
+        for message in play(script, engine):
+            if isinstance(message, QueryFailure):
+                raise Failure(f"the query has failed at {message.instant}: {message.reason}")
             progress.clear()
-            printer(script.query.name or "query", answer_row.instant, Answer.from_bytes(answer_row.payload))
-            progress.show(answer_row.instant)
+            printer(script.query.name or "query", message.instant, Answer.from_bytes(message.payload))
+            progress.show(message.instant)
     except _troubles(engine) as error:
         raise Failure(str(error)) from error
     except BrokenPipeError:          # the reader (head, say) has seen enough

@@ -3,6 +3,7 @@
     rows ─▶ group ─▶ member, for each instant that is due ─▶ views ─▶ closures ─▶ an evaluator of `answers` ─▶ r2s
 
 - `group`             the stateful processor: windows and queries of one group
+- `messages`          what a group says: answers, failures, costs
 - `member`            one registered query in its group
 - `evaluator_choice`  which evaluator answers a query, and why
 - `views`             what members see, and what is said of it, shared by those who ask the same

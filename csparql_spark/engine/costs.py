@@ -7,8 +7,8 @@ are read, and no answer is another one for it.
     costs = Costs()
     costs.note(member, instant=5000, rows=2, micros=310, due=5000)
     costs.refused += 3                            # patterns that a rule could not match (see
-    `entailment.evaluate.patterns`) costs.told(elements=…, state=…, nodes=…)      # bytes of JSON, None if nobody has
-    answered; then it begins anew
+                                                  # `entailment.evaluate.patterns`)
+    costs.report(elements=…, state=…, nodes=…)    # bytes of JSON, None if nobody has answered; then it begins anew
 
 `due` is when (epoch ms) an answer could have been given at the earliest: on the arrival clock that is its instant; on
 another one, when that arrived which moved the clock past it; None where that is not known.
@@ -61,7 +61,7 @@ class Costs:
         if len(note.due) >= 2 * MOST_DUE:
             del note.due[:-MOST_DUE]
 
-    def told(self, *, elements: Callable[[int], int], state: Callable[[int], int],
+    def report(self, *, elements: Callable[[int], int], state: Callable[[int], int],
              nodes: Callable[[int], object]) -> bytes | None:
         """What was noted, as JSON; the functions say of a query what is not noted on the way."""
         if not self._notes:
@@ -69,7 +69,7 @@ class Costs:
         notes, self._notes = self._notes, {}
         refused, self.refused = self.refused, 0
         trees = self._due_trees(notes)
-        told = []
+        reports = []
         for id, note in notes.items():
             one = {"query": id, "instant": note.instant, "instants": note.instants, "rows": note.rows,
                    "last_rows": note.last_rows, "micros": note.micros, "last_micros": note.last_micros,
@@ -77,8 +77,8 @@ class Costs:
                    "due": note.due[-MOST_DUE:], "refused_patterns": refused}
             if id in trees and (tree := nodes(id)) is not None:
                 one["nodes"] = tree
-            told.append(one)
-        return json.dumps(told, separators=(",", ":")).encode()
+            reports.append(one)
+        return json.dumps(reports, separators=(",", ":")).encode()
 
     def _due_trees(self, notes: dict[int, Note]) -> set[int]:
         """The queries whose plan trees are told now: few at once, and each in its turn."""

@@ -10,8 +10,8 @@ alone, not on how they are cut into batches; a query that fails is marked, says 
 entry is damaged, the queries fail that would have had to read it: those that are there when it comes.
 
     group = Group("1f0c…")
-    for told in group.feed(rows):
-        print(told.query, told.instant, told.payload)
+    for message in group.feed(rows):
+        print(message.query, message.instant)
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.engine.costs import Costs
 from csparql_spark.engine.evaluator_choice import AUTO, INCREMENTAL, SNAPSHOT
 from csparql_spark.engine.member import Member, TooManyInstants
+from csparql_spark.engine.messages import BatchCosts, InstantAnswer, Message, QueryFailure
 from csparql_spark.engine.views import Views
 from csparql_spark.entailment.evaluate.patterns import counted
 from csparql_spark.rdf.chunk import Chunk
@@ -35,21 +35,8 @@ from csparql_spark.windows.content import ALWAYS, Content
 from csparql_spark.windows.progress import Arrival
 from csparql_spark.windows.rule import is_timed
 
-FAILURE = -1                 # the part of what is told when a query has failed
 AGAIN = "delete the query and register it again"
 WAYS_OUT = {"register": AGAIN, "background": f"set the graph again, {AGAIN}", "rules": f"set the rules again, {AGAIN}"}
-MEASURES = -2                # and of what the answers of a batch have cost (see `costs`): no query tells that
-
-
-class Told(NamedTuple):
-    """What a group says: an answer, or (part FAILURE) the reason why a query will not answer any more, or (part
-    MEASURES) what its answers have cost."""
-
-    query: int
-    instant: int
-    part: int
-    rows: int
-    payload: bytes
 
 
 class Piece:
@@ -88,10 +75,10 @@ class Group:
         self._costs = Costs()
         self._came: int | None = None                     # when the entry arrived that is being answered
 
-    def feed(self, rows: Iterable[Row]) -> Iterator[Told]:
+    def feed(self, rows: Iterable[Row]) -> Iterator[Message]:
         """Take the next rows, in the order of the log; say what became true."""
         for id, reason in self.unreadable.items():
-            yield Told(id, 0, FAILURE, 0, reason.encode())
+            yield QueryFailure(id, 0, reason)
         self.unreadable = {}
         for row in rows:
             if row.kind == "background":
@@ -132,12 +119,12 @@ class Group:
 
     # --- what a row changes
 
-    def _register(self, row: Row) -> Iterator[Told]:
+    def _register(self, row: Row) -> Iterator[Message]:
         try:
             member = Member.read(row.payload, row.at, self.arrival)
         # A text that was admitted once and cannot be read now: its own failure, nobody else's.
         except Exception as error:
-            yield Told(row.seq, row.at, FAILURE, 0, unreadable(error).encode())
+            yield QueryFailure(row.seq, row.at, unreadable(error))
             return
         member.snapshot |= self._evaluator == SNAPSHOT
         self.members[member.id] = member
@@ -145,14 +132,14 @@ class Group:
         self.fresh.append(Piece())
         yield from self._answer([member])
 
-    def _lose(self, row: Row) -> Iterator[Told]:
+    def _lose(self, row: Row) -> Iterator[Message]:
         """An entry is damaged."""
         lost = json.loads(row.payload)
         reason = f"{lost['reason']}; {WAYS_OUT.get(lost['kind'], f'{AGAIN}: it goes on with what comes then')}"
         match lost["kind"]:
             case "register":
                 if self.key == UNREADABLE:
-                    yield Told(row.seq, row.at, FAILURE, 0, reason.encode())
+                    yield QueryFailure(row.seq, row.at, reason)
                 elif self.members.pop(row.seq, None) is not None:       # read while it was whole
                     self.members_changed()
                 return
@@ -171,7 +158,7 @@ class Group:
         self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read
         self.members_changed()
 
-    def _turn(self, row: Row) -> Iterator[Told]:
+    def _turn(self, row: Row) -> Iterator[Message]:
         """A query is paused, or goes on. The entry tells the time, as any other does: up to it, instants have passed on
         the arrival clock."""
         member = self.members.get(json.loads(row.payload)["id"])
@@ -246,7 +233,7 @@ class Group:
 
     # --- answering
 
-    def _answer(self, members: Iterable[Member] | None = None) -> Iterator[Told]:
+    def _answer(self, members: Iterable[Member] | None = None) -> Iterator[Message]:
         """Tell what is due to these members, or to all."""
         due, failed = [], []
         for member in self._awake() if members is None else members:
@@ -274,7 +261,7 @@ class Group:
             return self.untimed
         return self.members.values()
 
-    def _tell(self, member: Member, instant: int) -> Told:
+    def _tell(self, member: Member, instant: int) -> Message:
         begun = time.perf_counter_ns()
         try:
             with counted() as refused:
@@ -284,19 +271,19 @@ class Group:
             return self._fail(member, instant, error)
         self._costs.note(member, instant=instant, rows=rows, micros=(time.perf_counter_ns() - begun) // 1000,
                          due=self._came if member.progress.event else instant)
-        return Told(member.id, instant, 0, rows, payload)
+        return InstantAnswer(member.id, instant, 0, rows, payload)
 
-    def measured(self) -> Iterator[Told]:
+    def costs(self) -> BatchCosts | None:
         """What the answers have cost since this was asked last, if there were any. It is beside what is true: the same
         log may cost something else."""
-        cost = self._costs.told(elements=self._views.elements, state=self.state_bytes, nodes=self._views.nodes)
-        if cost is not None:
-            yield Told(0, 0, MEASURES, 0, cost)
+        payload = self._costs.report(elements=self._views.elements, state=self.state_bytes, nodes=self._views.nodes)
+        return None if payload is None else BatchCosts(payload)
 
-    def _fail(self, member: Member, instant: int, error: Exception) -> Told:
-        member.fail(str(error) or type(error).__name__)
+    def _fail(self, member: Member, instant: int, error: Exception) -> QueryFailure:
+        reason = str(error) or type(error).__name__
+        member.fail(reason)
         self.members_changed()
-        return Told(member.id, instant, FAILURE, 0, member.failed.encode())
+        return QueryFailure(member.id, instant, reason)
 
     # --- forgetting
 

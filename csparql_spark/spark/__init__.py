@@ -14,6 +14,7 @@
 - `processor`  a group of queries as a stateful processor
 - `answer_writer`   answers into the store, exactly once, as soon as they are there
 - `batch_reports`   what a batch has to say besides
+- `report_rows` failures and costs as rows, and back
 - `batches`    where in the log batches end
 - `job`        the query that ties them together
 - `checkpoint` what is done with one that cannot be read, or is that of another log

@@ -4,13 +4,12 @@
     store        └ told      └ told      └ told
 
 Nobody need wait for what Spark writes down: answers are a function of the log and are keyed, so a batch that is run
-again tells the same again, and the first stands. What is not an answer (that a query has failed, what answers have
-cost) goes on to the sink.
+again tells the same again, and the first stands. That a query has failed goes on to the sink.
 
 Invariant: when a group has been gone through, all of its answers are in the store.
 
     teller = Teller("data")
-    rest = list(teller.through(group.feed(rows)))
+    failures = list(teller.through(group.feed(rows)))
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from csparql_spark.disk import Database, DataDirectory
-from csparql_spark.engine.group import Told
+from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.store import AnswerStore, StoredAnswer
 
 SLICE_SECONDS = 0.02         # answers wait for others so long: a transaction has its price
@@ -32,18 +31,18 @@ class Teller:
     def __init__(self, data: str) -> None:
         self._data = data
 
-    def through(self, told: Iterable[Told]) -> Iterator[Told]:
-        """Write the answers among what is told; what is not one comes through."""
+    def through(self, messages: Iterable[Message]) -> Iterator[QueryFailure]:
+        """Write the answers among messages; the failures come through."""
         waiting: list[StoredAnswer] = []
         begun = 0.0
-        for one in told:
-            if one.part < 0:
-                yield one
+        for message in messages:
+            if not isinstance(message, InstantAnswer):
+                yield message
                 continue
             now = time.monotonic()
             if not waiting:
                 begun = now
-            waiting.append(StoredAnswer(*one))
+            waiting.append(StoredAnswer(*message))
             if now - begun >= SLICE_SECONDS:
                 _answers(self._data).write(waiting)
                 waiting = []

@@ -16,8 +16,9 @@ import time
 
 from pyspark.sql import DataFrame
 
-from csparql_spark.engine.group import FAILURE, MEASURES
+from csparql_spark.engine.messages import BatchCosts, QueryFailure
 from csparql_spark.spark.batches import Batches
+from csparql_spark.spark.report_rows import ReportRow, report_of
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import AnswerStore
 from csparql_spark.store.measures import Cost
@@ -33,17 +34,18 @@ class Sink:
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         table = batch.toArrow()
         begun = time.monotonic()
-        rest = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-        costs = [(told_at, costs_in(payload)) for _, told_at, part, _, payload in rest if part == MEASURES]
+        rows = list(map(ReportRow._make, zip(*(column.to_pylist() for column in table.columns), strict=True)))
+        reports = [(report_of(row), row.instant) for row in rows]
+        costs = [(at, costs_in(report.payload)) for report, at in reports if isinstance(report, BatchCosts)]
         end = self._batches.end(batch_id) if self._batches is not None else None
-        if rest or end is not None:
-            failures = [(query, instant, reason.decode()) for query, instant, part, _, reason in rest
-                        if part == FAILURE]
+        if reports or end is not None:
+            failures = [(report.query, report.instant, report.reason) for report, _ in reports
+                        if isinstance(report, QueryFailure)]
             self._answers.write((), failures, costs=costs, end=end)
         if self._witness is not None:
             self._witness.write()
         if self._stages is not None:
-            self._stages.sink(batch_id, time.monotonic() - begun if rest else None)
+            self._stages.sink(batch_id, time.monotonic() - begun if reports else None)
 
 
 def costs_in(payload: bytes) -> list[Cost]:

@@ -16,7 +16,8 @@ from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.spark.answer_writer import Teller
 from csparql_spark.spark.batch_reports import Sink
 from csparql_spark.spark.batches import Batches
-from csparql_spark.spark.processor import OUTPUT, GroupProcessor
+from csparql_spark.spark.processor import GroupProcessor
+from csparql_spark.spark.report_rows import OUTPUT
 from csparql_spark.spark.source import LogSource
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import AnswerStore

@@ -1,7 +1,7 @@
 """Play scripts through the whole pipeline: a store of their own, the engine process, and nothing left behind.
 
-    for told in play(script):
-        print(told.instant, told.rows)
+    for message in play(script):
+        print(message.instant)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from csparql_spark.asking.replay import Script
 from csparql_spark.disk import Database, DataDirectory
-from csparql_spark.engine.group import FAILURE, Told
+from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.lifeline import Lifeline
 from csparql_spark.log import LogWriter
 from csparql_spark.spark.scratch import Scratch
@@ -25,12 +25,12 @@ LOOK_SECONDS = 0.5
 PAGE = 500
 
 
-def play(script: Script) -> Iterator[Told]:
+def play(script: Script) -> Iterator[Message]:
     """The answers of a script's query, in the order of their instants."""
-    return (told for _, told in play_together([script]))
+    return (message for _, message in play_together([script]))
 
 
-def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Told]]:
+def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Message]]:
     """The answers of several scripts, which one engine plays from one log: the place of a script, and what it is told.
 
     Their queries and streams have names of their own: no two scripts have one in common.
@@ -62,7 +62,8 @@ def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Told]]:
                     for place, query in enumerate(queries):
                         while page := answers.after(query, last[query], PAGE):
                             for answer in page:
-                                yield place, Told(query, answer.instant, answer.part, answer.rows, answer.payload)
+                                yield place, InstantAnswer(query, answer.instant, answer.part, answer.rows,
+                                                          answer.payload)
                             last[query] = page[-1].instant
             finally:
                 line.cut()           # the JVM and its workers end with the engine
@@ -74,5 +75,5 @@ def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Told]]:
                 raise EngineError(f"the engine has failed: {said.get('reason', 'it did not say why')}")
         for place, query in enumerate(queries):
             if failure := answers.failure(query):
-                yield place, Told(query, failure[0], FAILURE, 0, failure[1].encode())
+                yield place, QueryFailure(query, *failure)
         database.close()

@@ -17,13 +17,11 @@ import pandas
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from csparql_spark.answers.limits import Limits
-from csparql_spark.engine.group import Told
 from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.schedule.routing import Row, in_order
 from csparql_spark.spark.answer_writer import Teller
-
-OUTPUT = "query long, instant long, part int, rows long, payload binary"
+from csparql_spark.spark.report_rows import ReportRow, row_of
 
 SUMMARY = StateKey.summary()
 
@@ -50,13 +48,14 @@ class GroupProcessor(StatefulProcessor):
         # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.
         group = restore(key[0], state, _remembered.pop(place, None))
         group.limit(self._limits)
-        rest = list(self._teller.through(group.feed(batch)))
-        now = int(time.time() * 1000)
-        rest += (cost._replace(instant=now) for cost in group.measured())        # now is when all answers are told
+        rest = [row_of(failure) for failure in self._teller.through(group.feed(batch))]
+        costs = group.costs()
+        if costs is not None:
+            rest.append(row_of(costs, at=int(time.time() * 1000)))        # now is when all answers are told
         save(group, state)
         if group.members:
             _remembered[place] = group
-        yield pandas.DataFrame(rest, columns=Told._fields)
+        yield pandas.DataFrame(rest, columns=ReportRow._fields)
 
     def close(self) -> None:
         pass

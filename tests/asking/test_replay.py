@@ -10,7 +10,7 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.asking import replay
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.replay import Script, answer
-from csparql_spark.engine.group import Told
+from csparql_spark.engine.messages import Message
 from csparql_spark.language import LanguageError
 from csparql_spark.rdf.chunk import Chunk
 
@@ -26,7 +26,7 @@ def text(range: int, step: int, more: str = "") -> str:
     return QUERY.format(range=range, step=step, more=more)
 
 
-def shown(told: list[Told]) -> list[tuple[int, list[int]]]:
+def shown(told: list[Message]) -> list[tuple[int, list[int]]]:
     """The instants, and the numbers of the subjects at each."""
     return [(one.instant, sorted(int(row["s"][5:-1]) for row in Answer.from_bytes(one.payload).table.rows()))
             for one in told]

@@ -7,8 +7,9 @@ from unittest import mock
 
 from csparql_spark.answers.bindings import Answer, Bindings
 from csparql_spark.engine import member
-from csparql_spark.engine.group import FAILURE, Group, Told
+from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.messages import Message, QueryFailure
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.log import Entry
 from csparql_spark.log.entries import REGISTRY_KINDS
@@ -44,28 +45,28 @@ def routed_between(log: list[Entry], start: int, end: int, sent: set[tuple[str, 
     return [row for entry in log if start < entry.seq <= end for row in router.route(entry, sent)]
 
 
-def in_one_go(log: list[Entry]) -> dict[str, list[Told]]:
+def in_one_go(log: list[Entry]) -> dict[str, list[Message]]:
     """What each group says, row by row."""
     groups: dict[str, Group] = {}
-    told: dict[str, list[Told]] = {}
+    told: dict[str, list[Message]] = {}
     for row in routed(log):
         told.setdefault(row.group, []).extend(groups.setdefault(row.group, Group(row.group)).feed([row]))
     return told
 
 
-def said(told: Iterable[Told]) -> dict[int, list[tuple[tuple[str, ...], Said]]]:
+def said(told: Iterable[Message]) -> dict[int, list[tuple[tuple[str, ...], Said]]]:
     """What each query says, in the words of the twin, and its variables."""
     by_query: dict[int, list[tuple[tuple[str, ...], Said]]] = {}
-    for query, instant, part, rows, payload in told:
-        if part == FAILURE:
-            by_query.setdefault(query, []).append(((), Said(instant, None)))
+    for one in told:
+        if isinstance(one, QueryFailure):
+            by_query.setdefault(one.query, []).append(((), Said(one.instant, None)))
             continue
-        answer = Answer.from_bytes(payload)
-        assert (part, rows) == (0, len(answer))
+        answer = Answer.from_bytes(one.payload)
+        assert (one.part, one.rows) == (0, len(answer))
         table = answer.table
         if table is None:            # a graph: its triples, whose terms have no blanks here
             table = Bindings.from_rows(SPO, [dict(zip(SPO, line.split(b" "))) for line in answer.ntriples.splitlines()])
-        by_query.setdefault(query, []).append((table.variables, Said(instant, table.rows())))
+        by_query.setdefault(one.query, []).append((table.variables, Said(one.instant, table.rows())))
     return by_query
 
 
@@ -115,7 +116,7 @@ class Worker:
     def __init__(self) -> None:
         self.remembered: dict[str, StoredGroup] = {}
 
-    def work(self, key: str, rows: list[Row], state: DictState) -> list[Told]:
+    def work(self, key: str, rows: list[Row], state: DictState) -> list[Message]:
         group = restore(key, state, self.remembered.pop(key, None))
         told = list(group.feed(sorted(rows, key=lambda row: row.seq)))
         save(group, state)

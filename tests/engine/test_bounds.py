@@ -10,7 +10,8 @@ import pytest
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import member as members
 from csparql_spark.engine import views
-from csparql_spark.engine.group import FAILURE, Group, Told
+from csparql_spark.engine.group import Group
+from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.log import Entry
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand
@@ -30,7 +31,7 @@ def pushed(at: int, **stamped: int) -> tuple:
     return at, "chunk", "urn:e", [((f"<urn:{s}>", "<urn:p>", "<urn:o>"), t) for s, t in stamped.items()]
 
 
-def shown(told: list[Told]) -> dict[int, dict[int, str]]:
+def shown(told: list[Message]) -> dict[int, dict[int, str]]:
     """What each query that has not failed says at its instants: the subjects, one after the other."""
     return {query: {one.instant: "".join(row["s"][5:-1] for row in one.rows) for _, one in of if one.rows is not None}
             for query, of in said(told).items()}
@@ -57,7 +58,7 @@ def test_a_clock_that_jumps_too_far_fails_the_query_and_nobody_else(monkeypatch:
     rows = routed_between(log, 3, len(log))
     for start in range(0, len(rows), size):
         told += (worker if warm else Worker()).work("g", rows[start:start + size], state)
-    assert [one for one in told if one.query == 4] == [Told(4, 1000, FAILURE, 0, SENTENCE.encode())]
+    assert [one for one in told if one.query == 4] == [QueryFailure(4, 1000, SENTENCE)]
     assert json.loads(state.kept)["members"]["4"]["failed"] == SENTENCE
     empty = {SIX_YEARS * i: "" for i in range(2, 9)}
     assert shown(told)[5] == {SIX_YEARS: "a"} | empty | {SIX_YEARS * 9: "bc"}
@@ -79,8 +80,8 @@ def test_as_many_instants_as_may_be_are_answered(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(members, "MOST_INSTANTS", 10)
     log = by_hand((0, "register", "q", asked(1000, 1000)), pushed(1, a=1, b=jump + 1))
     (told,) = in_one_go(log).values()
-    assert [(one.instant, one.part) for one in told] == (
-        [(1000, FAILURE)] if fails else [(t, 0) for t in range(1000, 11_000, 1000)])
+    assert [(one.instant, type(one)) for one in told] == (
+        [(1000, QueryFailure)] if fails else [(t, InstantAnswer) for t in range(1000, 11_000, 1000)])
 
 
 def test_it_is_the_jump_that_counts_and_not_the_sum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,29 +95,29 @@ def test_a_tick_that_jumps_is_told_in_the_same_words(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(members, "MOST_INSTANTS", 10)
     log = by_hand((0, "register", "q", asked(1000, 1000, "urn:a")), (11_000, "tick", None))
     (told,) = in_one_go(log).values()
-    assert told == [Told(4, 1000, FAILURE, 0, (
-        b"the clock has moved from 1000 to 11000 at once, which is 11 instants of this query, and at most 10 are "
-        b"answered at once: delete the query and register it again (over a new stream, if a wrong timestamp was the "
-        b"reason)"))]
+    assert told == [QueryFailure(4, 1000, (
+        "the clock has moved from 1000 to 11000 at once, which is 11 instants of this query, and at most 10 are "
+        "answered at once: delete the query and register it again (over a new stream, if a wrong timestamp was the "
+        "reason)"))]
 
 
 @pytest.mark.parametrize("limits, reason", [
-    (Limits(bytes=79), b"the 2 elements in its windows need 80 bytes, and a query may have 79 bytes: choose a"),
-    (Limits(bytes=85), b"the 2 elements in its windows and what follows from them need "),
-    (Limits(rows=1), b"the answer has more than 1 rows, which is the limit for one instant"),
-    (Limits(milliseconds=0), b"its answer takes longer than 0 s of processor time, which is the limit, since the "
-                             b"others wait for it")])
-def test_what_a_query_may_have(limits: Limits, reason: bytes) -> None:
+    (Limits(bytes=79), "the 2 elements in its windows need 80 bytes, and a query may have 79 bytes: choose a"),
+    (Limits(bytes=85), "the 2 elements in its windows and what follows from them need "),
+    (Limits(rows=1), "the answer has more than 1 rows, which is the limit for one instant"),
+    (Limits(milliseconds=0), "its answer takes longer than 0 s of processor time, which is the limit, since the "
+                             "others wait for it")])
+def test_what_a_query_may_have(limits: Limits, reason: str) -> None:
     log = by_hand((0, "register", "q", Asked.over("urn:a", 1000, 1000, ("s",), (("?s", "<urn:p>", "?o"),))),
                   (500, "chunk", "urn:a", [((f"<urn:{i}>", "<urn:p>", '"1"'), None) for i in range(2)]),
                   (1000, "tick", None))
     (told,) = fed(log, limits)
-    assert told.part == FAILURE and reason in told.payload
+    assert isinstance(told, QueryFailure) and reason in told.reason
 
 
 HEALTHY = Asked.over("urn:a", 1000, 1000, ("s",), (("?s", "<urn:p>", '"7"'),))
-SLOW = b"its answer takes longer than 0.3 s of processor time, which is the limit, since the others wait for it: conn"
-SURE = b"parts of its pattern have nothing in common, and together 215,892,017,999 solutions"
+SLOW = "its answer takes longer than 0.3 s of processor time, which is the limit, since the others wait for it: conn"
+SURE = "parts of its pattern have nothing in common, and together 215,892,017,999 solutions"
 
 
 @pytest.mark.parametrize("select, where, reason", [
@@ -129,7 +130,7 @@ SURE = b"parts of its pattern have nothing in common, and together 215,892,017,9
     ("(COUNT(*) AS ?n)", "?a (<urn:near>|<urn:far>)* ?d", SLOW),
     ("?a ?d", "?a ?b ?c . ?d ?e ?f FILTER(STRLEN(STR(?c)) > STRLEN(STR(?f)) + 9)", SLOW),
     ("(COUNT(DISTINCT ?x) AS ?n)", "{ ?a ?b ?c } { ?d ?e ?f } BIND(CONCAT(STR(?a), STR(?d)) AS ?x)", SLOW)])
-def test_a_bomb_fails_by_name_beside_a_healthy_query(select: str, where: str, reason: bytes) -> None:
+def test_a_bomb_fails_by_name_beside_a_healthy_query(select: str, where: str, reason: str) -> None:
     """However it is disguised, and whichever evaluator it is for: it costs the others no more than its time."""
     text = f"REGISTER QUERY bomb AS SELECT {select} FROM STREAM <urn:a> [RANGE 1s STEP 1s] WHERE {{ {where} }}"
     pushed = [((f"<urn:{i}>", "<urn:p>", f'"{i}"'), None) for i in range(1, 4000)]
@@ -141,7 +142,7 @@ def test_a_bomb_fails_by_name_beside_a_healthy_query(select: str, where: str, re
     log[place] = Entry(log[place].seq, "register", 0, "bomb", payload=json.dumps({"text": text, "base": None}).encode())
     told = within(60, lambda: fed(log, Limits(milliseconds=300)))
     (failed,) = [one for one in told if one.query == log[place].seq]
-    assert failed.part == FAILURE and reason in failed.payload, failed
+    assert isinstance(failed, QueryFailure) and reason in failed.reason, failed
     assert [(one.instant, one.part, one.rows) for one in told if one is not failed] == [
         (1000, 0, 1), (2000, 0, 1), (3000, 0, 0)]
 
@@ -155,24 +156,25 @@ def test_who_is_in_time_and_keeps_the_others_waiting_for_ever_fails_too(monkeypa
                     for at in range(500, 9000, 500)],
                   (9000, "tick", None))
     told = fed(log, Limits(milliseconds=5_000))
-    assert [(one.query, one.instant, one.part) for one in told] == [
-        (4, 1000, 0), (4, 2000, 0), (4, 3000, 0), (5, 4000, 0), (4, 4000, FAILURE), (5, 8000, 0)]
-    assert told[4].payload.startswith(b"its answers take longer than the time between them, and keep the others "
-                                      b"waiting for 6 s by now, where 5 s is the limit: ")
+    assert [(one.query, one.instant, type(one)) for one in told] == [
+        (4, 1000, InstantAnswer), (4, 2000, InstantAnswer), (4, 3000, InstantAnswer), (5, 4000, InstantAnswer),
+        (4, 4000, QueryFailure), (5, 8000, InstantAnswer)]
+    assert told[4].reason.startswith("its answers take longer than the time between them, and keep the others "
+                                     "waiting for 6 s by now, where 5 s is the limit: ")
     in_time = list(Group("key").feed(routed(log)))            # nobody has set a limit: it is a recording
     assert [one.part for one in in_time] == [0] * 11
 
 
-def fed(log: list[Entry], limits: Limits) -> list[Told]:
+def fed(log: list[Entry], limits: Limits) -> list[Message]:
     """What the only group says whose queries have these limits."""
     group = Group("key")
     group.limit(limits)
     return list(group.feed(routed(log)))
 
 
-def within(seconds: float, work: Callable[[], list[Told]]) -> list[Told]:
+def within(seconds: float, work: Callable[[], list[Message]]) -> list[Message]:
     """What work returns that must end by itself in time; if it does not, it is left behind, and the test fails."""
-    found: list[list[Told]] = []
+    found: list[list[Message]] = []
     worker = threading.Thread(target=lambda: found.append(work()), daemon=True)
     worker.start()
     worker.join(seconds)

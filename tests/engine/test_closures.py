@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.engine.group import FAILURE, Group, Told
+from csparql_spark.engine.group import Group
+from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
@@ -157,10 +158,10 @@ def match(pattern: Triple, triple: Triple) -> dict[str, str] | None:
     return bound
 
 
-def shown(told: list[Told]) -> dict[int, list[tuple[int, set]]]:
+def shown(told: list[Message]) -> dict[int, list[tuple[int, set]]]:
     found: dict[int, list[tuple[int, set]]] = {}
     for one in told:
-        assert one.part != FAILURE, one.payload
+        assert isinstance(one, InstantAnswer), one
         rows = [tuple(sorted(row.items())) for row in Answer.from_bytes(one.payload).table.rows()]
         assert len(rows) == len(set(rows))
         found.setdefault(one.query, []).append((one.instant, set(rows)))
@@ -225,8 +226,8 @@ def test_rules_that_cannot_be_run_fail_their_query_alone() -> None:
     world.append("tick", None, None)
     world.log[-1] = Entry(len(world.log), "tick", 2)
     told = [one for said in in_one_go(world.log).values() for one in said]
-    assert {one.query: one.part for one in told} == {5: FAILURE, 6: 0}
-    assert json.dumps(next(one for one in told if one.part == FAILURE).payload.decode())
+    assert {one.query: type(one) for one in told} == {5: QueryFailure, 6: InstantAnswer}
+    assert json.dumps(next(one for one in told if isinstance(one, QueryFailure)).reason)
 
 
 @pytest.mark.parametrize("terms", [3000])

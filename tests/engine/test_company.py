@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from csparql_spark.answers import semijoin_filter
 from csparql_spark.answers.patterns import Pattern
 from csparql_spark.engine import closures
-from csparql_spark.engine.group import Group, Told
+from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.messages import Message
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
@@ -156,7 +157,7 @@ def alone(log: list[Entry], registered: Entry) -> list[Entry]:
     return [entry for entry in log if entry.kind not in REGISTRY or entry.seq in own]
 
 
-def fed(log: list[Entry]) -> list[Told]:
+def fed(log: list[Entry]) -> list[Message]:
     """What the group says, row by row."""
     groups: dict[str, Group] = {}
     return [one for row in routed(log) for one in groups.setdefault(row.group, Group(row.group)).feed([row])]
@@ -166,7 +167,7 @@ def at(limits: dict[str, float]) -> mock._patch:
     return mock.patch.multiple(semijoin_filter, **limits)
 
 
-def equal_to_those_alone(told: list[Told], log: list[Entry]) -> None:
+def equal_to_those_alone(told: list[Message], log: list[Entry]) -> None:
     for registered in [entry for entry in log if entry.kind == "register"]:
         mine = [one for one in told if one.query == registered.seq]
         assert mine == fed(alone(log, registered)), json.loads(registered.payload)["text"]
@@ -190,7 +191,7 @@ def test_nor_when_the_group_comes_back_from_its_state(log: list[Entry], limited:
                                                       drawn: st.DataObject) -> None:
     states: dict[str, DictState] = {}
     held: dict[str, StoredGroup] = {}
-    told: list[Told] = []
+    told: list[Message] = []
     with at(limited):
         for row in routed(log):
             state = states.setdefault(row.group, DictState())

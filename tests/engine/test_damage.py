@@ -7,8 +7,9 @@ import dataclasses
 import pytest
 
 from csparql_spark.asking.replay import answer
-from csparql_spark.engine.group import FAILURE, Group, Told
+from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.log import Draft, Entry
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, in_order
@@ -48,7 +49,7 @@ def log_of(*drafts: Draft, damaged: int, unknown: bool = False) -> list[Entry]:
     return log
 
 
-def told_in_one_batch(log: list[Entry]) -> list[Told]:
+def told_in_one_batch(log: list[Entry]) -> list[Message]:
     """As `answer`, with all rows of a group in one batch, in the order in which a processor takes them, and in which
     Spark may have brought them."""
     rows = in_order(reversed(routed_between(log, 0, len(log), set())))
@@ -62,8 +63,8 @@ def said(log: list[Entry]) -> dict[int, list[tuple[int, int, str | None]]]:
     told_one_by_one = list(answer(log))
     assert sorted(told_in_one_batch(log)) == sorted(told_one_by_one)
     for told in told_one_by_one:
-        reason = told.payload.decode() if told.part == FAILURE else None
-        found.setdefault(told.query, []).append((told.instant, told.rows, reason))
+        rows, reason = (0, told.reason) if isinstance(told, QueryFailure) else (told.rows, None)
+        found.setdefault(told.query, []).append((told.instant, rows, reason))
     return found
 
 
@@ -176,8 +177,9 @@ def test_a_query_whose_registration_is_damaged_after_it_was_read_says_nothing_mo
             save(group, states[key])
     said: dict[int, list[tuple[int, int]]] = {}
     for one in told:
-        said.setdefault(one.query, []).append((one.instant, one.part))
-    assert said == {2: [(10_000, 0), (20_000, 0)], 3: [(10_000, 0), (3, FAILURE)], 5: [(20_000, 0)]}
+        said.setdefault(one.query, []).append((one.instant, type(one)))
+    assert said == {2: [(10_000, InstantAnswer), (20_000, InstantAnswer)],
+                    3: [(10_000, InstantAnswer), (3, QueryFailure)], 5: [(20_000, InstantAnswer)]}
 
 
 def test_it_fails_in_the_same_way_in_whatever_batches() -> None:
@@ -185,7 +187,7 @@ def test_it_fails_in_the_same_way_in_whatever_batches() -> None:
     whole = in_one_go(log)
     for cut in range(len(log)):
         states: dict[str, DictState] = {}
-        told: dict[str, list[Told]] = {}
+        told: dict[str, list[Message]] = {}
         for start, end in ((0, cut), (cut, len(log))):
             rows = routed_between(log, start, end)
             for key in dict.fromkeys(row.group for row in rows):

@@ -10,7 +10,8 @@ from csparql_spark.answers.incremental import Incremental
 from csparql_spark.answers.limits import Limits
 from csparql_spark.answers.snapshot import Snapshot
 from csparql_spark.engine import views
-from csparql_spark.engine.group import FAILURE, Group, Told
+from csparql_spark.engine.group import Group
+from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import UNREADABLE
 from csparql_spark.windows.content import ALWAYS
@@ -38,13 +39,13 @@ def asked(range: int, step: int, stream: str = "urn:a", graphs: tuple[str, ...] 
     return Asked.over(stream, range, step, ("s",), ALL, graphs=graphs)
 
 
-def fed(log: list[Entry]) -> tuple[Group, list[Told]]:
+def fed(log: list[Entry]) -> tuple[Group, list[Message]]:
     """One group, given all rows of the log in one batch."""
     group = Group("key")
     return group, list(group.feed(routed(log)))
 
 
-def shown(told: list[Told]) -> dict[int, dict[int, str]]:
+def shown(told: list[Message]) -> dict[int, dict[int, str]]:
     """What each query says at its instants: the subjects, one after the other."""
     def spelled(rows: list[dict[str, str]] | None) -> str:
         return "failed" if rows is None else "".join(row["s"][5:-1] for row in rows)
@@ -184,10 +185,11 @@ def test_too_many_rows_fail_the_query_and_nobody_else(monkeypatch: pytest.Monkey
                   (0, "register", "r", Asked.over("urn:a", 1000, 1000, ("o",), ALL, distinct=True)),
                   chunk(500, "a", "b"), chunk(1500, "a", "b", "c"), chunk(2500, "a"), chunk(3500, "b"))
     group, told = fed(log)
-    assert [(one.query, one.instant, one.part) for one in told] == [
-        (4, 1000, 0), (5, 1000, 0), (4, 2000, FAILURE), (5, 2000, 0), (5, 3000, 0)]
-    assert told[2] == Told(4, 2000, FAILURE, 0, b"the answer has more than 2 rows, which is the limit for one instant")
-    assert group.members[4].failed == told[2].payload.decode() and group.members[5].failed is None
+    assert [(one.query, one.instant, type(one)) for one in told] == [
+        (4, 1000, InstantAnswer), (5, 1000, InstantAnswer), (4, 2000, QueryFailure), (5, 2000, InstantAnswer),
+        (5, 3000, InstantAnswer)]
+    assert told[2] == QueryFailure(4, 2000, "the answer has more than 2 rows, which is the limit for one instant")
+    assert group.members[4].failed == told[2].reason and group.members[5].failed is None
     assert group.horizons() == {0: 4000 - 1000}       # of what only the failed one could see nothing is kept
     assert [view.plan for view in group._views.held()] == [group.members[5].plan]
 
@@ -195,9 +197,9 @@ def test_too_many_rows_fail_the_query_and_nobody_else(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("evaluator", [Snapshot, Incremental])
 @pytest.mark.parametrize("method", ["move", "answer"])
 @pytest.mark.parametrize("error, reason",
-                         [(MemoryError(), b"MemoryError"), (RuntimeError("out of luck"), b"out of luck")])
+                         [(MemoryError(), "MemoryError"), (RuntimeError("out of luck"), "out of luck")])
 def test_whatever_happens_in_the_evaluator_happens_to_one_query(evaluator: type, method: str, error: Exception,
-                                                                         reason: bytes) -> None:
+                                                                         reason: str) -> None:
     log = by_hand((0, "register", "q", asked(3000, 1000)), (0, "register", "r", asked(2000, 1000)), chunk(500, "a"),
                   chunk(1500, "b"),
                   chunk(2500, "c"))
@@ -214,7 +216,7 @@ def test_whatever_happens_in_the_evaluator_happens_to_one_query(evaluator: type,
     with mock.patch.object(evaluator, method, break_once), (
             matched_anew() if evaluator is Snapshot else contextlib.nullcontext()):
         told = [one for row in rows for one in group.feed([row])]
-    assert told[0] == Told(4, 1000, FAILURE, 0, reason)
+    assert told[0] == QueryFailure(4, 1000, reason)
     assert shown(told) == {4: {1000: "failed"}, 5: {1000: "a", 2000: "ab"}}
 
 
@@ -225,8 +227,8 @@ def test_a_text_that_cannot_be_read_any_more_fails_its_query_once() -> None:
     log[4] = Entry(5, "register", 7, "bad", payload=json.dumps({"text": "SELECT nothing", "base": None}).encode())
     told = in_one_go(log)
     (failure,) = told.pop(UNREADABLE)
-    assert failure[:4] == (5, 7, FAILURE, 0)
-    assert failure.payload.startswith(b"the query cannot be read: line 1, column 8: ")
+    assert isinstance(failure, QueryFailure) and failure[:2] == (5, 7)
+    assert failure.reason.startswith("the query cannot be read: line 1, column 8: ")
     assert shown([one for of in told.values() for one in of]) == {4: {1000: "a"}}
 
 
@@ -236,7 +238,7 @@ def test_a_text_that_cannot_be_answered_any_more_fails_its_query_once() -> None:
     text = asked(1000, 1000).text.replace("WHERE {", "WHERE { SERVICE <urn:x> { ?x ?y ?z } ")
     log[4] = Entry(5, "register", 7, "bad", payload=json.dumps({"text": text, "base": None}).encode())
     group, told = fed(log)
-    assert told[0].query == 5 and told[0].payload.startswith(b"the query cannot be read: SERVICE is not supported")
+    assert told[0].query == 5 and told[0].reason.startswith("the query cannot be read: SERVICE is not supported")
     assert shown(told) == {5: {7: "failed"}, 4: {1000: "a"}} and list(group.members) == [4]
 
 

@@ -10,7 +10,8 @@ import pytest
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import member as members
 from csparql_spark.engine import views
-from csparql_spark.engine.group import FAILURE, Group
+from csparql_spark.engine.group import Group
+from csparql_spark.engine.messages import QueryFailure
 from csparql_spark.windows.content import ALWAYS
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
@@ -174,9 +175,9 @@ def test_too_many_turns_at_once_fail_the_query(monkeypatch: pytest.MonkeyPatch) 
                   chunk(10, *"abc"), chunk(20, *"defg"))
     _, told = fed(log)
     assert shown(told) == {4: {10: "a", 11: "b", 12: "c", 20: "failed"}, 5: {10: "ab", 20: "cd", 21: "ef"}}
-    assert [one.payload for one in told if one.part == FAILURE] == [
-        b"so many elements have come at once that its windows have turned 4 times, and at most 3 instants are answered "
-        b"at once: delete the query and register it again with a larger STEP, or with COMPUTE EVERY"]
+    assert [one.reason for one in told if isinstance(one, QueryFailure)] == [
+        "so many elements have come at once that its windows have turned 4 times, and at most 3 instants are answered "
+        "at once: delete the query and register it again with a larger STEP, or with COMPUTE EVERY"]
 
 
 # --- what has changed

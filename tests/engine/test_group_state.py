@@ -8,8 +8,8 @@ import pytest
 
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import views
-from csparql_spark.engine.group import FAILURE, Told
 from csparql_spark.engine.group_state import restore
+from csparql_spark.engine.messages import Message, QueryFailure
 from csparql_spark.engine.state_keys import Kind, StateKey
 from csparql_spark.log import Entry
 from tests.engine.asked import Asked, Seen
@@ -32,14 +32,14 @@ def asked(range: int = 1000, step: int = 1000, graphs: tuple[str, ...] = (), str
     return Asked.over(stream, range, step, ("s",), ALL, graphs=graphs)
 
 
-def work(log: list[Entry], worker: Worker, start: int, end: int, state: DictState) -> list[Told]:
+def work(log: list[Entry], worker: Worker, start: int, end: int, state: DictState) -> list[Message]:
     """Give the entries after `start`, up to `end`, to the worker; all of them are for one group."""
     rows = routed_between(log, start, end, set())
     (key,) = {row.group for row in rows}
     return worker.work(key, rows, state)
 
 
-def subjects(told: list[Told]) -> list[tuple[int, list[str]]]:
+def subjects(told: list[Message]) -> list[tuple[int, list[str]]]:
     return [(one.instant, [row["s"][5:-1] for row in one.rows]) for of in said(told).values() for _, one in of]
 
 
@@ -150,8 +150,8 @@ def test_a_query_that_failed_stays_failed() -> None:
     state = DictState()
     with mock.patch.object(views, "LIMITS", Limits(rows=2)):
         failing = work(log, Worker(), 3, 7, state)
-    assert [(one.query, one.instant, one.payload) for one in failing if one.part == FAILURE] == [
-        (4, 1000, b"the answer has more than 2 rows, which is the limit for one instant")]
+    assert [tuple(one) for one in failing if isinstance(one, QueryFailure)] == [
+        (4, 1000, "the answer has more than 2 rows, which is the limit for one instant")]
     for start, worker in ((7, Worker()), (8, Worker())):
         assert {one.query for one in work(log, worker, start, start + 1, state)} == {5}
         assert restore("any", state).members[4].failed is not None
@@ -184,8 +184,8 @@ def test_a_kept_query_that_cannot_be_read_any_more_fails_once_and_nobody_else() 
     tried = state.copy()
     worker = Worker()
     told = work(log, worker, 7, 8, state)
-    assert told[0][:4] == (4, 0, FAILURE, 0)
-    assert told[0].payload.startswith(b"the query cannot be read: line 1, column 8: ")
+    assert isinstance(told[0], QueryFailure) and told[0][:2] == (4, 0)
+    assert told[0].reason.startswith("the query cannot be read: line 1, column 8: ")
     assert [one.query for one in told[1:]] == [5] and subjects(told[1:]) == [(2000, ["a", "b"])]
     assert next(iter(worker.remembered.values())).members.keys() == {5}
     assert json.loads(state.kept)["members"].keys() == {"5"} and StateKey.registration(4) not in state.values
@@ -201,7 +201,7 @@ def test_a_group_of_which_no_query_can_be_read_leaves_nothing() -> None:
     work(log, Worker(), 3, 5, state)
     forgotten_words(state, 4)
     (failure,) = work(log, Worker(), 5, 6, state)
-    assert failure[:4] == (4, 0, FAILURE, 0)
+    assert isinstance(failure, QueryFailure) and failure[:2] == (4, 0)
     assert state.kept is None and not state.values
     assert work(log, Worker(), 6, 7, state) == []
 
@@ -362,6 +362,6 @@ def test_what_was_answered_before_goes_with_its_query() -> None:
     assert before() == {5}
     with mock.patch.object(views, "LIMITS", Limits(rows=2)):
         told = work(log, worker, 9, 11, state)
-    assert sorted((one.query, one.part) for one in told) == [(5, FAILURE), (6, FAILURE)]
+    assert all(isinstance(one, QueryFailure) for one in told) and sorted(one.query for one in told) == [5, 6]
     assert before() == set()
     assert restore("any", state).members[5].before is None

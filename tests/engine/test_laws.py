@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import views
-from csparql_spark.engine.group import FAILURE, Told
+from csparql_spark.engine.messages import Message, QueryFailure
 from tests.engine import naive
 from tests.engine.logs import entries, law, logs
 from tests.engine.naive import Logged, Said
@@ -23,7 +23,7 @@ def expected(log: list[Logged], limit: int = 1_000_000) -> dict[int, list[tuple[
             for query, saying in naive.answers(log, limit).items() if saying}
 
 
-def everything(told: dict[str, list[Told]]) -> list[Told]:
+def everything(told: dict[str, list[Message]]) -> list[Message]:
     return [one for saying in told.values() for one in saying]
 
 
@@ -44,7 +44,7 @@ class Cluster:
         self._data = data
         self.workers = [Worker() for _ in range(3)]
         self.states: dict[str, DictState] = {}
-        self.told: dict[str, list[Told]] = {}
+        self.told: dict[str, list[Message]] = {}
 
     def run(self, log: list[Logged]) -> None:
         written = entries(log)
@@ -97,5 +97,5 @@ def test_a_failing_query_hurts_nobody_else_and_does_not_come_back(log: list[Logg
         told = everything(cluster.told)
         assert sorted(told) == sorted(everything(in_one_go(entries(log))))
     assert said(told) == expected(log, limit=2)
-    reasons = {one.payload for one in told if one.part == FAILURE}
-    assert reasons <= {b"the answer has more than 2 rows, which is the limit for one instant"}
+    reasons = {one.reason for one in told if isinstance(one, QueryFailure)}
+    assert reasons <= {"the answer has more than 2 rows, which is the limit for one instant"}

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.engine.group import Group, Told
+from csparql_spark.engine.group import Group
+from csparql_spark.engine.messages import Message
 from csparql_spark.schedule.routing import Router
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
@@ -43,7 +44,7 @@ def resume(at: int, name: str = "q", id: int = FIRST) -> tuple:
 
 def told(*lines: tuple) -> dict[int, list[tuple[int, str]]]:
     """What each query says: instants, and the subjects in a row."""
-    everything: list[Told] = [one for saying in in_one_go(by_hand(*lines)).values() for one in saying]
+    everything: list[Message] = [one for saying in in_one_go(by_hand(*lines)).values() for one in saying]
     return {query: [(one.instant, "".join(row["s"][5:-1] for row in one.rows)) for _, one in saying]
             for query, saying in said(everything).items()}
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from csparql_spark.answers import last_answer
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.engine import views
-from csparql_spark.engine.group import Group, Told
+from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.messages import InstantAnswer, Message
 from csparql_spark.engine.state_keys import Kind, StateKey
 from csparql_spark.log import Entry
 from csparql_spark.rdf import dictionary
@@ -59,7 +60,7 @@ def test_changes_are_the_difference_of_whole_answers(log: list[Entry], drawn: st
         expected = fed(log)
     states: dict[str, DictState] = {}
     workers: tuple[dict[str, StoredGroup], dict[str, StoredGroup]] = {}, {}
-    told: list[Told] = []
+    told: list[Message] = []
     # Ids change their meaning often, and changes are written whole again late.
     with mock.patch.object(dictionary, "SPARE", 2), mock.patch.object(
             last_answer, "MOST", drawn.draw(st.sampled_from([0, 2, 100]), label="changes")):
@@ -91,7 +92,7 @@ def test_a_row_that_holds_longer_has_not_changed(output: str, back_at: int) -> N
         if kind == "tick" and at == back_at:
             group = restore("key", state)
         row = Row("key", 0, seq, kind, at, "urn:s" if chunk else None, chunk and chunk.to_ipc())
-        told |= {one.instant: one.rows for one in group.feed([row]) if one.part >= 0}
+        told |= {one.instant: one.rows for one in group.feed([row]) if isinstance(one, InstantAnswer)}
         save(group, state)
     changed = 1 if output == "ISTREAM" else 7
     assert {instant for instant, rows in told.items() if rows} == {changed} and max(told) == 8
@@ -108,13 +109,13 @@ def group_of(text: str) -> StoredGroup:
     return group
 
 
-def step(group: Group, number: int, rows: int = 100) -> Told:
+def step(group: Group, number: int, rows: int = 100) -> Message:
     """So many new rows, and the instant after them."""
     made = Chunk.from_triples([(f"<urn:{number}-{n}>", "<urn:p>", '"1"') for n in range(rows)])
     at = 1000 * number
     rows = (Row("key", 0, 2 * number + 3, "chunk", at + 500, "urn:s", made.to_ipc()),
             Row("key", 0, 2 * number + 4, "tick", at + 1000, None, None))
-    told = [one for row in rows for one in group.feed([row]) if one.part >= 0]
+    told = [one for row in rows for one in group.feed([row]) if isinstance(one, InstantAnswer)]
     return told[-1]
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from unittest import mock
 
 from csparql_spark.answers.snapshot import Snapshot
-from csparql_spark.engine.group import Group, Told
+from csparql_spark.engine.group import Group
+from csparql_spark.engine.messages import Message
 from csparql_spark.log import Entry
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
@@ -24,7 +25,7 @@ def asked(*windows: Seen, **more: object) -> Asked:
     return Asked(windows, ("s",), more.pop("patterns", ALL), **more)
 
 
-def fed(log: list[Entry], watch: list | None = None) -> tuple[Group, list[Told]]:
+def fed(log: list[Entry], watch: list | None = None) -> tuple[Group, list[Message]]:
     """One group, given the rows of the log one by one; `watch` takes how many views there are after each."""
     group, told = Group("key"), []
     for row in routed(log):
@@ -34,7 +35,7 @@ def fed(log: list[Entry], watch: list | None = None) -> tuple[Group, list[Told]]
     return group, told
 
 
-def shown(told: list[Told]) -> dict[int, dict[int, str]]:
+def shown(told: list[Message]) -> dict[int, dict[int, str]]:
     """What each query says at its instants: the subjects, one after the other."""
     return {query: {one.instant: "".join(row["s"][5:-1] for row in one.rows) for _, one in of}
             for query, of in said(told).items()}

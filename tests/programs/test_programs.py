@@ -23,7 +23,7 @@ from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.formats import write
 from csparql_spark.asking.replay import Script, answer
 from csparql_spark.cli import main
-from csparql_spark.engine.group import FAILURE, Told
+from csparql_spark.engine.messages import InstantAnswer, Message
 from csparql_spark.schedule.routing import Row
 from csparql_spark.spark.play import play_together
 from csparql_spark.testing import load
@@ -49,12 +49,12 @@ def test_a_program_says_what_it_asks_and_what_to_notice(program: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def played() -> dict[Path, list[Told]]:
+def played() -> dict[Path, list[Message]]:
     """What each program is told by Spark: a session takes its time to start, so they share one."""
     scripts = [script(program) for program in PROGRAMS]
     names = [name for one in scripts for name in (one.query.name, *one.streams)]
     assert len(set(names)) == len(names), "two programs have a query or a stream of the same name"
-    told: dict[Path, list[Told]] = {program: [] for program in PROGRAMS}
+    told: dict[Path, list[Message]] = {program: [] for program in PROGRAMS}
     for place, one in play_together(scripts):
         told[PROGRAMS[place]].append(one)
     return told
@@ -91,22 +91,22 @@ def commanded(program: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def line(script: Script, told: Told) -> dict[str, object]:
-    assert told.part != FAILURE, told.payload.decode()
+def line(script: Script, told: Message) -> dict[str, object]:
+    assert isinstance(told, InstantAnswer), told
     answer = Answer.from_bytes(told.payload)
     said = {"triples": answer.ntriples.decode()} if answer.ntriples is not None else {
         "results": json.loads(write(answer, "application/sparql-results+json"))}
     return {"query": script.query.name, "at": told.instant, **said}
 
 
-def answers(script: Script, mode: str) -> Iterator[Told]:
+def answers(script: Script, mode: str) -> Iterator[Message]:
     if mode == "local":
         return answer(script.entries())
     rows = routed(list(script.entries()))
     return in_batches(rows, SIZES[mode] or len(rows), forgetful=mode == "restarted")
 
 
-def in_batches(rows: list[Row], size: int, *, forgetful: bool) -> Iterator[Told]:
+def in_batches(rows: list[Row], size: int, *, forgetful: bool) -> Iterator[Message]:
     worker, state = Worker(), DictState()
     for start in range(0, len(rows), size):
         if forgetful:

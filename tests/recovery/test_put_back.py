@@ -16,6 +16,7 @@ from pathlib import Path
 
 from csparql_spark.asking.replay import answer
 from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.engine.messages import InstantAnswer
 from csparql_spark.log import Draft, Log, LogWriter
 from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.rdf.chunk import Chunk
@@ -46,7 +47,8 @@ class House:
 
     def replayed(self) -> dict[tuple[int, int], bytes]:
         log = Log(self.database)
-        return {(told.instant, told.part): told.payload for told in answer(log.read(0, log.tail())) if told.part >= 0}
+        return {(told.instant, told.part): told.payload for told in answer(log.read(0, log.tail()))
+                if isinstance(told, InstantAnswer)}
 
     def stored(self) -> dict[tuple[int, int], bytes]:
         query = Registry(self.database).query("q")

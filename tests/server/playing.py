@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.engine.group import FAILURE, Group
+from csparql_spark.engine.group import Group
+from csparql_spark.engine.messages import InstantAnswer, QueryFailure
 from csparql_spark.schedule.routing import Router
 from csparql_spark.server.backend import Backend
 from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
@@ -50,12 +51,11 @@ class Engine:
         for entry in log.read(0, log.tail()):
             for row in router.route(entry):
                 told = list(groups.setdefault(row.group, Group(row.group)).feed([row]))
-                answers = [StoredAnswer(query, instant, part, rows, payload)
-                           for query, instant, part, rows, payload in told if part >= 0]
-                self.store.write(answers, [(query, instant, payload.decode())
-                                           for query, instant, part, _, payload in told if part == FAILURE])
+                self.store.write([StoredAnswer(*one) for one in told if isinstance(one, InstantAnswer)],
+                                 [tuple(one) for one in told if isinstance(one, QueryFailure)])
         for group in groups.values():
-            costs += [Cost(**cost) for told in group.measured() for cost in json.loads(told.payload)]
+            report = group.costs()
+            costs += [] if report is None else [Cost(**cost) for cost in json.loads(report.payload)]
         return costs
 
     def fail(self, query: int, instant: int, reason: str) -> None:

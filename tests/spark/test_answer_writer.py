@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from csparql_spark.engine.group import FAILURE, MEASURES, Told
+from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.schedule.routing import Row
 from csparql_spark.spark import answer_writer
 from csparql_spark.spark import processor as processors
@@ -46,8 +46,8 @@ def teller(store: Opened) -> Teller:
     return pickle.loads(pickle.dumps(Teller(str(store.directory.path))))
 
 
-def answer(query: int, instant: int, payload: bytes = b"x") -> Told:
-    return Told(query, instant, 0, 1, payload)
+def answer(query: int, instant: int, payload: bytes = b"x") -> Message:
+    return InstantAnswer(query, instant, 0, 1, payload)
 
 
 def stored(store: Opened) -> list[tuple[int, int]]:
@@ -56,9 +56,8 @@ def stored(store: Opened) -> list[tuple[int, int]]:
 
 
 def test_answers_go_into_the_store_and_the_rest_comes_through(store: Opened, teller: Teller, clock: Clock) -> None:
-    failed, cost = Told(8, 1000, FAILURE, 0, b"too many"), Told(0, 0, MEASURES, 0, b"[]")
-    told = [answer(7, 1000), failed, answer(9, 1000), cost]
-    assert list(teller.through(iter(told))) == [failed, cost]
+    failed = QueryFailure(8, 1000, "too many")
+    assert list(teller.through(iter([answer(7, 1000), failed, answer(9, 1000)]))) == [failed]
     assert stored(store) == [(7, 1000), (9, 1000)]
     assert store.answers.latest(7) == [StoredAnswer(7, 1000, 0, 1, b"x", 1)]
 
@@ -76,7 +75,7 @@ def test_they_are_told_while_the_group_is_at_work(store: Opened, teller: Teller,
     """
     seen = []
 
-    def group() -> Iterator[Told]:
+    def group() -> Iterator[Message]:
         for query, ms in enumerate((0, 5, 19, 21, 30, 51, 60), 1):
             clock.now = 100 + ms / 1000
             seen.append(len(stored(store)))
@@ -122,8 +121,8 @@ def test_a_batch_that_fails_and_is_run_again_tells_the_same(store: Opened, log: 
                 if data.draw(st.booleans(), label="in another worker"):
                     processors._remembered.clear()
             run(teller, handle, key, batch)
-    expected = {(one.query, one.instant, one.part, one.rows, one.payload)
-                for told in in_one_go(written).values() for one in told if one.part >= 0}
+    expected = {tuple(one)
+                for told in in_one_go(written).values() for one in told if isinstance(one, InstantAnswer)}
     found = store.database.connection.execute("SELECT query, instant, part, rows, payload FROM answers").fetchall()
     assert len(found) == len(expected) and set(found) == expected
 
@@ -134,15 +133,15 @@ class Failing:
     def __init__(self, teller: Teller, most: int) -> None:
         self._teller, self._most = teller, most
 
-    def through(self, told: Iterator[Told]) -> Iterator[Told]:
+    def through(self, told: Iterator[Message]) -> Iterator[Message]:
         count = 0
 
-        def some() -> Iterator[Told]:
+        def some() -> Iterator[Message]:
             nonlocal count
             for one in told:
                 if count == self._most:
                     return
-                count += one.part >= 0
+                count += isinstance(one, InstantAnswer)
                 yield one
 
         yield from self._teller.through(some())

@@ -8,8 +8,9 @@ from unittest import mock
 import pyarrow as pa
 import pytest
 
-from csparql_spark.engine.group import FAILURE, MEASURES
+from csparql_spark.engine.messages import BatchCosts, QueryFailure
 from csparql_spark.spark.batch_reports import Sink, costs_in
+from csparql_spark.spark.report_rows import ReportRow, report_of, row_of
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import AnswerStore
 from csparql_spark.store.measures import Cost, Measures
@@ -33,8 +34,18 @@ class Batch:
         return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema)], schema=schema)
 
 
+@pytest.mark.parametrize("report", [QueryFailure(8, 1000, "trop élevé"), BatchCosts(b"[]")])
+def test_a_report_comes_back_from_its_row(report: QueryFailure | BatchCosts) -> None:
+    assert report_of(row_of(report)) == report
+
+
+def test_a_row_of_another_kind_is_no_report() -> None:
+    with pytest.raises(ValueError, match="a row of the kind 0 is no report"):
+        report_of(ReportRow(8, 1000, 0, 1, b"x"))
+
+
 def cost(*costs: Cost, told_at: int = 1250) -> tuple:
-    return 0, told_at, MEASURES, 0, json.dumps([one._asdict() for one in costs]).encode()
+    return row_of(BatchCosts(json.dumps([one._asdict() for one in costs]).encode()), at=told_at)
 
 
 def counted(store: Opened, measures: Measures) -> AnswerStore:
@@ -44,7 +55,7 @@ def counted(store: Opened, measures: Measures) -> AnswerStore:
 
 def test_each_kind_of_row_goes_where_it_belongs(store: Opened) -> None:
     measures, stages = Measures(store.database), Stages(store.status)
-    Sink(counted(store, measures), stages)(Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST),
+    Sink(counted(store, measures), stages)(Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST),
                                                 cost(COST._replace(query=9), told_at=1100)), 3)
     assert store.answers.failure(8) == (1000, "too many")
     point = measures.newest(7)
@@ -54,8 +65,8 @@ def test_each_kind_of_row_goes_where_it_belongs(store: Opened) -> None:
 
 def test_the_first_failure_stands(store: Opened) -> None:
     sink = Sink(store.answers)
-    sink(Batch((8, 1000, FAILURE, 0, b"too many")), 3)
-    sink(Batch((8, 2000, FAILURE, 0, b"too slow")), 4)
+    sink(Batch(row_of(QueryFailure(8, 1000, "too many"))), 3)
+    sink(Batch(row_of(QueryFailure(8, 2000, "too slow"))), 4)
     assert store.answers.failure(8) == (1000, "too many")
 
 
@@ -64,18 +75,18 @@ def test_who_waits_for_answers_hears_of_failures_and_not_of_costs(store: Opened)
     store.answers.wait(0)
     sink(Batch(cost(COST)), 3)
     assert not store.answers.wait(0)
-    sink(Batch(cost(COST), (8, 1000, FAILURE, 0, b"too many")), 4)
+    sink(Batch(cost(COST), row_of(QueryFailure(8, 1000, "too many"))), 4)
     assert store.answers.wait(0)
 
 
 def test_without_anybody_who_wants_to_know_failures_are_written_all_the_same(store: Opened) -> None:
-    Sink(store.answers)(Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST)), 3)
+    Sink(store.answers)(Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST)), 3)
     assert store.answers.failure(8) and Measures(store.database).newest(7) is None
 
 
 def test_a_cost_that_cannot_be_read_holds_up_nobody(store: Opened, capsys: pytest.CaptureFixture) -> None:
     for query, payload in enumerate((b"{", b'[{"query": 7}]', b"[1]")):
-        batch = Batch((query, 1000, FAILURE, 0, b"too many"), (0, 1000, MEASURES, 0, payload), cost(COST))
+        batch = Batch(row_of(QueryFailure(query, 1000, "too many")), row_of(BatchCosts(payload), at=1000), cost(COST))
         Sink(counted(store, Measures(store.database)))(batch, 3)
         assert "what a batch has cost cannot be read: " in capsys.readouterr().err
         assert store.answers.failure(query)
@@ -85,7 +96,7 @@ def test_a_cost_that_cannot_be_read_holds_up_nobody(store: Opened, capsys: pytes
 
 def test_a_batch_that_could_not_be_written_is_not_counted(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     measures = Measures(store.database)
-    sink, batch = Sink(counted(store, measures)), Batch((8, 1000, FAILURE, 0, b"too many"), cost(COST))
+    sink, batch = Sink(counted(store, measures)), Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST))
     write = measures.write
 
     def full(*told: object, **more: object) -> None:
@@ -107,7 +118,7 @@ def test_the_end_of_a_batch_is_noted_also_where_it_says_nothing(store: Opened) -
     for batch, end in ((3, 7), (4, 9), (5, 9)):
         sink(Batch(), batch)
         assert store.retention.batch_end() == end
-    sink(Batch((8, 1000, FAILURE, 0, b"too many")), 3)
+    sink(Batch(row_of(QueryFailure(8, 1000, "too many"))), 3)
     assert store.retention.batch_end() == 9, "a batch is run again"
     store.retention.advance(12)
     assert (store.retention.position(), store.retention.batch_end()) == (12, 12)

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.engine.group import FAILURE, MEASURES, Group, Told
+from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import restore, save
+from csparql_spark.engine.messages import BatchCosts, InstantAnswer, Message, QueryFailure
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Row
 from csparql_spark.spark import processor as processors
-from csparql_spark.spark.processor import OUTPUT, SUMMARY, GroupProcessor, SparkState
+from csparql_spark.spark.processor import SUMMARY, GroupProcessor, SparkState
+from csparql_spark.spark.report_rows import OUTPUT, ReportRow, report_of
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged
@@ -74,11 +76,11 @@ class Heard:
     """Hears the answers that are told, in the place of a store."""
 
     def __init__(self) -> None:
-        self.answers: list[Told] = []
+        self.answers: list[Message] = []
 
-    def through(self, told: Iterable[Told]) -> Iterator[Told]:
+    def through(self, told: Iterable[Message]) -> Iterator[Message]:
         for one in told:
-            if one.part < 0:
+            if isinstance(one, QueryFailure):
                 yield one
             else:
                 self.answers.append(one)
@@ -101,7 +103,7 @@ def frames(rows: list[Row], *cuts: int) -> list[pandas.DataFrame]:
     return [pandas.DataFrame(rows[start:end], columns=Row._fields) for start, end in zip(places, places[1:])]
 
 
-def handled(handle: Handle, key: tuple[str, int], given: list[pandas.DataFrame], job: str = "job") -> list[Told]:
+def handled(handle: Handle, key: tuple[str, int], given: list[pandas.DataFrame], job: str = "job") -> list[Message]:
     """What a batch tells; as in Spark, the processor is another one in each batch."""
     heard = Heard()
     processor = GroupProcessor(job, heard)
@@ -110,12 +112,12 @@ def handled(handle: Handle, key: tuple[str, int], given: list[pandas.DataFrame],
     out = list(processor.handleInputRows(key, iter(given), None))
     processor.close()
     assert all(list(frame.columns) == [field.split()[0] for field in OUTPUT.split(", ")] for frame in out)
-    rest = [Told(*row) for frame in out for row in frame.itertuples(index=False, name=None)]
-    assert all(one.part in (FAILURE, MEASURES) for one in rest)
+    rows = [ReportRow(*row) for frame in out for row in frame.itertuples(index=False, name=None)]
+    reports = list(map(report_of, rows))
     # What it has cost is another thing each time; when the answers were told is said with it.
-    costs = [one for one in rest if one.part == MEASURES]
-    assert len(costs) == bool(heard.answers) and all(begun <= one.instant <= begun + 60_000 for one in costs)
-    return [one for one in rest if one.part == FAILURE] + heard.answers
+    told_at = [row.instant for row, report in zip(rows, reports) if isinstance(report, BatchCosts)]
+    assert len(told_at) == bool(heard.answers) and all(begun <= at <= begun + 60_000 for at in told_at)
+    return [one for one in reports if isinstance(one, QueryFailure)] + heard.answers
 
 
 def a_log() -> list[Entry]:
@@ -146,7 +148,7 @@ def test_batches_of_frames_say_what_the_group_says(log: list[Logged], data: st.D
     written = entries(log)
     expected = in_one_go(written)
     handles: dict[str, Handle] = {}
-    told: dict[str, list[Told]] = {}
+    told: dict[str, list[Message]] = {}
     processors._remembered.clear()
     cuts = sorted(data.draw(st.lists(st.integers(1, len(log)), max_size=4)))
     for start, end in zip([0, *cuts], [*cuts, len(log)]):
@@ -227,5 +229,6 @@ def test_a_kept_query_that_cannot_be_read_any_more_is_told() -> None:
     handle.maps["values"].held[StateKey.registration(4)] = (b"{}",)
     processors._remembered.clear()
     told = handled(handle, key, frames(rows[3:]))
-    assert [(one.query, one.instant, one.part) for one in told] == [(4, 0, FAILURE), (5, 1000, 0)]
+    assert [(one.query, one.instant, type(one)) for one in told] == [
+        (4, 0, QueryFailure), (5, 1000, InstantAnswer)]
     assert told[0].payload.startswith(b"the query cannot be read: ")
