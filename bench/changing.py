@@ -19,7 +19,7 @@ import numpy as np
 from csparql_spark.engine import views
 from csparql_spark.engine.group_state import StoredGroup, save
 from csparql_spark.engine.messages import InstantAnswer
-from csparql_spark.engine.state_keys import Kind, StateKey
+from csparql_spark.engine.state_keys import StateKey, ValueKind
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Router
@@ -37,7 +37,7 @@ class Counting:
         self.bytes = 0
 
     def put(self, name: StateKey, value: bytes) -> None:
-        if name.kind in (Kind.LAST_ANSWER, Kind.CHANGES):
+        if name.kind in (ValueKind.LAST_ANSWER, ValueKind.CHANGES):
             self.bytes += len(value)
 
     def drop(self, name: StateKey) -> None:

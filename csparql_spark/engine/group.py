@@ -83,11 +83,11 @@ class Group:
         for row in rows:
             if row.kind == "background":
                 # It may come again long after its place, for a query that has just been registered.
-                self.set_background(row.subject, row.seq, row.payload)
+                self.set_background(row.subject or "", row.seq, row.payload or b"")
                 self.seq = max(self.seq, row.seq)
                 continue
             if row.kind == "rules":
-                self.set_rules(row.subject, row.seq, row.payload.decode())
+                self.set_rules(row.subject or "", row.seq, (row.payload or b"").decode())
                 self.seq = max(self.seq, row.seq)
                 continue
             if row.kind == DAMAGED:
@@ -121,7 +121,7 @@ class Group:
 
     def _register(self, row: Row) -> Iterator[Message]:
         try:
-            member = Member.read(row.payload, row.at, self.arrival)
+            member = Member.read(row.payload or b"", row.at, self.arrival)
         # A text that was admitted once and cannot be read now: its own failure, nobody else's.
         except Exception as error:
             yield QueryFailure(row.seq, row.at, unreadable(error))
@@ -134,7 +134,7 @@ class Group:
 
     def _lose(self, row: Row) -> Iterator[Message]:
         """An entry is damaged."""
-        lost = json.loads(row.payload)
+        lost = json.loads(row.payload or b"")
         reason = f"{lost['reason']}; {WAYS_OUT.get(lost['kind'], f'{AGAIN}: it goes on with what comes then')}"
         match lost["kind"]:
             case "register":
@@ -144,9 +144,9 @@ class Group:
                     self.members_changed()
                 return
             case "background":
-                known = self.graphs.get(row.subject, 0)
+                known = self.graphs.get(row.subject or "", 0)
             case "rules":
-                known = self.rules.get(row.subject, (0, ""))[0]
+                known = self.rules.get(row.subject or "", (0, ""))[0]
             case _:
                 known = self.seq
         # What was read while it was whole is still known.
@@ -155,13 +155,13 @@ class Group:
                 yield self._fail(member, row.at, ValueError(reason))
 
     def _unregister(self, row: Row) -> None:
-        self.members.pop(json.loads(row.payload)["id"], None)       # none, if it could not be read
+        self.members.pop(json.loads(row.payload or b"")["id"], None)       # none, if it could not be read
         self.members_changed()
 
     def _turn(self, row: Row) -> Iterator[Message]:
         """A query is paused, or goes on. The entry tells the time, as any other does: up to it, instants have passed on
         the arrival clock."""
-        member = self.members.get(json.loads(row.payload)["id"])
+        member = self.members.get(json.loads(row.payload or b"")["id"])
         if member is None:
             return                          # it could not be read
         member.progress.tick(None, row.at - 1)
@@ -197,14 +197,14 @@ class Group:
             self._views.closures.set_rules(name, text)
 
     def _chunk(self, row: Row) -> None:
-        chunk = Chunk.from_ipc(row.payload).stamped(row.at)
-        if not len(chunk):
-            return
+        chunk = Chunk.from_ipc(row.payload or b"").stamped(row.at)
+        first, last = chunk.first, chunk.last
+        if row.subject is None or first is None or last is None:
+            return                          # it is empty
         stream = self.number(row.subject)
         self.content.add(stream, row.seq, chunk)
         self.fresh[-1].take(stream, row.seq, chunk)
         self.arrival.logged(row.at)
-        first, last = chunk.first, chunk.last
         apart = False
         for member in self.untimed:
             progress = member.progress
@@ -244,8 +244,8 @@ class Group:
                     due += [(instant, -member.widest, member.id) for instant in member.due()]
                 except TooManyInstants as error:
                     failed.append((member, error))
-        for member, error in failed:
-            yield self._fail(member, error.instant, error)
+        for member, too_many in failed:
+            yield self._fail(member, too_many.instant, too_many)
         if members is None and (self._soonest is None or self.arrival.reading >= self._soonest):
             self._soonest = min((member.soonest() for member in self.members.values()
                                  if member.timed and member.failed is None), default=ALWAYS)
@@ -299,8 +299,9 @@ class Group:
             if iri not in self.graphs:
                 reach = [member.horizon(window) for member in self.members.values() if member.failed is None
                          for window in member.windows if window.stream == iri and is_timed(window)]
-                if None not in reach:
-                    horizons[stream] = min(reach, default=ALWAYS)
+                known = [horizon for horizon in reach if horizon is not None]
+                if len(known) == len(reach):
+                    horizons[stream] = min(known, default=ALWAYS)
         return horizons
 
     def places(self) -> dict[int, int]:

@@ -21,10 +21,12 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol, TypedDict
 
+import numpy as np
+
 from csparql_spark.answers.last_answer import Before, packed, unpacked
 from csparql_spark.engine.group import Group, Piece, unreadable
 from csparql_spark.engine.member import Member, MemberState
-from csparql_spark.engine.state_keys import Kind, StateKey
+from csparql_spark.engine.state_keys import StateKey, ValueKind
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Registration
 from csparql_spark.windows.content import ALWAYS
@@ -106,12 +108,12 @@ def _restore_content(group: StoredGroup, state: State, summary: Summary,
         value = state.get(key)
         group.stored[key] = None
         match key.kind:
-            case Kind.REGISTRATION:
+            case ValueKind.REGISTRATION:
                 registrations[key.seq] = json.loads(value)
-            case Kind.RULE_SET:
+            case ValueKind.RULE_SET:
                 rule_set, seq, text = json.loads(value)
                 group.set_rules(rule_set, seq, text)
-            case Kind.LAST_ANSWER | Kind.CHANGES:
+            case ValueKind.LAST_ANSWER | ValueKind.CHANGES:
                 pass            # they are read with their members
             case _ if key in graphs:
                 group.set_background(graphs[key], key.seq, value)
@@ -184,8 +186,8 @@ def _save_slides(group: StoredGroup, state: State, horizons: dict[int, int], pla
     for piece in group.fresh:
         for stream, chunks in piece.chunks.items():
             horizon, place = horizons.get(stream, NEVER), places.get(stream, ALWAYS)
-            remaining = [chunk.take(lasting(chunk.t, horizon, piece.seq, place)) for chunk in chunks
-                         if lasting(chunk.last, horizon, piece.seq, place)]
+            remaining = [chunk.take(np.flatnonzero(lasting(chunk.t, horizon, piece.seq, place))) for chunk in chunks
+                         if chunk.last is not None and lasting(chunk.last, horizon, piece.seq, place)]
             if remaining:
                 chunk = Chunk.concat(remaining)
                 key = StateKey(piece.seq, stream)

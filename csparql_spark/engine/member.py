@@ -37,7 +37,7 @@ from csparql_spark.language.queries.query_cache import read
 from csparql_spark.schedule.routing import Registration
 from csparql_spark.windows.counting import CountState, arrive, count_of
 from csparql_spark.windows.progress import Arrival, Clock, Progress
-from csparql_spark.windows.rule import grid_of, horizon_of, widest_of
+from csparql_spark.windows.rule import ALWAYS, grid_of, horizon_of, widest_of
 
 MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
 
@@ -118,7 +118,7 @@ class Member:
     def due(self) -> list[int]:
         """The instants that have passed and are not answered yet; they count as answered from now on. `TooManyInstants`
         if there are too many at once."""
-        passed = self.progress.passed
+        passed, timed = self.progress.passed, list[int]()
         turns = {turn for count in self.counts.values() for turn, _ in count.turns
                  if self.turns_tell and (self.turns_only or turn <= passed)}
         if len(turns) > MOST_INSTANTS:
@@ -138,9 +138,9 @@ class Member:
                     f"the clock has moved from {self.next} to {passed} at once, which is {most:,} instants of this "
                     f"query, and at most {MOST_INSTANTS:,} are answered at once: delete the query and register it "
                     "again (over a new stream, if a wrong timestamp was the reason)"))
-        timed = [] if self.grid is None else list(self.grid.between(self.next, passed))
-        if timed:
-            self.next = self.grid.after(timed[-1])
+            timed = list(self.grid.between(self.next, passed))
+            if timed:
+                self.next = self.grid.after(timed[-1])
         instants = sorted({*timed, *turns})
         if instants:
             self.answered = instants[-1]
@@ -148,7 +148,10 @@ class Member:
 
     def soonest(self) -> int:
         """The next instant of a member that is timed."""
-        return self.grid.at_or_after(self._start()) if self.next is None else self.next
+        start = self._start()
+        if self.next is not None or self.grid is None or start is None:
+            return ALWAYS if self.next is None else self.next
+        return self.grid.at_or_after(start)
 
     def _start(self) -> int | None:
         """Where its instants begin; None while that is not known."""

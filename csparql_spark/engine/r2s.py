@@ -42,68 +42,72 @@ class LastRows:
 
     before: Before
     rows: Table
-    seen: tuple[Incremental, int]        # who said it, and of which version of what is seen
+    version: tuple[Incremental, int]     # who said it, and of which version of what is looked at
 
 
 class Changing:
     def __init__(self, content: Content) -> None:
-        self._held: dict[int, LastRows] = {}
+        self._last: dict[int, LastRows] = {}
         content.dictionary.holders.append(self)
 
     def maintained(self, member: Member, evaluator: Incremental, widest: int, instant: int) -> Answer:
         """What a member tells at an instant whose answers `evaluator` maintains, `widest` being its widest RANGE."""
-        held, seen = self._held.get(member.id), (evaluator, evaluator.version)
-        if held is not None and held.before is not member.before:        # the group has come back from what is kept
-            held = None
-        if held is not None and held.seen == seen:
-            return evaluator.answer_of(held.rows.take(slice(0)))
+        last, version = self._last.get(member.id), (evaluator, evaluator.version)
+        if last is not None and last.before is not member.before:        # the group has come back from what is kept
+            last = None
+        if last is not None and last.version == version:
+            return evaluator.answer_of(last.rows.take(slice(0)))
         rows = _until(evaluator.rows(), widest)
-        if held is None or (rows.tag is None) != (held.rows.tag is None):
-            answer = self.whole(member, answer_of(evaluator, widest).to_bytes())
+        if last is None or (rows.tag is None) != (last.rows.tag is None):
+            answer, before = self._whole(member, answer_of(evaluator, widest).to_bytes())
         else:
-            come, gone = unshared(*_columns(rows, held.rows))
-            come, gone = rows.take(come), held.rows.take(gone)
+            new_rows, old_rows = unshared(*_columns(rows, last.rows))
+            come, gone = rows.take(new_rows), last.rows.take(old_rows)
             ended = None if gone.tag is None else gone.tag <= instant
-            new = evaluator.answer_of(come)
-            member.before.change(instant, evaluator.answer_of(gone if ended is None else gone.take(~ended)), new)
-            told, others = (come, gone) if member.query.output == "ISTREAM" else (gone, come)
-            alone = unshared(list(told.columns.values()), list(others.columns.values()))[0]
-            answer = new if told is come else evaluator.answer_of(told)
-            if len(alone) < told.length:          # some hold longer, or shorter, than before: that is no change
+            new, before = evaluator.answer_of(come), last.before
+            before.change(instant, evaluator.answer_of(gone if ended is None else gone.take(~ended)), new)
+            mine, others = (come, gone) if member.query.output == "ISTREAM" else (gone, come)
+            alone = unshared(list(mine.columns.values()), list(others.columns.values()))[0]
+            answer = new if mine is come else evaluator.answer_of(mine)
+            if len(alone) < mine.length:          # some hold longer, or shorter, than before: that is no change
                 answer = difference(answer, evaluator.answer_of(others))
-            if member.before.worn:
-                member.before = Before(answer_of(evaluator, widest).to_bytes())
-        self._held[member.id] = LastRows(member.before, rows, seen)
+            if before.worn:
+                before = member.before = Before(answer_of(evaluator, widest).to_bytes())
+        self._last[member.id] = LastRows(before, rows, version)
         return answer
 
     def whole(self, member: Member, payload: bytes) -> Answer:
         """What a member tells whose whole answer is this."""
-        before, member.before = member.before, Before(payload)
-        self._held.pop(member.id, None)
+        return self._whole(member, payload)[0]
+
+    def _whole(self, member: Member, payload: bytes) -> tuple[Answer, Before]:
+        """And what is kept of it."""
+        before, member.before = member.before, (record := Before(payload))
+        self._last.pop(member.id, None)
         now = Answer.from_bytes(payload)
         then = before.answer() if before is not None else difference(now, now)       # nothing, of its kind
-        return difference(now, then) if member.query.output == "ISTREAM" else difference(then, now)
+        return difference(now, then) if member.query.output == "ISTREAM" else difference(then, now), record
 
     def nbytes(self, member: Member) -> int:
         """What is held of its last answer."""
-        held = self._held.get(member.id)
-        return ((0 if held is None else held.rows.nbytes)
+        last = self._last.get(member.id)
+        return ((0 if last is None else last.rows.nbytes)
                 + (0 if member.before is None else member.before.nbytes))
 
     def forget(self, members: Collection[int]) -> None:
         """Drop what is held for others than these."""
-        for id in self._held.keys() - members:
-            del self._held[id]
+        for id in self._last.keys() - members:
+            del self._last[id]
 
     def terms(self) -> np.ndarray:
         """The ids that are held."""
-        parts = [column[column != UNBOUND] for held in self._held.values() for column in held.rows.columns.values()]
+        parts = [column[column != UNBOUND] for last in self._last.values() for column in last.rows.columns.values()]
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
     def renumber(self, table: np.ndarray) -> None:
-        for held in self._held.values():
-            held.rows = Table({name: np.where(column == UNBOUND, UNBOUND, table[column])
-                               for name, column in held.rows.columns.items()}, held.rows.length, held.rows.tag)
+        for last in self._last.values():
+            last.rows = Table({name: np.where(column == UNBOUND, UNBOUND, table[column])
+                               for name, column in last.rows.columns.items()}, last.rows.length, last.rows.tag)
 
 
 def _until(rows: Table, widest: int) -> Table:

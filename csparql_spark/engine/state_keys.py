@@ -13,7 +13,7 @@ what the value is instead:
 Invariant: what is a key in a state store stays one: stores outlive the program that wrote them.
 
     StateKey.registration(4)                    # StateKey(seq=4, stream=-1)
-    StateKey(7, 0).kind                         # Kind.ELEMENTS
+    StateKey(7, 0).kind                         # ValueKind.ELEMENTS
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What a value of the state is."""
 
     ELEMENTS = "elements"              # a slide, or a background graph
@@ -33,7 +33,7 @@ class Kind(Enum):
     CHANGES = "changes"                # these, too
 
 
-_NUMBERS = {-1: Kind.REGISTRATION, -2: Kind.SUMMARY, -3: Kind.LAST_ANSWER, -4: Kind.RULE_SET}
+_NUMBERS = {-1: ValueKind.REGISTRATION, -2: ValueKind.SUMMARY, -3: ValueKind.LAST_ANSWER, -4: ValueKind.RULE_SET}
 _FIRST_CHANGES = -5
 
 
@@ -65,7 +65,7 @@ class StateKey(NamedTuple):
         return cls(query, _FIRST_CHANGES - piece)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueKind:
         if self.stream >= 0:
-            return Kind.ELEMENTS
-        return _NUMBERS.get(self.stream, Kind.CHANGES)
+            return ValueKind.ELEMENTS
+        return _NUMBERS.get(self.stream, ValueKind.CHANGES)

@@ -74,7 +74,7 @@ class Due:
     def _makes_due(self, entry: Entry) -> bool:
         if entry.kind in ALWAYS:
             return True
-        if entry.kind != "chunk" or entry.last is None:
+        if entry.kind != "chunk" or entry.last is None or entry.subject is None:
             return False
         clock = self._router.clock(entry.subject)
         readers = [routed for routed in self._router.queries.values()

@@ -61,7 +61,7 @@ class RegisteredText(TypedDict):
     compiled: NotRequired[Form]
     paused: NotRequired[bool]
     failed: NotRequired[str]           # why it has failed before
-    answered: NotRequired[int]         # up to which instant it has answered before
+    answered: NotRequired[int | None]  # up to which instant it has answered before
 
 
 class Registration(RegisteredText):
@@ -121,39 +121,40 @@ class Router:
         self.version += entry.kind not in ("chunk", "tick")
         if entry.damage is not None:
             return self._of_damaged(entry, sent)
+        subject = entry.subject or ""           # only a tick of the arrival clock is about nothing
         match entry.kind:
             case "stream":
                 made = stream_made(entry.payload)
-                self._clocks[entry.subject] = {"kind": made.clock, "delay": made.delay}
-                self._damaged.pop(entry.subject, None)
+                self._clocks[subject] = {"kind": made.clock, "delay": made.delay}
+                self._damaged.pop(subject, None)
                 return []
             case "drop":
-                self._clocks.pop(entry.subject, None)
-                self._damaged.pop(entry.subject, None)
+                self._clocks.pop(subject, None)
+                self._damaged.pop(subject, None)
                 return []
             case "register":
                 return self._register(entry, sent)
             case "unregister":
-                routed = self._forget(entry.subject)
+                routed = self._forget(subject)
                 return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())] if routed else []
             case "pause" | "resume":
-                routed = self._queries.get(entry.subject)
-                if routed is None:
+                turned = self._queries.get(subject)
+                if turned is None:
                     return []
-                self._queries[entry.subject] = routed._replace(paused=entry.kind == "pause")
-                return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())]
+                self._queries[subject] = turned._replace(paused=entry.kind == "pause")
+                return [_row(turned.group, entry, json.dumps({"id": turned.id}).encode())]
             case "rules":
                 return self._set_rules(entry, sent)
             case "background":
-                self._graphs[entry.subject] = entry.seq
-                return _unsent(self._to(entry, [("graph", entry.subject)]), sent)
+                self._graphs[subject] = entry.seq
+                return _unsent(self._to(entry, [("graph", subject)]), sent)
             case "chunk":
-                return self._to(entry, [("stream", entry.subject)])
+                return self._to(entry, [("stream", subject)])
             case "tick" if entry.subject is None:
                 return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
                                         and self.clock(thing[1])["kind"] == "arrival"])
             case "tick":
-                return self._to(entry, [("stream", entry.subject)])
+                return self._to(entry, [("stream", subject)])
             case "skipped":
                 return []
         raise ValueError(f"the log holds an entry of the unknown kind {entry.kind!r}")
@@ -175,8 +176,8 @@ class Router:
                             not is_known_before(query), query.entailment, made.paused)
         except (LanguageError, ValueError):
             routed = Routed(entry.seq, UNREADABLE, (), (), None)
-        self._forget(entry.subject)
-        self._queries[entry.subject] = routed
+        self._forget(entry.subject or "")
+        self._queries[entry.subject or ""] = routed
         for thing in _read_by(routed):
             groups = self._readers[thing]
             groups[routed.group] = groups.get(routed.group, 0) + 1
@@ -217,7 +218,9 @@ class Router:
 
     def _forget(self, name: str) -> Routed | None:
         routed = self._queries.pop(name, None)
-        for thing in () if routed is None else _read_by(routed):
+        if routed is None:
+            return None
+        for thing in _read_by(routed):
             groups = self._readers[thing]
             groups[routed.group] -= 1
             if not groups[routed.group]:
@@ -227,20 +230,21 @@ class Router:
         return routed
 
     def _of_damaged(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
+        subject = entry.subject or ""
         match entry.kind:
             case "register":
-                self._forget(entry.subject)
-                self._queries[entry.subject] = Routed(entry.seq, UNREADABLE, (), (), None)
+                self._forget(subject)
+                self._queries[subject] = Routed(entry.seq, UNREADABLE, (), (), None)
                 return [_row(UNREADABLE, entry, None)]
             case "stream":      # queries that are there know its clock; those that come fail
-                self._damaged[entry.subject] = entry.damage
+                self._damaged[subject] = entry.damage or ""
                 return []
             case "background":
-                self._graphs[entry.subject] = entry.seq
-                return _unsent(self._to(entry, [("graph", entry.subject)]), sent)
+                self._graphs[subject] = entry.seq
+                return _unsent(self._to(entry, [("graph", subject)]), sent)
             case "rules":
-                self._rules[entry.subject] = entry
-                return _unsent(self._to(entry, [("rules", entry.subject)]), sent)
+                self._rules[subject] = entry
+                return _unsent(self._to(entry, [("rules", subject)]), sent)
         if entry.subject is None:
             self._unknown = entry.damage
         return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
@@ -252,11 +256,12 @@ class Router:
         return [row._replace(group=group) for group in groups]
 
     def _set_rules(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
+        subject = entry.subject or ""
         if entry.payload is None:
-            self._rules.pop(entry.subject, None)         # nobody uses it: that was seen to
+            self._rules.pop(subject, None)         # nobody uses it: that was seen to
             return []
-        self._rules[entry.subject] = entry
-        return _unsent(self._to(entry, [("rules", entry.subject)]), sent)
+        self._rules[subject] = entry
+        return _unsent(self._to(entry, [("rules", subject)]), sent)
 
     def _to(self, entry: Entry, things: Iterable[Thing]) -> list[Row]:
         groups = dict.fromkeys(group for thing in things for group in self._readers.get(thing, ()))

@@ -67,14 +67,14 @@ def lacking(directory: DataDirectory) -> str | None:
 
 def is_unreadable(directory: DataDirectory, error: BaseException) -> bool:
     """Whether the job has ended because what the checkpoint holds cannot be read."""
-    said = "\n".join(_said(error))
+    text = "\n".join(_sentences(error))
     if not directory.checkpoint.exists():
         return False
-    if AHEAD in said:
+    if AHEAD in text:
         return True
     path = re.escape(str(directory.checkpoint))
-    found = any(re.search(sign.format(path), said) for sign in _SIGNS)
-    return found and not _OF_OTHERS.search(said)
+    found = any(re.search(sign.format(path), text) for sign in _SIGNS)
+    return found and not _OF_OTHERS.search(text)
 
 
 def set_aside(directory: DataDirectory) -> Path:
@@ -115,7 +115,7 @@ def leave_another(directory: DataDirectory, database: Database) -> str | None:
             "engine starts again from the log")
 
 
-def _said(error: BaseException | None) -> Iterator[str]:
+def _sentences(error: BaseException | None) -> Iterator[str]:
     """All that an error says, with its causes; those of Spark's that come from Java have theirs in a trace."""
     while error is not None:
         yield str(error)

@@ -31,9 +31,9 @@ def unwanted(cpuinfo: Path = CPUINFO) -> dict[str, str]:
     if VARIABLE in os.environ or not cpuinfo.is_file():
         return {}
     first = cpuinfo.read_text().partition("\n\n")[0]
-    told = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first.splitlines())}
-    family = told.get("cpu family", "")
-    if not family.isdigit() or not slow(told.get("vendor_id", ""), int(family), told.get("flags", "").split()):
+    fields = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first.splitlines())}
+    family = fields.get("cpu family", "")
+    if not family.isdigit() or not slow(fields.get("vendor_id", ""), int(family), fields.get("flags", "").split()):
         return {}
     return {VARIABLE: _name(version("numpy"))}
 

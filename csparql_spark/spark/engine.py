@@ -86,7 +86,7 @@ def _set_aside(directory: DataDirectory) -> str:
 def _wait(query: StreamingQuery, stages: Stages, exits: Exits | None) -> None:
     """Until the job ends: hear of its batches, and have the JVM forget what is gone."""
     looks = 0
-    while not query.awaitTermination(LOOK_SECONDS):
+    while not query.awaitTermination(LOOK_SECONDS):    # type: ignore[arg-type]  # Spark takes parts of seconds, too
         stages.look(query)
         looks += 1
         if exits is not None and looks % LOOKS_UNTIL_FORGOTTEN == 0:

@@ -34,12 +34,12 @@ def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = F
     spark.dataSource.register(LogSource)
     rows = spark.readStream.format(LogSource.name()).option("data", str(directory.path)).load()
     # One partition is one task without a shuffle, which is a quarter of the price of a trigger.
-    told = rows.coalesce(1).groupBy("group", "shard").transformWithStateInPandas(
+    reports = rows.coalesce(1).groupBy("group", "shard").transformWithStateInPandas(
         statefulProcessor=GroupProcessor(str(directory.checkpoint), Teller(str(directory.path)), limits),
         outputStructType=OUTPUT, outputMode="Update", timeMode="None")
     database = Database(directory.database)
     sink = Sink(AnswerStore(database, directory.bell("answers"), Measures(database)), stages,
                 Batches(directory, database), Witness(directory, database))
-    writer = told.writeStream.foreachBatch(sink).queryName("csparql").option(
+    writer = reports.writeStream.foreachBatch(sink).queryName("csparql").option(
         "checkpointLocation", str(directory.checkpoint))
     return (writer.trigger(availableNow=True) if to_the_end else writer).start()

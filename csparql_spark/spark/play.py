@@ -71,8 +71,8 @@ def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Message]]:
                 engine.wait()
                 Scratch(directory).clear()
             if engine.wait():
-                said = Status(database).of("engine") or {}
-                raise EngineError(f"the engine has failed: {said.get('reason', 'it did not say why')}")
+                status = Status(database).of("engine") or {}
+                raise EngineError(f"the engine has failed: {status.get('reason', 'it did not say why')}")
         for place, query in enumerate(queries):
             if failure := answers.failure(query):
                 yield place, QueryFailure(query, *failure)

@@ -12,6 +12,7 @@ import functools
 import gc
 import time
 from collections.abc import Iterator
+from typing import Protocol
 
 import pandas
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -61,10 +62,20 @@ class GroupProcessor(StatefulProcessor):
         pass
 
 
+class MapState(Protocol):
+    """A state variable of Spark: rows by the columns of their keys."""
+
+    def getValue(self, key: tuple[int, int]) -> tuple[bytes] | None: ...
+    def updateValue(self, key: tuple[int, int], value: tuple[bytes]) -> None: ...
+    def keys(self) -> Iterator[tuple[int, int]]: ...
+    def removeKey(self, key: tuple[int, int]) -> None: ...
+    def clear(self) -> None: ...
+
+
 class SparkState:
     """A group's share of Spark's state store. Each call is a round trip to the JVM."""
 
-    def __init__(self, values: object) -> None:
+    def __init__(self, values: MapState) -> None:
         self._values = values
 
     def summary(self) -> bytes | None:
@@ -77,14 +88,17 @@ class SparkState:
     def keys(self) -> Iterator[StateKey]:
         return (StateKey(*key) for key in self._values.keys() if tuple(key) != SUMMARY)
 
-    def get(self, name: StateKey) -> bytes:
-        return bytes(self._values.getValue(name)[0])
+    def get(self, key: StateKey) -> bytes:
+        value = self._values.getValue(key)
+        if value is None:
+            raise KeyError(key)
+        return bytes(value[0])
 
-    def put(self, name: StateKey, value: bytes) -> None:
-        self._values.updateValue(tuple(name), (value,))
+    def put(self, key: StateKey, value: bytes) -> None:
+        self._values.updateValue((key.seq, key.stream), (value,))
 
-    def drop(self, name: StateKey) -> None:
-        self._values.removeKey(tuple(name))
+    def drop(self, key: StateKey) -> None:
+        self._values.removeKey((key.seq, key.stream))
 
     def clear(self) -> None:
         self._values.clear()

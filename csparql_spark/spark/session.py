@@ -128,14 +128,14 @@ def open_session(directory: DataDirectory, *, master: str = "local[2]") -> Spark
     # Workers must be this Python with these packages, whatever PATH says.
     worker = str(_worker_python(scratch)) if master.startswith("local") else sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = os.environ["PYSPARK_PYTHON"] = worker
-    conf = SparkConf(loadDefaults=False).setMaster(patient(master)).setAppName("csparql-spark").setAll({
+    conf = SparkConf(loadDefaults=False).setMaster(patient(master)).setAppName("csparql-spark").setAll(list({
         **SETTINGS,
         **secrecy(master),
         JAVA_OPTIONS: f"{SETTINGS[JAVA_OPTIONS]} {shlex.quote(f'-Djava.io.tmpdir={scratch.local}')}",
         "spark.local.dir": str(scratch.local),
         "spark.python.unix.domain.socket.dir": str(scratch.sockets),
         "spark.sql.warehouse.dir": str(directory.engine / "warehouse"),
-    }.items())
+    }.items()))
     gateway = launch_gateway(conf, {"pass_fds": (line.reading,)})        # starts the JVM, and no context yet
     line.tie(gateway.proc.pid)
     callbacks.guard(gateway)

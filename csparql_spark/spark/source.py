@@ -117,7 +117,8 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Span]:
         return [Span(self._opened.reached(start), end["seq"], end.get("tick"))]
 
-    def read(self, partition: Span) -> Iterator[pa.RecordBatch]:
+    # It is given the partitions that it has made.
+    def read(self, partition: Span) -> Iterator[pa.RecordBatch]:  # type: ignore[override]  # see above
         opened, after = self._opened, partition.start
         opened.follow(after)
         sent: set[tuple[str, int]] = set()
@@ -224,8 +225,8 @@ class Opened:
         answered, failure = self.answers.newest_instant(row.seq), self.answers.failure(row.seq)
         if answered is None and failure is None:
             return row
-        said = {"answered": answered, **({"failed": failure[1]} if failure else {})}
-        return row._replace(payload=json.dumps({**json.loads(row.payload), **said}).encode())
+        before = {"answered": answered, **({"failed": failure[1]} if failure else {})}
+        return row._replace(payload=json.dumps({**json.loads(row.payload or b""), **before}).encode())
 
     def pass_over(self, after: int, upto: int) -> None:
         """What came into a batch after it was begun is due no more."""

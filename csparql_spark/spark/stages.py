@@ -13,6 +13,7 @@ times are missing, and never wrong.
 from __future__ import annotations
 
 import threading
+from typing import TypedDict, cast
 
 from pyspark.sql.streaming import StreamingQuery
 
@@ -23,13 +24,28 @@ STAGES = ("latestOffset", "getBatch", "queryPlanning", "addBatch", "commitOffset
 SINK = "sink"
 
 
+class StageTime(TypedDict):
+    """How often a stage was gone through, and how long that took."""
+
+    count: int
+    seconds: float
+    last_ms: float
+
+
+class StageTotals(TypedDict):
+    """The status."""
+
+    batches: int
+    rows: int
+    stages: dict[str, StageTime]
+
+
 class Stages:
     def __init__(self, status: Status) -> None:
         self._status = status
-        before = status.of(NAME) or {}
-        self.batches: int = before.get("batches", 0)
-        self.rows: int = before.get("rows", 0)
-        self._stages: dict[str, dict[str, float]] = before.get("stages", {})
+        nothing: StageTotals = {"batches": 0, "rows": 0, "stages": {}}
+        before = cast(StageTotals, {**nothing, **(status.of(NAME) or {})})      # nobody but `look` writes it
+        self.batches, self.rows, self._stages = before["batches"], before["rows"], before["stages"]
         self._last = self._sunk = -1          # the newest batch that was looked at, and the newest that was written
         self._lock = threading.Lock()         # the sink is called by another thread
 
@@ -44,20 +60,21 @@ class Stages:
         """Take what Spark has told since the last look."""
         if self._last >= self._sunk:          # looking costs a little, and an idle engine is idle
             return
-        new = [told for told in query.recentProgress if told.batchId > self._last and "addBatch" in told.durationMs]
+        new = [progress for progress in query.recentProgress
+               if progress.batchId > self._last and "addBatch" in progress.durationMs]
         if not new:
             return
         with self._lock:
-            for told in new:
-                self._last = told.batchId
+            for progress in new:
+                self._last = progress.batchId
                 self.batches += 1
-                self.rows += max(0, told.numInputRows)
+                self.rows += max(0, progress.numInputRows)
                 for stage in STAGES:
-                    if stage in told.durationMs:
-                        self._took(stage, told.durationMs[stage])
-            said = {"batches": self.batches, "rows": self.rows,
-                    "stages": {stage: dict(took) for stage, took in self._stages.items()}}
-        self._status.say(NAME, said)
+                    if stage in progress.durationMs:
+                        self._took(stage, progress.durationMs[stage])
+            totals = {"batches": self.batches, "rows": self.rows,
+                      "stages": {stage: dict(took) for stage, took in self._stages.items()}}
+        self._status.say(NAME, totals)
 
     def _took(self, stage: str, ms: float) -> None:
         took = self._stages.setdefault(stage, {"count": 0, "seconds": 0.0, "last_ms": 0.0})

@@ -105,15 +105,15 @@ class Content:
         place = np.full(len(horizon), ALWAYS)
         for stream, since in (places or {}).items():
             place[stream] = since
-        kept = np.flatnonzero(lasting(t, horizon[of], self._live("seq"), place[of]))
+        lasts = np.flatnonzero(lasting(t, horizon[of], self._live("seq"), place[of]))
         # While the expired are few, skipping them is cheaper than moving the rest.
-        if 2 * len(kept) <= self._count:
+        if 2 * len(lasts) <= self._count:
             gone = np.ones(self._count, dtype=bool)
-            gone[kept] = False
+            gone[lasts] = False
             for stream, until in horizons.items():
                 if until < ALWAYS and (of_it := gone & (of == stream)).any():
                     self._gone[stream] = max(int(t[of_it].max()), self._gone.get(stream, EARLIEST))
-            self._keep(kept)
+            self._keep(lasts)
             self.dictionary.forget_unheld(self)
 
     def whole(self, stream: int, low: int) -> bool:
@@ -124,10 +124,10 @@ class Content:
     def _live(self, name: str) -> np.ndarray:
         return self._columns[name][:self._count]
 
-    def _keep(self, kept: np.ndarray) -> None:
+    def _keep(self, rows: np.ndarray) -> None:
         for name, column in self._columns.items():
-            self._columns[name] = np.concatenate([column[kept], np.empty(max(SMALLEST, len(kept) // 2), np.int64)])
-        self._count = len(kept)
+            self._columns[name] = np.concatenate([column[rows], np.empty(max(SMALLEST, len(rows) // 2), np.int64)])
+        self._count = len(rows)
 
     def terms(self) -> np.ndarray:
         """The ids that the elements have, each once."""

@@ -10,7 +10,7 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import views
 from csparql_spark.engine.group_state import restore
 from csparql_spark.engine.messages import Message, QueryFailure
-from csparql_spark.engine.state_keys import Kind, StateKey
+from csparql_spark.engine.state_keys import StateKey, ValueKind
 from csparql_spark.log import Entry
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
@@ -354,7 +354,7 @@ def test_what_was_answered_before_goes_with_its_query() -> None:
     state, worker = DictState(), Worker()
 
     def before() -> set[int]:
-        return {name.seq for name in state.values if name.kind is Kind.LAST_ANSWER}
+        return {name.seq for name in state.values if name.kind is ValueKind.LAST_ANSWER}
 
     work(log, worker, 3, 8, state)
     assert before() == {4, 5}

@@ -16,7 +16,7 @@ from csparql_spark.engine import views
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.engine.messages import InstantAnswer, Message
-from csparql_spark.engine.state_keys import Kind, StateKey
+from csparql_spark.engine.state_keys import StateKey, ValueKind
 from csparql_spark.log import Entry
 from csparql_spark.rdf import dictionary
 from csparql_spark.rdf.chunk import Chunk
@@ -132,7 +132,7 @@ def test_what_is_kept_after_an_instant_is_what_has_changed() -> None:
     put = state.put
 
     def noted(name: StateKey, value: bytes) -> None:
-        if name.kind in (Kind.LAST_ANSWER, Kind.CHANGES):
+        if name.kind in (ValueKind.LAST_ANSWER, ValueKind.CHANGES):
             written.append((name.kind, len(value)))
         put(name, value)
 
@@ -140,8 +140,8 @@ def test_what_is_kept_after_an_instant_is_what_has_changed() -> None:
     for number in range(30):
         assert step(group, number).rows == 100
         save(group, state)
-    wholes = [size for kind, size in written[12:] if kind is Kind.LAST_ANSWER]
-    changes = [size for kind, size in written[12:] if kind is Kind.CHANGES]
+    wholes = [size for kind, size in written[12:] if kind is ValueKind.LAST_ANSWER]
+    changes = [size for kind, size in written[12:] if kind is ValueKind.CHANGES]
     assert len(changes) >= 3 * len(wholes) > 0 and max(changes) < min(wholes) / 3
     kept = restore("key", state)
     assert len(kept.members[2].before.answer()) == 1000

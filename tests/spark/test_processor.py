@@ -231,4 +231,4 @@ def test_a_kept_query_that_cannot_be_read_any_more_is_told() -> None:
     told = handled(handle, key, frames(rows[3:]))
     assert [(one.query, one.instant, type(one)) for one in told] == [
         (4, 0, QueryFailure), (5, 1000, InstantAnswer)]
-    assert told[0].payload.startswith(b"the query cannot be read: ")
+    assert told[0].reason.startswith("the query cannot be read: ")
