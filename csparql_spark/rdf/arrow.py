@@ -16,12 +16,13 @@ and grow, within the limits below. Every value is validated; a body that is malf
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.rdf.columns import NAMES, BadTerm, chunk_of_columns
+from csparql_spark.rdf.columns import BadTerm, chunk_of_columns
 from csparql_spark.rdf.errors import RdfError
 
 MOST_BYTES = 2**29           # of buffers once they are decompressed, and of the dictionaries that a body goes through
@@ -49,7 +50,7 @@ def read_arrow(body: bytes, *, blank_prefix: str) -> Chunk:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise RdfError(f"The data is not a whole Arrow IPC stream: {reason}") from error
     try:
-        return chunk_of_columns(*(columns[name] for name in NAMES), columns.get("t"), blank_prefix)
+        return chunk_of_columns(columns["s"], columns["p"], columns["o"], columns.get("t"), blank_prefix)
     except BadTerm as bad:
         raise RdfError(f"Row {bad.row + 1}, column {bad.column}: {bad.message}", offending=bad.offending) from bad
 
@@ -88,7 +89,7 @@ def _checked(schema: pa.Schema) -> list[str]:
     return names
 
 
-def _bounded(reader: pa.ipc.RecordBatchStreamReader):
+def _bounded(reader: pa.ipc.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
     """The record batches, validated, as long as the dictionaries that they come with keep to the limit."""
     last: dict[int, int] = {}
     total = 0

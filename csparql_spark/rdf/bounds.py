@@ -11,6 +11,7 @@ abbreviates a megabyte. Each of these has a bound here, far above what people wr
 
 from __future__ import annotations
 
+import io
 import re
 from xml.parsers import expat
 
@@ -56,28 +57,21 @@ def place(body: bytes, position: int) -> tuple[int, int]:
     return body.count(b"\n", 0, position) + 1, len(body[start:position].decode("utf-8", "replace")) + 1
 
 
-class BoundedSink:
+class BoundedSink(io.BytesIO):
     """Takes what a serializer writes for a body of some size, and raises `RdfError` when it is out of proportion."""
 
     def __init__(self, size: int) -> None:
+        super().__init__()
         self._left = self._most = QUADS_FACTOR * size + QUADS_ALLOWANCE
-        self._parts: list[bytes] = []
 
-    def write(self, part: bytes) -> int:
+    def write(self, part: bytes) -> int:  # type: ignore[override]  # a serializer writes bytes, and no other buffers
         self._left -= len(part)
         if self._left < 0:
             raise RdfError(
                 f"The data stands for more than {self._most} bytes of N-Quads, out of proportion to its size: "
                 "shorten its prefixes or write it as N-Quads"
             )
-        self._parts.append(part)
-        return len(part)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def document(self) -> bytes:
-        return b"".join(self._parts)
+        return super().write(part)
 
 
 def _refuse_deep_json(body: bytes) -> None:

@@ -69,7 +69,8 @@ class Chunk:
         if used is not None:
             terms = terms.take(pa.array(used))
         triples = ids.reshape(-1, 3)
-        return cls(terms, *(np.ascontiguousarray(triples[:, i]) for i in range(3)), stamps)
+        s, p, o = (np.ascontiguousarray(triples[:, i]) for i in range(3))
+        return cls(terms, s, p, o, stamps)
 
     @classmethod
     def from_triples(cls, triples: Iterable[tuple[str, str, str]], stamps: Sequence[int] | None = None) -> Chunk:
@@ -90,12 +91,12 @@ class Chunk:
         encoded = pa.concat_arrays([chunk.terms for chunk in chunks]).dictionary_encode()
         unified = encoded.indices.to_numpy()
         starts = np.cumsum([0] + [len(chunk.terms) for chunk in chunks[:-1]])
-        columns = [
+        s, p, o = (
             np.concatenate([unified[start + getattr(chunk, name)] for start, chunk in zip(starts, chunks)])
             for name in ("s", "p", "o")
-        ]
+        )
         # Each chunk's terms are in order of first use, hence so are the unified ones: nothing is left to reorder.
-        return cls(encoded.dictionary, *columns, np.concatenate([chunk.t for chunk in chunks]))
+        return cls(encoded.dictionary, s, p, o, np.concatenate([chunk.t for chunk in chunks]))
 
     def take(self, selection: np.ndarray) -> Chunk:
         """The triples that a boolean mask or an array of positions selects, with the terms they use."""

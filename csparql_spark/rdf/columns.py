@@ -57,8 +57,7 @@ def chunk_of_columns(s: pa.Array, p: pa.Array, o: pa.Array, t: pa.Array | None, 
         raise BadTerm(f"A push has at most {MOST_TRIPLES} triples: push them in parts", MOST_TRIPLES, "s")
     stamps = _stamps(t, len(s))
     terms, ids = _unified([s, p, o])
-    chunk = Chunk.from_columns(terms, *ids, stamps)
-    chunk = _canonical(chunk)
+    chunk = _canonical(Chunk.from_columns(terms, ids[0], ids[1], ids[2], stamps))
     _check_positions(chunk)
     return dataclasses.replace(chunk, terms=renamed(chunk.terms, blank_prefix))
 
@@ -125,7 +124,7 @@ def _rewritten(chunk: Chunk, which: np.ndarray) -> pa.StringArray:
     except SyntaxError as error:
         place = int(which[(error.lineno or 1) - 1])
         raise _bad(chunk, place, error.msg.rpartition(": ")[2], chunk.terms[place].as_py()) from error
-    written = pc.split_pattern(pa.array([sink.document().decode()], pa.string()), "\n").flatten()[:-1]
+    written = pc.split_pattern(pa.array([sink.getvalue().decode()], pa.string()), "\n").flatten()[:-1]
     return pc.utf8_slice_codeunits(written, len(_BEFORE), -len(_AFTER)).cast(pa.string())
 
 

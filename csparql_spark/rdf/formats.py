@@ -142,7 +142,7 @@ def _canonical(body: bytes, format: RdfFormat, base: str | None) -> bytes:
         ox.serialize(ox.parse(body, format=format.oxigraph, base_iri=base), sink, format=ox.RdfFormat.N_QUADS)
     except SyntaxError as error:
         raise explained(error, body, format) from error
-    return sink.document()
+    return sink.getvalue()
 
 
 def explained(error: SyntaxError, body: bytes, format: RdfFormat) -> RdfError:
@@ -153,13 +153,13 @@ def explained(error: SyntaxError, body: bytes, format: RdfFormat) -> RdfError:
     if error.lineno is None:
         return RdfError(f"The data is not {format.label}: {message}")
     line = _line(body, error.lineno)
-    # The JSON parser counts columns in bytes, the others in characters.
-    unit = line if format is RdfFormat.JSON_LD else line.decode("utf-8", "replace")
-    before, at = unit[: error.offset - 1], unit[error.offset - 1 :]
-    if error.end_lineno == error.lineno:
-        at = at[: error.end_offset - error.offset]
-    if isinstance(unit, bytes):
-        before, at = before.decode("utf-8", "replace"), at.decode("utf-8", "replace")
+    start = (error.offset or 1) - 1
+    end = error.end_offset - 1 if error.end_offset is not None and error.end_lineno == error.lineno else None
+    if format is RdfFormat.JSON_LD:             # its parser counts columns in bytes, the others in characters
+        before, at = line[:start].decode("utf-8", "replace"), line[start:end].decode("utf-8", "replace")
+    else:
+        text = line.decode("utf-8", "replace")
+        before, at = text[:start], text[start:end]
     return RdfError(message, error.lineno, len(before) + 1, at if len(at) <= 80 else at[:79] + "…")
 
 

@@ -70,8 +70,8 @@ def _as_columns(body: bytes) -> tuple[pa.Array, pa.Array, pa.Array, pa.Array | N
         columns = {name: table.column(name).combine_chunks() for name in table.column_names}
         if table.num_rows != _count_lines(body) or any(columns[name].null_count for name in NAMES):
             return None
-        terms = [as_terms(columns[name]) for name in NAMES]
-        return None if any(column is None for column in terms) else (*terms, _stamps(columns.get("t")))
+        s, p, o = (as_terms(columns[name]) for name in NAMES)
+        return None if s is None or p is None or o is None else (s, p, o, _stamps(columns.get("t")))
     except (pa.ArrowException, ValueError):
         return None
 
@@ -132,8 +132,8 @@ class _Rows:
         self.lines.append(line)
 
     def chunk(self, blank_prefix: str) -> Chunk:
-        terms = [pa.array(self.columns[name], pa.string()) for name in NAMES]
-        return chunk_of_columns(*terms, pa.array(self.columns["t"], pa.int64()), blank_prefix)
+        s, p, o = (pa.array(self.columns[name], pa.string()) for name in NAMES)
+        return chunk_of_columns(s, p, o, pa.array(self.columns["t"], pa.int64()), blank_prefix)
 
 
 def _line_by_line(body: bytes, base: str | None, blank_prefix: str) -> Chunk:
@@ -187,15 +187,15 @@ def _triple(members: dict[str, Any], line: bytes, number: int) -> tuple[str, str
     for name in members:
         if name not in ("s", "p", "o", "t"):
             _fail(f"A triple has no member {name!r}: it has s, p, o and perhaps t", line, number, name, None)
-    found = []
+    terms: list[str] = []
     for name in NAMES:
         if name not in members:
             _fail(f"The triple has no {name}", line, number, name, None)
         try:
-            found.append(of_json(members[name], name == "o"))
+            terms.append(of_json(members[name], name == "o"))
         except ValueError as error:
             _fail(str(error), line, number, name, None)
-    return (*found, _stamp(members.get("t"), line, number))
+    return terms[0], terms[1], terms[2], _stamp(members.get("t"), line, number)
 
 
 def _stamp(value: Any, line: bytes, number: int) -> int | None:
@@ -225,7 +225,7 @@ def _json_ld(members: dict[str, Any], line: bytes, number: int, base: str | None
     try:
         refuse_explosive(text, "JSON-LD")
         document = ox.serialize(ox.parse(text, format=ox.RdfFormat.JSON_LD, base_iri=base), format=ox.RdfFormat.N_QUADS)
-        quads = split(document)
+        quads = split(document or b"")           # it is bytes where no output is named
         stamped = stamps(quads).tolist()
     except (SyntaxError, RdfError) as error:
         why = error if isinstance(error, RdfError) else explained(error, text, RdfFormat.JSON_LD)

@@ -83,7 +83,7 @@ def to_oxigraph(term: str) -> ox.NamedNode | ox.BlankNode | ox.Literal:
             return ox.Literal(value, language=language, direction=ox.BaseDirection(direction))
         if language is not None:
             return ox.Literal(value, language=language)
-        return ox.Literal(value, datatype=ox.NamedNode(datatype))
+        return ox.Literal(value) if datatype is None else ox.Literal(value, datatype=ox.NamedNode(datatype))
     except ValueError as error:
         raise TermError(f"{term!r} is not a valid term: {error}.") from error
 
