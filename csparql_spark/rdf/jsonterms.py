@@ -11,12 +11,14 @@ same.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from csparql_spark.rdf.terms import XSD
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 _OBJECT = pa.struct([("type", pa.string()), ("value", pa.string()), ("datatype", pa.string()),
                      ("xml:lang", pa.string())])
@@ -33,7 +35,7 @@ class JsonNumber(str):
     """A JSON number as it was spelled."""
 
 
-def of_json(value: Any, is_object: bool) -> str:
+def of_json(value: Json, is_object: bool) -> str:
     """The term that a JSON value means. Raises `ValueError` with a sentence."""
     if isinstance(value, JsonNumber):
         if is_object:
@@ -71,11 +73,12 @@ def as_terms(column: pa.Array) -> pa.Array | None:
     return pc.if_else(iri, _joined("<", value, ">"), pc.if_else(blank, _joined("_:", value, ""), quoted))
 
 
-def _of_object(value: dict[str, Any]) -> str:
-    kind, text = value.get("type"), value.get("value")
-    datatype, language = value.get("datatype"), value.get("xml:lang")
-    strings = all(type(member) is str for member in value.values() if member is not None)
-    if not (strings and value.keys() <= _MEMBERS and text is not None and kind in ("uri", "bnode", *_LITERALS)):
+def _of_object(value: dict[str, Json]) -> str:
+    members = {name: member for name, member in value.items() if type(member) is str}       # a JsonNumber is none
+    kind, text = members.get("type"), members.get("value")
+    datatype, language = members.get("datatype"), members.get("xml:lang")
+    strings = all(name in members for name, member in value.items() if member is not None)
+    if not strings or not value.keys() <= _MEMBERS or text is None or kind not in ("uri", "bnode", *_LITERALS):
         raise ValueError(f"This object is no term: {HINT}; a literal may have a datatype or an xml:lang")
     if kind in _LITERALS:
         if datatype is not None and language is not None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.columns import NAMES, BadTerm, chunk_of_columns
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.rdf.formats import RdfFormat, explained
-from csparql_spark.rdf.jsonterms import SHAPES, JsonNumber, as_terms, of_json
+from csparql_spark.rdf.jsonterms import SHAPES, Json, JsonNumber, as_terms, of_json
 from csparql_spark.rdf.quads import split
 from csparql_spark.rdf.stamps import parse_stamp, stamps
 
@@ -123,7 +123,7 @@ class _Rows:
     """Triples that are found one by one, and the line of each."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, list[Any]] = {"s": [], "p": [], "o": [], "t": []}
+        self.columns: dict[str, list[str | int | None]] = {"s": [], "p": [], "o": [], "t": []}
         self.lines: list[int] = []
 
     def add(self, line: int, s: str, p: str, o: str, t: int | None) -> None:
@@ -154,12 +154,12 @@ def _line_by_line(body: bytes, base: str | None, blank_prefix: str) -> Chunk:
         _fail(bad.message, lines[number], number, bad.column, bad.offending)
 
 
-def _is_json_ld(members: dict[str, Any]) -> bool:
+def _is_json_ld(members: dict[str, Json]) -> bool:
     """Somebody's JSON-LD may have a member `s`; but then it says that it is JSON-LD."""
     return any(name.startswith("@") for name in members)
 
 
-def _object(line: bytes, number: int) -> dict[str, Any]:
+def _object(line: bytes, number: int) -> dict[str, Json]:
     """The object in a line; numbers keep their spelling."""
     try:
         text = line.decode("utf-8")
@@ -183,7 +183,7 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
 
 
-def _triple(members: dict[str, Any], line: bytes, number: int) -> tuple[str, str, str, int | None]:
+def _triple(members: dict[str, Json], line: bytes, number: int) -> tuple[str, str, str, int | None]:
     for name in members:
         if name not in ("s", "p", "o", "t"):
             _fail(f"A triple has no member {name!r}: it has s, p, o and perhaps t", line, number, name, None)
@@ -198,7 +198,7 @@ def _triple(members: dict[str, Any], line: bytes, number: int) -> tuple[str, str
     return terms[0], terms[1], terms[2], _stamp(members.get("t"), line, number)
 
 
-def _stamp(value: Any, line: bytes, number: int) -> int | None:
+def _stamp(value: Json, line: bytes, number: int) -> int | None:
     if value is None:
         return None
     try:
@@ -209,7 +209,7 @@ def _stamp(value: Any, line: bytes, number: int) -> int | None:
         _fail(f"t does not tell a time: {error}. Write epoch milliseconds or an xsd:dateTime", line, number, "t", None)
 
 
-def _json_ld(members: dict[str, Any], line: bytes, number: int, base: str | None
+def _json_ld(members: dict[str, Json], line: bytes, number: int, base: str | None
              ) -> Iterator[tuple[str, str, str, int | None]]:
     text, at = line, None
     context = members.get("@context")
@@ -238,7 +238,7 @@ def _json_ld(members: dict[str, Any], line: bytes, number: int, base: str | None
         yield s, p, o, at if t == Chunk.UNSTAMPED else t
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Json) -> Json:
     """The JSON value with its numbers as numbers."""
     if isinstance(value, JsonNumber):
         return json.loads(value)

@@ -4,7 +4,7 @@ The life of a tuple:
 
 1. *Fresh.* It is added with a tag, the instant at which it stops holding, to a run of its own, so that a search can
    look at what is new, at what was there before, or at both. Added again, it has the union of its tags: it holds until
-   the later of them.
+   the later of them. (Where tags count derivations instead, the union is their sum, and no instant comes.)
 2. *Settled.* When everything that follows from what is new has been found, the fresh run is merged into the sorted runs
    of those that came before; from then on it is one of many, found by any of its places.
 3. *Gone.* When its instant has come, no search returns it: nobody is told, nothing is moved. Its memory is given back

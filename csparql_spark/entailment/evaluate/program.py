@@ -62,12 +62,13 @@ class CompiledRule:
     def _triples(self, place: int, atom: Pattern, columns: dict[str, np.ndarray], tag: np.ndarray) -> Iterator[Block]:
         s, p, o = (columns[node] if isinstance(node, str) else node for node in atom)
         subject, predicate = self._doubtful[place]
-        valid = True
+        valid: np.ndarray | None = None
         if subject is not None:
             valid = self._kinds(_column(s, 1 if isinstance(s, int) else len(tag))) != LITERAL
         if predicate is not None:
-            valid = valid & (self._kinds(_column(p, 1 if isinstance(p, int) else len(tag))) == IRI)
-        if valid is not True and not valid.all():
+            known = self._kinds(_column(p, 1 if isinstance(p, int) else len(tag))) == IRI
+            valid = known if valid is None else valid & known
+        if valid is not None and not valid.all():
             rows = np.flatnonzero(np.broadcast_to(valid, len(tag)))
             if not len(rows):
                 return
@@ -125,7 +126,7 @@ class Program:
         for number, place, facts in self._triggered(delta):
             if number in self.transitive:
                 if place == 0 and number != source:
-                    for block in extended(graph, self.compiled[number].body[0][1], facts):
+                    for block in extended(graph, int(facts.p[0]), facts):
                         yield number, block
                 continue
             rule, absorbed = self.compiled[number], self._absorbed.get(number)
