@@ -6,6 +6,7 @@
 - `messages`          what a group says: answers, failures, costs
 - `member`            one registered query in its group
 - `evaluator_choice`  which evaluator answers a query, and why
+- `dataset`           what a query sees at a moment: which windows and background make each of its graphs
 - `views`             what members see, and what is said of it, shared by those who ask the same
 - `closures`          graphs with all that follows from them under the group's rules
 - `r2s`               from whole answers to what has come and what has gone: ISTREAM and DSTREAM

@@ -1,4 +1,4 @@
-"""Closing: the graphs of a group's queries with all that follows from them under the group's rules, if it has any.
+"""Closures: the graphs of a group's queries with all that follows from them under the group's rules, if it has any.
 
 Windows that only move on are closed once for all queries whose windows differ by a constant offset. A fact's tag is its
 stamp, less what its window is shorter than the widest; what follows has the earliest tag of its premises:
@@ -9,11 +9,10 @@ stamp, less what its window is shorter than the widest; what follows has the ear
 Other windows (that count, or are seen as of another instant than the rest) are closed by what comes and goes in them.
 Triples of a stream that no member asks for, and no rule, do not go into what is closed (see `answers.semijoin_filter`).
 What is left out depends on who the members are, and what they say does not: when one comes that asks for more, windows
-are closed anew from the content. The background is closed once. A named window holds what it says and what follows with
-the help of the background, without the background itself.
+are closed anew from the content. The background is closed once. What is in each graph says `dataset`.
 
-    closures = Closures(content, number, rules)
-    default, named = closures.closed(member, sights, since, instant, seq)
+    closures = Closures(content, number, members)
+    graphs = closures.closed(member, windows, moment, background)          # by name; None: the default graph
 """
 
 from __future__ import annotations
@@ -30,7 +29,9 @@ from csparql_spark.answers.matches import renamed
 from csparql_spark.answers.patterns import Pattern
 from csparql_spark.answers.semijoin_filter import Groups, Waiting, narrow
 from csparql_spark.answers.snapshot import merged
+from csparql_spark.engine.dataset import Graph, entailed, graphs_of
 from csparql_spark.engine.member import Member
+from csparql_spark.engine.moment import Moment
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.entailment.rules.preparing import Columns, Prepared, as_they_are, closed_once, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
@@ -41,10 +42,11 @@ from csparql_spark.relations.rows import Triples
 from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.windows.content import Content, Elements
 from csparql_spark.windows.progress import NEVER
-from csparql_spark.windows.rule import aligned, moves_together, oldest_tag, stamp_of, tags_of
+from csparql_spark.windows.rule import aligned, logged_after, moves_together, oldest_tag, stamp_of, tags_of
 
+TaggedColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 Background = Callable[[], Columns]        # looked at only where something has to be prepared
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class Slide(NamedTuple):
@@ -103,20 +105,20 @@ class Closures:
             if read is not None and 2 * sum(map(len, read)) <= semijoin_filter.MOST_PATTERNS:
                 self.restart()
 
-    def closed(self, member: Member, sights: list[Elements], since: int, instant: int, seq: int,
-               background: Background) -> tuple[Columns, dict[str, Columns]]:
-        """The closed default graph of a member and its closed named windows. `sights`: what its windows see."""
-        return self._presuming(member, background,
-                               lambda prepared: self._closed(prepared, member, sights, since, instant, seq))
+    def closed(self, member: Member, windows: list[Elements], moment: Moment,
+               background: Background) -> dict[str | None, Columns]:
+        """The graphs of a member that entail, by their names. `windows`: what its windows hold."""
+        return self._presuming(member, background, lambda prepared: {
+            graph.name: self._entailed(prepared, member, graph, windows, moment)
+            for graph in graphs_of(member.query) if graph.entails})
 
-    def sliding(self, member: Member, since: int, instant: int, seq: int,
-                background: Background) -> tuple[Sliding, int]:
+    def sliding(self, member: Member, moment: Moment, background: Background) -> tuple[Sliding, int]:
         """The closed default graph of a member whose windows move together, and its widest RANGE: what is tagged later
         than the instant minus that holds for the member."""
         return self._presuming(member, background,
-                               lambda _: self._slid_for(list(member.windows), since, instant, seq))
+                               lambda prepared: self._slid_for(prepared, list(member.windows), moment))
 
-    def _presuming(self, member: Member, background: Background, close: Callable[[Prepared], Found]) -> Found:
+    def _presuming(self, member: Member, background: Background, close: Callable[[Prepared], Result]) -> Result:
         """Close under the rules that presume a schema, and once more under the rules as they are if they presumed
         wrongly."""
         try:
@@ -126,19 +128,15 @@ class Closures:
             self.restart()
             return close(self._ready(member, background))
 
-    def _closed(self, prepared: Prepared, member: Member, sights: list[Elements], since: int, instant: int,
-                seq: int) -> tuple[Columns, dict[str, Columns]]:
-        unnamed = [place for place, window in enumerate(member.windows) if window.name is None]
-        default = prepared.background
-        if unnamed:
-            default = self._graph(member, unnamed, sights, since, instant, seq)[:3]
-        named = {}
-        for place, window in enumerate(member.windows):
-            if window.name is not None:
-                s, p, o, tag = self._graph(member, [place], sights, since, instant, seq)
-                own = np.flatnonzero(tag < ALWAYS)
-                named[window.name] = merged([(s[own], p[own], o[own]), sights[place][:3]])
-        return default, named
+    def _entailed(self, prepared: Prepared, member: Member, graph: Graph, windows: list[Elements],
+                  moment: Moment) -> Columns:
+        """A graph that entails."""
+        if not graph.places:
+            return prepared.background
+        s, p, o, tag = self._closure(prepared, member, graph, windows, moment)
+        own = tag < ALWAYS
+        return entailed(graph, merged(windows[place][:3] for place in graph.places), (s, p, o),
+                        lambda: (s[own], p[own], o[own]))
 
     def _ready(self, member: Member, background: Background) -> Prepared:
         """What closures are made of; they are made anew for a member that asks for more than those before."""
@@ -168,9 +166,9 @@ class Closures:
         return (as_they_are(rules, facts) if self._schema_moves
                 else prepare(rules, dictionary, facts, self._asked))
 
-    def _wanted(self) -> Groups | None:
+    def _wanted(self, prepared: Prepared) -> Groups | None:
         """What is made of triples that come: the patterns that are read, and what rules look at."""
-        rules = self._prepared.rules
+        rules = prepared.rules
         if not rules:
             return self._read
         if self._asked is None:
@@ -180,44 +178,48 @@ class Closures:
 
     # --- one graph
 
-    def _graph(self, member: Member, places: list[int], sights: list[Elements], since: int, instant: int,
-               seq: int) -> tuple[np.ndarray, ...]:
+    def _closure(self, prepared: Prepared, member: Member, graph: Graph, windows: list[Elements],
+                 moment: Moment) -> TaggedColumns:
+        """All that follows from what a graph's windows hold with the background, tagged."""
+        specs = [member.windows[place] for place in graph.places]
         if moves_together(member.query):
-            sliding, widest = self._slid_for([member.windows[place] for place in places], since, instant, seq)
-            return sliding.facts.visible(oldest_tag(instant, widest))
-        key = tuple(member.windows[place] for place in places), since
+            sliding, widest = self._slid_for(prepared, specs, moment)
+            return sliding.facts.visible(oldest_tag(moment.instant, widest))
+        key = tuple(specs), moment.since
         if key not in self._replaced:
-            self._replaced[key] = Replaced(self._content, self._prepared)
-        seen = [sights[place][:3] for place in places]
-        self._check([(p, o) for _, p, o in seen])
-        return self._replaced[key].move(merged(seen))
+            self._replaced[key] = Replaced(self._content, prepared)
+        stated = [windows[place][:3] for place in graph.places]
+        self._check(prepared, [(p, o) for _, p, o in stated])
+        return self._replaced[key].move(merged(stated))
 
-    def _slid_for(self, windows: list[Window], since: int, instant: int, seq: int) -> tuple[Sliding, int]:
+    def _slid_for(self, prepared: Prepared, windows: list[Window], moment: Moment) -> tuple[Sliding, int]:
         widest, streams = aligned(windows)
-        return self._slid(Slide(streams, since), instant, seq, widest), widest
+        return self._slid(prepared, Slide(streams, moment.since), moment, widest), widest
 
-    def _slid(self, slide: Slide, instant: int, seq: int, widest: int) -> Sliding:
-        """The closure of windows that have moved to an instant."""
+    def _slid(self, prepared: Prepared, slide: Slide, moment: Moment, widest: int) -> Sliding:
+        """The closure of windows that have moved to a moment."""
         # Clocks are read for each query by itself: one may still be at an instant that others have passed.
         known = self._sliding.setdefault(slide, [])
-        behind = [one for one in known if one.now <= instant]
+        behind = [one for one in known if one.moment.instant <= moment.instant]
         if not behind:
-            behind = [Sliding(self._content, self._prepared, self._wanted())]
+            behind = [Sliding(self._content, prepared, self._wanted(prepared))]
             known.append(behind[0])
-        chosen = max(behind, key=lambda one: one.now)
-        if (chosen.now, chosen.seq) != (instant, seq):
-            horizon = oldest_tag(instant, max(widest, self._reach_of(slide.streams)))
-            came = []
+        chosen = max(behind, key=lambda one: one.moment.instant)
+        if chosen.moment != moment:
+            horizon = oldest_tag(moment.instant, max(widest, self._reach_of(slide.streams)))
+            arrivals = []
             for stream, offset in slide.streams:
-                elements = self._content.window(self._number(stream), stamp_of(horizon, offset), instant, slide.since)
-                new = np.flatnonzero((elements.t > chosen.now) | (elements.seq > chosen.seq))
-                came.append((Elements(*(column[new] for column in elements)), offset))
-            self._check([(elements.p, elements.o) for elements, _ in came])
-            chosen.move(came, instant, seq, horizon)
+                elements = self._content.window(self._number(stream), stamp_of(horizon, offset), moment.instant,
+                                                slide.since)
+                new = np.flatnonzero((elements.t > chosen.moment.instant)
+                                     | logged_after(elements.seq, chosen.moment.seq))
+                arrivals.append((Elements(*(column[new] for column in elements)), offset))
+            self._check(prepared, [(elements.p, elements.o) for elements, _ in arrivals])
+            chosen.move(arrivals, moment, horizon)
         return chosen
 
-    def _check(self, came: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
-        if not all(self._prepared.presumes(self._content.dictionary, p, o) for p, o in came):
+    def _check(self, prepared: Prepared, arrivals: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
+        if not all(prepared.presumes(self._content.dictionary, p, o) for p, o in arrivals):
             raise Contradicted
 
     def _reach_of(self, streams: tuple[tuple[str, int], ...]) -> int:
@@ -237,8 +239,8 @@ class Closures:
         for slide in [slide for slide in self._sliding if slide.since not in used or not self._reach_of(slide.streams)]:
             del self._sliding[slide]
         for known in self._sliding.values():
-            newest = max(one.seq for one in known)
-            known[:] = [one for one in known if one.seq == newest]
+            newest = max(one.moment.seq for one in known)
+            known[:] = [one for one in known if one.moment.seq == newest]
         if not self._replaced:
             return
         live = {(windows, since) for member in self._members.values() if member.failed is None
@@ -275,16 +277,16 @@ class Sliding:
         self._waiting = Waiting(wanted, content.dictionary)
         self._waiting.introduce(known)
         self.shared = Shared(self.facts.moving, content)       # what queries over it have in common
-        self.now, self.seq = NEVER, 0
+        self.moment = Moment(0, NEVER, 0)
 
-    def move(self, came: Iterable[tuple[Elements, int]], instant: int, seq: int, horizon: int) -> None:
+    def move(self, arrivals: Iterable[tuple[Elements, int]], moment: Moment, horizon: int) -> None:
         self.facts.expire(horizon)
         self._waiting.expire(horizon)
-        for elements, offset in came:
+        for elements, offset in arrivals:
             wanted = self._waiting.let_in(Facts(elements.s, elements.p, elements.o, tags_of(elements.t, offset)))
             if wanted.size:
                 self.facts.insert(*wanted)
-        self.now, self.seq = instant, seq
+        self.moment = moment
 
     def terms(self) -> list[np.ndarray]:
         return [self.facts.terms(), self.shared.terms(), self._waiting.terms()]
@@ -303,26 +305,26 @@ class Replaced:
         s, p, o = prepared.background
         self._background = Triples.of(s, p, o)
         self.facts.load_closed(s, p, o, np.full(len(s), ALWAYS))
-        self._held = Triples.none()
+        self._stated = Triples.none()
 
-    def move(self, columns: Columns) -> tuple[np.ndarray, ...]:
+    def move(self, columns: Columns) -> TaggedColumns:
         # What the background says too is left to it: it does not go when the window moves on.
         triples = Triples.of(*columns).minus(self._background)
-        gone, new = self._held.minus(triples), triples.minus(self._held)
+        gone, new = self._stated.minus(triples), triples.minus(self._stated)
         if len(gone):
             self.facts.remove(gone.s, gone.p, gone.o)
         if len(new):
             self.facts.insert(new.s, new.p, new.o, np.full(len(new), ALWAYS - 1))
-        self._held = triples
+        self._stated = triples
         return self.facts.visible(NEVER)
 
     def terms(self) -> list[np.ndarray]:
-        held = [getattr(triples, place) for triples in (self._held, self._background) for place in "spo"]
-        return [self.facts.terms(), *held]
+        stated = [getattr(triples, place) for triples in (self._stated, self._background) for place in "spo"]
+        return [self.facts.terms(), *stated]
 
     def renumber(self, table: np.ndarray) -> None:
         self.facts.renumber(table)
-        self._held = Triples(*(table[column] for column in (self._held.s, self._held.p, self._held.o)))
+        self._stated = Triples(*(table[column] for column in (self._stated.s, self._stated.p, self._stated.o)))
         background = self._background
         self._background = Triples(*(table[column] for column in (background.s, background.p, background.o)))
 

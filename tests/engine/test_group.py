@@ -132,7 +132,7 @@ def test_queries_that_look_at_the_same_graph_share_it() -> None:
                   (0, "register", "s", asked(2000, 1000)), chunk(500, "a"), (1000, "tick", None))
     group, told = fed(log)
     assert [(one.query, one.instant) for one in told] == [(5, 500), (6, 1000), (4, 1000), (5, 1000)]
-    assert {(view.windows[0].range, view.since) for view in group._views.held()} == {(1000, 0), (2000, 0)}
+    assert {(view.windows[0].range, view.since) for view in group._views.live()} == {(1000, 0), (2000, 0)}
 
 
 def test_a_shared_graph_is_as_old_as_the_row_and_not_only_as_the_instant() -> None:
@@ -171,10 +171,10 @@ def test_a_view_is_dropped_when_nobody_looks_at_it_any_more() -> None:
     views = []
     for row in rows:
         list(group.feed([row]))
-        views.append(sorted(view.since for view in group._views.held()))
+        views.append(sorted(view.since for view in group._views.live()))
     # While the window reaches back behind the second registration, that query has a view of its own.
     assert views == [[], [], [], [], [0, 6], [0], [0], []]
-    assert not group._views.held() and len(group.content) == 0
+    assert not group._views.live() and len(group.content) == 0
 
 
 # --- failures
@@ -191,7 +191,7 @@ def test_too_many_rows_fail_the_query_and_nobody_else(monkeypatch: pytest.Monkey
     assert told[2] == QueryFailure(4, 2000, "the answer has more than 2 rows, which is the limit for one instant")
     assert group.members[4].failed == told[2].reason and group.members[5].failed is None
     assert group.horizons() == {0: 4000 - 1000}       # of what only the failed one could see nothing is kept
-    assert [view.plan for view in group._views.held()] == [group.members[5].plan]
+    assert [view.plan for view in group._views.live()] == [group.members[5].plan]
 
 
 @pytest.mark.parametrize("evaluator", [Snapshot, Incremental])

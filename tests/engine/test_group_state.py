@@ -227,7 +227,7 @@ def test_what_is_kept_stays_small_however_long_it_runs() -> None:
         for worker in workers:
             for group in worker.remembered.values():
                 assert len(group.content) <= 2 * 3 * 51 + 30 and len(group.content.dictionary) <= 2 * 160 + 1024 + 200
-                assert len(group._views.held()) <= 2 and len(group.fresh) == 1 and not group.new_graphs
+                assert len(group._views.live()) <= 2 and len(group.fresh) == 1 and not group.new_graphs
     # What is kept is what can still be seen.
     group = max(itertools.chain(*(worker.remembered.values() for worker in workers)), key=lambda group: group.seq)
     horizons = group.horizons()

@@ -115,7 +115,7 @@ def test_a_paused_query_holds_no_more_than_its_windows() -> None:
     for row in routed(by_hand(*lines)):
         list(group.feed([row]))
     assert len(group.content) < 200
-    assert not group._views.held()
+    assert not group._views.live()
 
 
 def test_a_member_comes_back_paused_from_what_is_kept_before_there_was_pausing() -> None:

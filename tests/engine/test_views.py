@@ -31,7 +31,7 @@ def fed(log: list[Entry], watch: list | None = None) -> tuple[Group, list[Messag
     for row in routed(log):
         told += group.feed([row])
         if watch is not None:
-            watch.append(len(group._views.held()))
+            watch.append(len(group._views.live()))
     return group, told
 
 
@@ -135,7 +135,7 @@ def test_members_with_the_same_windows_share_a_view() -> None:
                   (-1, "register", "s", asked(*windows, output="ISTREAM")), chunk(2, "a"), (12, "tick", None))
     with mock.patch.object(Snapshot, "answer", autospec=True, side_effect=Snapshot.answer) as answer:
         group, told = fed(log)
-    assert len(group._views.held()) == 1
+    assert len(group._views.live()) == 1
     assert answer.call_count == 3          # before a, with it, and without it again: for all three
     assert shown(told) == {4: {0: "", 4: "a", 6: "a", 8: "", 12: ""}, 5: {0: "", 3: "", 6: "a", 9: "", 12: ""},
                            6: {0: "", 4: "a", 6: "", 8: "", 12: ""}}
@@ -153,7 +153,7 @@ def test_steps_do_not_part_views_of_one_window_but_every_does() -> None:
                   (0, "register", "t", asked(Seen("urn:a", 9, 4), every=4)), chunk(5, "a"), chunk(7, "b"),
                   (8, "tick", None))
     group, told = fed(log)
-    assert len(group._views.held()) == 3
+    assert len(group._views.live()) == 3
     assert shown(told) == {4: {3: "", 6: "a"}, 5: {2: "", 4: "", 6: "a", 8: "ab"}, 6: {4: "", 8: "a"},
                            7: {4: "", 8: "ab"}}
 
@@ -182,4 +182,16 @@ def test_what_came_before_a_registration_parts_views_until_no_window_sees_it() -
                   (4, "tick", None), chunk(6, "b"), (8, "tick", None))
     group, told = fed(log)
     assert shown(told) == {4: {4: "a", 8: "b"}, 6: {4: "", 8: "b"}}
-    assert {view.since for view in group._views.held()} == {0}
+    assert {view.since for view in group._views.live()} == {0}
+
+
+def test_members_of_one_view_that_are_answered_in_two_ways_do_not_take_each_others_answers() -> None:
+    """
+        RANGE 4, STEP 2, twice        a at 1, b at 5: maintained, and answered at 2, 4, 6
+        the same, EVERY 3             matched anew, at 3 and 6: at 3 as of 2
+    """
+    windows = (Seen("urn:a", 4, 2), Seen("urn:b", 9, 2))
+    log = by_hand((-1, "register", "q", asked(*windows)), (-1, "register", "r", asked(*windows, every=3)),
+                  chunk(1, "a"), chunk(3, "c"), (3, "tick", None), chunk(5, "b"), (12, "tick", None))
+    assert shown(fed(log)[1]) == {4: {0: "", 2: "a", 4: "ac", 6: "bc", 8: "b", 10: "", 12: ""},
+                                  5: {0: "", 3: "a", 6: "bc", 9: "b", 12: ""}}
