@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import TooMuch
 from csparql_spark.asking.admission import Refusal
-from csparql_spark.asking.one_shot import ask
+from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.asking.replay import Script, answer
 from csparql_spark.engine.evaluator_choice import AUTO, EVALUATORS, INCREMENTAL, why_snapshot
 from csparql_spark.engine.messages import Message, QueryFailure
@@ -101,11 +101,11 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
         if evaluator == INCREMENTAL:
             raise _not_maintainable("it reads no stream, and is asked once")
         try:
-            said = ask(text, known, base=base, default_graphs=default_graphs, named_graphs=named_graphs,
-                       entailment=regimes, rules=rules)
+            reply = ask(Question(text, known, base, default_graphs, named_graphs, entailment=regimes,
+                                 rules=rules or {}))
         except TooMuch as error:
             raise QueryFailed(str(error)) from error
-        yield Instant.of(0, said)
+        yield Instant.of(0, reply)
         return
     script = Script.of(text, streams=recorded, background=known, rules=rules, entailment=regimes, base=base,
                        until=until)

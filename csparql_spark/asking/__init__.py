@@ -1,8 +1,8 @@
 """Asking: what there is to say of queries besides their answers, from the log alone.
 
 - `admission`  which queries and rule sets are let in, and the sentences for those that are not
-- `dataset`    which windows and background make each graph of a query
-- `log_view`   what streams and graphs hold now, as the log tells it
+- `moments`    where the log stood when an instant was answered, and windows that count
+- `log_view`   what streams and graphs hold now, and windows held then, as the log tells it
 - `one_shot`   questions that are asked once
 - `why`        the derivation of a triple
 - `missing`    what is missing from an answer that has no rows

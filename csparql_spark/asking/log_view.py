@@ -1,11 +1,13 @@
-"""What streams and graphs hold now, as the log tells it: for questions that are asked once, beside the engine.
+"""What streams and graphs hold now, and what windows held at an instant, as the log tells it: for questions that are
+asked once, beside the engine.
 
 What is damaged in the log cannot be asked about: `Damaged` says so, to those whose question needs it.
 
     current = Current(log, registry)
     current.elements("http://…/temp", low=7_000, high=17_000)      # stamped, in the order of the log
-    current.seen(query.windows, 17_000, after=41)                   # all that its windows see then, by stream
-    current.pieces(window, 17_000, after=41)                        # the same for one, piece by piece
+    sighting = current.sighting(record, 17_000)                     # where the log stood when it was answered
+    current.windows(query, sighting)                                # what each of its windows held
+    current.held(query.windows[0], 0, sighting)                     # the same for one, piece by piece
     current.graph("http://…/building")
     current.newest("http://…/temp")                                 # the newest stamp, None if there is none
 """
@@ -14,11 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+import numpy as np
+
+from csparql_spark.asking.moments import Moments, Sighting
+from csparql_spark.asking.one_shot import Watched
 from csparql_spark.disk.damage import Damaged
-from csparql_spark.language import Window
+from csparql_spark.engine.moment import Moment
+from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.store import Registry
+from csparql_spark.store import QueryRecord, Registry
+from csparql_spark.windows.counting import TurnCount
+from csparql_spark.windows.progress import Clock
 from csparql_spark.windows.rule import bounds_of, inside
 
 
@@ -28,38 +37,54 @@ class Current:
 
     def elements(self, stream: str, *, low: int, high: int, after: int = 0) -> Chunk:
         """The elements stamped low < t <= high that were logged after the place `after`."""
-        return Chunk.concat(list(self._pieces(stream, low, high, after)))
+        return Chunk.concat(list(self._pieces(stream, low, high, Moment(after, high, self._log.tail()))))
 
-    def pieces(self, window: Window, instant: int, *, after: int) -> Iterator[Chunk]:
-        """The elements among which one window finds at an instant what it sees, read one entry of the log after the
-        other."""
-        if window.triples is not None:
-            return self._last(window.stream, window.triples, instant, after)
-        return self._pieces(window.stream, bounds_of(window, instant).low, instant, after)
+    def sighting(self, record: QueryRecord, instant: int) -> Sighting:
+        """Where the log stood when a query answered an instant, and its windows that count."""
+        return Moments(self._log, self._clock).sighting(record, instant)
 
-    def _last(self, stream: str, count: int, instant: int, after: int) -> Iterator[Chunk]:
-        """The last entries that hold so many elements up to the instant: what was logged before is not read."""
-        held: list[Chunk] = []
-        for entry in self._log.recent(stream, after):
-            if count <= 0:
+    def watched(self, record: QueryRecord, query: ContinuousQuery, instant: int) -> Watched:
+        """What a query saw when it answered an instant; its background is that of now."""
+        return Watched(query, instant, self.windows(query, self.sighting(record, instant)),
+                       {graph: self.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
+
+    def windows(self, query: ContinuousQuery, sighting: Sighting) -> list[Chunk]:
+        """What each window of a query held, in the order of its text."""
+        return [Chunk.concat(list(self.held(window, place, sighting))) for place, window in enumerate(query.windows)]
+
+    def held(self, window: Window, place: int, sighting: Sighting) -> Iterator[Chunk]:
+        """What a window held, the `place`-th of its query, read one entry of the log after the other."""
+        count = sighting.counts.get(place)
+        if count is not None:
+            return self._counted(window, count, sighting.moment)
+        bounds = bounds_of(window, sighting.moment.instant)
+        return self._pieces(window.stream, bounds.low, bounds.closes, sighting.moment)
+
+    def _counted(self, window: Window, count: TurnCount, moment: Moment) -> Iterator[Chunk]:
+        """What a window held that counts: no more is read than the last entries that hold so many elements."""
+        begin, end = count.view()
+        pieces: list[Chunk] = []
+        later = 0                       # elements that were logged after those of an entry, up to the moment
+        for entry in self._log.recent(window.stream, moment.since) if end else ():
+            if entry.seq > moment.seq:
+                continue
+            chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
+            after, elements = _after(window, chunk)
+            pieces.append(chunk.take(np.flatnonzero((after + later >= begin) & (after + later < end))))
+            later += elements
+            if later >= end:
                 break
-            chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
-            held.append(chunk.take(chunk.t <= instant))
-            count -= len(held[-1])
-        return reversed(held)
+        return reversed(pieces)
 
-    def _pieces(self, stream: str, low: int, high: int, after: int) -> Iterator[Chunk]:
-        for entry in self._log.chunks(stream, low=low, high=high, after=after):
-            chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
-            yield chunk.take(inside(chunk.t, low, high))
+    def _pieces(self, stream: str, low: int, high: int, moment: Moment) -> Iterator[Chunk]:
+        for entry in self._log.chunks(stream, low=low, high=high, after=moment.since):
+            if entry.seq <= moment.seq:
+                chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
+                yield chunk.take(np.flatnonzero(inside(chunk.t, low, high)))
 
-    def seen(self, windows: Collection[Window], instant: int, *, after: int) -> dict[str, Chunk]:
-        """For each stream, the elements among which windows find at an instant what they see."""
-        opens: dict[str, list[int]] = {}
-        for window in windows:
-            opens.setdefault(window.stream, []).append(bounds_of(window, instant).low)
-        return {stream: self.elements(stream, low=min(lows), high=instant, after=after)
-                for stream, lows in opens.items()}
+    def _clock(self, stream: str) -> Clock:
+        record = self._registry.stream(stream)
+        return Clock("arrival") if record is None else Clock(record.clock, record.delay)
 
     def newest(self, stream: str) -> int | None:
         """The newest stamp in a stream."""
@@ -83,3 +108,11 @@ class Current:
             elif entry.payload is not None:
                 texts[setting.name] = entry.payload.decode()
         return texts
+
+
+def _after(window: Window, chunk: Chunk) -> tuple[np.ndarray, int]:
+    """For each triple of an entry how many elements of it came after its own, and how many elements there are: for
+    ELEMENTS, triples with one stamp are one."""
+    numbers = np.arange(len(chunk)) if window.elements is None else np.unique(chunk.t, return_inverse=True)[1]
+    elements = int(numbers.max(initial=-1)) + 1
+    return elements - 1 - numbers, elements

@@ -4,13 +4,13 @@ A tag is the instant at which a triple stops to hold: for an element of a window
 earliest of its premises' tags, for what rests on background alone `ALWAYS`. Elements of windows that count have no such
 instant: they are said to hold until the next one (instant + 1).
 
-    found = reasons(query, rules, instant, ("<urn:a>", "<urn:isIn>", "<urn:c>"), elements, background)
+    found = reasons(query, rules, instant, ("<urn:a>", "<urn:isIn>", "<urn:c>"), windows, background)
     found[0].graph                    # None: the default graph; or the IRI of a named window or graph
     str(found[0].derivation)          # one line for each step, premises below what they prove
 
-The graphs are those that the query sees (see `dataset`). Only the facts that can have a part in it are looked at, and
-these one by one: it is asked seldom. What can have no part is not held while streams are read, and reading ends as soon
-as there is more than is looked at.
+The graphs are those that the query sees (see `engine.dataset`). Only the facts that can have a part in it are looked
+at, and these one by one: it is asked seldom. What can have no part is not held while streams are read, and reading ends
+as soon as there is more than is looked at.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import pyarrow.compute as pc
 import pyoxigraph as ox
 
 from csparql_spark.asking.admission import Refusal
-from csparql_spark.asking.dataset import Graph, graphs_of, seen
+from csparql_spark.engine.dataset import Graph, graphs_of
 from csparql_spark.entailment.evaluate.derivations import Derivation
 from csparql_spark.entailment.evaluate.derivations import why as derived
 from csparql_spark.entailment.evaluate.lookup import Triple
 from csparql_spark.entailment.rules.pruning import prune
-from csparql_spark.language import ContinuousQuery, Window
+from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.rules.rule import Atom, Rule, is_variable
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import TermError
@@ -41,7 +41,7 @@ MOST_FACTS = 50_000             # that can have a part in a derivation
 MOST_ELEMENTS = 2_000_000       # of windows, that are read to find them
 AT_ONCE = 10_000
 
-Elements = Callable[[Window], Iterable[Chunk]]       # stamped chunks, among which a window finds what it sees
+Windows = Callable[[int], Iterable[Chunk]]      # what each window of a query holds, by its place in the text
 
 
 class Reason(NamedTuple):
@@ -65,18 +65,18 @@ def triple_of(text: str) -> Triple:
     return triples[0]
 
 
-def reasons(query: ContinuousQuery, rules: Sequence[Rule], instant: int, triple: Triple, elements: Elements,
+def reasons(query: ContinuousQuery, rules: Sequence[Rule], instant: int, triple: Triple, windows: Windows,
             background: Mapping[str, Chunk]) -> list[Reason]:
     """Why the graphs of a query hold a triple at an instant, for each that does, in the order of `graphs_of`.
-    `elements` gives the chunks of a window's stream, in the order of the log. Raises `Refusal` if there is too much
-    to look at."""
+    `windows` gives what a window holds, stamped, in the order of the log. Raises `Refusal` if there is too much to look
+    at."""
     needed = prune(rules, [Atom(*triple)])
     found = []
     for graph in graphs_of(query):
         facts = GraphFacts(triple, needed if graph.entails else (), graph)
-        for window in graph.windows:
-            for piece in seen(window, instant, elements(window)):
-                facts.read(piece, until_of(window, piece.t, instant))
+        for place in graph.places:
+            for piece in windows(place):
+                facts.read(piece, until_of(query.windows[place], piece.t, instant))
         derivation = _derivation(graph, facts, background)
         if derivation is not None:
             found.append(Reason(graph.name, derivation))
@@ -88,7 +88,7 @@ def _derivation(graph: Graph, facts: GraphFacts, background: Mapping[str, Chunk]
     for name in (*graph.background, *graph.help):
         facts.add(background[name], ALWAYS)
     derivation = derived(facts.rules, facts.tags, triple)
-    if derivation is None or derivation.tag != ALWAYS or graph.name is None or not graph.windows:
+    if derivation is None or derivation.tag != ALWAYS or not graph.is_window:
         return derivation
     # What only helps a named window is not in it, nor is what follows from that alone.
     return None if own is None else Derivation(triple, own)

@@ -23,7 +23,7 @@ from werkzeug.datastructures import MultiDict
 
 from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.asking.log_view import Current
-from csparql_spark.asking.one_shot import Watched, ask
+from csparql_spark.asking.one_shot import Question, Watched, ask
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf.chunk import Chunk
@@ -101,10 +101,11 @@ class Questions:
             instant = max(one.instant for one in watched.values())
         current = self._current
         try:
-            answer = ask(text, {graph: current.graph(graph) for graph in wanted & background}, base=self._base,
-                         default_graphs=default_graphs, named_graphs=named_graphs, streams=streams, watched=watched,
-                         rules=current.rules(query.entailment), instant=instant,
-                         limits=Limits.from_environment(os.environ))
+            regimes = {*query.entailment, *(regime for one in watched.values() for regime in one.query.entailment)}
+            answer = ask(Question(text, {graph: current.graph(graph) for graph in wanted & background}, self._base,
+                                  default_graphs, named_graphs, streams=streams, watched=watched,
+                                  rules=current.rules(regimes), instant=instant),
+                         Limits.from_environment(os.environ))
         except TooMuch as error:
             raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
         return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None)
@@ -120,9 +121,7 @@ class Questions:
         if bounds is None:
             raise Problem("no-answer", f"The query {name} has no answer yet, so there is no instant at which it has "
                           "seen something: ask again after its first instant.", query=name)
-        query, current = whole(record), self._current
-        return Watched(query, bounds[1], current.seen(query.windows, bounds[1], after=record.id),
-                       {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
+        return self._current.watched(record, whole(record), bounds[1])
 
     def _streams(self, query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
         """The instant to look at, and what the query's windows may see there."""

@@ -189,9 +189,7 @@ def routes(stores: Stores) -> Blueprint:
         asked = readable(query)
         instant = asked_instant(
             stores, query, f": {stores.names.query_url(name)}/timeline tells what it waits for.")
-        elements = current.seen(asked.windows, instant, after=query.id)
-        background = {graph: current.graph(graph) for graph in asked.graphs}
-        view = looked(asked, instant, elements, background, current.rules(asked.entailment))
+        view = looked(current.watched(query, asked, instant), current.rules(asked.entailment))
         patterns: list[PatternBody] = [{"text": pattern.text, "matches": pattern.matches} for pattern in view.patterns]
         return {"query": name, "at": instant, "windows": windows_of(query, instant), "triples": view.triples,
                 "patterns": patterns, "lost": view.lost, "says": view.says}

@@ -37,8 +37,9 @@ def routes(stores: Stores) -> Blueprint:
         instant = asked_instant(
             stores, record, ", so there is nothing to explain: try again after its first instant.")
         query = whole(record)
+        sighting = current.sighting(record, instant)
         found_in = reasons(query, rules_of(query.entailment, current.rules(query.entailment)), instant, triple,
-                           lambda window: current.pieces(window, instant, after=record.id),
+                           lambda place: current.held(query.windows[place], place, sighting),
                            {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
         return {"query": name, "at": instant, "triple": list(triple), **as_json(found_in)}
 

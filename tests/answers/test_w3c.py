@@ -6,7 +6,7 @@ import pytest
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.values import number, number_term
-from csparql_spark.asking.one_shot import ask
+from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.language import parse
 
 from ..w3c import ROOT, Case, agrees, cases, expected
@@ -35,8 +35,8 @@ def test_answers_are_those_of_the_w3c(case: Case) -> None:
     else:                        # the dataset is what the query's FROM and FROM NAMED say
         files, dataset = [path.name for path in sorted(case.path(".").glob("*.ttl"))], (None, None)
     graphs = {case.base + name: case.graph(name, number) for number, name in enumerate(files)}
-    answer = ask(case.query, graphs, base=case.base + case.files["query"],
-                 default_graphs=dataset[0], named_graphs=dataset[1])
+    answer = ask(Question(case.query, graphs, base=case.base + case.files["query"],
+                          default_graphs=dataset[0], named_graphs=dataset[1]))
     wanted = expected(case)
     if case.name in BY_VALUE:
         answer, wanted = by_value(answer), (wanted[0], [valued(row) for row in wanted[1]])

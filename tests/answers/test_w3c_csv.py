@@ -8,7 +8,7 @@ import re
 import pytest
 
 from csparql_spark.answers.formats import CSV, write
-from csparql_spark.asking.one_shot import ask
+from csparql_spark.asking.one_shot import Question, ask
 
 from ..w3c import ROOT, Case, cases
 
@@ -26,6 +26,6 @@ def lines(text: str) -> tuple[str, list[str]]:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_csv_is_written_as_the_w3c_writes_it(case: Case) -> None:
     graphs = {case.base + name: case.graph(name, 0) for name in case.files["data"]}
-    answer = ask(case.query, graphs, base=case.base + case.files["query"], default_graphs=list(graphs))
+    answer = ask(Question(case.query, graphs, base=case.base + case.files["query"], default_graphs=list(graphs)))
     wanted = case.path(case.files["result"]).read_text(encoding="utf-8").replace("\n", "\r\n")   # as the format has it
     assert lines(write(answer, CSV).decode()) == lines(wanted)

@@ -4,7 +4,7 @@ import pytest
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.asking.admission import Refusal
-from csparql_spark.asking.one_shot import ask
+from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.language import LanguageError
 from csparql_spark.rdf.chunk import Chunk
 
@@ -17,7 +17,7 @@ SO = "SELECT ?s ?o {} WHERE {{ ?s <urn:p> ?o }}"
 
 
 def rows(text: str, default_graphs: tuple[str, ...] | None = None) -> list[tuple[str, ...]]:
-    answer = ask(text, GRAPHS, base=None, default_graphs=default_graphs)
+    answer = ask(Question(text, GRAPHS, default_graphs=default_graphs))
     return [tuple(row.values()) for row in answer.table.rows()]
 
 
@@ -34,22 +34,22 @@ def test_the_graphs_that_are_asked() -> None:
 
 def test_graphs_by_their_names() -> None:
     asked = "SELECT ?g ?s ?o {} WHERE {{ GRAPH ?g {{ ?s <urn:p> ?o }} }}"
-    everything = ask(asked.format(""), GRAPHS, base=None)
+    everything = ask(Question(asked.format(""), GRAPHS))
     assert {row["g"] for row in everything.table.rows()} == {"<urn:g>", "<urn:h>"}
-    (first, *rest) = ask(asked.format("FROM <urn:h> FROM NAMED <urn:g>"), GRAPHS, base=None).table.rows()
+    (first, *rest) = ask(Question(asked.format("FROM <urn:h> FROM NAMED <urn:g>"), GRAPHS)).table.rows()
     assert {row["g"] for row in (first, *rest)} == {"<urn:g>"}
-    given = ask(asked.format("FROM NAMED <urn:g>"), GRAPHS, base=None, named_graphs=["urn:h"]).table.rows()
+    given = ask(Question(asked.format("FROM NAMED <urn:g>"), GRAPHS, named_graphs=["urn:h"])).table.rows()
     assert {row["g"] for row in given} == {"<urn:h>"}
 
 
 def test_without_any_graph() -> None:
-    assert ask(SO.format(""), {}, base=None, default_graphs=None) == Answer.from_rows(("s", "o"), [])
-    assert ask("SELECT * WHERE { }", {}, base=None, default_graphs=None) == Answer.bindings((), (), 1)
+    assert ask(Question(SO.format(""), {})) == Answer.from_rows(("s", "o"), [])
+    assert ask(Question("SELECT * WHERE { }", {})) == Answer.bindings((), (), 1)
 
 
 def test_relative_names_start_from_the_base() -> None:
     graphs = {"http://x/g": Chunk.from_triples([("<http://x/a>", "<http://x/p>", "<http://x/b>")])}
-    answer = ask("SELECT ?o FROM <g> WHERE { <a> <p> ?o }", graphs, base="http://x/", default_graphs=None)
+    answer = ask(Question("SELECT ?o FROM <g> WHERE { <a> <p> ?o }", graphs, base="http://x/", default_graphs=None))
     assert answer == Answer.from_rows(("o",), [{"o": "<http://x/b>"}])
 
 
@@ -82,32 +82,32 @@ ELEMENTS = Chunk.from_triples([(f"<urn:{t}>", "<urn:p>", "<urn:b>") for t in (1,
     ("FROM STREAM <urn:s> [RANGE 1ms]", [])])
 def test_what_a_window_sees_at_10(window: str, expected: list[int]) -> None:
     text = f"SELECT ?s {window} WHERE {{ ?s <urn:p> ?o }}"
-    answer = ask(text, GRAPHS, base=None, streams={"urn:s": ELEMENTS}, instant=10)
+    answer = ask(Question(text, GRAPHS, streams={"urn:s": ELEMENTS}, instant=10))
     assert answer.table.rows() == [{"s": f"<urn:{t}>"} for t in expected]
 
 
 def test_windows_and_graphs_stand_beside_each_other() -> None:
-    merged = ask("SELECT ?s FROM <urn:g> FROM STREAM <urn:s> [RANGE 3ms] WHERE { ?s <urn:p> <urn:b> }", GRAPHS,
-                 base=None, streams={"urn:s": ELEMENTS}, instant=10)
+    merged = ask(Question("SELECT ?s FROM <urn:g> FROM STREAM <urn:s> [RANGE 3ms] WHERE { ?s <urn:p> <urn:b> }", GRAPHS,
+                          streams={"urn:s": ELEMENTS}, instant=10))
     assert [row["s"] for row in merged.table.rows()] == ["<urn:9>", "<urn:a>"]
-    named = ask("SELECT ?s ?x FROM <urn:g> FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT0.003S] "
-                "WHERE { ?x <urn:p> '01' . WINDOW <urn:w> { ?s ?p ?o } }", GRAPHS, base=None,
-                streams={"urn:s": ELEMENTS}, instant=10)
+    named = ask(Question("SELECT ?s ?x FROM <urn:g> FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT0.003S] "
+                "WHERE { ?x <urn:p> '01' . WINDOW <urn:w> { ?s ?p ?o } }", GRAPHS,
+                streams={"urn:s": ELEMENTS}, instant=10))
     assert named.table.rows() == [{"s": "<urn:9>", "x": "<urn:b>"}]
     with pytest.raises(Refusal, match="there is no stream <urn:t>"):
-        ask("SELECT ?s FROM STREAM <urn:t> [RANGE 3ms] WHERE { ?s ?p ?o }", GRAPHS, base=None, streams={})
+        ask(Question("SELECT ?s FROM STREAM <urn:t> [RANGE 3ms] WHERE { ?s ?p ?o }", GRAPHS, streams={}))
 
 
 def test_under_a_regime() -> None:
     rules = {"back": "[(?a <urn:p> ?b) -> (?b <urn:q> ?a)]"}
     asked = "SELECT ?o {} WHERE {{ {} }}"
-    answer = ask(asked.format("FROM STREAM <urn:s> [RANGE 3ms]", "<urn:b> <urn:q> ?o"), {}, base=None,
-                 streams={"urn:s": ELEMENTS}, instant=10, entailment=["back"], rules=rules)
+    answer = ask(Question(asked.format("FROM STREAM <urn:s> [RANGE 3ms]", "<urn:b> <urn:q> ?o"), {},
+                 streams={"urn:s": ELEMENTS}, instant=10, entailment=["back"], rules=rules))
     assert answer.table.rows() == [{"o": "<urn:9>"}]
     window = "FROM <urn:g> FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT0.003S]"
-    answer = ask(asked.format(window, "WINDOW <urn:w> { <urn:b> <urn:q> ?o }"), GRAPHS, base=None,
-                 streams={"urn:s": ELEMENTS}, instant=10, entailment=["back"], rules=rules)
+    answer = ask(Question(asked.format(window, "WINDOW <urn:w> { <urn:b> <urn:q> ?o }"), GRAPHS,
+                 streams={"urn:s": ELEMENTS}, instant=10, entailment=["back"], rules=rules))
     assert answer.table.rows() == [{"o": "<urn:9>"}]          # and not what the background says by itself
-    answer = ask(asked.format(window, "<urn:b> <urn:q> ?o"), GRAPHS, base=None, streams={"urn:s": ELEMENTS}, instant=10,
-                 entailment=["back"], rules=rules)
+    answer = ask(Question(asked.format(window, "<urn:b> <urn:q> ?o"), GRAPHS, streams={"urn:s": ELEMENTS}, instant=10,
+                 entailment=["back"], rules=rules))
     assert answer.table.rows() == [{"o": "<urn:a>"}]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -11,8 +10,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.asking import why as module
 from csparql_spark.asking.admission import Refusal
-from csparql_spark.asking.dataset import seen
-from csparql_spark.asking.one_shot import Watched, ask
+from csparql_spark.asking.one_shot import Question, Watched, ask
 from csparql_spark.asking.why import Reason, as_json, as_tree, reasons, triple_of
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language import ContinuousQuery, parse
@@ -62,33 +60,6 @@ def test_what_is_given_needs_no_rule() -> None:
     assert as_json([]) == {"holds": False, "graph": None, "why": None, "text": None, "graphs": []}
 
 
-@pytest.mark.parametrize("window, expected", [
-    ("[RANGE 4ms STEP 3ms]", {3, 5, 6}),                # as of 6: (2, 6]
-    ("[RANGE TRIPLES 2]", {6, 7}), ("[ELEMENTS 3]", {5, 6, 7})])
-def test_what_a_window_sees_at_7(window: str, expected: set[int]) -> None:
-    query = parse(f"REGISTER QUERY q AS SELECT ?x FROM STREAM <urn:s> {window} WHERE {{ ?x ?p ?y }}"
-                  if "ELEMENTS" not in window else
-                  f"SELECT ?x FROM NAMED WINDOW <urn:w> ON <urn:s> {window} WHERE {{ WINDOW <urn:w> {{ ?x ?p ?y }} }}")
-    stamps = (1, 3, 5, 6, 7, 8)
-    for size in (1, 2, 6):                               # however the log is cut
-        chunks = [chunk(*((f"<urn:{t}>", CITY, t) for t in stamps[first:first + size])) for first in range(0, 6, size)]
-        pieces = list(seen(query.windows[0], 7, chunks))
-        assert [int(s[5:-1]) for piece in pieces for s, _, _ in piece.triples()] == sorted(expected)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(["[RANGE 5ms STEP 2ms]", "[RANGE TRIPLES 3]", "[ELEMENTS 2]"]),
-       st.lists(st.lists(st.integers(1, 12), max_size=4), max_size=8), st.integers(1, 13))
-def test_a_window_sees_the_same_however_the_log_is_cut(text: str, stamps: list[list[int]], instant: int) -> None:
-    (window,) = parse(f"SELECT ?x FROM NAMED WINDOW <urn:w> ON <urn:s> {text} WHERE {{ WINDOW <urn:w> {{ ?x ?p ?y }} }}"
-                      ).windows
-    number = itertools.count()
-    chunks = [chunk(*((f"<urn:{next(number)}>", CITY, t) for t in piece)) for piece in stamps]
-    whole = Chunk.concat(chunks)
-    found = [triple for piece in seen(window, instant, chunks) for triple in piece.triples()]
-    assert found == whole.take(visible(window, whole.t, instant)).triples()
-
-
 # --- which graph holds it
 
 WINDOWS = """REGISTER QUERY q AS SELECT * FROM <urn:kb> FROM NAMED <urn:n> FROM STREAM <urn:s> [RANGE 9ms STEP 1ms]
@@ -123,8 +94,9 @@ LINKS = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES), st.in
 def test_the_graphs_are_those_that_the_query_sees(s, t, kb, n, instant, entails) -> None:
     query = parse(WINDOWS if entails else WINDOWS.replace("USING ENTAILMENT mine", ""))
     streams, graphs = {"urn:s": chunk(*s), "urn:t": chunk(*t)}, {"urn:kb": chunk(*kb), "urn:n": chunk(*n)}
-    said = ask("SELECT ?g ?s ?o FROM <urn:q> { { ?s <urn:in> ?o } UNION { GRAPH ?g { ?s <urn:in> ?o } } }", {},
-               base=None, watched={"urn:q": Watched(query, instant, streams, graphs)}, rules={"mine": IS_IN})
+    watched = Watched(query, instant, holding(query, instant, streams), graphs)
+    said = ask(Question("SELECT ?g ?s ?o FROM <urn:q> { { ?s <urn:in> ?o } UNION { GRAPH ?g { ?s <urn:in> ?o } } }",
+                        watched={"urn:q": watched}, rules={"mine": IS_IN}))
     rows = said.table.rows()
     held = {(row.get("g", "<>")[1:-1] or None, row["s"], row["o"]) for row in rows}
     assert held == {(reason.graph, s, o) for s in NODES for o in NODES for reason in explained(
@@ -171,4 +143,10 @@ def test_reading_ends_with_the_first_triple_too_many(monkeypatch: pytest.MonkeyP
 def explained(query: ContinuousQuery, instant: int, triple: tuple[str, str, str], streams: Mapping[str, Chunk],
               graphs: Mapping[str, Chunk] | None = None, mine: str = "") -> list[Reason]:
     rules = rules_of(("mine",), {"mine": mine}) if mine else ()
-    return reasons(query, rules, instant, triple, lambda window: [streams[window.stream]], graphs or {})
+    windows = holding(query, instant, streams)
+    return reasons(query, rules, instant, triple, lambda place: [windows[place]], graphs or {})
+
+
+def holding(query: ContinuousQuery, instant: int, streams: Mapping[str, Chunk]) -> list[Chunk]:
+    """What each window holds of streams that are in order."""
+    return [(elements := streams[window.stream]).take(visible(window, elements.t, instant)) for window in query.windows]

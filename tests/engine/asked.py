@@ -36,8 +36,9 @@ class Seen:
 @dataclass(frozen=True)
 class Asked:
     """A query. Its patterns have three nodes, or four: then the first says where (`<graph>`, or `?g` for any of FROM
-    NAMED). `stamped` is a triple whose timestamp is asked for as ?when. A CONSTRUCT makes `made`. `paused` is no part
-    of the text, but of the registration."""
+    NAMED). `stamped` is a triple whose timestamp is asked for as ?when. A CONSTRUCT makes `made`. `rules` are the text
+    of the rule set that it is asked under, whose name is `mine`. `paused` is no part of the text, but of the
+    registration."""
 
     windows: tuple[Seen, ...]
     variables: tuple[str, ...]
@@ -50,6 +51,7 @@ class Asked:
     stamped: Triple | None = None
     made: tuple[Triple, ...] | None = None
     paused: bool = False
+    rules: str = ""
 
     @classmethod
     def over(cls, stream: str, range: int, step: int, variables: tuple[str, ...], patterns: tuple[Triple, ...],
@@ -74,6 +76,7 @@ class Asked:
         windows = "\n".join(window.text for window in self.windows)
         graphs = "".join(f" FROM <{graph}>" for graph in self.graphs)
         graphs += "".join(f" FROM NAMED <{graph}>" for graph in self.named)
+        graphs += " USING ENTAILMENT mine" * bool(self.rules)
         body = " . ".join(map(self._spelled, self.patterns))
         return (f"REGISTER QUERY q {every}AS PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#> {head}\n{windows}"
                 f"{graphs} WHERE {{ {body} }}")

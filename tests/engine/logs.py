@@ -170,4 +170,6 @@ def entry(logged: Logged) -> Entry:
         case "background":
             chunk = Chunk.from_triples(value)
             return Entry(seq, kind, at, subject, len(chunk), payload=chunk.to_ipc())
+        case "rules":
+            return Entry(seq, kind, at, subject, payload=value.encode())
     return Entry(seq, kind, at, subject)

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from csparql_spark.language import parse_rules
 from tests.engine.asked import Asked, Quad, Row, Seen, Triple
+from tests.entailment import twin
 
 Element = list[tuple[Triple, int]]             # what counts as one: its triples, each with its stamp
 Graphs = dict[str, set[Triple]]                # by name, as it is written; "" is the default graph
@@ -45,7 +47,32 @@ def answers(log: list[Logged], limit: int = 1_000_000) -> dict[int, list[Said]]:
     return {entry.seq: list(answers_of(entry, log, limit)) for entry in log if entry.kind == "register"}
 
 
+@dataclass(frozen=True)
+class Look:
+    """What a query looks at when it answers an instant: what its windows hold, and its graphs, as the log stood at
+    `place`."""
+
+    instant: int
+    place: int
+    windows: list[Element]
+    graphs: Graphs
+
+
 def answers_of(registered: Logged, log: list[Logged], limit: int) -> Iterator[Said]:
+    asked: Asked = registered.value
+    before: list[Row] = []
+    for look in looks_of(registered, log):
+        rows = solutions(asked, look.graphs, stamps(look.windows))
+        if len(rows) > limit or asked.made and len(list(matches(asked.patterns, look.graphs, {}))) > limit:
+            yield Said(look.instant, None)
+            return
+        before, changed = rows, {"RSTREAM": rows, "ISTREAM": without(rows, before),
+                                 "DSTREAM": without(before, rows)}[asked.output]
+        yield Said(look.instant, changed)
+
+
+def looks_of(registered: Logged, log: list[Logged]) -> Iterator[Look]:
+    """What a query looks at, instant by instant."""
     asked: Asked = registered.value
     after = [entry for entry in log if entry.seq > registered.seq]
     end = min((entry.seq for entry in after if entry.kind == "unregister" and entry.subject == registered.subject),
@@ -55,23 +82,14 @@ def answers_of(registered: Logged, log: list[Logged], limit: int) -> Iterator[Sa
     clocks = {entry.subject: entry.value for entry in log if entry.kind == "stream" and entry.subject in asked.streams}
     told: list[int] = []
     turns: list[tuple[int, Seen, int]] = []
-    before: list[Row] = []
     for place in range(1, len(life) + 1):
         heard = life[:place]
         turns += new_turns(asked, heard, told, turns)
         for t in due(asked, registered.at, clocks, heard, told, turns):
             told.append(t)
-            if is_paused(asked, heard):
-                continue
-            windows = [content(window, t, heard, turns) for window in asked.windows]
-            graphs = dataset(asked, windows, heard[-1].seq, log)
-            rows = solutions(asked, graphs, stamps(windows))
-            if len(rows) > limit or asked.made and len(list(matches(asked.patterns, graphs, {}))) > limit:
-                yield Said(t, None)
-                return
-            before, changed = rows, {"RSTREAM": rows, "ISTREAM": without(rows, before),
-                                     "DSTREAM": without(before, rows)}[asked.output]
-            yield Said(t, changed)
+            if not is_paused(asked, heard):
+                windows = [content(window, t, heard, turns) for window in asked.windows]
+                yield Look(t, heard[-1].seq, windows, dataset(asked, windows, heard[-1].seq, log))
 
 
 def is_paused(asked: Asked, heard: list[Logged]) -> bool:
@@ -196,11 +214,22 @@ def dataset(asked: Asked, windows: list[Element], place: int, log: list[Logged])
                     and entry.seq <= place]
         return set(versions[-1] if versions else ())
 
-    graphs: Graphs = {"": set().union(*map(background, asked.graphs))}
+    known = set().union(*map(background, asked.graphs))
+    graphs: Graphs = {"": set(known)}
     graphs |= {f"<{graph}>": background(graph) for graph in asked.named}
     for window, held in zip(asked.windows, windows, strict=True):
         graphs.setdefault(f"<{window.name}>" if window.name else "", set()).update(triple for triple, _ in held)
+    if asked.rules:
+        alone = entailed(asked.rules, known)
+        for name in {f"<{window.name}>" for window in asked.windows if window.name}:
+            graphs[name] |= entailed(asked.rules, graphs[name] | known) - alone
+        graphs[""] = entailed(asked.rules, graphs[""])
     return graphs
+
+
+def entailed(rules: str, triples: set[Triple]) -> set[Triple]:
+    """Triples, with all that follows from them under the rules of a text."""
+    return set(twin.closure(parse_rules(rules).rules, dict.fromkeys(triples, twin.ALWAYS)))
 
 
 def stamps(windows: list[Element]) -> dict[Triple, int]:

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 import pytest
 
 from csparql_spark.answers.bindings import Answer
-from csparql_spark.asking.one_shot import ask
+from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.testing import load
 
@@ -46,7 +46,7 @@ def reference() -> dict[str, dict[str, int]]:
 def asked(name: str, level: str) -> Answer:
     text = (LUBM / "queries" / f"{name}.rq").read_text(encoding="utf-8")
     rules = {"lubm": (LUBM / "lubm.rules").read_text(encoding="utf-8")}
-    return ask(text, graphs(), base=None, entailment=LEVELS[level], rules=rules)
+    return ask(Question(text, graphs(), entailment=LEVELS[level], rules=rules))
 
 
 @pytest.mark.parametrize("level", list(LEVELS))
@@ -62,6 +62,6 @@ def test_the_reference_is_what_the_benchmark_publishes() -> None:
 
 def test_a_triple_of_two_departments_counts_once() -> None:
     departments = [graph for graph in graphs() if graph != "urn:ontology"]
-    answer = ask("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }", graphs(), base=None, default_graphs=departments)
+    answer = ask(Question("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }", graphs(), default_graphs=departments))
     assert answer.table.rows() == [{"n": f'"{DISTINCT}"^^<http://www.w3.org/2001/XMLSchema#integer>'}]
     assert sum(len(graphs()[graph]) for graph in departments) > DISTINCT

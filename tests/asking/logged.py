@@ -1,0 +1,60 @@
+"""A log in memory, for those who read a log: as much of `log.Log` as the asking room calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+from csparql_spark.asking.log_view import Current
+from csparql_spark.log import Entry
+from csparql_spark.store import StreamRecord
+from tests.engine.logs import STREAMS
+
+
+class InMemory:
+    """A log of these entries; `read` has the places of those whose payloads were read."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self.entries = entries
+        self.read: list[int] = []
+
+    def tail(self) -> int:
+        return self.entries[-1].seq
+
+    def outline(self, after: int, limit: int) -> list[Entry]:
+        found = [entry for entry in self.entries if entry.seq > after][:limit]
+        return [Entry(entry.seq, entry.kind, entry.at, entry.subject, entry.rows, entry.first, entry.last,
+                      entry.unstamped) for entry in found]
+
+    def chunks(self, stream: str, *, low: int, high: int, after: int) -> Iterator[Entry]:
+        for entry in self.entries:
+            if entry.kind == "chunk" and entry.subject == stream and entry.seq > after:
+                self.read.append(entry.seq)
+                yield entry
+
+    def recent(self, stream: str, after: int = 0) -> Iterator[Entry]:
+        for entry in reversed(self.entries):
+            if entry.kind == "chunk" and entry.subject == stream and entry.seq > after:
+                self.read.append(entry.seq)
+                yield entry
+
+    def payload(self, seq: int) -> bytes | None:
+        self.read.append(seq)
+        return next(entry.payload for entry in self.entries if entry.seq == seq)
+
+    def last(self, subject: str, kind: str, upto: int) -> Entry | None:
+        return next((entry for entry in reversed(self.entries)
+                     if (entry.kind, entry.subject) == (kind, subject) and entry.seq <= upto), None)
+
+
+def stream_of(iri: str) -> StreamRecord:
+    clock, delay = STREAMS[iri]
+    return StreamRecord(0, iri, 0, iri, clock, delay)
+
+
+def registry() -> SimpleNamespace:
+    return SimpleNamespace(stream=stream_of)
+
+
+def current(entries: list[Entry]) -> Current:
+    return Current(InMemory(entries), registry())
