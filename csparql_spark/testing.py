@@ -84,6 +84,8 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     reason that `explain` gives. The engine "spark" makes its own choice: it takes "auto" only.
 
     Raises `LanguageError`, `Refusal`, `RdfError`, and `QueryFailed`.
+
+    The parameters are many, and all but the first go by their names: a test writes down only what it is about.
     """
     if evaluator not in EVALUATORS:
         raise ValueError(f"there is no evaluator {evaluator!r}: choose one of {', '.join(EVALUATORS)}")

@@ -1,14 +1,15 @@
 """Explaining: how a query is read, what it sees, which evaluator answers it and why, and the rules it is run under.
 
-    told = explained(query, background={"http://…/kb": chunk}, rules={})
-    told["evaluator"], told["because"]            # "snapshot", "f:timestamp asks when a triple came, …"
-    written(told)                                  # the same, as lines to be read
+    description = explained(query, background={"http://…/kb": chunk}, rules={})
+    description["evaluator"], description["because"]      # "snapshot", "f:timestamp asks when a triple came, …"
+    written(description)                                  # the same, as lines to be read
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -43,12 +44,63 @@ _NUMBER = re.compile(r'"([+-]?[0-9]+)"\^\^xsd:integer|"([+-]?[0-9]*\.[0-9]+)"\^\
 OPEN_ENDED = {"leftjoin": "OPTIONAL", "minus": "MINUS", "group": "aggregates", "slice": "LIMIT or OFFSET"}
 
 
+PlanTree = dict[str, object]        # as `answers.nodes` makes it: what a node has besides its kind depends on that
+
+
+class GroupDescription(TypedDict):
+    """Who shares the windows of a query, and how far back they reach."""
+
+    key: str
+    streams: list[str]
+    graphs: list[str]
+    entailment: list[str]
+    widest: int | None
+    shared_with: NotRequired[list[str]]
+
+
+class ShardsDescription(TypedDict):
+    """Into how many shards a group is cut."""
+
+    count: int
+    because: str
+
+
+class RulesDescription(TypedDict):
+    """How many rules are written, and which are run; if it is not known which, why."""
+
+    written: int
+    run: list[str] | None
+    because: NotRequired[str]
+    background: NotRequired[dict[str, int]]
+    presumed: NotRequired[list[str]]
+
+
+class QueryDescription(TypedDict):
+    """How a query is read and answered, as JSON."""
+
+    text: str
+    summary: str
+    windows: list[str]
+    instants: str
+    tells: str
+    sparql: str
+    evaluator: str
+    because: str | None
+    reads: list[list[str]] | None
+    group: GroupDescription
+    shards: ShardsDescription
+    plan: PlanTree | None
+    join_order: list[list[list[str]]] | None
+    rules: NotRequired[RulesDescription]
+
+
 def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
-              rules: Mapping[str, str]) -> dict[str, object]:
+              rules: Mapping[str, str]) -> QueryDescription:
     """What there is to say of a query that can be registered. Graphs that are not in `background` count as empty."""
     made = plan(query)
     because = why_snapshot(query)
-    told: dict[str, object] = {
+    tree = _plan(query, made, background) if because is None else None
+    description: QueryDescription = {
         "text": show(query).rstrip(), "summary": describe(query).rstrip(),
         "windows": [describe_window(window) for window in query.windows], "instants": describe_instants(query),
         "tells": describe_output(query), "sparql": query.body.rstrip(),
@@ -57,15 +109,14 @@ def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
         "group": {"key": group_key(query), "streams": sorted({window.stream for window in query.windows}),
                   "graphs": list(query.graphs), "entailment": list(query.entailment),
                   "widest": widest_of(query.windows) or None if moves_together(query) else None},
-        "shards": {"count": 1, "because": "a group has one shard: its windows are in one place"}}
-    tree = _plan(query, made, background) if because is None else None
-    told |= {"plan": tree, "join_order": None if tree is None else list(join_orders(tree))}
+        "shards": {"count": 1, "because": "a group has one shard: its windows are in one place"},
+        "plan": tree, "join_order": None if tree is None else list(join_orders(tree))}
     if query.entailment:
-        told["rules"] = _rules(query, background, rules)
-    return told
+        description["rules"] = _rules(query, background, rules)
+    return description
 
 
-def _plan(query: ContinuousQuery, made: Plan, background: Mapping[str, Chunk]) -> dict[str, object]:
+def _plan(query: ContinuousQuery, made: Plan, background: Mapping[str, Chunk]) -> PlanTree:
     """The plan as a tree, with the join orders as they are over the background and windows that are empty."""
     content, moving = Content(), Moving()
     chunk = Chunk.concat([background[graph] for graph in query.graphs if graph in background])
@@ -75,35 +126,37 @@ def _plan(query: ContinuousQuery, made: Plan, background: Mapping[str, Chunk]) -
     return Incremental(made, query.body, Shared(moving, content)).nodes()
 
 
-def _rules(query: ContinuousQuery, background: Mapping[str, Chunk], texts: Mapping[str, str]) -> dict[str, object]:
+def _rules(query: ContinuousQuery, background: Mapping[str, Chunk], texts: Mapping[str, str]) -> RulesDescription:
     """The rules of the regimes, and those that are run once the background's schema is worked into them."""
     general = rules_of(query.entailment, texts)
-    told: dict[str, object] = {"written": len(general)}
     chunks = [background[graph] for graph in query.graphs if graph in background]
     if sum(map(len, chunks)) > MOST_BACKGROUND:
-        return told | {"run": None, "because": f"the background has more than {MOST_BACKGROUND:,} triples"}
+        return {"written": len(general), "run": None,
+                "because": f"the background has more than {MOST_BACKGROUND:,} triples"}
     chunk, dictionary = Chunk.concat(chunks), TermDictionary()
     ids = dictionary.encode(chunk.terms)
     facts = closed(general, dictionary, (ids[chunk.s], ids[chunk.p], ids[chunk.o]))
-    prepared = prepare(general, dictionary, tuple(map(np.asarray, facts)), asked_for(plan(query)))
-    return told | {"background": {"stated": len(chunk), "closed": len(facts[0])},
-                   "presumed": sorted(prepared.predicates), "run": [str(rule) for rule in prepared.rules]}
+    prepared = prepare(general, dictionary, facts, asked_for(plan(query)))
+    return {"written": len(general), "background": {"stated": len(chunk), "closed": len(facts[0])},
+            "presumed": sorted(prepared.predicates), "run": [str(rule) for rule in prepared.rules]}
 
 
-def open_ended(tree: Mapping[str, object]) -> Iterator[str]:
+def open_ended(tree: PlanTree) -> Iterator[str]:
     """What of a maintained plan keeps its rows from saying until when they hold."""
-    if tree["node"] in OPEN_ENDED:
-        yield OPEN_ENDED[tree["node"]]
-    if tree["node"] == "exists" and tree["does"] == DENIED:
+    node, parts = tree["node"], tree.get("parts", [])
+    if isinstance(node, str) and node in OPEN_ENDED:
+        yield OPEN_ENDED[node]
+    if node == "exists" and tree["does"] == DENIED:
         yield "NOT EXISTS"
-    for part in tree.get("parts", ()):
+    for part in parts if isinstance(parts, list) else ():
         yield from open_ended(part)
 
 
-def _evaluation(told: Mapping[str, object]) -> str:
-    if told["plan"] is None:
-        return f"{SNAPSHOT}: {told['because']}"
-    reasons = " and ".join(dict.fromkeys(open_ended(told["plan"])))
+def _evaluation(description: QueryDescription) -> str:
+    tree = description["plan"]
+    if tree is None:
+        return f"{SNAPSHOT}: {description['because']}"
+    reasons = " and ".join(dict.fromkeys(open_ended(tree)))
     until = f"with {reasons}, until when rows hold is not known" if reasons else "rows say until when they hold"
     return f"maintained (matches move with the window; {until})"
 
@@ -129,24 +182,25 @@ class Shortened:
         return found[0] if prefix is None or not _LOCAL.fullmatch(local) else f"{prefix}:{local}"
 
 
-def written(told: Mapping[str, object]) -> str:
+def written(description: QueryDescription) -> str:
     """The explanation as text, with IRIs as the query's prefixes shorten them."""
-    short = Shortened(told["sparql"])
-    lines = [told["text"], "", told["summary"], "", "SPARQL body:", told["sparql"], "",
-             f"evaluation: {_evaluation(told)}",
-             f"group:      {told['group']['key']}, which all queries that read the same streams, graphs and rules "
-             "share"]
-    for patterns in told["reads"] or ():
+    short = Shortened(description["sparql"])
+    lines = [description["text"], "", description["summary"], "", "SPARQL body:", description["sparql"], "",
+             f"evaluation: {_evaluation(description)}",
+             f"group:      {description['group']['key']}, which all queries that read the same streams, graphs and "
+             "rules share"]
+    for patterns in description["reads"] or ():
         lines.append(f"reads:      {' . '.join(map(short.pattern, patterns))}")
-    if told["reads"] is None:
+    if description["reads"] is None:
         lines.append("reads:      all triples")
-    orders = [order for scan in told["join_order"] or () for order in scan]
+    orders = [order for scan in description["join_order"] or () for order in scan]
     if orders:
         lines += ["join order: what is new for the first of a line is looked up in the others, one after the other",
                   *(f"  {'  then  '.join(map(short.pattern, order))}" for order in orders)]
-    if told["plan"] is not None:
-        lines += ["plan:", *(f"  {short.line(line)}" for line in written_plan(told["plan"]))]
-    if (rules := told.get("rules")) is not None:
+    tree, rules = description["plan"], description.get("rules")
+    if tree is not None:
+        lines += ["plan:", *(f"  {short.line(line)}" for line in written_plan(tree))]
+    if rules is not None:
         run = rules["run"]
         lines.append(f"rules:      {rules['written']} written, " + (
             f"not worked out: {rules['because']}" if run is None else

@@ -7,7 +7,7 @@ What is damaged in the log cannot be asked about: `Damaged` says so, to those wh
     current.elements("http://…/temp", low=7_000, high=17_000)      # stamped, in the order of the log
     sighting = current.sighting(record, 17_000)                     # where the log stood when it was answered
     current.windows(query, sighting)                                # what each of its windows held
-    current.held(query.windows[0], 0, sighting)                     # the same for one, piece by piece
+    current.holding(query.windows[0], 0, sighting)                  # the same for one, piece by piece
     current.graph("http://…/building")
     current.newest("http://…/temp")                                 # the newest stamp, None if there is none
 """
@@ -50,9 +50,9 @@ class Current:
 
     def windows(self, query: ContinuousQuery, sighting: Sighting) -> list[Chunk]:
         """What each window of a query held, in the order of its text."""
-        return [Chunk.concat(list(self.held(window, place, sighting))) for place, window in enumerate(query.windows)]
+        return [Chunk.concat(list(self.holding(window, place, sighting))) for place, window in enumerate(query.windows)]
 
-    def held(self, window: Window, place: int, sighting: Sighting) -> Iterator[Chunk]:
+    def holding(self, window: Window, place: int, sighting: Sighting) -> Iterator[Chunk]:
         """What a window held, the `place`-th of its query, read one entry of the log after the other."""
         count = sighting.counts.get(place)
         if count is not None:

@@ -37,7 +37,7 @@ class PatternCount(NamedTuple):
 
 class Missing(NamedTuple):
     triples: int                    # that the windows see
-    patterns: list[PatternCount]         # of the body, in the order of the text; none if it may look at anything
+    patterns: list[PatternCount]    # of the body, in the order of the text; none if it may look at anything
     lost: int | None                # the first pattern that cannot be joined to those before it
     says: str
 
@@ -58,7 +58,8 @@ def looked(watched: Watched, rules: Mapping[str, str]) -> Missing:
                        "patterns, so what matches them is not counted.")
     graphs = {SIGHT: default_graph(watched, rules)}
     counts = {pattern: _count(pattern, graphs) for pattern in dict.fromkeys(itertools.chain(*reads))}
-    lost, patterns = None, []
+    lost: int | None = None
+    patterns: list[PatternCount] = []
     for group in reads:
         for length, pattern in enumerate(group, 1):
             if lost is None and not _are_found(group[:length], graphs):

@@ -19,7 +19,7 @@ made its turns: it is taken to have turned with the last element up to the insta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from csparql_spark.engine.moment import Moment
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log import Entry, Log
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.schedule.routing import ClockSpec
 from csparql_spark.store import QueryRecord
 from csparql_spark.windows.counting import TurnCount, arrive
 from csparql_spark.windows.progress import Clock
@@ -89,13 +90,17 @@ class Moments:
         return True
 
 
+def _spec(clock: Clock) -> ClockSpec:
+    return {"kind": clock.kind, "delay": clock.delay}
+
+
 class Follower:
     """One query, followed through the log."""
 
     def __init__(self, record: QueryRecord, clock: Callable[[str], Clock], log: Log) -> None:
         self._name, self._log = record.name, log
         query = read(record.text, record.base, record.compiled)
-        clocks = {window.stream: asdict(clock(window.stream)) for window in query.windows}
+        clocks = {window.stream: _spec(clock(window.stream)) for window in query.windows}
         self.member = Member({"id": record.id, "name": record.name, "text": record.text, "base": record.base,
                               "clocks": clocks}, record.registered)
         self.counted = {self.member.windows[place].stream for place in self.member.counts}
@@ -136,7 +141,7 @@ class Follower:
         turns = {turn for count in member.counts.values() for turn, _ in count.turns}
         if self.guesses:
             return any(turn >= instant for turn in turns) if member.turns_only else member.progress.passed >= instant
-        if member.turns_only:
+        if member.grid is None:
             return instant in turns
         # A turn may be of the past, and clocks may have passed instants before it is known where these begin.
         timed = member.grid.at_or_after(instant) == instant and member.progress.start() is not None

@@ -55,7 +55,8 @@ class Script:
            rules: Mapping[str, str] | None = None, entailment: Collection[str] = (), base: str | None = None,
            until: int | None = None) -> Script:
         """Check a query against what is there to replay: recordings, background graphs, texts of rule sets by name.
-        `entailment` are regimes besides those that the query names. Raises `LanguageError` and `Refusal`."""
+        `entailment` are regimes besides those that the query names. Raises `LanguageError` and `Refusal`. There are as
+        many parameters as there are things to replay: `testing.replay` and `run` give them as they are given them."""
         background, rules = background or {}, rules or {}
         for name, written in rules.items():
             check_rules(name, written, rules)
@@ -78,14 +79,14 @@ class Script:
         """The last instant; None if there is no element."""
         if self.until is not None:
             return self.until
-        seen = [window for window in self.query.windows if len(self.streams[window.stream])]
-        if not seen:
+        fed = [window for window in self.query.windows if len(self.streams[window.stream])]
+        if not fed:
             return None
-        closed = max(self._closed(window) for window in seen)
+        closed = max(self._closed(window) for window in fed)
         grid = grid_of(self.query)
         if grid is None:
             return closed
-        if not all(map(is_timed, seen)):        # turns wait for the clock, as instants of time do
+        if not all(map(is_timed, fed)):        # turns wait for the clock, as instants of time do
             member = Member({"id": 0, "text": self.query.text, "base": self.base, "clocks": {}}, 0)
             for iri, chunk in self._in_order(None):
                 member.arrived(iri, chunk.t, np.unique(chunk.t))
@@ -94,7 +95,7 @@ class Script:
 
     def _closed(self, window: Window) -> int:
         """When a window is seen without the last element for the first time."""
-        return emptied(window, self.streams[window.stream].last)
+        return emptied(window, int(self.streams[window.stream].t.max()))
 
     def drafts(self) -> Iterator[Draft]:
         """The entries, before a log has numbered them."""
@@ -121,7 +122,7 @@ class Script:
     def _in_order(self, end: int | None) -> Iterator[tuple[str, Chunk]]:
         """The chunks of all streams, in the order of their first stamps."""
         return heapq.merge(*(self._pieces(iri, chunk, end) for iri, chunk in self.streams.items()),
-                           key=lambda piece: piece[1].first)
+                           key=lambda piece: int(piece[1].t[0]))
 
     @staticmethod
     def _pieces(iri: str, chunk: Chunk, end: int | None) -> Iterator[tuple[str, Chunk]]:
@@ -139,12 +140,12 @@ class Script:
 
 def answer(entries: Iterable[Entry], evaluator: str = AUTO) -> Iterator[Message]:
     """Run a log through the processor in this process, without Spark, with one of `choosing.EVALUATORS`."""
-    held: dict[str, Entry] = {}
-    router = Router(held.get)
+    background: dict[str, Entry] = {}
+    router = Router(background.get)
     groups: dict[str, Group] = {}
     for entry in entries:
-        if entry.kind == "background":
-            held[entry.subject] = entry
+        if entry.kind == "background" and entry.subject is not None:
+            background[entry.subject] = entry
         for row in router.route(entry):
             yield from groups.setdefault(row.group, Group(row.group, evaluator)).feed([row])
 

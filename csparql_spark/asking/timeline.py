@@ -43,10 +43,10 @@ def dots(entries: Iterable[Entry], payload: Callable[[Entry], bytes], *, clock: 
     for entry in entries:
         first, last = stamped(entry)
         if may_hold(first, last, low, high):
-            seen, counts = _stamps(entry, payload, first, last)
-            stamps.append(seen)
+            own, counts = _stamps(entry, payload, first, last)
+            stamps.append(own)
             triples.append(counts)
-            late.append(seen <= reading)
+            late.append(own <= reading)
         if clock.kind != "arrival":
             reading = max(reading, clock.reading(last))
     if not stamps:
@@ -62,7 +62,7 @@ def waits(stream: str, clock: Clock, reading: int, instant: int | None) -> str |
     if clock.kind == "arrival" or instant is not None and reading >= instant:
         return None
     if clock.kind == "derived":
-        which = "" if instant is None else f"{said(instant)} "
+        which = "" if instant is None else f"{written(instant)} "
         return f"The query that makes <{stream}> has not answered {which}yet."
     if reading == NEVER:
         return (f"Nothing has come on <{stream}> since the query was registered. It is on the event clock: windows "
@@ -71,11 +71,11 @@ def waits(stream: str, clock: Clock, reading: int, instant: int | None) -> str |
         return None
     newest, needed = reading + clock.delay + 1, instant + clock.delay + 1
     delay = f" (with its delay of {in_words(clock.delay)})" if clock.delay else ""
-    return (f"The instant {said(instant)} waits for an element of <{stream}> stamped {said(needed)} or later{delay}; "
-            f"the newest one is stamped {said(newest)}.")
+    return (f"The instant {written(instant)} waits for an element of <{stream}> stamped {written(needed)} or later"
+            f"{delay}; the newest one is stamped {written(newest)}.")
 
 
-def said(instant: int) -> str:
+def written(instant: int) -> str:
     """An instant, to be read; the number, where no calendar has it."""
     try:
         moment = datetime.fromtimestamp(instant / 1000, timezone.utc)
@@ -86,7 +86,7 @@ def said(instant: int) -> str:
 
 def stamped(entry: Entry) -> tuple[int, int]:
     """The earliest and the latest stamp in a chunk."""
-    if entry.first is None:
+    if entry.first is None or entry.last is None:
         return entry.at, entry.at
     if entry.unstamped:
         return min(entry.first, entry.at), max(entry.last, entry.at)

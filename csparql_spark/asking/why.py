@@ -16,7 +16,7 @@ as soon as there is more than is looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +44,32 @@ AT_ONCE = 10_000
 Windows = Callable[[int], Iterable[Chunk]]      # what each window of a query holds, by its place in the text
 
 
+class Tree(TypedDict, total=False):
+    """A derivation as JSON."""
+
+    triple: list[str]
+    until: int
+    given: bool
+    rule: str
+    text: str
+    premises: list[Tree]
+
+
+class GraphReason(TypedDict):
+    """A graph that holds a triple, and why, as JSON."""
+
+    graph: str | None
+    why: Tree | None
+    text: str | None
+
+
+class Explanation(GraphReason):
+    """Why a triple holds, as JSON: the first graph that holds it, and all of them."""
+
+    holds: bool
+    graphs: list[GraphReason]
+
+
 class Reason(NamedTuple):
     """A graph that holds a triple, and why it does."""
 
@@ -56,7 +82,8 @@ def triple_of(text: str) -> Triple:
     written = text.strip().removesuffix(".").strip()
     try:
         quads = ox.parse(f"{written} .", format=ox.RdfFormat.TURTLE)
-        triples = [tuple(map(from_oxigraph, quad.triple)) for quad in quads]
+        triples = [(from_oxigraph(quad.subject), from_oxigraph(quad.predicate), from_oxigraph(quad.object))
+                   for quad in quads]
     except (SyntaxError, TermError) as error:
         raise Refusal("bad-triple", f"{text!r} is not a triple: write its subject, predicate and object as in "
                       f'<urn:a> <urn:p> "1" ({error})') from error
@@ -134,29 +161,32 @@ class GraphFacts:
         ids = dict(zip(self._constants, found.to_pylist()))
         mask = np.zeros(len(chunk), dtype=bool)
         for atom in self._wanted:
-            fits, columns = np.ones(len(chunk), dtype=bool), {}
+            fits = np.ones(len(chunk), dtype=bool)
+            columns: dict[str, np.ndarray] = {}
             for node, column in zip(atom.nodes, (chunk.s, chunk.p, chunk.o)):
                 fits &= column == (columns.setdefault(node, column) if is_variable(node) else ids[node])
             mask |= fits
         return mask
 
 
-def as_tree(derivation: Derivation) -> dict[str, object]:
+def as_tree(derivation: Derivation) -> Tree:
     """The derivation as JSON: `until` is missing where the triple holds for ever."""
-    told: dict[str, object] = {"triple": list(derivation.triple)}
+    tree: Tree = {"triple": list(derivation.triple)}
     if derivation.tag != ALWAYS:
-        told["until"] = derivation.tag
-    if derivation.rule is None:
-        return told | {"given": True}
+        tree["until"] = derivation.tag
     rule = derivation.rule
-    return told | {"rule": rule.name or str(rule), "text": str(rule),
-                   "premises": [as_tree(premise) for premise in derivation.premises]}
+    if rule is None:
+        tree["given"] = True
+    else:
+        tree |= {"rule": rule.name or str(rule), "text": str(rule),
+                 "premises": [as_tree(premise) for premise in derivation.premises]}
+    return tree
 
 
-def as_json(found: Sequence[Reason]) -> dict[str, object]:
+def as_json(found: Sequence[Reason]) -> Explanation:
     """What was found as JSON: the first graph that holds the triple (null: the default graph) and why, and all of
     them."""
-    said = [{"why": as_tree(reason.derivation), "text": str(reason.derivation), "graph": reason.graph}
-            for reason in found]
-    first = said[0] if said else {"why": None, "text": None, "graph": None}
-    return {"holds": bool(said), **first, "graphs": said}
+    graphs: list[GraphReason] = [{"why": as_tree(reason.derivation), "text": str(reason.derivation),
+                                  "graph": reason.graph} for reason in found]
+    first: GraphReason = graphs[0] if graphs else {"why": None, "text": None, "graph": None}
+    return {"holds": bool(graphs), **first, "graphs": graphs}

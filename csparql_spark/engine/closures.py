@@ -142,8 +142,8 @@ class Closures:
         """What closures are made of; they are made anew for a member that asks for more than those before."""
         if self._prepared is None or member.id not in self._covered and not self._covers(member):
             living = [other for other in (*self._members.values(), member) if other.failed is None]
-            asked = [other.asked for other in living]
-            self._asked = None if None in asked else set().union(*asked)
+            patterns = [other.asked for other in living if other.asked is not None]
+            self._asked = set().union(*patterns) if len(patterns) == len(living) else None
             self._read = _read_by(living)
             self.restart()
             self._prepared = self._prepare(member, background())
@@ -259,8 +259,8 @@ class Closures:
         for one in self._all():
             one.renumber(table)
         if self._prepared is not None:
-            background = tuple(table[column] for column in self._prepared.background)
-            self._prepared = Prepared(self._prepared.rules, background, self._prepared.predicates,
+            s, p, o = self._prepared.background
+            self._prepared = Prepared(self._prepared.rules, (table[s], table[p], table[o]), self._prepared.predicates,
                                       self._prepared.classes)
 
     def _all(self) -> list[Sliding | Replaced]:
@@ -345,4 +345,4 @@ def _read_by(members: Iterable[Member]) -> Groups | None:
 
 def _named_alike(member: Member) -> Iterable[tuple[Pattern, ...]]:
     """What a member reads, with the same names for variables as others have who read the same."""
-    return (renamed(patterns)[0] for patterns in member.plan.reads)
+    return (renamed(patterns)[0] for patterns in member.plan.reads or ())

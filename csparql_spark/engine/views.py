@@ -141,6 +141,7 @@ class Views:
         moment = Moment(0 if shared else member.id, instant, seq)
         view = self._view(member, moment.since)
         state = self._states.setdefault(view, ViewState())
+        source: Maintained | Matched
         try:
             if member.snapshot or state.overflown:
                 source, reply = self._matched_anew(member, state, sights, moment)

@@ -26,7 +26,7 @@ from urllib.parse import quote, urlencode
 from flask import Blueprint, Response, request
 
 from csparql_spark.answers.formats import ND_JSON, PLAIN_JSON
-from csparql_spark.asking.timeline import said as shown_time
+from csparql_spark.asking.timeline import written
 from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.server.http.negotiation import asked_type, spelled
 from csparql_spark.server.http.problems import Problem, sentence
@@ -79,17 +79,17 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
             headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
         envelopes = (instants.envelope_or_problem(query.name, parts, windows_of(query, instant))
                      for instant in found if (parts := stores.answers.at(query.id, instant)))
-        written = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
-        return Response(written, headers=headers, content_type=media_type)
+        body = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
+        return Response(body, headers=headers, content_type=media_type)
 
     def parts_at(query: QueryRecord, text: str) -> list[StoredAnswer]:
         instant = instant_of("at", text)
         parts = stores.answers.at(query.id, instant)
         if not parts:
             bounds = stores.answers.bounds(query.id)
-            known = (f"answers are kept from {shown_time(bounds[0])} to {shown_time(bounds[1])}" if bounds
+            known = (f"answers are kept from {written(bounds[0])} to {written(bounds[1])}" if bounds
                     else "it has no answers yet")
-            raise Problem("no-answer", f"The query {query.name} has no answer at {shown_time(instant)}: {known}.",
+            raise Problem("no-answer", f"The query {query.name} has no answer at {written(instant)}: {known}.",
                           query=query.name, at=instant, oldest=bounds and bounds[0], latest=bounds and bounds[1])
         return parts
 

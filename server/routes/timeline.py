@@ -18,8 +18,7 @@ from flask import Blueprint, request
 
 from csparql_spark.asking.log_view import Current
 from csparql_spark.asking.missing import looked
-from csparql_spark.asking.timeline import dots, stamped, waits
-from csparql_spark.asking.timeline import said as shown_time
+from csparql_spark.asking.timeline import dots, stamped, waits, written
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.log import Entry, Log
 from csparql_spark.rdf.chunk import Chunk
@@ -154,7 +153,7 @@ class Timelines:
         stores = self._stores
         failure = stores.answers.failure(query.id)
         if failure is not None:
-            return f"The query failed at {shown_time(failure[0])}: {sentence(failure[1])}"
+            return f"The query failed at {written(failure[0])}: {sentence(failure[1])}"
         if query.paused:
             return "The query is paused: it answers nothing until it is resumed."
         engine = engine_of(stores.status.of("engine") or {})["state"]
@@ -172,7 +171,7 @@ class Timelines:
                 return waiting
         if upcoming is None:
             return "It answers each time as many elements have come as its windows count."
-        return f"The next instant is {shown_time(upcoming)}."
+        return f"The next instant is {written(upcoming)}."
 
 
 def routes(stores: Stores) -> Blueprint:

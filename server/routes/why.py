@@ -39,7 +39,7 @@ def routes(stores: Stores) -> Blueprint:
         query = whole(record)
         sighting = current.sighting(record, instant)
         found_in = reasons(query, rules_of(query.entailment, current.rules(query.entailment)), instant, triple,
-                           lambda place: current.held(query.windows[place], place, sighting),
+                           lambda place: current.holding(query.windows[place], place, sighting),
                            {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
         return {"query": name, "at": instant, "triple": list(triple), **as_json(found_in)}
 

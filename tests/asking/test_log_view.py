@@ -36,7 +36,7 @@ def test_a_window_that_counts_reads_the_end_of_the_log(
     log = InMemory([entry(seq, seq, seq) for seq in range(1, 10)])
     sighting = Sighting(Moment(since, 9, seq), {0: TurnCount(size, 1, total, viewed)})
     window = Window("urn:e", triples=size, triples_step=1)
-    assert [t for piece in Current(log, registry()).held(window, 0, sighting) for t in piece.t.tolist()] == holds
+    assert [t for piece in Current(log, registry()).holding(window, 0, sighting) for t in piece.t.tolist()] == holds
     assert [place for place in log.read if place <= seq] == read
 
 
@@ -51,7 +51,7 @@ def test_the_end_of_the_log_is_cut_as_content_is(
     expected = content.counted(0, since, begin, begin + length, graphs=graphs)
     window = Window("urn:e", elements=1, elements_step=1) if graphs else Window("urn:e", triples=1, triples_step=1)
     sighting = Sighting(Moment(since, 9, 9), {0: TurnCount(length, 1, begin + length, length)})
-    pieces = Current(InMemory(entries), registry()).held(window, 0, sighting)
+    pieces = Current(InMemory(entries), registry()).holding(window, 0, sighting)
     assert [triple for piece in pieces for triple in piece.triples()] == list(zip(
         *(content.dictionary.decode(column) for column in expected[:3]), strict=True))
 
