@@ -84,8 +84,8 @@ class Closures:
         self.restart()
 
     def restart(self) -> None:
-        """Forget all closures: each is made anew from the content when somebody looks. This is the one door for whatever
-        they were made for and is so no more: rules, background, a presumed schema, what members ask for."""
+        """Forget all closures: each is made anew from the content when somebody looks. This is the one door for all
+        that they were made for and is so no more: rules, background, a presumed schema, what members ask for."""
         self._prepared = None
         self._sliding.clear()
         self._replaced.clear()

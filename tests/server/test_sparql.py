@@ -223,3 +223,27 @@ def test_a_background_graph_of_that_name_is_what_it_says(watched) -> None:
     watched.put("/graphs?graph=http://csparql.test/queries/v/window", data="<urn:x> <urn:y> <urn:z> .", headers={
         "Content-Type": "text/turtle"})
     assert rows(asked_of_window(watched, "SELECT ?x FROM <queries/v/window> WHERE { ?x ?y ?z }")) == ["urn:x"]
+
+
+def test_a_window_that_counts_is_that_of_its_last_turn(furnished, engine) -> None:
+    """
+        log              9  3  5 │ 7  8  1     stamps on the event clock, in the order of the log
+        TRIPLES 2 STEP 3       └─ turn         holds 3 and 5, whatever comes up to then
+    """
+    furnished.put("/streams/late?clock=event")
+    response = furnished.put("/queries/v", data="REGISTER QUERY v AS SELECT ?s FROM STREAM <streams/late> "
+                             "[RANGE TRIPLES 2 STEP 3] WHERE { ?s <urn:n> ?n }")
+    assert response.status_code == 201, response.text
+    for stamps in ((9000, 3000, 5000), (7000, 1000)):
+        data = "".join(f'<urn:c{stamp}> <urn:n> "1" <urn:t:{stamp}> .\n' for stamp in stamps)
+        furnished.post("/streams/late", data=data, headers={"Content-Type": "application/n-quads"})
+    engine.run()
+    answer = furnished.get("/queries/v/answers").json["results"]["bindings"]
+    seen = furnished.get("/sparql", query_string={"query": "SELECT ?s FROM <queries/v/window> WHERE { ?s <urn:n> ?n }"})
+    assert [row["s"]["value"] for row in answer] == ["urn:c3000", "urn:c5000"]
+    assert seen.json["results"]["bindings"] == answer
+    missing = furnished.get("/queries/v/missing").json
+    assert (missing["at"], missing["triples"]) == (5000, 2)
+    why = {stamp: furnished.get("/queries/v/why", query_string={"triple": f'<urn:c{stamp}> <urn:n> "1"'}).json["holds"]
+           for stamp in (9000, 3000, 5000, 1000)}
+    assert why == {9000: False, 3000: True, 5000: True, 1000: False}
