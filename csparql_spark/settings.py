@@ -29,6 +29,7 @@ from csparql_spark.store.tokens import write_secretly
 WEB = Path(__file__).resolve().parent.parent / "web"
 HANDED_DOWN = "settings.json"           # in the data directory
 MASK = "********"
+MAINTENANCE = "CSPARQL_SPARK_MAINTENANCE"       # in the environment of the engine: the strategy that is asked for
 A_CENTURY = 100 * 366 * 86_400_000      # the longest time, in ms, as in queries
 
 _UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
@@ -259,6 +260,24 @@ class Seconds(Length):
         return super().show(round(value * 1000))
 
 
+class Maintenance(Kind):
+    """A strategy that maintains closures, by its name."""
+
+    word = "name"
+
+    def read(self, given: object) -> str:
+        name = super().read(given)
+        if name == "auto":
+            return name
+        # Strategies take a while to import, and hardly anybody names one.
+        from csparql_spark.entailment.maintain import strategies
+
+        try:
+            return strategies.check_name(name)
+        except ValueError as error:
+            raise BadValue(str(error)) from None
+
+
 @dataclass(frozen=True)
 class Setting:
     """One setting, as the people who set it know it."""
@@ -308,6 +327,9 @@ class Settings:
     time_limit: int = setting(10_000, "Processor time for an answer at one instant; a query that needs more fails, "
                               "and so it does after ten times that on the clock.", Length(1))
     state_limit: int = setting(1 << 30, "What is held for a query; one that needs more fails.", Size(1))
+    maintenance: str = setting(
+        "auto", "How what follows under rules is maintained: `auto`, `expiration`, `delete-rederive`, `counting` or "
+        "`recompute`. Answers are the same; `explain` tells which and why.", Maintenance())
     subscribers: int = setting(1000, "Connections for events at a time; more are told to come back later.",
                                Count(1, 20_000))
     reserve: int = setting(64, "Threads for requests; connections for events take none.", Count(1, 1000))

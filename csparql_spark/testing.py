@@ -12,7 +12,8 @@ Spark; a small replay takes a few milliseconds. What the server refuses is refus
     replay(text, streams=…, evaluator="snapshot")       # match the body anew at each instant
     replay(text, streams=…, evaluator="incremental")    # maintain its matches, or be refused with the reason
 
-Both say the same rows; only what is maintained says until when they hold.
+Both say the same rows; only what is maintained says until when they hold. `maintenance=` chooses among the strategies
+that maintain what follows under rules, in the same way.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from dataclasses import dataclass, field
 
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.answers.limits import TooMuch
-from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.admission import Refusal, check_maintained
 from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.asking.replay import Script, answer
 from csparql_spark.engine.evaluator_choice import AUTO, EVALUATORS, INCREMENTAL, why_snapshot
 from csparql_spark.engine.messages import Message, QueryFailure
+from csparql_spark.entailment.maintain.strategies import check_name
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import read_recording
@@ -71,7 +73,8 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
            base: str | None = None, default_graphs: Collection[str] | None = None,
            named_graphs: Collection[str] | None = None, entailment: str | Collection[str] | None = None,
            rules: Mapping[str, str] | None = None,
-           evaluator: str = "auto", engine: str = "local", until: int | None = None) -> Iterator[Instant]:
+           evaluator: str = "auto", maintenance: str = "auto", engine: str = "local",
+           until: int | None = None) -> Iterator[Instant]:
     """Run a query over recordings; yield one `Instant` for each of its instants.
 
     `streams` and `background` map IRIs to paths, or to RDF text (streams: N-Quads or TriG with timestamps). A plain
@@ -82,6 +85,10 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     `evaluator`: "auto" is the server's choice, and maintains the matches of a query where that can be done. "snapshot"
     matches its body anew at each instant. "incremental" maintains, and raises `Refusal` where it cannot, with the
     reason that `explain` gives. The engine "spark" makes its own choice: it takes "auto" only.
+
+    `maintenance` names the strategy that maintains what follows under rules: "auto" is the server's choice,
+    "expiration", "delete-rederive", "counting" and "recompute" are the others; the answers are the same. Raises
+    `Refusal` where a strategy cannot maintain the rules. The engine "spark" takes "auto" only.
 
     Raises `LanguageError`, `Refusal`, `RdfError`, and `QueryFailed`.
 
@@ -94,6 +101,10 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     if engine != "local" and evaluator != AUTO:
         raise ValueError(f"the engine {engine!r} chooses the evaluator itself: write engine='local', or leave out "
                          f"evaluator={evaluator!r}")
+    check_name(maintenance)
+    if engine != "local" and maintenance != AUTO:
+        raise ValueError(f"the engine {engine!r} chooses the maintenance itself: write engine='local', or leave out "
+                         f"maintenance={maintenance!r}")
     regimes = (entailment,) if isinstance(entailment, str) else tuple(entailment or ())
     recorded = {iri: load(source, base=base, number=number)
                 for number, (iri, source) in enumerate((streams or {}).items())}
@@ -111,10 +122,11 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
         return
     script = Script.of(text, streams=recorded, background=known, rules=rules, entailment=regimes, base=base,
                        until=until)
+    check_maintained(script.query.entailment, script.rules, maintenance)
     because = why_snapshot(script.query)
     if evaluator == INCREMENTAL and because is not None:
         raise _not_maintainable(because)
-    for message in play(script, engine, evaluator):
+    for message in play(script, engine, evaluator, maintenance):
         if isinstance(message, QueryFailure):
             raise QueryFailed(message.reason)
         yield Instant.of(message.instant, Answer.from_bytes(message.payload))
@@ -124,10 +136,10 @@ def _not_maintainable(because: str) -> Refusal:
     return Refusal("not-supported", f"the query cannot be answered incrementally: {because}")
 
 
-def play(script: Script, engine: str, evaluator: str = AUTO) -> Iterator[Message]:
+def play(script: Script, engine: str, evaluator: str = AUTO, maintenance: str = AUTO) -> Iterator[Message]:
     """The answers of a script, by either engine."""
     if engine == "local":
-        return answer(script.entries(), evaluator)
+        return answer(script.entries(), evaluator, maintenance)
     from csparql_spark.spark.play import play as play_on_spark  # Spark is slow to import, and not always wanted
 
     return play_on_spark(script)

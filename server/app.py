@@ -63,7 +63,8 @@ def blueprints(backend: Backend) -> Iterator[Blueprint]:
     yield events.routes(settings, stores, threads)
     yield sparql.routes(settings, stores)
     # how it is looked at,
-    yield from (module.routes(stores) for module in (explain, why, measures, timeline))
+    yield explain.routes(settings, stores)
+    yield from (module.routes(stores) for module in (why, measures, timeline))
     yield health.routes(settings, stores, threads)
     yield metrics.routes(settings, stores, threads)
     # and for whom besides.

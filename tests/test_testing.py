@@ -158,6 +158,10 @@ def test_plain_sparql_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     (dict(engine="flink"), ValueError, "there is no engine 'flink': choose one of local, spark"),
     (dict(engine="spark", evaluator="snapshot"), ValueError, "the engine 'spark' chooses the evaluator itself: write "
                                                              "engine='local', or leave out evaluator='snapshot'"),
+    (dict(maintenance="magic"), ValueError, "there is no maintenance 'magic': choose one of auto, expiration, "
+                                            "delete-rederive, counting, recompute"),
+    (dict(engine="spark", maintenance="counting"), ValueError, "the engine 'spark' chooses the maintenance itself: write "
+                                                               "engine='local', or leave out maintenance='counting'"),
     (dict(entailment="yours"), Refusal, "there is no rule set 'yours': there are owl-horst, rdf-full, rdfs, rdfs-full, "
                                         "rho-df; PUT /rules/{name} brings others"),
     (dict(streams={}), Refusal, "there is no stream <urn:s>: create it first with PUT /streams/{name or encoded IRI}"),

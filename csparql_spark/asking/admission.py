@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 
 from csparql_spark.answers.plan import Unsupported, plan
 from csparql_spark.entailment.evaluate.program import Program
+from csparql_spark.entailment.maintain.strategies import AUTO, refusal
 from csparql_spark.entailment.rules.regimes import known, rules_of
 from csparql_spark.entailment.rules.safety import UnsafeRules
 from csparql_spark.entailment.rules.sets import RuleSetError
@@ -47,6 +48,13 @@ def check_together(names: Collection[str], texts: Mapping[str, str]) -> None:
         Program(rules_of(names, texts), TermDictionary())
     except UnsafeRules as error:
         raise Refusal("bad-rules", f"the rule sets {', '.join(names)} cannot be used together: {error}") from error
+
+
+def check_maintained(names: Collection[str], texts: Mapping[str, str], maintenance: str) -> None:
+    """Refuse rule sets whose closures the strategy that is asked for cannot maintain. Raises `Refusal`."""
+    because = refusal(maintenance, rules_of(names, texts)) if names else None
+    if because is not None:
+        raise Refusal("not-supported", f"{because}: set maintenance to another strategy, or to {AUTO}")
 
 
 def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Collection[str] = (),

@@ -1,4 +1,5 @@
-"""Explaining: how a query is read, what it sees, which evaluator answers it and why, and the rules it is run under.
+"""Explaining: how a query is read, what it sees, which evaluator answers it and which strategy maintains what
+follows, each with its reason, and the rules it is run under.
 
     description = explained(query, background={"http://…/kb": chunk}, rules={})
     description["evaluator"], description["because"]      # "snapshot", "f:timestamp asks when a triple came, …"
@@ -18,7 +19,9 @@ from csparql_spark.answers.nodes import DENIED, join_orders
 from csparql_spark.answers.nodes import lines as written_plan
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.plan import plan
+from csparql_spark.engine.closure_strategy import closures_of
 from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
+from csparql_spark.entailment.maintain.strategies import AUTO
 from csparql_spark.entailment.rules.preparing import closed, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language import ContinuousQuery, describe, show
@@ -65,6 +68,14 @@ class ShardsDescription(TypedDict):
     because: str
 
 
+class ClosureDescription(TypedDict):
+    """A graph of a query that is closed, and by which strategy its closure is maintained."""
+
+    window: str | None
+    strategy: str
+    because: str
+
+
 class RulesDescription(TypedDict):
     """How many rules are written, and which are run; if it is not known which, why."""
 
@@ -89,14 +100,16 @@ class QueryDescription(TypedDict):
     reads: list[list[str]] | None
     group: GroupDescription
     shards: ShardsDescription
+    closures: list[ClosureDescription]
     plan: PlanTree | None
     join_order: list[list[list[str]]] | None
     rules: NotRequired[RulesDescription]
 
 
 def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
-              rules: Mapping[str, str]) -> QueryDescription:
-    """What there is to say of a query that can be registered. Graphs that are not in `background` count as empty."""
+              rules: Mapping[str, str], maintenance: str = AUTO) -> QueryDescription:
+    """What there is to say of a query that can be registered. Graphs that are not in `background` count as empty;
+    `maintenance` names the strategy that is asked for."""
     made = plan(query)
     because = why_snapshot(query)
     tree = _plan(query, made, background) if because is None else None
@@ -110,6 +123,8 @@ def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
                   "graphs": list(query.graphs), "entailment": list(query.entailment),
                   "widest": widest_of(query.windows) or None if moves_together(query) else None},
         "shards": {"count": 1, "because": "a group has one shard: its windows are in one place"},
+        "closures": [{"window": closure.window, "strategy": closure.strategy, "because": closure.because}
+                     for closure in closures_of(query, rules_of(query.entailment, rules), maintenance)],
         "plan": tree, "join_order": None if tree is None else list(join_orders(tree))}
     if query.entailment:
         description["rules"] = _rules(query, background, rules)
@@ -189,6 +204,8 @@ def written(description: QueryDescription) -> str:
              f"evaluation: {_evaluation(description)}",
              f"group:      {description['group']['key']}, which all queries that read the same streams, graphs and "
              "rules share"]
+    for window, strategy, because in (closure.values() for closure in description["closures"]):
+        lines.append(f"closure:    {strategy}{f' of <{window}>' if window else ''}: {because}")
     for patterns in description["reads"] or ():
         lines.append(f"reads:      {' . '.join(map(short.pattern, patterns))}")
     if description["reads"] is None:

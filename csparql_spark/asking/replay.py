@@ -138,8 +138,9 @@ class Script:
             start = end_of_piece
 
 
-def answer(entries: Iterable[Entry], evaluator: str = AUTO) -> Iterator[Message]:
-    """Run a log through the processor in this process, without Spark, with one of `choosing.EVALUATORS`."""
+def answer(entries: Iterable[Entry], evaluator: str = AUTO, maintenance: str = AUTO) -> Iterator[Message]:
+    """Run a log through the processor in this process, without Spark, with one of `evaluator_choice.EVALUATORS`, and
+    closures by one of `strategies.NAMES`."""
     background: dict[str, Entry] = {}
     router = Router(background.get)
     groups: dict[str, Group] = {}
@@ -147,5 +148,8 @@ def answer(entries: Iterable[Entry], evaluator: str = AUTO) -> Iterator[Message]
         if entry.kind == "background" and entry.subject is not None:
             background[entry.subject] = entry
         for row in router.route(entry):
-            yield from groups.setdefault(row.group, Group(row.group, evaluator)).feed([row])
+            if row.group not in groups:
+                groups[row.group] = Group(row.group, evaluator)
+                groups[row.group].maintain(maintenance)
+            yield from groups[row.group].feed([row])
 

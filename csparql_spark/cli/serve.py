@@ -21,7 +21,7 @@ from csparql_spark.disk import Database, DatabaseFault, DataDirectory, StoreErro
 from csparql_spark.disk.directory import private
 from csparql_spark.disk.vacuum import convert
 from csparql_spark.log.sqlite.incarnations import Incarnations
-from csparql_spark.settings import Settings
+from csparql_spark.settings import MAINTENANCE, Settings
 from csparql_spark.store import Status
 from csparql_spark.store.indexes import made_anew
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
@@ -80,7 +80,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                       environment={**pools(), **limits(settings)}),
                 Child("engine", [sys.executable, "-m", "csparql_spark.spark.engine", *own,
                                  "--master", settings.master], (lock,), directory.engine / "engine.log",
-                      environment={**pools(), **limits(settings)}),
+                      environment={**pools(), **limits(settings), MAINTENANCE: settings.maintenance}),
             ]
             if settings.demo:
                 shown = ["--browser"] if browser else []

@@ -9,6 +9,7 @@
 - `dataset`           what a query sees at a moment: which windows and background make each of its graphs
 - `views`             what members see, and what is said of it, shared by those who ask the same
 - `closures`          graphs with all that follows from them under the group's rules
+- `closure_strategy`  which strategy maintains the closures of a query, and why
 - `r2s`               from whole answers to what has come and what has gone: ISTREAM and DSTREAM
 - `moment`            an instant of a query, where the log stands, and since when it looks
 - `costs`             what queries take while they answer

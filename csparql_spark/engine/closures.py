@@ -29,14 +29,16 @@ from csparql_spark.answers.matches import renamed
 from csparql_spark.answers.patterns import Pattern
 from csparql_spark.answers.semijoin_filter import Groups, Waiting, narrow
 from csparql_spark.answers.snapshot import merged
+from csparql_spark.engine.closure_strategy import closed_windows, movement_of
 from csparql_spark.engine.dataset import Graph, entailed, graphs_of
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
-from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.entailment.maintain.strategies import AUTO, Movement, choose
+from csparql_spark.entailment.maintain.strategy import Materialization
 from csparql_spark.entailment.rules.preparing import Columns, Prepared, as_they_are, closed_once, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language import Window
-from csparql_spark.language.rules.rule import Atom
+from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.rows import Triples
 from csparql_spark.relations.tags import ALWAYS
@@ -65,6 +67,8 @@ class Closures:
         self._content, self._number, self._members = content, number, members
         self._texts: dict[str, str] = {}                   # users' rule files
         self._digests: dict[str, bytes] = {}               # of the background graphs
+        self.maintenance = AUTO                            # the strategy that somebody asks for
+        self._rules: tuple[Rule, ...] = ()                 # as they are written: by them a strategy is chosen
         self._prepared: Prepared | None = None
         self._asked: set[Atom] | None = set()              # what the closures are made for: under rules,
         self._read: Groups | None = frozenset()            # and without; the members who ask for no more than that:
@@ -74,6 +78,12 @@ class Closures:
         self._replaced: dict[tuple[tuple[Window, ...], int], Replaced] = {}
         self._reach: dict[tuple[tuple[str, int], ...], int] = {}
         content.dictionary.holders.append(self)
+
+    def maintain(self, strategy: str) -> None:
+        """By the strategy of this name, where it can do what is needed."""
+        if strategy != self.maintenance:
+            self.maintenance = strategy
+            self.restart()
 
     def set_rules(self, name: str, text: str) -> None:
         self._texts[name] = text
@@ -159,8 +169,9 @@ class Closures:
 
     def _prepare(self, member: Member, background: Columns) -> Prepared:
         if not member.query.entailment:
+            self._rules = ()
             return as_they_are((), background)
-        rules = rules_of(member.query.entailment, self._texts)
+        rules = self._rules = rules_of(member.query.entailment, self._texts)
         dictionary = self._content.dictionary
         name = rules, tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
         facts = closed_once(name, rules, dictionary, background)
@@ -188,10 +199,15 @@ class Closures:
             return sliding.facts.visible(oldest_tag(moment.instant, widest))
         key = tuple(specs), moment.since
         if key not in self._replaced:
-            self._replaced[key] = Replaced(self._content, prepared)
+            self._replaced[key] = Replaced(
+                self._materialization(prepared, movement_of(member.query, specs)), prepared)
         stated = [windows[place][:3] for place in graph.places]
         self._check(prepared, [(p, o) for _, p, o in stated])
         return self._replaced[key].move(merged(stated))
+
+    def _materialization(self, prepared: Prepared, movement: Movement) -> Materialization:
+        choice = choose(self._rules, movement, self.maintenance)
+        return choice.strategy.make(self._content.dictionary, prepared.rules)
 
     def _slid_for(self, prepared: Prepared, windows: list[Window], moment: Moment) -> tuple[Sliding, int]:
         widest, streams = aligned(windows)
@@ -203,7 +219,8 @@ class Closures:
         known = self._sliding.setdefault(slide, [])
         behind = [one for one in known if one.moment.instant <= moment.instant]
         if not behind:
-            behind = [Sliding(self._content, prepared, self._wanted(prepared))]
+            behind = [Sliding(self._materialization(prepared, Movement(together=True)), self._content, prepared,
+                              self._wanted(prepared))]
             known.append(behind[0])
         chosen = max(behind, key=lambda one: one.moment.instant)
         if chosen.moment != moment:
@@ -228,7 +245,7 @@ class Closures:
         if not self._reach:
             for member in self._members.values():
                 if member.failed is None and moves_together(member.query):
-                    for windows in _graphs(member):
+                    for windows in closed_windows(member.query):
                         widest, key = aligned(windows)
                         self._reach[key] = max(widest, self._reach.get(key, 0))
         return self._reach.get(streams, 0)
@@ -245,7 +262,7 @@ class Closures:
         if not self._replaced:
             return
         live = {(windows, since) for member in self._members.values() if member.failed is None
-                for windows in map(tuple, _graphs(member)) for since in (0, member.id)}
+                for windows in map(tuple, closed_windows(member.query)) for since in (0, member.id)}
         for key in self._replaced.keys() - live:
             del self._replaced[key]
 
@@ -271,8 +288,8 @@ class Closures:
 class Sliding:
     """Windows that move on, closed."""
 
-    def __init__(self, content: Content, prepared: Prepared, wanted: Groups | None) -> None:
-        self.facts = Expiration(content.dictionary, prepared.rules)
+    def __init__(self, facts: Materialization, content: Content, prepared: Prepared, wanted: Groups | None) -> None:
+        self.facts = facts
         known = Facts(*prepared.background, np.full(len(prepared.background[0]), ALWAYS))
         self.facts.load_closed(*known)
         self._waiting = Waiting(wanted, content.dictionary)
@@ -301,8 +318,8 @@ class Sliding:
 class Replaced:
     """A graph that becomes another one at each instant, closed."""
 
-    def __init__(self, content: Content, prepared: Prepared) -> None:
-        self.facts = Expiration(content.dictionary, prepared.rules)
+    def __init__(self, facts: Materialization, prepared: Prepared) -> None:
+        self.facts = facts
         s, p, o = prepared.background
         self._background = Triples.of(s, p, o)
         self.facts.load_closed(s, p, o, np.full(len(s), ALWAYS))
@@ -328,12 +345,6 @@ class Replaced:
         self._stated = Triples(*(table[column] for column in (self._stated.s, self._stated.p, self._stated.o)))
         background = self._background
         self._background = Triples(*(table[column] for column in (background.s, background.p, background.o)))
-
-
-def _graphs(member: Member) -> list[list[Window]]:
-    """The windows that make up each graph of a member."""
-    unnamed = [window for window in member.windows if window.name is None]
-    return [group for group in (unnamed, *([window] for window in member.windows if window.name is not None)) if group]
 
 
 def _read_by(members: Iterable[Member]) -> Groups | None:

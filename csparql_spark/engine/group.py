@@ -224,6 +224,10 @@ class Group:
         """What each of its queries may have from now on."""
         self._views.given = limits
 
+    def maintain(self, strategy: str) -> None:
+        """How its closures are maintained from now on (see `maintain.strategies`). Answers are the same."""
+        self._views.closures.maintain(strategy)
+
     def state_bytes(self, member: int) -> int:
         """What is held for a query, about; what it shares with others counts for each of them."""
         return self._views.state_bytes(member)

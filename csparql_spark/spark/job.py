@@ -13,6 +13,8 @@ from pyspark.sql.streaming import StreamingQuery
 
 from csparql_spark.answers.limits import Limits
 from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.entailment.maintain.strategies import AUTO, check_name
+from csparql_spark.settings import MAINTENANCE
 from csparql_spark.spark.answer_writer import Teller
 from csparql_spark.spark.batch_reports import Sink
 from csparql_spark.spark.batches import Batches
@@ -29,13 +31,15 @@ def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = F
           limits: Limits | None = None, stages: Stages | None = None) -> StreamingQuery:
     """Start the job over the log in `directory`; `to_the_end`: stop when everything that is in the log now is
     answered. `limits` of each query: those that the environment names, if none are given.
-    `stages` hear of each batch."""
+    `stages` hear of each batch. Which strategy maintains closures, the environment names, too."""
+    maintenance = check_name(os.environ.get(MAINTENANCE) or AUTO)
     limits = Limits.from_environment(os.environ) if limits is None else limits
     spark.dataSource.register(LogSource)
     rows = spark.readStream.format(LogSource.name()).option("data", str(directory.path)).load()
     # One partition is one task without a shuffle, which is a quarter of the price of a trigger.
     reports = rows.coalesce(1).groupBy("group", "shard").transformWithStateInPandas(
-        statefulProcessor=GroupProcessor(str(directory.checkpoint), Teller(str(directory.path)), limits),
+        statefulProcessor=GroupProcessor(str(directory.checkpoint), Teller(str(directory.path)), limits,
+                                         maintenance),
         outputStructType=OUTPUT, outputMode="Update", timeMode="None")
     database = Database(directory.database)
     sink = Sink(AnswerStore(database, directory.bell("answers"), Measures(database)), stages,

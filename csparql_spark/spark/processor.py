@@ -20,6 +20,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.engine.state_keys import StateKey
+from csparql_spark.entailment.maintain.strategies import AUTO
 from csparql_spark.schedule.routing import Row, in_order
 from csparql_spark.spark.answer_writer import Teller
 from csparql_spark.spark.report_rows import ReportRow, row_of
@@ -30,10 +31,11 @@ _remembered: dict[tuple[str, str, int], StoredGroup] = {}
 
 
 class GroupProcessor(StatefulProcessor):
-    def __init__(self, job: str, teller: Teller, limits: Limits = Limits()) -> None:     # noqa: B008  it cannot change
+    def __init__(self, job: str, teller: Teller, limits: Limits = Limits(),      # noqa: B008  it cannot change
+                 maintenance: str = AUTO) -> None:
         """`job` names the checkpoint, so that a worker never takes one job's groups for another's; `limits` are what
-        each query may have."""
-        self._job, self._teller, self._limits = job, teller, limits
+        each query may have; `maintenance` names the strategy of their closures."""
+        self._job, self._teller, self._limits, self._maintenance = job, teller, limits, maintenance
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         # One state variable: each costs a set-up in every batch.
@@ -49,6 +51,7 @@ class GroupProcessor(StatefulProcessor):
         # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.
         group = restore(key[0], state, _remembered.pop(place, None))
         group.limit(self._limits)
+        group.maintain(self._maintenance)
         rest = [row_of(failure) for failure in self._teller.through(group.feed(batch))]
         costs = group.costs()
         if costs is not None:

@@ -58,6 +58,10 @@ class WindowSpec(Protocol):
     def triples(self) -> int | None: ...
     @property
     def elements(self) -> int | None: ...
+    @property
+    def triples_step(self) -> int | None: ...
+    @property
+    def elements_step(self) -> int | None: ...
 
 
 class QuerySpec(Protocol):
@@ -199,6 +203,17 @@ def reach_of(windows: Iterable[WindowSpec], delay_of: dict[str, int]) -> int:
 def widest_of(windows: Iterable[WindowSpec]) -> int:
     """The longest RANGE of windows; 0 if none has one."""
     return max((window.range for window in windows if window.range is not None), default=0)
+
+
+def share_of(window: WindowSpec, every: int | None) -> float:
+    """Which share of a window is another when it is looked at next, about: if what it holds comes evenly. `every` is
+    the COMPUTE EVERY of its query."""
+    extent, step = next((extent, step) for extent, step in (
+        (window.range, window.step), (window.triples, window.triples_step), (window.elements, window.elements_step))
+        if extent is not None)
+    if window.range is not None and every is not None:
+        step = max(step or 0, every)
+    return min(1.0, (step or 1) / extent)
 
 
 def slowest_of(windows: Iterable[WindowSpec]) -> int:

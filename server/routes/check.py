@@ -97,12 +97,12 @@ def routes(settings: Settings, stores: Stores) -> Blueprint:
         text = bodies.declared(request, settings.query_limit, TEXT_TYPES, "The text")
         if kind == "question":
             return question_checked(stores, text)
-        return query_checked(stores, name, text) if kind == "query" else rules_checked(stores, name, text)
+        return query_checked(settings, stores, name, text) if kind == "query" else rules_checked(stores, name, text)
 
     return blueprint
 
 
-def query_checked(stores: Stores, name: str | None, text: str) -> CheckBody:
+def query_checked(settings: Settings, stores: Stores, name: str | None, text: str) -> CheckBody:
     base = f"{stores.names.base}/"
     try:
         asked = parse(text, base=base)
@@ -114,7 +114,7 @@ def query_checked(stores: Stores, name: str | None, text: str) -> CheckBody:
     errors = unknown(stores, text, base, asked) or taken(stores, name or asked.name, text, base, asked)
     if not errors:
         try:
-            admitted(stores, name or asked.name or UNNAMED, text, base)
+            admitted(settings, stores, name or asked.name or UNNAMED, text, base)
         except (Refusal, Problem) as refused:
             errors = [refused_mistake(text, base, asked, refused)]
     return outcome(asked.kind, asked.warnings, errors, subject)

@@ -1,9 +1,9 @@
 """How a query is read and answered: GET /queries/{name}/explain.
 
-Its windows and instants in words, its SPARQL body, which evaluator answers it and why, who shares its group and how far
-back what they share reaches, the rules that are run for it over the background as it is now, and what is so live: how
-much its windows and its newest answer hold, what that answer has cost, and (a few seconds old, perhaps) what each part
-of a maintained plan has.
+Its windows and instants in words, its SPARQL body, which evaluator answers it and why, which strategy maintains what
+follows from its windows and why, who shares its group and how far back what they share reaches, the rules that are run
+for it over the background as it is now, and what is so live: how much its windows and its newest answer hold, what that
+answer has cost, and (a few seconds old, perhaps) what each part of a maintained plan has.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from csparql_spark.language.queries.query_cache import read
 from csparql_spark.schedule.routing import group_key
 from csparql_spark.server.routes.measures import point_body
 from csparql_spark.server.routes.registration import found, whole
+from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord
 from csparql_spark.store.measures import Measures
@@ -45,7 +46,7 @@ class LiveBody(CostBody):
     elements: list[int | None]
 
 
-def routes(stores: Stores) -> Blueprint:
+def routes(settings: Settings, stores: Stores) -> Blueprint:
     blueprint = Blueprint("explain", __name__)
     current = Current(stores.log, stores.registry)
 
@@ -54,7 +55,7 @@ def routes(stores: Stores) -> Blueprint:
         record = found(stores, name)
         query = whole(record)
         body = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
-                         rules=current.rules(query.entailment))
+                         rules=current.rules(query.entailment), maintenance=settings.maintenance)
         key = group_key(query)
         others = [other for other in stores.registry.queries() if other.id != record.id and key_of(other) == key]
         group = {**cast(dict, body["group"]), "shared_with": [other.name for other in others],

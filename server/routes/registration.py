@@ -9,7 +9,7 @@ graphs, rule sets, the name) may have changed meanwhile, and then it is checked 
 
 from __future__ import annotations
 
-from csparql_spark.asking.admission import Refusal, admit, check_together
+from csparql_spark.asking.admission import Refusal, admit, check_maintained, check_together
 from csparql_spark.asking.log_view import Current
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.query_cache import compiled_of, read
@@ -21,6 +21,7 @@ from csparql_spark.server.http.names import is_plain
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.dependents import asked_of, graphs_of, readers, streams_of
 from csparql_spark.server.routes.quotas import room, tell_if_full
+from csparql_spark.server.settings import Settings
 from csparql_spark.server.sources import derived
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord
@@ -37,7 +38,7 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
                     return live, False
                 raise Problem("query-exists", f"The query {name} is registered and asks for something else: delete it "
                               "first, or use another name.", query=name, url=backend.stores.names.query_url(name))
-            asked, guards = admitted(backend.stores, name, text, base)
+            asked, guards = admitted(backend.settings, backend.stores, name, text, base)
             compiled = compiled_of(asked)
             try:
                 guards += own(backend, name, asked)
@@ -74,7 +75,8 @@ def unregister(backend: Backend, name: str) -> None:
     backend.threads.queries_changed()
 
 
-def admitted(stores: Stores, name: str, text: str, base: str) -> tuple[ContinuousQuery, list[Guard]]:
+def admitted(settings: Settings, stores: Stores, name: str, text: str,
+             base: str) -> tuple[ContinuousQuery, list[Guard]]:
     """What the text asks for, if it is let in, and the guards of what it was checked against."""
     asked = read(text, base)
     registry = stores.registry
@@ -85,8 +87,9 @@ def admitted(stores: Stores, name: str, text: str, base: str) -> tuple[Continuou
     rules = {rules.name for rules in registry.settings("rules")}
     admit(text, base=base, streams=streams.keys(), graphs=graphs, rules=rules)
     same_name(name, asked)
-    if not rules.isdisjoint(asked.entailment):
-        check_together(asked.entailment, Current(stores.log, registry).rules(asked.entailment))
+    texts = Current(stores.log, registry).rules(asked.entailment) if not rules.isdisjoint(asked.entailment) else {}
+    check_together(asked.entailment, texts)
+    check_maintained(asked.entailment, texts, settings.maintenance)
     return asked, [*(derived.still_readable(*streams[stream]) for stream in streams_of(asked)),
                    *(IsSet("background", graph) for graph in graphs_of(asked)),
                    *(IsSet("rules", name) for name in asked.entailment if name in rules)]

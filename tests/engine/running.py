@@ -11,6 +11,7 @@ from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.engine.messages import Message, QueryFailure
 from csparql_spark.engine.state_keys import StateKey
+from csparql_spark.entailment.maintain.strategies import AUTO
 from csparql_spark.log import Entry
 from csparql_spark.log.entries import REGISTRY_KINDS
 from csparql_spark.schedule.routing import Router, Row
@@ -45,12 +46,14 @@ def routed_between(log: list[Entry], start: int, end: int, sent: set[tuple[str, 
     return [row for entry in log if start < entry.seq <= end for row in router.route(entry, sent)]
 
 
-def in_one_go(log: list[Entry]) -> dict[str, list[Message]]:
+def in_one_go(log: list[Entry], maintenance: str = AUTO) -> dict[str, list[Message]]:
     """What each group says, row by row."""
     groups: dict[str, Group] = {}
     told: dict[str, list[Message]] = {}
     for row in routed(log):
-        told.setdefault(row.group, []).extend(groups.setdefault(row.group, Group(row.group)).feed([row]))
+        group = groups.setdefault(row.group, Group(row.group))
+        group.maintain(maintenance)
+        told.setdefault(row.group, []).extend(group.feed([row]))
     return told
 
 

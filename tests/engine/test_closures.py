@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Answer
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
+from csparql_spark.entailment.maintain.strategies import STRATEGIES
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
@@ -217,6 +218,32 @@ def test_a_window_that_becomes_wider_finds_what_is_still_needed() -> None:
     told = [one for said in in_one_go(world.log).values() for one in said]
     assert shown(told) == wanted(world)
     assert len(world.said[7][-1][1]) == 3
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@given(made=steps)
+@law(max_examples=20)
+def test_each_strategy_gives_the_same_bytes(name: str, made: list[tuple]) -> None:
+    """Rules and background change, windows slide together or not, with names and without."""
+    log = World().write(made).log
+    assert in_one_go(log, name) == in_one_go(log)
+    with matched_anew():
+        assert in_one_go(log, name) == in_one_go(log)
+
+
+def test_a_group_that_is_maintained_in_another_way_from_now_on() -> None:
+    query = Asked(((STREAM, 6, 2, None),), ("mine",), ("?x", "?y", "?z"), True)
+    made = [("rules", 0, RULES[1]), ("background", 0, [("<urn:b>", "<urn:q>", "<urn:c>")]), ("register", 0, query)]
+    for turn in range(8):
+        made += [(STREAM, 1, [("<urn:a>", "<urn:q>", "<urn:b>"), (f"<urn:{turn}>", "<urn:p>", "<urn:b>")]),
+                 ("tick", 1, None)]
+    world = World().write(made)
+    rows = routed(world.log)
+    group, told = Group(rows[0].group), []
+    for place, row in enumerate(rows):
+        group.maintain([*STRATEGIES][place % len(STRATEGIES)])
+        told += group.feed([row])
+    assert shown(told) == wanted(world)
 
 
 def test_rules_that_cannot_be_run_fail_their_query_alone() -> None:

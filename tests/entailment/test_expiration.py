@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from csparql_spark.entailment.maintain import incremental
+from csparql_spark.entailment.maintain import seminaive
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
@@ -54,8 +54,8 @@ def test_closed_facts_are_not_joined_among_themselves(before: dict, monkeypatch:
     kept = Expiration(dictionary, [IS_IN])
     kept.insert(*columns(before, dictionary))
     found: list[int] = []
-    saturate = incremental.saturate
-    monkeypatch.setattr(incremental, "saturate", lambda graph, program, blocks: (
+    saturate = seminaive.saturate
+    monkeypatch.setattr(seminaive, "saturate", lambda graph, program, blocks: (
         found.append(sum(len(tag) for *_, tag in blocks)), saturate(graph, program, blocks)))
     chain = {(f"<urn:n{a}>", P, f"<urn:n{b}>"): ALWAYS for b in range(5) for a in range(b)}
     kept.load_closed(*columns({**chain, ("<urn:b>", P, "<urn:c>"): ALWAYS}, dictionary))

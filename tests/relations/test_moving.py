@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.entailment.maintain.strategies import STRATEGIES
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations import moving as module
@@ -15,6 +16,7 @@ from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.moving import Moving
 
 CHAIN = Rule((Atom("?a", "<urn:p>", "?c"),), (Atom("?a", "<urn:p>", "?b"), Atom("?b", "<urn:p>", "?c")))
+COPY = Rule((Atom("?a", "<urn:q>", "?b"),), (Atom("?a", "<urn:p>", "?b"),))
 
 
 def facts(*rows: tuple[int, int, int, int]) -> Facts:
@@ -89,12 +91,14 @@ def test_ids_that_are_forgotten_are_not_told() -> None:
     assert rows(moving.since(mark)) == {(1, 0, 2, 9)} == rows(moving.graph.facts())
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**9))
-def test_what_a_closed_graph_tells_is_what_changes_in_it(seed: int) -> None:
+@pytest.mark.parametrize("rule", [CHAIN, COPY], ids=["recursive", "not recursive"])
+@pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_what_a_closed_graph_tells_is_what_changes_in_it(name: str, rule: Rule, seed: int) -> None:
     random, dictionary = Random(seed), TermDictionary()
     ids = dictionary.encode(["<urn:p>", *(f"<urn:{n}>" for n in range(6))]).tolist()
-    closed = Expiration(dictionary, [CHAIN])
+    closed = STRATEGIES[name].make(dictionary, [rule])
     mark, known = closed.moving.mark(), {}
     for now in range(1, 8):
         closed.expire(now - 4)
@@ -107,7 +111,7 @@ def test_what_a_closed_graph_tells_is_what_changes_in_it(seed: int) -> None:
                 came = facts(*((random.choice(ids[1:]), ids[0], random.choice(ids[1:]), now)
                                for _ in range(random.randint(1, 3))))
                 if kind == "load" and not closed.visible(0).size:
-                    alone = Expiration(dictionary, [CHAIN])
+                    alone = Expiration(dictionary, [rule])
                     alone.insert(*came)
                     closed.load_closed(*alone.visible(0))
                 else:

@@ -48,9 +48,12 @@ class Engine:
         log, costs = self.backend.stores.log, []
         router = Router(lambda graph: log.last(graph, "background", log.tail()))
         groups: dict[str, Group] = {}
+        maintenance = self.backend.settings.maintenance
         for entry in log.read(0, log.tail()):
             for row in router.route(entry):
-                told = list(groups.setdefault(row.group, Group(row.group)).feed([row]))
+                group = groups.setdefault(row.group, Group(row.group))
+                group.maintain(maintenance)
+                told = list(group.feed([row]))
                 self.store.write([StoredAnswer(*one) for one in told if isinstance(one, InstantAnswer)],
                                  [tuple(one) for one in told if isinstance(one, QueryFailure)])
         for group in groups.values():

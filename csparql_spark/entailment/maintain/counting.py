@@ -21,13 +21,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from csparql_spark.entailment.evaluate.program import Program
+from csparql_spark.entailment.maintain.closed_facts import ClosedFacts, followed
 from csparql_spark.entailment.maintain.deletion import DeleteRederive
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
-from csparql_spark.entailment.maintain.held import Held
 from csparql_spark.entailment.rules.safety import recursive
 from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
+from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.tags import NEVER
 from csparql_spark.relations.tally import Tally
 
@@ -36,6 +37,7 @@ class Counting:
     def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule] = ()) -> None:
         self._program = Program(rules, dictionary)
         self._now = NEVER
+        self._moving: Moving | None = None
         self._choose()
 
     def _choose(self) -> None:
@@ -44,22 +46,27 @@ class Counting:
         self.fallback = None if rule is None else (
             f"Derivations cannot be counted, because the rule {rule} is recursive: it may be fed with what it derives. "
             f"What is lost is deleted with all that was derived from it, and what still follows is derived again.")
-        self._kept = (Counts if rule is None else DeleteRederive)(self._program.dictionary, rules)
-        self._kept.expire(self._now)
+        self._strategy = (Counts if rule is None else DeleteRederive)(self._program.dictionary, rules, self._moving)
+        self._moving = self._strategy.moving
+        self._strategy.expire(self._now)
+
+    @property
+    def moving(self) -> Moving:
+        return self._strategy.moving
 
     def insert(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:
-        self._kept.insert(s, p, o, tag)
+        self._strategy.insert(s, p, o, tag)
 
     def load_closed(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:
         """Each derivation counts, those among closed facts too: there is nothing to be saved, when they are counted."""
-        self._kept.load_closed(s, p, o, tag)
+        self._strategy.load_closed(s, p, o, tag)
 
     def remove(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
-        self._kept.remove(s, p, o)
+        self._strategy.remove(s, p, o)
 
     def expire(self, upto: int) -> None:
         self._now = max(self._now, upto)
-        self._kept.expire(upto)
+        self._strategy.expire(upto)
 
     def add_rules(self, rules: Iterable[Rule]) -> None:
         self._change(Program((*self._program.rules, *rules), self._program.dictionary))
@@ -73,32 +80,33 @@ class Counting:
         cyclic = next(recursive(program.rules, program.rules), None) is not None
         if cyclic == (self.fallback is not None):
             gone, new = set(old.rules) - set(program.rules), set(program.rules) - set(old.rules)
-            self._kept.remove_rules(rule for rule in old.rules if rule in gone)
-            self._kept.add_rules(rule for rule in program.rules if rule in new)
+            self._strategy.remove_rules(rule for rule in old.rules if rule in gone)
+            self._strategy.add_rules(rule for rule in program.rules if rule in new)
         else:
-            stated = self._kept.stated()
+            stated = self._strategy.stated()
             self._choose()
-            self._kept.insert(*stated)
+            self._strategy.insert(*stated)
 
     def visible(self, after: int) -> Facts:
-        return self._kept.visible(after)
+        return self._strategy.visible(after)
 
     def terms(self) -> np.ndarray:
-        return self._kept.terms()
+        return self._strategy.terms()
 
     def renumber(self, table: np.ndarray) -> None:
-        self._kept.renumber(table)
+        self._strategy.renumber(table)
         self._program = Program(self._program.rules, self._program.dictionary)
 
 
-class Counts(Held):
+class Counts(ClosedFacts):
     """Counted derivations under rules that are not recursive."""
 
-    def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule]) -> None:
+    def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule], moving: Moving | None = None) -> None:
         self._program = Program(rules, dictionary)
         self._explicit = ExplicitFacts()
         self._tally = Tally()
         self._graph = TaggedGraph()
+        self.moving = followed(self._graph, moving)
         self._count(list(self._program.axioms()), [])
 
     def insert(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:
@@ -136,7 +144,12 @@ class Counts(Held):
             self._graph.refresh(*lost[:3])
             fewer = list(self._program.consequences(self._graph, lost))
             self._graph.discard_fresh()
+            shorter = bool((after.tag < before).any())
             gained = self._graph.add([after.where(after.tag > NEVER)])
+            if shorter:
+                self.moving.forget()
+            else:
+                self.moving.tell(gained)
             more = list(self._program.consequences(self._graph, gained))
 
     def add_rules(self, rules: Iterable[Rule]) -> None:
@@ -155,4 +168,5 @@ class Counts(Held):
         self._explicit.renumber(table)
         self._tally.renumber(table)
         self._graph.renumber(table)
+        self.moving.renumber(table)
         self._program = Program(self._program.rules, self._program.dictionary)

@@ -12,10 +12,10 @@ should have stayed.
 
 from __future__ import annotations
 
-from csparql_spark.entailment.maintain.incremental import Incremental
+from csparql_spark.entailment.maintain.seminaive import SemiNaive
 
 
-class DeleteRederive(Incremental):
+class DeleteRederive(SemiNaive):
     BLIND = True
 
     def expire(self, upto: int) -> None:

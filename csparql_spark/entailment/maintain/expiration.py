@@ -13,10 +13,10 @@ cannot be concerned.
 
 from __future__ import annotations
 
-from csparql_spark.entailment.maintain.incremental import Incremental
+from csparql_spark.entailment.maintain.seminaive import SemiNaive
 
 
-class Expiration(Incremental):
+class Expiration(SemiNaive):
     def expire(self, upto: int) -> None:
         self._explicit.expire(upto)
         self._graph.expire(upto)

@@ -32,9 +32,14 @@ import numpy as np
 
 from csparql_spark.language.rules.rule import Rule
 from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.moving import Moving
 
 
 class Materialization(Protocol):
+    @property
+    def moving(self) -> Moving:
+        """The closed facts, for those who follow them. It stays the same object, whatever happens to them."""
+
     def insert(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:
         """State facts. A fact that was stated before keeps the later tag."""
 

@@ -1,6 +1,6 @@
 """What is held by the strategies that keep a closed graph beside what was stated, and how it is looked at.
 
-    class Incremental(Held):
+    class SemiNaive(ClosedFacts):
         ...                             # has a program, the explicit facts, and the graph that they are closed in
     facts.visible(after=12)
 """
@@ -13,12 +13,14 @@ from csparql_spark.entailment.evaluate.program import Program
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.keys import distinct
+from csparql_spark.relations.moving import Moving
 
 
-class Held:
+class ClosedFacts:
     _program: Program
     _explicit: ExplicitFacts
     _graph: TaggedGraph
+    moving: Moving
 
     def stated(self) -> Facts:
         """The explicit facts."""
@@ -29,3 +31,12 @@ class Held:
 
     def terms(self) -> np.ndarray:
         return distinct(np.sort(np.concatenate([self._graph.terms(), self._program.terms()])))
+
+
+def followed(graph: TaggedGraph, moving: Moving | None) -> Moving:
+    """The graph for those who follow it: those who have followed another one until now start anew with this one."""
+    if moving is None:
+        return Moving(graph)
+    moving.graph = graph
+    moving.forget()
+    return moving

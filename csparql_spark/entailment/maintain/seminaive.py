@@ -3,7 +3,7 @@ facts as well as rules, is deleted and derived again where it still follows.
 
 Invariant: after each call, the graph holds the explicit facts and all that follows from them, and nothing else.
 
-    class Expiration(Incremental):
+    class Expiration(SemiNaive):
         def expire(self, upto): ...         # this is where strategies differ
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from csparql_spark.entailment.evaluate.fixpoint import saturate
 from csparql_spark.entailment.evaluate.program import Program
+from csparql_spark.entailment.maintain.closed_facts import ClosedFacts, followed
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
-from csparql_spark.entailment.maintain.held import Held
 from csparql_spark.entailment.maintain.rederive import overdeleted, rederive
 from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
@@ -25,14 +25,14 @@ from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.tags import NEVER
 
 
-class Incremental(Held):
+class SemiNaive(ClosedFacts):
     BLIND = False                   # whether tags are left aside when it is decided what may have to be deleted
 
-    def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule] = ()) -> None:
+    def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule] = (), moving: Moving | None = None) -> None:
         self._program = Program(rules, dictionary)
         self._explicit = ExplicitFacts()
         self._graph = TaggedGraph()
-        self.moving = Moving(self._graph)           # for those who follow the closed graph
+        self.moving = followed(self._graph, moving)
         saturate(self._graph, self._program, self._program.axioms())
 
     def insert(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:

@@ -1,0 +1,108 @@
+"""The table of strategies: what each is for and can do, and the choice of one for rules and a way the facts move.
+
+    windows that slide together ──▶ expiration    what goes is known by its tag
+    windows that jump, a little ──▶ expiration    what goes is deleted, what still follows is derived again
+    windows that jump           ──▶ recompute     all is derived anew, which is quicker once much is another
+
+    choice = choose(rules, Movement(together=True))
+    choice.strategy.name, choice.because            # "expiration", "its windows slide together: …"
+    facts = choice.strategy.make(dictionary, rules)
+
+Whoever asks for another strategy gets it, unless it cannot do what is needed: `refusal` says so in a sentence, and is
+for the moment at which somebody asks. Where rules have become others since, `choose` goes on as if nobody had asked,
+and its reason says that. Invariant: whichever is chosen, the closed facts and their tags are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from csparql_spark.entailment.maintain.counting import Counting
+from csparql_spark.entailment.maintain.deletion import DeleteRederive
+from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.entailment.maintain.recompute import Recompute
+from csparql_spark.entailment.maintain.strategy import Materialization
+from csparql_spark.entailment.rules.safety import recursive
+from csparql_spark.language.rules.rule import Rule
+from csparql_spark.rdf.dictionary import TermDictionary
+
+AUTO = "auto"
+LITTLE = 0.01       # of a window: from such a share on, it was measured, deriving anew is quicker than taking back
+
+
+@dataclass(frozen=True)
+class Movement:
+    """How the facts under a closure move from one instant to the next: as those of windows that slide together, or not;
+    and then, which share of them is another, about."""
+
+    together: bool
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to maintain a closure: its name, what it is for, what it can do, and how a materialization is made."""
+
+    name: str
+    purpose: str
+    make: Callable[[TermDictionary, Iterable[Rule]], Materialization]
+    recursion: bool = True              # rules that may be fed with what they derive
+    removal: bool = True                # facts are taken back before their time
+    narrower: bool = True               # a look from a later instant is the closure of a narrower window
+    changing_rules: bool = True         # rules come and go
+
+
+@dataclass(frozen=True)
+class Choice:
+    strategy: Strategy
+    because: str
+
+
+STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in (
+    Strategy("expiration", "windows that slide together: what expires is known by its tag", Expiration),
+    Strategy("delete-rederive", "comparison: what expires is taken back, and derived again where it still follows",
+             DeleteRederive),
+    Strategy("counting", "rules that are not recursive: how many derivations a fact has is known", Counting,
+             recursion=False),
+    Strategy("recompute", "windows of which much is replaced at each instant: everything is derived anew", Recompute),
+)}
+NAMES = (AUTO, *STRATEGIES)
+
+
+def check_name(name: str) -> str:
+    """The name of a strategy, or of the automatic choice. Raises ValueError for another text."""
+    if name not in NAMES:
+        raise ValueError(f"there is no maintenance {name!r}: choose one of {', '.join(NAMES)}")
+    return name
+
+
+def refusal(wanted: str, rules: Sequence[Rule]) -> str | None:
+    """Why a strategy cannot maintain closures under these rules; None if it can, or if it is to be chosen."""
+    if wanted == AUTO or STRATEGIES[wanted].recursion:
+        return None
+    rule = next(recursive(rules, rules), None)
+    return None if rule is None else (
+        f"{wanted} cannot maintain the rule {rule}, which is recursive: it may be fed with what it derives")
+
+
+def choose(rules: Sequence[Rule], movement: Movement, wanted: str = AUTO) -> Choice:
+    """The strategy for closures under rules, as they are written, over facts that move so."""
+    if wanted == AUTO:
+        return _best(movement)
+    because = refusal(wanted, rules)
+    if because is None:
+        return Choice(STRATEGIES[wanted], "the setting maintenance asks for it")
+    best = _best(movement)
+    return Choice(best.strategy, f"{because}, so it is chosen automatically: {best.because}")
+
+
+def _best(movement: Movement) -> Choice:
+    if movement.together:
+        return Choice(STRATEGIES["expiration"], "its windows slide together: what expires is known by its tag")
+    if movement.share < LITTLE:
+        return Choice(STRATEGIES["expiration"], f"less than {LITTLE:.0%} of its windows is replaced at an instant: "
+                      "what goes is deleted, and what still follows is derived again")
+    return Choice(STRATEGIES["recompute"], "its windows do not slide together, and of what they hold about "
+                  f"{movement.share:.0%} is replaced at an instant: to derive everything anew is quicker than to take "
+                  "that back")
