@@ -159,7 +159,7 @@ class BrokerUrl(Kind):
     """The URL of a broker, or nothing."""
 
     def read(self, given: object) -> str:
-        url = super().read(given)
+        url = str(super().read(given))
         if url:
             Broker.of(url)
         return url
@@ -266,7 +266,7 @@ class Maintenance(Kind):
     word = "name"
 
     def read(self, given: object) -> str:
-        name = super().read(given)
+        name = str(super().read(given))
         if name == "auto":
             return name
         # Strategies take a while to import, and hardly anybody names one.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from csparql_spark.entailment.maintain.maintenance import NOW, Comparison, MaintenanceProgram, MaintenanceRule, Part
+from csparql_spark.entailment.maintain.maintenance import NOW, Goal, MaintenanceProgram, MaintenanceRule, TagComparison
 from csparql_spark.language.rules.rule import Atom
 from tests.entailment.twin import Binding, Lookup, Triple, is_triple
 from tests.entailment.twin_guards import passed
@@ -70,14 +70,14 @@ def derived(rule: MaintenanceRule, relations: Relations, now: int) -> Iterator[R
             yield triple, tag
 
 
-def extended(relations: Relations, part: Part, nodes: Binding, tags: dict[str, int]) -> Iterator[tuple[Binding, dict]]:
+def extended(relations: Relations, part: Goal, nodes: Binding, tags: dict[str, int]) -> Iterator[tuple[Binding, dict]]:
     for triple, tag in relations[part.relation]:
         if part.tag is None or tags.get(part.tag, tag) == tag:
             for new in Lookup([triple]).extended(part.atom, nodes):
                 yield new, tags if part.tag is None else {**tags, part.tag: tag}
 
 
-def has(relations: Relations, part: Part, nodes: Binding, tags: dict[str, int]) -> bool:
+def has(relations: Relations, part: Goal, nodes: Binding, tags: dict[str, int]) -> bool:
     triple, tag = filled(part.atom, nodes), tags.get(part.tag)
     return any(other == triple and (own == tag or part.or_more and own > tag)
                for other, own in relations[part.relation])
@@ -88,6 +88,6 @@ def filled(atom: Atom, nodes: Binding) -> Triple:
     return subject, predicate, object_
 
 
-def holds(comparison: Comparison, tags: dict[str, int]) -> bool:
+def holds(comparison: TagComparison, tags: dict[str, int]) -> bool:
     left, right = tags[comparison.left], tags[comparison.right]
     return left > right if comparison.operator == ">" else left <= right

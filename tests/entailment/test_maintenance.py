@@ -26,7 +26,7 @@ RDFS = [rule(text) for text in (
     "?b rdfs:subClassOf ?c; ?a rdfs:subClassOf ?b -> ?a rdfs:subClassOf ?c",
     "?s a ?a; ?a rdfs:subClassOf ?b -> ?s a ?b",
     "?x a rdfs:ContainerMembershipProperty -> ?x rdfs:subPropertyOf rdfs:member",
-    "?x a rdfs:Datatype -> ?x rdfs:subClassOf rdfs:Literal",
+    "?x a rdfs:Datatype -> ?x rdfs:subClassOf rdfs:Goal",
     "?x rdfs:domain ?y; rdf:type rdfs:subPropertyOf ?x -> rdfs:Resource rdfs:subClassOf ?y")]
 
 

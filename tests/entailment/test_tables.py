@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.entailment.evaluate.tables import Table, tables
+from csparql_spark.entailment.evaluate.tables import RuleTable, tables
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.joins import Relation
@@ -21,7 +21,7 @@ def test_a_row_for_each_rule_that_agrees(drawn: tuple) -> None:
     parameters, known, bound = drawn
     names = [f"?${place}" for place in range(len(parameters[0]))]
     rules = tuple(Rule((Atom("?x", P, f"<urn:{number}>"),), ()) for number in range(len(parameters)))
-    table = Table(rules, (), (), {name: np.array([row[i] for row in parameters]) for i, name in enumerate(names)})
+    table = RuleTable(rules, (), (), {name: np.array([row[i] for row in parameters]) for i, name in enumerate(names)})
     columns = {names[i]: np.array([row[i] for row in known], np.int64) for i in sorted(bound)}
     columns["?x"] = np.arange(len(known))
     joined = table.joined(Relation(columns, np.arange(len(known)) + 100))

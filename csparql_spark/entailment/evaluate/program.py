@@ -16,7 +16,7 @@ import numpy as np
 
 from csparql_spark.entailment.evaluate.absorption import absorbs
 from csparql_spark.entailment.evaluate.guards import IRI, LITERAL, BoundGuard, Terms
-from csparql_spark.entailment.evaluate.tables import Table, tables
+from csparql_spark.entailment.evaluate.tables import RuleTable, tables
 from csparql_spark.entailment.evaluate.transitivity import extended, is_transitivity
 from csparql_spark.entailment.rules.safety import check
 from csparql_spark.language.rules.rule import Rule, is_variable
@@ -32,7 +32,7 @@ FEW = 8             # so many rules of the same form are evaluated one by one; m
 class CompiledRule:
     """A rule, or a table of rules, ready to be evaluated."""
 
-    def __init__(self, table: Table, terms: Terms) -> None:
+    def __init__(self, table: RuleTable, terms: Terms) -> None:
         self.table, self.body, self.head = table, table.body, table.head
         self.guards = tuple(BoundGuard(guard, terms) for guard in table.rules[0].guards)
         self._kinds = terms.kinds

@@ -28,7 +28,7 @@ MOST = 10_000_000               # pairs of rules that are looked at to see wheth
 
 
 @dataclass(eq=False, slots=True)
-class Table:
+class RuleTable:
     """One rule without parameters, or several that share a form."""
 
     rules: tuple[Rule, ...]
@@ -86,12 +86,12 @@ class Table:
         rows = np.arange(counts.sum()) + np.repeat(begin - np.cumsum(counts) + counts, counts)
         return bool(np.isin(np.repeat(first, counts) << IDS | next_[rows], pairs).all())
 
-    def only(self, rules: set[Rule]) -> Table | None:
+    def only(self, rules: set[Rule]) -> RuleTable | None:
         """The part of the table that is about these rules."""
         rows = [place for place, rule in enumerate(self.rules) if rule in rules]
         if len(rows) in (0, len(self.rules)):
             return self if rows else None
-        return Table(tuple(self.rules[row] for row in rows), self.body, self.head,
+        return RuleTable(tuple(self.rules[row] for row in rows), self.body, self.head,
                      {name: column[rows] for name, column in self.columns.items()})
 
 
@@ -102,7 +102,7 @@ def _key(columns: dict[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
 Form = tuple[tuple[str | None, ...], int, int]             # nodes (None: a constant), atoms in the body and in the head
 
 
-def tables(rules: Iterable[Rule], dictionary: TermDictionary, alone: set[Rule], few: int) -> Iterator[Table]:
+def tables(rules: Iterable[Rule], dictionary: TermDictionary, alone: set[Rule], few: int) -> Iterator[RuleTable]:
     """The rules, those of the same form together where there are more than `few`. Rules with guards, and those to be
     left `alone`, are tables of one."""
     forms: dict[Form | Rule, list[tuple[Rule, list[str]]]] = {}
@@ -113,12 +113,12 @@ def tables(rules: Iterable[Rule], dictionary: TermDictionary, alone: set[Rule], 
         if isinstance(form, Rule) or len(members) <= few:
             for rule, _ in members:
                 nodes = [node if is_variable(node) else int(dictionary.encode([node])[0]) for node in _nodes(rule)]
-                yield Table((rule,), *_atoms(nodes, len(rule.body)), {})
+                yield RuleTable((rule,), *_atoms(nodes, len(rule.body)), {})
         else:
             yield _shared(form, members, dictionary)
 
 
-def _shared(form: Form, members: list[tuple[Rule, list[str]]], dictionary: TermDictionary) -> Table:
+def _shared(form: Form, members: list[tuple[Rule, list[str]]], dictionary: TermDictionary) -> RuleTable:
     nodes, columns = list(form[0]), {}
     places = [place for place, node in enumerate(nodes) if node is None]
     for place, terms in zip(places, zip(*(constants for _, constants in members))):
@@ -130,7 +130,7 @@ def _shared(form: Form, members: list[tuple[Rule, list[str]]], dictionary: TermD
             columns[nodes[place]] = ids
     if not columns:                                        # they are the same but for the names of variables
         columns["?$0"] = np.arange(len(members))
-    return Table(tuple(rule for rule, _ in members), *_atoms(nodes, form[1]), columns)
+    return RuleTable(tuple(rule for rule, _ in members), *_atoms(nodes, form[1]), columns)
 
 
 def _nodes(rule: Rule) -> list[str]:

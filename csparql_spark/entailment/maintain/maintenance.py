@@ -39,7 +39,7 @@ _PREFIXES = {namespace: name for name, namespace in WELL_KNOWN.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Goal:
     """That a relation has a triple; in programs with tags, `tag` is a variable for the tag with which.
 
     `denied`: that it does not have it, with that tag; `or_more`: or a greater one."""
@@ -57,7 +57,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TagComparison:
     """That one tag is `>` or `<=` another, which may be `now`."""
 
     left: str
@@ -72,10 +72,10 @@ class Comparison:
 class MaintenanceRule:
     """`head :- body, guards, comparisons`, and where there is `least`, the head's tag is the least of these."""
 
-    head: Part
-    body: tuple[Part, ...]
+    head: Goal
+    body: tuple[Goal, ...]
     guards: tuple[Guard, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[TagComparison, ...] = ()
     least: tuple[str, ...] = ()
     source: str = ""                  # the rewriting that made it, and of which rule
 
@@ -117,29 +117,29 @@ def volz_program(rules: Iterable[Rule]) -> MaintenanceProgram:
     Given what was explicit and what was materialised, and the explicit changes, it computes what to add to the
     materialisation (`Plus`) and what to take out of it (`Minus`)."""
     made = [
-        MaintenanceRule(Part("New", ANY), (Part("T", ANY), Part("Del", ANY, denied=True)), source="what stays"),
-        MaintenanceRule(Part("New", ANY), (Part("Red", ANY),), source="what is derived again"),
-        MaintenanceRule(Part("New", ANY), (Part("Ins", ANY),), source="what is inserted"),
-        MaintenanceRule(Part("Plus", ANY), (Part("Ins", ANY), Part("T", ANY, denied=True)), source="net insertions"),
-        MaintenanceRule(Part("Minus", ANY), (Part("Del", ANY), Part("Ins", ANY, denied=True),
-                                             Part("Red", ANY, denied=True)), source="net deletions"),
-        MaintenanceRule(Part("Del", ANY), (Part("ExtDel", ANY),), source="explicit triples"),
-        MaintenanceRule(Part("Ins", ANY), (Part("ExtIns", ANY),), source="explicit triples"),
-        MaintenanceRule(Part("Red", ANY), (Part("Del", ANY), Part("ExtNew", ANY)), source="explicit triples"),
+        MaintenanceRule(Goal("New", ANY), (Goal("T", ANY), Goal("Del", ANY, denied=True)), source="what stays"),
+        MaintenanceRule(Goal("New", ANY), (Goal("Red", ANY),), source="what is derived again"),
+        MaintenanceRule(Goal("New", ANY), (Goal("Ins", ANY),), source="what is inserted"),
+        MaintenanceRule(Goal("Plus", ANY), (Goal("Ins", ANY), Goal("T", ANY, denied=True)), source="net insertions"),
+        MaintenanceRule(Goal("Minus", ANY), (Goal("Del", ANY), Goal("Ins", ANY, denied=True),
+                                             Goal("Red", ANY, denied=True)), source="net deletions"),
+        MaintenanceRule(Goal("Del", ANY), (Goal("ExtDel", ANY),), source="explicit triples"),
+        MaintenanceRule(Goal("Ins", ANY), (Goal("ExtIns", ANY),), source="explicit triples"),
+        MaintenanceRule(Goal("Red", ANY), (Goal("Del", ANY), Goal("ExtNew", ANY)), source="explicit triples"),
     ]
     count = 0
     for rule, head, name in _single(rules):
         count += 1
         for place in range(len(rule.body)):
             made.append(MaintenanceRule(
-                Part("Del", head), tuple(Part("Del" if other == place else "T", part)
+                Goal("Del", head), tuple(Goal("Del" if other == place else "T", part)
                                          for other, part in enumerate(rule.body)),
                 rule.guards, source=_of(name, rule, place)))
             made.append(MaintenanceRule(
-                Part("Ins", head), tuple(Part("Ins" if other == place else "New", part)
+                Goal("Ins", head), tuple(Goal("Ins" if other == place else "New", part)
                                          for other, part in enumerate(rule.body)),
                 rule.guards, source=_of(name, rule, place)))
-        made.append(MaintenanceRule(Part("Red", head), (Part("Del", head), *(Part("New", part) for part in rule.body)),
+        made.append(MaintenanceRule(Goal("Red", head), (Goal("Del", head), *(Goal("New", part) for part in rule.body)),
                                     rule.guards, source=name))
     return MaintenanceProgram(
         f"Delete, re-derive, insert: the maintenance program of {_rules(count)} (Volz, Staab, Motik)",
@@ -157,22 +157,22 @@ def imars_program(rules: Iterable[Rule]) -> MaintenanceProgram:
     Given the materialisation and what enters the window at the instant `now`, it computes what to add (`Plus`) and what
     to take out (`Minus`); nothing has to be derived again, because a tag says when its triple goes."""
     made = [
-        MaintenanceRule(Part("New", ANY, "t"), (Part("T", ANY, "t"),), comparisons=(Comparison("t", ">", NOW),),
+        MaintenanceRule(Goal("New", ANY, "t"), (Goal("T", ANY, "t"),), comparisons=(TagComparison("t", ">", NOW),),
                         source="what has not expired; the paper: t is not now - 1"),
-        MaintenanceRule(Part("New", ANY, "t"), (Part("Ins", ANY, "t"), Part("Old", ANY, "t", denied=True)),
+        MaintenanceRule(Goal("New", ANY, "t"), (Goal("Ins", ANY, "t"), Goal("Old", ANY, "t", denied=True)),
                         source="what enters, unless it is there for longer"),
-        MaintenanceRule(Part("Old", ANY, "t"), (Part("Ins", ANY, "t1"), Part("T", ANY, "t")),
-                        comparisons=(Comparison("t1", ">", "t"),), source="it was there, and now for longer"),
-        MaintenanceRule(Part("Old", ANY, "t"), (Part("Ins", ANY, "t1"), Part("Ins", ANY, "t")),
-                        comparisons=(Comparison("t1", ">", "t"),), source="it enters twice"),
-        MaintenanceRule(Part("Minus", ANY, "t"), (Part("T", ANY, "t"), Part("Ins", ANY, "t", denied=True)),
-                        comparisons=(Comparison("t", "<=", NOW),),
+        MaintenanceRule(Goal("Old", ANY, "t"), (Goal("Ins", ANY, "t1"), Goal("T", ANY, "t")),
+                        comparisons=(TagComparison("t1", ">", "t"),), source="it was there, and now for longer"),
+        MaintenanceRule(Goal("Old", ANY, "t"), (Goal("Ins", ANY, "t1"), Goal("Ins", ANY, "t")),
+                        comparisons=(TagComparison("t1", ">", "t"),), source="it enters twice"),
+        MaintenanceRule(Goal("Minus", ANY, "t"), (Goal("T", ANY, "t"), Goal("Ins", ANY, "t", denied=True)),
+                        comparisons=(TagComparison("t", "<=", NOW),),
                         source="what has expired; the paper: t is now - 1"),
-        MaintenanceRule(Part("Minus", ANY, "t"), (Part("Old", ANY, "t"),), source="what is there for longer"),
-        MaintenanceRule(Part("PlusPlus", ANY, "t"),
-                        (Part("New", ANY, "t"), Part("T", ANY, "t", denied=True, or_more=True)),
+        MaintenanceRule(Goal("Minus", ANY, "t"), (Goal("Old", ANY, "t"),), source="what is there for longer"),
+        MaintenanceRule(Goal("PlusPlus", ANY, "t"),
+                        (Goal("New", ANY, "t"), Goal("T", ANY, "t", denied=True, or_more=True)),
                         source="what T lacks; the paper: with any tag"),
-        MaintenanceRule(Part("Plus", ANY, "t"), (Part("PlusPlus", ANY, "t"), Part("Old", ANY, "t", denied=True)),
+        MaintenanceRule(Goal("Plus", ANY, "t"), (Goal("PlusPlus", ANY, "t"), Goal("Old", ANY, "t", denied=True)),
                         source="net insertions"),
     ]
     count = 0
@@ -181,8 +181,8 @@ def imars_program(rules: Iterable[Rule]) -> MaintenanceProgram:
         tags = tuple(f"t{place}" for place in range(1, len(rule.body) + 1))
         for place in range(len(rule.body)):
             made.append(MaintenanceRule(
-                Part("Ins", head, "t"),
-                tuple(Part("Ins" if other == place else "New", part, tag)
+                Goal("Ins", head, "t"),
+                tuple(Goal("Ins" if other == place else "New", part, tag)
                       for other, (part, tag) in enumerate(zip(rule.body, tags))),
                 rule.guards, least=tags, source=_of(name, rule, place)))
     return MaintenanceProgram(

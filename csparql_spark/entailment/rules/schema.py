@@ -70,7 +70,7 @@ def specialise(rules: Iterable[Rule], schema: Iterable[Triple], *, limit: int = 
     rules, schema, words = tuple(rules), frozenset(schema), frozenset(words)
     topics = frozenset(topic for rule in rules for atom in rule.body if (topic := _topic(atom, words)) is not None)
     while True:
-        known = Clauses(rules, schema, topics, limit)
+        known = SchemaClauses(rules, schema, topics, limit)
         if not known.endless:
             return _specialised(rules, schema, known, limit)
         topics -= known.endless
@@ -87,7 +87,7 @@ def _all_with(predicate: str, object_: str = "?object") -> Atom:
     return Atom("?subject", predicate, object_)
 
 
-def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: Clauses, limit: int) -> Specialised:
+def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: SchemaClauses, limit: int) -> Specialised:
     kept, general, used = Shelf(rule for rule in rules if not known.asked(rule)), [], set()
     for rule in rules:
         if not known.asked(rule):
@@ -100,8 +100,8 @@ def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: Clau
                 if heads:
                     new.put(replace(special, head=heads))
                 if len(new.rules) > limit:
-                    raise TooMany
-        except TooMany:
+                    raise TooManyWays
+        except TooManyWays:
             general.append(rule)
             continue
         used |= known.behind(known.asked(rule))
@@ -112,7 +112,7 @@ def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: Clau
                        frozenset(topic.object for topic in used if not is_variable(topic.object)))
 
 
-class TooMany(Exception):
+class TooManyWays(Exception):
     """There are more ways to resolve a rule than anybody wants."""
 
 
@@ -139,7 +139,7 @@ def _constant(node: str) -> str:
     return "?" if is_variable(node) else node
 
 
-class Clauses:
+class SchemaClauses:
     """What is known about the topics of the schema: triples that hold always, and rules for more of them whose bodies
     do not ask the schema again."""
 
@@ -172,10 +172,10 @@ class Clauses:
 
     def resolved(self, rule: Rule) -> Iterator[Rule]:
         """The rule with its schema atoms replaced by what makes them true, in every way; without those that would
-        conclude what they start from, or no triple at all. Raises `TooMany` after `MOST_WAYS`."""
+        conclude what they start from, or no triple at all. Raises `TooManyWays` after `MOST_WAYS`."""
         for number, found in enumerate(self._resolved(rule)):
             if number == MOST_WAYS:
-                raise TooMany
+                raise TooManyWays
             if found is not None:
                 yield found
 
@@ -239,7 +239,7 @@ class Clauses:
             try:
                 for clause in self.resolved(maker):
                     yield maker, clause
-            except TooMany:
+            except TooManyWays:
                 yield maker, None
 
 

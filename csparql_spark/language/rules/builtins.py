@@ -45,7 +45,7 @@ class Builtin:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Absence:
     """Why a builtin of Jena, or of the IMaRS prototype, is none here, and what to do instead."""
 
     reason: str
@@ -96,31 +96,31 @@ _LISTS = "Lists are not walked by rules: write rules over rdf:first and rdf:rest
 _MONOTONE = "a triple that was derived may not become wrong before it expires"
 
 REFUSED = {
-    "bound": Refusal("In a forward rule all variables are bound, so this always holds.", "Leave it out."),
-    "unbound": Refusal("In a forward rule all variables are bound, so this never holds.", "Remove the rule."),
-    "noValue": Refusal(f"noValue asks for what is absent, and {_MONOTONE}.", "Ask in the query: FILTER NOT EXISTS."),
-    "makeTemp": Refusal(f"makeTemp {_NEW}.", "Name what you mean with uriConcat."),
-    "makeInstance": Refusal(f"makeInstance {_NEW}.", "Name what you mean with uriConcat."),
-    "makeSkolem": Refusal(f"makeSkolem {_NEW}.", "Name what you mean with uriConcat."),
-    "now": Refusal(f"now makes a rule depend on the clock, and {_MONOTONE}.", "Use a window, or compare timestamps "
+    "bound": Absence("In a forward rule all variables are bound, so this always holds.", "Leave it out."),
+    "unbound": Absence("In a forward rule all variables are bound, so this never holds.", "Remove the rule."),
+    "noValue": Absence(f"noValue asks for what is absent, and {_MONOTONE}.", "Ask in the query: FILTER NOT EXISTS."),
+    "makeTemp": Absence(f"makeTemp {_NEW}.", "Name what you mean with uriConcat."),
+    "makeInstance": Absence(f"makeInstance {_NEW}.", "Name what you mean with uriConcat."),
+    "makeSkolem": Absence(f"makeSkolem {_NEW}.", "Name what you mean with uriConcat."),
+    "now": Absence(f"now makes a rule depend on the clock, and {_MONOTONE}.", "Use a window, or compare timestamps "
                    "in the query."),
-    "countLiteralValues": Refusal(f"countLiteralValues counts, and {_MONOTONE}.", "Count in the query: COUNT(?x)."),
-    "remove": Refusal("remove takes triples away, and rules here only add them.", "Filter in the query."),
-    "drop": Refusal("drop takes triples away, and rules here only add them.", "Filter in the query."),
-    "hide": Refusal("hide takes triples out of answers, and rules here only add them.", "Filter in the query."),
-    "print": Refusal("print does not say what follows from what, and rules do nothing else.", "Register a query that "
+    "countLiteralValues": Absence(f"countLiteralValues counts, and {_MONOTONE}.", "Count in the query: COUNT(?x)."),
+    "remove": Absence("remove takes triples away, and rules here only add them.", "Filter in the query."),
+    "drop": Absence("drop takes triples away, and rules here only add them.", "Filter in the query."),
+    "hide": Absence("hide takes triples out of answers, and rules here only add them.", "Filter in the query."),
+    "print": Absence("print does not say what follows from what, and rules do nothing else.", "Register a query that "
                      "answers what you want to see."),
-    "table": Refusal("table is a directive and holds of nothing.", "Rules here always end: leave it out."),
-    "tableAll": Refusal("tableAll is a directive and holds of nothing.", "Rules here always end: leave it out."),
-    "isFunctor": Refusal("There are no functors here, so this never holds.", "Remove the rule."),
-    "notFunctor": Refusal("There are no functors here, so this always holds.", "Leave it out."),
-    "assertDisjointPairs": Refusal("assertDisjointPairs writes triples while a body is matched.", "Write a rule."),
-    "GetVT": Refusal("GetVT reads an expiration tag.", _TAGS),
-    "SetVT": Refusal("SetVT writes an expiration tag.", _TAGS),
-    "DelVT": Refusal("DelVT removes an expiration tag.", _TAGS),
-    "GetDiffVT": Refusal("GetDiffVT compares expiration tags.", _TAGS),
+    "table": Absence("table is a directive and holds of nothing.", "Rules here always end: leave it out."),
+    "tableAll": Absence("tableAll is a directive and holds of nothing.", "Rules here always end: leave it out."),
+    "isFunctor": Absence("There are no functors here, so this never holds.", "Remove the rule."),
+    "notFunctor": Absence("There are no functors here, so this always holds.", "Leave it out."),
+    "assertDisjointPairs": Absence("assertDisjointPairs writes triples while a body is matched.", "Write a rule."),
+    "GetVT": Absence("GetVT reads an expiration tag.", _TAGS),
+    "SetVT": Absence("SetVT writes an expiration tag.", _TAGS),
+    "DelVT": Absence("DelVT removes an expiration tag.", _TAGS),
+    "GetDiffVT": Absence("GetDiffVT compares expiration tags.", _TAGS),
     **{
-        name: Refusal(f"{name} walks through a list.", _LISTS)
+        name: Absence(f"{name} walks through a list.", _LISTS)
         for name in ("listContains", "listEntry", "listEqual", "listLength", "listMapAsObject", "listMapAsSubject",
                      "listNotContains", "listNotEqual")
     },

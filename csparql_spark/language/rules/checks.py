@@ -22,7 +22,7 @@ from csparql_spark.language.errors import Lines
 from csparql_spark.language.rules.bounds import MOST_ATOMS, MOST_GUARDS, MOST_HEADS
 from csparql_spark.language.rules.builtins import BUILTINS, DIRECTIVES, REFUSED, Builtin, nearest
 from csparql_spark.language.rules.patterns import PatternError, check_pattern
-from csparql_spark.language.rules.reading import WILDCARD, Clause, Draft, Node
+from csparql_spark.language.rules.reading import WILDCARD, Clause, ClauseNode, RuleDraft
 from csparql_spark.language.rules.rule import Atom, Guard, Rule, is_variable
 from csparql_spark.rdf.terms import parse
 
@@ -38,7 +38,7 @@ class RuleChecks:
         self._lines = Lines(diagnostics.text)
         self._names: dict[str, int] = {}
 
-    def part(self, draft: Draft, clause: Clause | None) -> None:
+    def part(self, draft: RuleDraft, clause: Clause | None) -> None:
         """Judge what was read of a rule before the text went wrong."""
         for side in (draft.left, draft.right):
             self._check_size(side, draft)
@@ -53,7 +53,7 @@ class RuleChecks:
             self._check_body(draft)
             self._bound_in(draft)
 
-    def rule(self, draft: Draft) -> Rule | None:
+    def rule(self, draft: RuleDraft) -> Rule | None:
         """The rule of a draft; nothing for one that only holds directives, or is wrong."""
         for side in (draft.left, draft.right):
             self._check_size(side, draft)
@@ -75,7 +75,7 @@ class RuleChecks:
         line, _ = self._lines.locate(draft.start)
         return Rule(tuple(_atom(clause, fresh) for clause in atoms), body, tuple(guards), self._name(draft), line)
 
-    def _name(self, draft: Draft) -> str | None:
+    def _name(self, draft: RuleDraft) -> str | None:
         name = "" if draft.name is None else draft.name.text.removesuffix(":")
         if not name:
             return None
@@ -84,7 +84,7 @@ class RuleChecks:
         self._names.setdefault(name, self._lines.locate(draft.name.start)[0])
         return name
 
-    def _check_size(self, clauses: list[Clause], draft: Draft) -> None:
+    def _check_size(self, clauses: list[Clause], draft: RuleDraft) -> None:
         atoms = [clause for clause in clauses if clause.name is None]
         guards = [clause for clause in clauses if clause.name is not None]
         if len(guards) > MOST_GUARDS:
@@ -98,7 +98,7 @@ class RuleChecks:
     def _too_many(self, start: int, end: int, what: str) -> None:
         self._diagnostics.add(start, end, "too-large", f"The rule has {what}.", hint="Write several rules.")
 
-    def _check_arrow(self, draft: Draft) -> None:
+    def _check_arrow(self, draft: RuleDraft) -> None:
         add, arrow = self._diagnostics.add, draft.arrow
         if not draft.backward:
             if not draft.head:
@@ -123,7 +123,7 @@ class RuleChecks:
             else:
                 self._check_call(clause)
 
-    def _check_body(self, draft: Draft) -> None:
+    def _check_body(self, draft: RuleDraft) -> None:
         if draft.body and all(clause.name is not None for clause in draft.body):
             first = draft.body[0]
             self._diagnostics.add(first.start, first.end, "no-pattern", "Guards alone match nothing.",
@@ -180,7 +180,7 @@ class RuleChecks:
         else:
             self._check_values(builtin, clause.nodes)
 
-    def _check_values(self, builtin: Builtin, nodes: list[Node]) -> None:
+    def _check_values(self, builtin: Builtin, nodes: list[ClauseNode]) -> None:
         for place, node in enumerate(nodes):
             if place in builtin.literals and node.value[0] == "<":
                 message = f"An IRI has no value, so {builtin.name} never holds of it."
@@ -191,7 +191,7 @@ class RuleChecks:
         if builtin.name == "regex" and nodes[1].value[0] == '"':
             self._check_pattern(nodes[1])
 
-    def _check_pattern(self, node: Node) -> None:
+    def _check_pattern(self, node: ClauseNode) -> None:
         try:
             pattern = check_pattern(parse(node.value).value)
         except PatternError as error:
@@ -205,7 +205,7 @@ class RuleChecks:
         for surprise in pattern.surprises:
             self._warn_of_pattern(node, surprise)
 
-    def _warn_of_pattern(self, node: Node, message: str) -> None:
+    def _warn_of_pattern(self, node: ClauseNode, message: str) -> None:
         self.patterns.append(self._diagnostics.warn(node.start, message))
 
     def _refused(self, clause: Clause) -> None:
@@ -220,7 +220,7 @@ class RuleChecks:
         self._diagnostics.add(clause.start, clause.name.end, "unknown-builtin", f"There is no builtin {shown}.",
                               hint=hint)
 
-    def _bound_in(self, draft: Draft) -> list[Guard]:
+    def _bound_in(self, draft: RuleDraft) -> list[Guard]:
         """The guards in their order; variables that nothing binds are diagnostics."""
         bound = {node.value for clause in draft.body if clause.name is None for node in clause.nodes}
         calls = [clause for clause in draft.body if clause.name is not None]
@@ -250,14 +250,14 @@ class RuleChecks:
                                        for node in clause.nodes}, guards)
         return guards
 
-    def _warn_of_literals(self, draft: Draft, matched: set[str], guards: list[Guard]) -> None:
+    def _warn_of_literals(self, draft: RuleDraft, matched: set[str], guards: list[Guard]) -> None:
         made = {guard.arguments[-1] for guard in guards if BUILTINS[guard.name].makes and guard.name != "uriConcat"}
         for clause in draft.head:
             for node in clause.nodes[:2] if clause.name is None else ():
                 if node.value in made - matched:
                     self._diagnostics.warn(node.start, f"{node.value} is always a literal, so this is never derived.")
 
-    def _unbound(self, node: Node, where: str, bound: set[str]) -> None:
+    def _unbound(self, node: ClauseNode, where: str, bound: set[str]) -> None:
         variables = sorted(value for value in bound if is_variable(value))
         close = get_close_matches(node.value[:40], variables, n=1, cutoff=0.7)
         hint = f"Did you mean {close[0]}?" if close else "Add a triple pattern with it to the body."
@@ -270,17 +270,17 @@ def _is_right(clause: Clause) -> bool:
     return builtin is not None and builtin.takes(len(clause.nodes))
 
 
-def _shown(node: Node) -> str:
+def _shown(node: ClauseNode) -> str:
     return node.value if len(node.value) <= 40 else f"{node.value[:37]}..."
 
 
-def _unbound(clause: Clause, bound: set[str]) -> Iterator[Node]:
+def _unbound(clause: Clause, bound: set[str]) -> Iterator[ClauseNode]:
     """The nodes that must be bound before a guard is called, and are not."""
     inputs = clause.nodes[:-1] if BUILTINS[clause.name.text].makes else clause.nodes
     return (node for node in inputs if is_variable(node.value) and node.value not in bound)
 
 
-def _fresh(draft: Draft) -> Iterator[str]:
+def _fresh(draft: RuleDraft) -> Iterator[str]:
     """Variables that the rule does not use."""
     used = {node.value for side in (draft.left, draft.right) for clause in side for node in clause.nodes}
     number = 0

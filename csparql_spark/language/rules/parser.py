@@ -15,7 +15,7 @@ from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.queries.bounds import check_size
 from csparql_spark.language.rules.bounds import MOST_RULES, check_written
 from csparql_spark.language.rules.checks import RuleChecks
-from csparql_spark.language.rules.reading import Draft, Reader, Unfit
+from csparql_spark.language.rules.reading import Reader, RuleDraft, Unfit
 from csparql_spark.language.rules.rule import Rule, RuleFile
 from csparql_spark.language.rules.terms import RuleTerms
 from csparql_spark.language.rules.tokens import rule_tokens
@@ -54,7 +54,7 @@ def parse_rules(text: str, *, base: str | None = None, stored: bool = False) -> 
     return file
 
 
-def _refuse_more(draft: Draft, diagnostics: Diagnostics) -> None:
+def _refuse_more(draft: RuleDraft, diagnostics: Diagnostics) -> None:
     message = f"The text goes on after {MOST_RULES} rules."
     diagnostics.add(draft.start, draft.end, "too-large", message, hint="Write several files.")
     diagnostics.raise_first()

@@ -5,7 +5,7 @@ cannot be matched in this way (a group's text once more, a look ahead or behind)
 becomes too large when its repetitions are written out. All else means what it means to people: `\d`, `\w` and `\s` know
 the letters of all languages.
 
-    read_pattern(r"\w+-(\d{4})")     # Pattern(ascii=r"[0-9A-Za-z_]+\x{2d}(?:[0-9]{4})", wide=r"[\p{L}\p{N}_]+…", …)
+    read_pattern(r"\w+-(\d{4})")     # Regex(ascii=r"[0-9A-Za-z_]+\x{2d}(?:[0-9]{4})", wide=r"[\p{L}\p{N}_]+…", …)
     read_pattern(r"(a)\1")            # raises PatternError: \1 stands for what a group has matched …
 
 `ascii` does for texts of ASCII alone, and is smaller; `wide` for all. Groups only hold together, since nothing asks for
@@ -46,7 +46,7 @@ class PatternError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class Regex:
     """A pattern as RE2 reads it, the number of its states, and sentences about what may surprise."""
 
     ascii: str
@@ -101,7 +101,7 @@ _WORD_ENDS = r"\b and \B take no letters for parts of a word but those of Englis
 
 
 @bounded(most=256, longest=LONGEST_PATTERN)
-def read_pattern(text: str) -> Pattern:
+def read_pattern(text: str) -> Regex:
     """What RE2 is given for a pattern. Raises `PatternError`."""
     if len(text) > LONGEST_PATTERN:
         raise PatternError(LARGE, f"The pattern has more than {LONGEST_PATTERN} characters.")
@@ -116,10 +116,10 @@ def read_pattern(text: str) -> Pattern:
         raise PatternError(LARGE, f"The pattern has {reading.group.states} states when its repetitions are written "
                            f"out; {MOST_STATES} are the most.", "Repeat less, or write * or +.")
     ascii, wide = ("".join(parts) for parts in zip(("", ""), *reading.pieces))
-    return Pattern(ascii, wide, reading.group.states, tuple(reading.surprises))
+    return Regex(ascii, wide, reading.group.states, tuple(reading.surprises))
 
 
-def check_pattern(text: str) -> Pattern:
+def check_pattern(text: str) -> Regex:
     """The pattern, if it can be matched. Raises `PatternError`."""
     pattern = read_pattern(text)
     for shape in {pattern.ascii, pattern.wide}:

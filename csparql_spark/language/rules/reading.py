@@ -1,6 +1,6 @@
 """The shape of a rule file: from words to directives and rules, of which nothing is known yet but their parts.
 
-    item = reader.item()          the next rule as a `Draft`; a directive gives nothing, the end raises nothing
+    item = reader.item()          the next rule as a `RuleDraft`; a directive gives nothing, the end raises nothing
     item.body, item.head          clauses: triple patterns, and calls of builtins
     item.arrow                    "->" or "<-"
 
@@ -22,7 +22,7 @@ CLOSING = {"(": ")", "[": "]"}
 
 
 @dataclass(slots=True)
-class Node:
+class ClauseNode:
     """A node of a clause: its words, and what it stands for (`*` for a wildcard)."""
 
     value: str
@@ -36,12 +36,12 @@ class Clause:
 
     start: int
     name: Token | None
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[ClauseNode] = field(default_factory=list)
     end: int = -1                     # not known while the clause is open
 
 
 @dataclass(slots=True)
-class Draft:
+class RuleDraft:
     """A rule as it is written: what stands left of the arrow, and right of it."""
 
     start: int
@@ -67,7 +67,7 @@ class Draft:
 class Unfit(Exception):
     """The token that fits nowhere, the part of the file that is open there, and what would have fitted."""
 
-    def __init__(self, index: int, part: str, expected: str, draft: Draft | None, clause: Clause | None) -> None:
+    def __init__(self, index: int, part: str, expected: str, draft: RuleDraft | None, clause: Clause | None) -> None:
         super().__init__(index, part, expected)
         self.index = index
         self.part = part
@@ -83,14 +83,14 @@ class Reader:
         self._tokens = tokens
         self._terms = terms
         self._index = 0
-        self._draft: Draft | None = None
+        self._draft: RuleDraft | None = None
         self._clause: Clause | None = None
 
     @property
     def ended(self) -> bool:
         return self._token.key == "END"
 
-    def item(self) -> Draft | None:
+    def item(self) -> RuleDraft | None:
         """Read a directive, or a rule, which is given back."""
         self._draft = self._clause = None
         if self._token.kind == "AT":
@@ -132,8 +132,8 @@ class Reader:
         if self._token.key == ".":
             self._take()
 
-    def _rule(self) -> Draft:
-        draft = self._draft = Draft(self._token.start)
+    def _rule(self) -> RuleDraft:
+        draft = self._draft = RuleDraft(self._token.start)
         bracket = self._take() if self._token.key == "[" else None
         if bracket is None and not (self._token.key in ("PREFIX", "->", "<-") or self._at_clause() or self._at_name()):
             raise self._unfit("file", "a rule, @prefix or @include")
@@ -185,7 +185,7 @@ class Reader:
         self._clause = None
         return clause
 
-    def _node(self, part: str, expected: str) -> Node:
+    def _node(self, part: str, expected: str) -> ClauseNode:
         token = self._token
         if token.kind == "VAR":
             value = token.text
@@ -202,9 +202,9 @@ class Reader:
         else:
             raise self._unfit(part, expected)
         self._take()
-        return Node(value, token.start, token.end)
+        return ClauseNode(value, token.start, token.end)
 
-    def _string(self) -> Node:
+    def _string(self) -> ClauseNode:
         token = last = self._take()
         datatype = language = None
         if self._token.key == "^^":
@@ -214,4 +214,4 @@ class Reader:
             language = last = self._take()
         elif self._token.kind in IRIS and self._token.start == token.end:
             raise self._unfit("type", "^^")
-        return Node(self._terms.string(token, datatype, language), token.start, last.end)
+        return ClauseNode(self._terms.string(token, datatype, language), token.start, last.end)
