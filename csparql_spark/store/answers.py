@@ -38,14 +38,15 @@ class StoredAnswer:
     damage: str | None = None
 
 
+# As it was written; what is damaged need not even be of these types.
+AnswerRow = tuple[int, int, int, int, bytes, int, int | None]
 _COLUMNS = "query, instant, part, rows, payload, position"
 WHOLE = f"{_COLUMNS}, checksum"
 
 
-def damage_of(row: tuple[object, ...]) -> Damage | None:
+def damage_of(row: AnswerRow) -> Damage | None:
     """What is damaged of an answer that was read as `WHOLE`."""
     query, instant, part, rows, payload, position, checksum = row
-    # What is damaged need not even be a number.
     formed = all(type(number) is int for number in (query, instant, part, rows)) and isinstance(payload, bytes)
     if formed and (checksum is None or checksum == answer_sum(query, instant, part, rows, payload)):
         return None
@@ -90,8 +91,9 @@ class AnswerStore:
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
             if end is not None:
                 advance(connection, batch_end=end)
-            for at, batch_costs in costs if self._measures is not None else ():
-                self._measures.write(connection, batch_costs, at=at)
+            if self._measures is not None:
+                for at, batch_costs in costs:
+                    self._measures.write(connection, batch_costs, at=at)
 
     def latest(self, query: int) -> list[StoredAnswer]:
         """All parts of the newest instant."""
@@ -168,10 +170,10 @@ class AnswerStore:
                 found += [self._answer(row)] if row else []
         return found
 
-    def _answer(self, row: tuple[object, ...]) -> StoredAnswer:
+    def _answer(self, row: AnswerRow) -> StoredAnswer:
         damage = damage_of(row)
         return StoredAnswer(*row[:6]) if damage is None else self._damaged(damage, row[2])
 
     def _damaged(self, damage: Damage, part: int) -> StoredAnswer:
         self._damages.note(damage)
-        return StoredAnswer(int(damage.subject), damage.at, part, 0, b"", damage.place, damage.reason)
+        return StoredAnswer(int(damage.subject or 0), damage.at, part, 0, b"", damage.place, damage.reason)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from csparql_spark.disk.connection import connect
 from csparql_spark.disk.damage import Damage, answer_damage
@@ -28,6 +29,7 @@ PIECE = 500             # rows that are read in one statement
 MOST_PAGES = 20         # sentences about the file itself
 
 Row = tuple[object, ...]
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,40 +101,45 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
     schema = schema_damage(connection)
     lines = [line for line in (schema, *lines) if line is not None and line != "ok"]
     found.pages = [" ".join(line.split()) for line in lines]
-    for row, error in _rows(connection, "log", reader.WHOLE, "seq", 0):
+    for seq, row, fault in _rows(connection, "log", reader.WHOLE, "seq", 0):
         found.entries += 1
-        if error is not None:
-            found.damaged.append(DamagedRow(reader.unreadable(connection, row[0], error), None))
+        if fault is not None:
+            found.damaged.append(DamagedRow(reader.unreadable(connection, seq, fault), None))
             continue
         found.unchecked += row[-1] is None
         found.skipped += row[1] == "skipped"
         damage = reader.damage_of(connection, row)
         if damage is not None:
-            found.damaged.append(DamagedRow(damage, len(row[8] or b"")))
-    for row, error in _rows(connection, "answers", answers.WHOLE, "position", 5):
+            found.damaged.append(DamagedRow(damage, _size(row[8])))
+    for position, row, fault in _rows(connection, "answers", answers.WHOLE, "position", 5):
         found.answers += 1
-        if error is not None:
-            query, instant = _key(connection, row[0])
-            found.damaged.append(DamagedRow(answer_damage(row[0], query, instant, str(error)), None))
+        if fault is not None:
+            query, instant = _key(connection, position)
+            found.damaged.append(DamagedRow(answer_damage(position, query, instant, str(fault)), None))
             continue
         found.unchecked += row[-1] is None
         damage = answers.damage_of(row)
         if damage is not None:
-            found.damaged.append(DamagedRow(damage, len(row[4])))
+            found.damaged.append(DamagedRow(damage, _size(row[4])))
     return found
 
 
+def _size(payload: object) -> int:
+    """Of what stands in the place of a payload; it may be anything."""
+    return len(payload) if isinstance(payload, bytes | str) else 0
+
+
 def _rows(connection: sqlite3.Connection, table: str, columns: str, key: str,
-          place: int) -> Iterator[tuple[Row, PageDamaged | None]]:
-    """The rows of a table in the order of their key, which is the `place`-th of the columns; of a row that cannot be
-    read the key, and why."""
+          place: int) -> Iterator[tuple[int, Row, PageDamaged | None]]:
+    """The rows of a table, each behind its key, in the order of those, which are the `place`-th of the columns; of a row
+    that cannot be read the key, nothing, and why."""
     reached, last = 0, _last(connection, table, key)
     while reached < last:
         before = reached
         try:
             for row in connection.execute(f"SELECT {columns} FROM {table} WHERE {key} > ? ORDER BY {key} LIMIT ?",
                                           (reached, PIECE)):
-                yield row, None
+                yield row[place], row, None
                 reached = row[place]
             if reached == before:
                 return
@@ -144,10 +151,10 @@ def _rows(connection: sqlite3.Connection, table: str, columns: str, key: str,
             try:
                 row = connection.execute(f"SELECT {columns} FROM {table} WHERE {key} = ?", (number,)).fetchone()
             except PageDamaged as error:
-                yield (number,), error
+                yield number, (), error
             else:
                 if row is not None:
-                    yield row, None
+                    yield number, row, None
 
 
 def _last(connection: sqlite3.Connection, table: str, key: str) -> int:
@@ -163,7 +170,7 @@ def _key(connection: sqlite3.Connection, position: int) -> tuple[int, int]:
         (position,)).fetchone(), lambda: None) or (0, 0)
 
 
-def _tried(first: Callable[[], object], otherwise: Callable[[], object]) -> object:
+def _tried(first: Callable[[], _Result], otherwise: Callable[[], _Result]) -> _Result:
     try:
         return first()
     except PageDamaged:

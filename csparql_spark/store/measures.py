@@ -129,7 +129,7 @@ class Measures:
         rows = self._database.connection.execute(
             f"SELECT {_COLUMNS} FROM measures WHERE query = ? ORDER BY number DESC LIMIT ?",
             (query, min(limit, MOST_POINTS))).fetchall()
-        return [Point(*row[:-1], Totals.from_json(row[-1])) for row in reversed(rows)]
+        return [Point(*row)._replace(totals=Totals.from_json(row[-1])) for row in reversed(rows)]
 
     def newest(self, query: int) -> Point | None:
         return next(iter(self.points(query, 1)), None)
