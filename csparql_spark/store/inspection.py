@@ -131,8 +131,8 @@ def _size(payload: object) -> int:
 
 def _rows(connection: sqlite3.Connection, table: str, columns: str, key: str,
           place: int) -> Iterator[tuple[int, Row, PageDamaged | None]]:
-    """The rows of a table, each behind its key (the `place`-th of the columns), in the order of their keys; of a row that
-    cannot be read the key, nothing, and why."""
+    """The rows of a table in the order of their keys (the `place`-th of the columns), each behind its key; of a row
+    that cannot be read the key, nothing, and why."""
     reached, last = 0, _last(connection, table, key)
     while reached < last:
         before = reached
