@@ -129,8 +129,12 @@ class Every:
 
 Guard = (Absent | Present | Same | IsPaused | IsSet | Unchanged | Unread | Unfilled | Room | Unused | Once | Every)
 
-_NAMES: dict[str, Callable[..., Guard]] = {guard.__name__: guard for guard in (
-    Absent, Present, Same, IsPaused, IsSet, Unchanged, Unfilled, Room, Once)}
+# What makes them of their fields as JSON has them.
+_GUARDS: dict[str, Callable[..., Guard]] = {
+    **{guard.__name__: guard for guard in (Absent, Present, Same, IsPaused, IsSet, Unchanged, Unfilled, Room, Once)},
+    "Unread": lambda things, names, but: Unread(things, tuple(names), but),
+    "Unused": lambda stream, key, digest: Unused(stream, key, bytes.fromhex(digest)),
+}
 
 
 class Refused(Exception):
@@ -189,12 +193,8 @@ def _fields(guard: Guard) -> list[object]:
 
 def _guard(fields: list[object]) -> Guard:
     match fields:
-        case ["Every", *guards]:
-            return Every(tuple(_guard(guard) for guard in guards))
-        case ["Unread", things, list(names), but]:
-            return Unread(things, tuple(names), but)
-        case ["Unused", stream, key, str(digest)]:
-            return Unused(stream, key, bytes.fromhex(digest))
+        case ["Every", *guards] if all(isinstance(guard, list) for guard in guards):
+            return Every(tuple(_guard(guard) for guard in guards if isinstance(guard, list)))
         case [str(name), *values]:
-            return _NAMES[name](*values)
+            return _GUARDS[name](*values)
     raise ValueError("a guard is a list that begins with its name")

@@ -95,12 +95,12 @@ def way(start: Collection[str], goal: str, producers: Mapping[str, str],
     """The producers that lead from the streams `start` back to the stream `goal`, nearest first: empty if it is among
     them, None if none does."""
     waiting: list[tuple[Collection[str], list[str]]] = [(start, [])]
-    seen: set[str] = set()
+    visited: set[str] = set()
     for streams, path in waiting:
         if goal in streams:
             return path
         for producer in dict.fromkeys(producers[stream] for stream in streams if stream in producers):
-            if producer not in seen:
-                seen.add(producer)
+            if producer not in visited:
+                visited.add(producer)
                 waiting.append((reads.get(producer, ()), [*path, producer]))
     return None

@@ -2,11 +2,11 @@
 
     decisions = Decisions(reads_of)
     refusal = decisions.refusal(connection, guard)         # None: it holds
-    decisions.note(connection, draft)                      # before the entry is written; afterwards made(entry)
+    decisions.before(connection, draft)                    # the entry is going to be written; then after(entry)
 
 How many things there are of a kind, and which queries the derived streams are filled by, is looked up once and then
 kept: to count ten thousand queries takes milliseconds, and each registration asks. Whoever writes entries tells of each
-before it is written (`note`) and after (`made`), and of each transaction that came to nothing (`forget`). Nobody else
+`before` it is written and `after`, and of each transaction that came to nothing (`forget`). Nobody else
 may make or undo registrations meanwhile: the lock of the data directory sees to that.
 """
 
@@ -101,7 +101,7 @@ class Decisions:
                 return Refused(guard, readers=readers) if readers else None
         return None if holds else Refused(guard)
 
-    def note(self, connection: sqlite3.Connection, draft: Draft) -> None:
+    def before(self, connection: sqlite3.Connection, draft: Draft) -> None:
         """An entry is going to be written."""
         kind, subject = draft.kind, draft.subject
         if kind in _MAKES:
@@ -116,7 +116,7 @@ class Decisions:
             was = _is_there(connection, _SETTING, kind, subject)
             self._add(_SETS[kind], (draft.payload is not None) - was)
 
-    def made(self, entry: Entry) -> None:
+    def after(self, entry: Entry) -> None:
         """It is written."""
         if entry.kind == "stream" and self._filled is not None:
             producer = stream_made(entry.payload or b"").producer

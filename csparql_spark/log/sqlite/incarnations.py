@@ -105,7 +105,7 @@ class Incarnations:
                 "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'answers'").fetchone()
             (seq,) = connection.execute("SELECT coalesce(max(seq), 0) FROM log").fetchone()
             number = connection.execute("INSERT INTO incarnations (name, position, seq, at) VALUES (?, ?, ?, ?)",
-                                        (name, position, seq, at)).lastrowid
+                                        (name, position, seq, at)).lastrowid or 0
             # No id names one in which nothing was answered.
             connection.execute(
                 "DELETE FROM incarnations WHERE number <= ? AND position = (SELECT later.position FROM incarnations "

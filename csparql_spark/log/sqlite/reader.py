@@ -11,7 +11,8 @@ cannot be told whom it concerned. Everybody else is told by `Damaged`.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from csparql_spark.disk.checksum import EntryHead, head_sum, payload_sum
 from csparql_spark.disk.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, entry_damage
@@ -21,6 +22,10 @@ from csparql_spark.log.entries import IN_THE_HEAD, REGISTRY_KINDS, Entry
 
 MOST_STREAMS = 4096           # of which it is remembered how far they were looked at
 BELIEVED = 100          # of so many entries one after the other, some will say when they came
+
+# As they were written; SQLite gives anything where a page is damaged, which the sums tell.
+HeadRow = tuple[int, str, int, str | None, int, int | None, int | None, int]
+WholeRow = tuple[int, str, int, str | None, int, int | None, int | None, int, bytes | None, int | None, int | None]
 
 _COLUMNS = "seq, kind, at, subject, rows, first, last, unstamped"
 WHOLE = f"{_COLUMNS}, payload, head_sum, payload_sum"
@@ -36,13 +41,15 @@ def _of_stream(condition: str, order: str) -> str:
             f"AND kind = 'damaged' AND subject = :stream AND seq > :after {condition} ORDER BY {order}")
 
 
-def damage_of(connection: sqlite3.Connection, row: tuple[object, ...]) -> Damage | None:
+def damage_of(connection: sqlite3.Connection, row: WholeRow) -> Damage | None:
     """What is damaged of an entry that was read as `WHOLE`."""
     seq, kind, at, subject, rows, first, last, unstamped, payload, head, body = row
     if head is not None and head != head_sum(EntryHead(kind, at, subject, rows, first, last, unstamped)):
         # Of a registration it matters to nobody else what it says.
-        whose = (kind, str(subject), PAYLOAD) if kind == "register" else (None, None, HEAD)
-        return entry_damage(seq, *whose[:2], stamp_before(connection, seq) or 0, whose[2])
+        at = stamp_before(connection, seq) or 0
+        if kind == "register":
+            return entry_damage(seq, kind, str(subject), at, PAYLOAD)
+        return entry_damage(seq, None, None, at, HEAD)
     if body is not None and (not isinstance(payload, bytes | None) or body != payload_sum(payload)):
         return entry_damage(seq, kind, subject, at, PAYLOAD)
     return None
@@ -72,14 +79,14 @@ def _clock_before(connection: sqlite3.Connection, seq: int) -> tuple[str, int]:
                                  "ORDER BY seq DESC LIMIT 1", (seq,)).fetchone()
         if row is None:
             break
-        seq, head, *said = row
-        if _is_believed(head, said):
-            return said[0], said[1]
+        seq, head, *columns = row
+        if _is_believed(head, columns):
+            return columns[0], columns[1]
     return "", 0
 
 
-def _is_believed(head: int | None, said: list[object]) -> bool:
-    return head is None or head == head_sum(EntryHead(*said))
+def _is_believed(head: int | None, columns: Sequence[Any]) -> bool:      # what SQLite has: of any type, if damaged
+    return head is None or head == head_sum(EntryHead(*columns))
 
 
 def unreadable(connection: sqlite3.Connection, seq: int, error: PageDamaged) -> Damage:
@@ -116,7 +123,7 @@ class Log:
             return before
         following = connection.execute(
             f"{_HEADS} WHERE seq > ? AND (kind != 'tick' OR subject IS NULL) ORDER BY seq LIMIT ?", (first, BELIEVED))
-        return next((said[1] for _, head, *said in following if _is_believed(head, said)), None)
+        return next((columns[1] for _, head, *columns in following if _is_believed(head, columns)), None)
 
     def read(self, after: int, upto: int) -> Iterator[Entry]:
         return self._fold(WHOLE, "", "seq > ? AND seq <= ?", (after, upto))
@@ -139,7 +146,8 @@ class Log:
 
     def last(self, subject: str, kind: str, upto: int) -> Entry | None:
         """The newest entry of the kind about the subject, as the log stood after `upto`. Raises `Damaged`."""
-        return _whole(self.last_as_is(subject, kind, upto))
+        entry = self.last_as_is(subject, kind, upto)
+        return None if entry is None else _whole(entry)
 
     def last_as_is(self, subject: str, kind: str, upto: int) -> Entry | None:
         """The same, also if it is damaged."""
@@ -175,7 +183,7 @@ class Log:
         for seq, head, *columns in self._database.connection.execute(
                 f"{_HEADS} WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq", (stream, last)):
             if head is not None and head != head_sum(EntryHead(*columns)):
-                _whole(self.one(seq))
+                self.payload(seq)
             last = seq
         if len(self._heads) >= MOST_STREAMS:
             self._heads.clear()
@@ -201,8 +209,8 @@ class Log:
 
     def payload(self, seq: int) -> bytes | None:
         """The payload of an entry; None if it is forgotten. Raises `Damaged`."""
-        entry = _whole(self.one(seq))
-        return None if entry is None else entry.payload
+        entry = self.one(seq)
+        return None if entry is None else _whole(entry).payload
 
     def newest(self, stream: str) -> int | None:
         """The newest stamp among the chunks of a stream."""
@@ -216,7 +224,7 @@ class Log:
             "SELECT count(*), coalesce(sum(rows), 0) FROM log WHERE kind = 'chunk' AND subject = ?",
             (stream,)).fetchone()
 
-    def _fold(self, columns: str, index: str, condition: str, values: tuple[object, ...]) -> Iterator[Entry]:
+    def _fold(self, columns: str, index: str, condition: str, values: tuple[int | str, ...]) -> Iterator[Entry]:
         """The entries for which a condition holds that ends in "seq > ? AND seq <= ?", whole or with their damage."""
         *rest, after, upto = values
         connection = self._database.connection
@@ -229,7 +237,7 @@ class Log:
             pass
         yield from self._one_by_one(columns, index, condition, (*rest, after, upto))
 
-    def _one_by_one(self, columns: str, index: str, condition: str, values: tuple[object, ...],
+    def _one_by_one(self, columns: str, index: str, condition: str, values: tuple[int | str, ...],
                     limit: int = -1) -> Iterator[Entry]:
         """Around what SQLite cannot read. A page of rows that is gone takes with it what it was that they said."""
         connection = self._database.connection
@@ -237,8 +245,8 @@ class Log:
             places: Iterable[int] = [seq for (seq,) in connection.execute(
                 f"SELECT seq FROM log {index} WHERE {condition} ORDER BY seq LIMIT ?", (*values, limit))]
         except PageDamaged:
-            after, upto = values[-2:] if len(values) > 1 else (values[-1], values[-1] + limit)
-            places = range(after + 1, min(upto, self.tail()) + 1)
+            after, *upto = (int(value) for value in values[-2:])         # the last of them are places
+            places = range(after + 1, min(upto[0] if upto else after + limit, self.tail()) + 1)
         for seq in places:
             try:
                 row = connection.execute(f"SELECT {columns} FROM log WHERE seq = ?", (seq,)).fetchone()
@@ -248,29 +256,29 @@ class Log:
             if row is not None:
                 yield self._entry(row)
 
-    def _entry(self, row: tuple[object, ...]) -> Entry:
+    def _entry(self, row: WholeRow) -> Entry:
         damage = damage_of(self._database.connection, row)
         if damage is not None and damage.kind not in IN_THE_HEAD:
             return self._damaged(damage, row[4:8])
         entry = Entry(*row[:9])
         if entry.kind == "damaged":
-            return Entry(*row[:8], damage=entry.payload.decode())
+            return Entry(*row[:8], damage=(entry.payload or b"").decode())
         return entry
 
-    def _damaged(self, damage: Damage, rest: tuple[object, ...] = ()) -> Entry:
+    def _damaged(self, damage: Damage, stamps: tuple[int, int | None, int | None, int] = (0, None, None, 0)) -> Entry:
         self._damages.note(damage)
         if damage.kind is None or damage.kind == "register":
-            rest = ()
-        return Entry(damage.place, damage.kind or "damaged", damage.at, damage.subject, *rest, damage=damage.reason)
+            stamps = 0, None, None, 0
+        return Entry(damage.place, damage.kind or "damaged", damage.at, damage.subject, *stamps, damage=damage.reason)
 
 
-def _whole(entry: Entry | None) -> Entry | None:
-    if entry is not None and entry.damage is not None:
+def _whole(entry: Entry) -> Entry:
+    if entry.damage is not None:
         raise Damaged(entry.damage)
     return entry
 
 
-def _hint(row: tuple[object, ...]) -> Entry:
+def _hint(row: HeadRow) -> Entry:
     """What an entry seems to be; that of a damaged one need not even be a number."""
     seq, _, at, _, rows, first, last, _ = row
     if not (type(at) is type(rows) is int and isinstance(first, int | None) and isinstance(last, int | None)):

@@ -55,14 +55,14 @@ class Repeats:
         gone = 0
         for (stream,) in connection.execute("SELECT DISTINCT stream FROM repeats").fetchall():
             if stream not in live:
-                condition, values = "stream = ?", (stream,)
+                condition, values = "stream = ?", [stream]
             else:
                 # Ids grow with time, so that what is old, and what is too many, is all below one of them.
                 last = connection.execute(
                     "SELECT max(coalesce((SELECT max(id) FROM repeats WHERE stream = ? AND at < ?), 0), "
                     "coalesce((SELECT id FROM repeats WHERE stream = ? ORDER BY id DESC LIMIT 1 OFFSET ?), 0))",
                     (stream, now - kept_ms, stream, kept_keys)).fetchone()[0]
-                condition, values = "stream = ? AND id <= ?", (stream, last)
+                condition, values = "stream = ? AND id <= ?", [stream, last]
             while True:
                 with self._database.transaction(durable=False) as transaction:
                     count = transaction.execute(

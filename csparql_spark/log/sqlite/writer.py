@@ -91,17 +91,18 @@ class LogWriter:
     def _run(self) -> None:
         running = True
         while running:
-            group = [self._queue.get()]
-            size = 0
-            while group[-1] is not None and len(group) < GROUP_ENTRIES and size < GROUP_BYTES:
-                size += len(group[-1][0].payload or b"")
+            group: list[Waiting] = []
+            size, waiting = 0, self._queue.get()
+            while waiting is not None:
+                group.append(waiting)
+                size += len(waiting[0].payload or b"")
+                if len(group) >= GROUP_ENTRIES or size >= GROUP_BYTES:
+                    break
                 try:
-                    group.append(self._queue.get_nowait())
+                    waiting = self._queue.get_nowait()
                 except queue.Empty:
                     break
-            if group[-1] is None:
-                running = False
-                group.pop()
+            running = waiting is not None
             if group:
                 self._commit(group)
         self._database.close()
@@ -110,7 +111,7 @@ class LogWriter:
         outcomes: list[Entry | Refused] = []
         try:
             with self._database.transaction() as connection:
-                outcomes = [self._insert(connection, *waiting) for *waiting, _ in group]
+                outcomes = [self._insert(connection, draft, sum, guard) for draft, sum, guard, _ in group]
         # Whatever it was (a full disk, say), nothing of this group was written: tell each one.
         except Exception as error:
             self._decisions.forget()
@@ -123,7 +124,7 @@ class LogWriter:
             if isinstance(outcome, Refused):
                 done.set_exception(outcome)
             else:
-                if outcome.kind == "chunk":
+                if outcome.kind == "chunk" and outcome.subject is not None:
                     chunks, rows = self.chunks.get(outcome.subject, (0, 0))
                     self.chunks[outcome.subject] = chunks + 1, rows + outcome.rows
                 done.set_result(outcome)
@@ -135,24 +136,24 @@ class LogWriter:
             refusal = self._decisions.refusal(connection, guard)
             if refusal is not None:
                 return refusal
-        self._decisions.note(connection, draft)
+        self._decisions.before(connection, draft)
         if draft.kind != "tick":
             at = self._last = max(self._last, self.clock.now())
         elif draft.subject is None:
             # Entries may already be stamped later than the instant, but none that follow may be stamped earlier.
-            at = max(draft.at, self._last - 1)
+            at = max(draft.at or 0, self._last - 1)
             self._last = max(self._last, at + 1)
         else:
-            at = draft.at
-        seq = connection.execute(
+            at = draft.at or 0
+        cursor = connection.execute(
             "INSERT INTO log (kind, at, subject, rows, first, last, unstamped, payload, head_sum, payload_sum) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped, draft.payload,
              head_sum(EntryHead(draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped)),
-             sum)).lastrowid
-        entry = Entry(seq, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped,
-                      draft.payload)
-        self._decisions.made(entry)
+             sum))
+        entry = Entry(cursor.lastrowid or 0, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last,
+                      draft.unstamped, draft.payload)
+        self._decisions.after(entry)
         match draft.beside:
             case Keys():
                 write_keys(connection, draft.beside, entry)
