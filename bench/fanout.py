@@ -25,7 +25,7 @@ import time
 
 import numpy as np
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.store import AnswerStore, StoredAnswer
 
@@ -85,9 +85,9 @@ class WebProcess:
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
 
-def sized(instant: int, size: int) -> Answer:
+def sized(instant: int, size: int) -> Result:
     """An answer whose event has about that many bytes."""
-    return Answer.from_rows(("n",), [{"n": f'"{row:040d}"'} for row in range(max(1, size // ROW))])
+    return Result.from_rows(("n",), [{"n": f'"{row:040d}"'} for row in range(max(1, size // ROW))])
 
 
 def measure(subscribers: int, size: int, answers: int = 30, *, every: float = 1.0, stuck: int = 5,

@@ -22,7 +22,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.limits import TooMuch
 from csparql_spark.asking.admission import Refusal, check_maintained
 from csparql_spark.asking.one_shot import Question, ask
@@ -60,7 +60,7 @@ class Instant:
     until: list[int | None] | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, at: int, said: Answer) -> Instant:
+    def of(cls, at: int, said: Result) -> Instant:
         until = None if said.until is None else [None if t == ALWAYS else t for t in said.until.tolist()]
         if said.table is not None:
             return cls(at, "bindings", said.table.variables, said.table.rows(), until=until)
@@ -129,7 +129,7 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     for message in play(script, engine, evaluator, maintenance):
         if isinstance(message, QueryFailure):
             raise QueryFailed(message.reason)
-        yield Instant.of(message.instant, Answer.from_bytes(message.payload))
+        yield Instant.of(message.instant, Result.from_bytes(message.payload))
 
 
 def _not_maintainable(because: str) -> Refusal:

@@ -24,6 +24,7 @@ import ast
 import configparser
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,7 @@ TOP = ["cli", "testing", "server", "client", "__main__"]
 STORES = {"store", "log", "disk"}
 GROUND = ["lifeline", "remembering", "worker_thread"]
 LONGEST_MODULE = 600
+LONGEST_FUNCTION, MOST_PARAMETERS = 60, 6
 
 
 @functools.cache
@@ -245,6 +247,38 @@ def test_each_room_lists_its_modules() -> None:
         told = set(re.findall(r"`(\w+)`", head))
         assert there - {"__init__"} <= told, f"{path} does not list {sorted(there - {'__init__'} - told)}"
         assert set(listed) <= there, f"{path} lists {sorted(set(listed) - there)}, which is not there"
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    named = Counter(node.name for path in modules().values() for node in ast.walk(ast.parse(path.read_text("utf-8")))
+                    if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
+    assert [name for name, count in named.items() if count > 1] == []
+
+
+def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for module, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{module}.{node.name}", node
+
+
+# Each says why, in its documentation or beside it.
+MANY_PARAMETERS = {"csparql_spark.asking.replay.of", "csparql_spark.cli.push.push", "csparql_spark.cli.run.run",
+                   "csparql_spark.language.diagnostics.add", "csparql_spark.language.errors.__init__",
+                   "csparql_spark.language.errors.error_at", "csparql_spark.testing.replay"}
+LONG = {"csparql_spark.language.queries.parser.parse", "csparql_spark.testing.replay"}
+
+
+def test_no_function_takes_more_than_anybody_remembers() -> None:
+    def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+        names = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        return len(names) - (names[:1] in (["self"], ["cls"]))
+
+    assert {name for name, node in functions() if parameters(node) > MOST_PARAMETERS} == MANY_PARAMETERS
+
+
+def test_no_function_is_longer_than_a_page() -> None:
+    assert {name for name, node in functions() if node.end_lineno - node.lineno >= LONGEST_FUNCTION} == LONG
 
 
 def test_no_module_is_longer_than_anybody_reads() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.answers import tables
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.limits import Limits
 from csparql_spark.asking import one_shot
 from csparql_spark.asking.admission import Refusal
@@ -185,10 +185,10 @@ def test_what_does_not_parse_is_refused_with_its_place() -> None:
 
 
 @pytest.mark.parametrize("said, expected", [
-    (Answer.boolean(True), Instant(5, "boolean", boolean=True)),
-    (Answer.boolean(False), Instant(5, "boolean", boolean=False)),
-    (Answer.graph("<urn:a> <urn:p> <urn:é> .\n"), Instant(5, "graph", ntriples="<urn:a> <urn:p> <urn:é> .\n")),
-    (Answer.from_rows(("x", "y"), [{"x": '"1"'}, {}]), Instant(5, "bindings", ("x", "y"), [{"x": '"1"'}, {}])),
+    (Result.boolean(True), Instant(5, "boolean", boolean=True)),
+    (Result.boolean(False), Instant(5, "boolean", boolean=False)),
+    (Result.graph("<urn:a> <urn:p> <urn:é> .\n"), Instant(5, "graph", ntriples="<urn:a> <urn:p> <urn:é> .\n")),
+    (Result.from_rows(("x", "y"), [{"x": '"1"'}, {}]), Instant(5, "bindings", ("x", "y"), [{"x": '"1"'}, {}])),
 ])
-def test_every_kind_of_answer_is_an_instant(said: Answer, expected: Instant) -> None:
+def test_every_kind_of_answer_is_an_instant(said: Result, expected: Instant) -> None:
     assert Instant.of(5, said) == expected

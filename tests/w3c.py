@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import read_recording
 
@@ -94,7 +94,7 @@ def _result_set(triples: list[tuple[str, str, str]]) -> tuple[str, object]:
 
 # --- comparing
 
-def agrees(answer: Answer, wanted: tuple[str, object]) -> bool:
+def agrees(answer: Result, wanted: tuple[str, object]) -> bool:
     kind, value = wanted
     if kind == "boolean":
         return answer.truth == value

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.asking.replay import answer
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.engine.messages import QueryFailure
@@ -169,4 +169,4 @@ def _in_chunk(payload: bytes) -> list[int]:
 
 
 def _numbers(payload: bytes) -> frozenset[int]:
-    return frozenset(int(parse(row["n"]).value) for row in Answer.from_bytes(payload).table.rows())
+    return frozenset(int(parse(row["n"]).value) for row in Result.from_bytes(payload).table.rows())

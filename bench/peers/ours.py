@@ -12,7 +12,7 @@ import numpy as np
 from bench.closure import IS_IN
 from bench.peers.job import Job
 from bench.peers.rows import group, visible
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.incremental import Incremental, Shared
 from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.entailment.maintain.expiration import Expiration
@@ -75,7 +75,7 @@ class Ours:
         place = {term: number for number, term in enumerate(self._job.terms)}
         told = [np.empty((0, self._job.arity), np.int64)]
         for number, said in enumerate(answer):
-            table = Answer.from_bytes(said).table
+            table = Result.from_bytes(said).table
             if self._job.kind == "analytic":
                 told.append(np.array([group(row, place) for row in table.rows()]).reshape(-1, 4))
                 continue

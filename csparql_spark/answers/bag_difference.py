@@ -15,18 +15,18 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from csparql_spark.answers.bindings import Answer, Bindings
+from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.tables import numbered
 from csparql_spark.relations.keys import ordered, stable_order_of
 
 
-def difference(answer: Answer, other: Answer | None) -> Answer:
+def difference(answer: Result, other: Result | None) -> Result:
     """What is in the answer and not in the other, which is of the same query (None: empty), in the answer's order."""
     if other is None:
         return answer
     if answer.ntriples is not None:
         known = set(other.ntriples.splitlines(keepends=True))
-        return Answer.graph(b"".join(line for line in answer.ntriples.splitlines(keepends=True) if line not in known))
+        return Result.graph(b"".join(line for line in answer.ntriples.splitlines(keepends=True) if line not in known))
     count = answer.table.length
     ids = _numbered(answer.table, other.table)
     mine, theirs = ids[:count], ids[count:]
@@ -35,7 +35,7 @@ def difference(answer: Answer, other: Answer | None) -> Answer:
         _, lasting = np.unique(np.concatenate([answer.until, other.until]), return_inverse=True)
         left, right = unshared([mine, lasting[:count]], [theirs, lasting[count:]])
     new = left[unshared([mine[left]], [theirs[right]])[0]]
-    changed = Answer.from_table(answer.table.take(new))
+    changed = Result.from_table(answer.table.take(new))
     return changed if answer.until is None else changed.holding(answer.until[new])
 
 

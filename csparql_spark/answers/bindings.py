@@ -4,10 +4,10 @@ A table is columnar: a tuple of variable names (without `?`) and, for each, a co
 null where the variable is unbound. It is a bag with an order: rows keep their order and their repetitions. A table of
 no variables still has a number of rows.
 
-    answer = Answer.bindings(("s", "n"), [["<urn:a>", "<urn:b>"], ['"1"', None]])
+    answer = Result.bindings(("s", "n"), [["<urn:a>", "<urn:b>"], ['"1"', None]])
     answer.table.rows()[1]                                # {'s': '<urn:b>'}
-    Answer.from_bytes(answer.to_bytes()) == answer        # True
-    Answer.boolean(True), Answer.graph("<urn:a> <urn:p> <urn:b> .\\n")
+    Result.from_bytes(answer.to_bytes()) == answer        # True
+    Result.boolean(True), Result.graph("<urn:a> <urn:p> <urn:b> .\\n")
     answer.holding(np.array([17_000, 19_000]))            # until when each row holds
 
 Equal answers have equal bytes, however they were made: the terms are told once, in the order of their text, and the
@@ -133,7 +133,7 @@ class Bindings:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Result:
     """A table of bindings, a truth value, or a graph as N-Triples text: `kind` says which, the others are None."""
 
     kind: Kind
@@ -143,35 +143,35 @@ class Answer:
     until: np.ndarray | None = None       # of each row: the instant from which it does not hold any more, if known
 
     @classmethod
-    def bindings(cls, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> Answer:
+    def bindings(cls, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> Result:
         """A table of the given columns; `length` is needed only when there are none."""
         return cls("bindings", table=Bindings(variables, columns, length))
 
     @classmethod
-    def from_table(cls, table: Bindings) -> Answer:
+    def from_table(cls, table: Bindings) -> Result:
         return cls("bindings", table=table)
 
     @classmethod
-    def from_rows(cls, variables: Sequence[str], rows: Iterable[Mapping[str, str]]) -> Answer:
+    def from_rows(cls, variables: Sequence[str], rows: Iterable[Mapping[str, str]]) -> Result:
         return cls.from_table(Bindings.from_rows(variables, rows))
 
     @classmethod
-    def boolean(cls, truth: bool) -> Answer:
+    def boolean(cls, truth: bool) -> Result:
         return cls("boolean", truth=bool(truth))
 
     @classmethod
-    def graph(cls, ntriples: str | bytes) -> Answer:
+    def graph(cls, ntriples: str | bytes) -> Result:
         """A graph from N-Triples text, one line for each triple."""
         return cls("graph", ntriples=ntriples.encode() if isinstance(ntriples, str) else bytes(ntriples))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Answer):
+        if not isinstance(other, Result):
             return NotImplemented
         return (self.kind, self.table, self.truth, self.ntriples) == (
             other.kind, other.table, other.truth, other.ntriples
         ) and _same(self.until, other.until)
 
-    def holding(self, until: np.ndarray | None) -> Answer:
+    def holding(self, until: np.ndarray | None) -> Result:
         """The same answer, saying until when each row holds (a boolean: until when it is true)."""
         return replace(self, until=until)
 
@@ -208,7 +208,7 @@ class Answer:
         return head, pa.record_batch(columns, schema=_SCHEMA).serialize()
 
     @classmethod
-    def _until_from(cls, payload: bytes) -> Answer:
+    def _until_from(cls, payload: bytes) -> Result:
         try:
             (count,) = struct.unpack_from("<q", payload)
             until = np.frombuffer(payload, dtype="<i8", count=count, offset=8)
@@ -220,7 +220,7 @@ class Answer:
         return answer.holding(until)
 
     @classmethod
-    def from_bytes(cls, payload: bytes | memoryview) -> Answer:
+    def from_bytes(cls, payload: bytes | memoryview) -> Result:
         """The answer of `to_bytes`. Raises `CorruptAnswer` for anything else."""
         if bytes(payload[:2]) == _VERSION + _UNTIL:
             return cls._until_from(bytes(payload[2:]))

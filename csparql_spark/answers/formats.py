@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
-from csparql_spark.answers.bindings import Answer, Bindings, Kind
+from csparql_spark.answers.bindings import Bindings, Kind, Result
 from csparql_spark.rdf import terms as term
 
 JSON, XML = "application/sparql-results+json", "application/sparql-results+xml"
@@ -79,7 +79,7 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
     return PLAIN_JSON if shown and pages > best[0] else chosen
 
 
-def write(answer: Answer, media_type: str, *, extra: Mapping[str, object] | None = None) -> bytes:
+def write(answer: Result, media_type: str, *, extra: Mapping[str, object] | None = None) -> bytes:
     """The answer in that format. Raises `Unwritable` if the format cannot express it.
 
     `extra` are members that SPARQL JSON gets beside `head` and `results`; the other formats have no place for them.
@@ -117,7 +117,7 @@ def write_graph(ntriples: bytes, media_type: str) -> bytes:
     return text
 
 
-def _write_json(answer: Answer, extra: Mapping[str, object]) -> bytes:
+def _write_json(answer: Result, extra: Mapping[str, object]) -> bytes:
     taken = {"head", "results", "boolean"} & set(extra)
     if taken:
         raise ValueError(f"{', '.join(sorted(taken))} cannot be an extra member: SPARQL JSON defines it")
@@ -139,7 +139,7 @@ def _json_columns(table: Bindings) -> list[pa.Array]:
             for name, column in zip(table.variables, _spelled(table, _json_term))]
 
 
-def _write_xml(answer: Answer) -> bytes:
+def _write_xml(answer: Result) -> bytes:
     if answer.table is None:
         return f"{_XML_HEAD}><head/><boolean>{_json(answer.truth)}</boolean></sparql>\n".encode()
     table = answer.table

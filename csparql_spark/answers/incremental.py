@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from csparql_spark.answers.algebra import NotMaintainable
-from csparql_spark.answers.bindings import Answer, Bindings
+from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.construct import instantiated
 from csparql_spark.answers.limits import Deadline, Limits, TooManyRows, TooMuch
@@ -112,7 +112,7 @@ class Incremental:
         """What is held for the plan, also where others have a part in it."""
         return self._evaluation.nbytes + self._ranks.nbytes + self._ordering.nbytes
 
-    def answer(self, *, limit: int | None = None) -> Answer:
+    def answer(self, *, limit: int | None = None) -> Result:
         """What the plan says of what is seen; `TooManyRows` if that is more than `limit` rows or triples (the plan's
         limit, if nothing else is said), `TooMuch` if it takes too long."""
         limits = self.limits if limit is None else replace(self.limits, rows=limit)
@@ -123,16 +123,16 @@ class Incremental:
             rows = self._evaluation.answer(self._operator, deadline)
             if rows.tag is not None and rows.length:
                 self._until = rows.tag.max(keepdims=True)
-            return Answer.boolean(rows.length > 0)
+            return Result.boolean(rows.length > 0)
         table = self._cut(limits)
         if table is None:
             table = self._table(self._solutions(limits, deadline))
         if plan.form == "SELECT":
-            return Answer.from_table(table)
+            return Result.from_table(table)
         self._until = None
         lines = instantiated(plan, table)
         limits.check_rows(len(lines), "triples")
-        return Answer.graph("".join(lines))
+        return Result.graph("".join(lines))
 
     def rows(self) -> Table:
         """What a SELECT says of what is seen, as ids: a column for each variable. `TooManyRows`, `TooMuch` as above."""
@@ -140,10 +140,10 @@ class Incremental:
         rows = self._solutions(self.limits, Deadline(self.limits))
         return rows.project([f"?{name}" for name in self.plan.variables])
 
-    def answer_of(self, rows: Table) -> Answer:
+    def answer_of(self, rows: Table) -> Result:
         """Such rows, in the order of an answer; until when each holds is what their tags say."""
         terms, ranks, tag = self._in_order(rows, self._ranks.alone)
-        return Answer.from_table(Bindings.from_ids(self.plan.variables, terms, ranks, rows.length,
+        return Result.from_table(Bindings.from_ids(self.plan.variables, terms, ranks, rows.length,
                                                    in_order=True)).holding(tag)
 
     def until(self) -> np.ndarray | None:

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from csparql_spark.answers.bag_difference import difference
-from csparql_spark.answers.bindings import Answer, Bindings, CorruptAnswer
+from csparql_spark.answers.bindings import Bindings, CorruptAnswer, Result
 from csparql_spark.answers.ordering import in_order
 
 MOST = 100               # changes that are held: each of them takes time to be read
@@ -40,14 +40,14 @@ class Change(NamedTuple):
 class Before:
     def __init__(self, whole: bytes, changes: Iterable[Change] = ()) -> None:
         self.whole, self.changes = whole, list(changes)
-        self._rows = sum(len(Answer.from_bytes(part)) for change in self.changes for part in change[1:])
+        self._rows = sum(len(Result.from_bytes(part)) for change in self.changes for part in change[1:])
         self._most: int | None = None
 
     @property
     def nbytes(self) -> int:
         return len(self.whole) + sum(len(part) for change in self.changes for part in change[1:])
 
-    def change(self, instant: int, gone: Answer, new: Answer) -> None:
+    def change(self, instant: int, gone: Result, new: Result) -> None:
         """At an instant rows have gone, besides those whose time is over, and come."""
         self.changes.append(Change(instant, gone.to_bytes(), new.to_bytes()))
         self._rows += len(gone) + len(new)
@@ -58,15 +58,15 @@ class Before:
         if not self.changes:
             return False
         if self._most is None:
-            self._most = len(Answer.from_bytes(self.whole))
+            self._most = len(Result.from_bytes(self.whole))
         return self._rows > self._most or len(self.changes) > MOST
 
-    def answer(self) -> Answer:
-        whole = Answer.from_bytes(self.whole)
+    def answer(self) -> Result:
+        whole = Result.from_bytes(self.whole)
         if not self.changes:
             return whole
         instants, *parts = zip(*self.changes)
-        gone, new = ([Answer.from_bytes(part) for part in of_each] for of_each in parts)
+        gone, new = ([Result.from_bytes(part) for part in of_each] for of_each in parts)
         come, gone = (_lasting(_united(answers), instants[-1]) for answers in ([whole, *new], gone))
         return _in_order(difference(come, gone))
 
@@ -90,26 +90,26 @@ def unpacked(payload: bytes) -> Iterator[Change]:
         yield Change(instant, payload[start:middle], payload[middle:place])
 
 
-def _united(answers: list[Answer]) -> Answer:
+def _united(answers: list[Result]) -> Result:
     """The rows of all of them."""
     tables = [answer.table for answer in answers]
     columns = [pa.concat_arrays(parts) for parts in zip(*(table.columns for table in tables))]
-    united = Answer.bindings(tables[0].variables, columns, sum(map(len, tables)))
+    united = Result.bindings(tables[0].variables, columns, sum(map(len, tables)))
     untils = [answer.until for answer in answers]
     return united if any(until is None for until in untils) else united.holding(np.concatenate(untils))
 
 
-def _lasting(answer: Answer, instant: int) -> Answer:
+def _lasting(answer: Result, instant: int) -> Result:
     """The rows whose time is not over at an instant."""
     if answer.until is None:
         return answer
     lasting = answer.until > instant
-    return Answer.from_table(answer.table.take(lasting)).holding(answer.until[lasting])
+    return Result.from_table(answer.table.take(lasting)).holding(answer.until[lasting])
 
 
-def _in_order(answer: Answer) -> Answer:
+def _in_order(answer: Result) -> Result:
     """The rows in the order of their terms, of equal ones those first that hold longest."""
     terms, ranks = answer.table.encoded()
     ranks, until = in_order(ranks, answer.until)
     table = Bindings.from_ids(answer.table.variables, terms, ranks, answer.table.length, in_order=True)
-    return Answer.from_table(table).holding(until)
+    return Result.from_table(table).holding(until)

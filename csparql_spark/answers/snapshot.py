@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyoxigraph as ox
 
-from csparql_spark.answers.bindings import Answer, Bindings
+from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.construct import described, instantiated
 from csparql_spark.answers.forked import Failed, TooLarge, TooSlow, apart
 from csparql_spark.answers.functions import Functions, Stamps
@@ -136,7 +136,7 @@ class Snapshot:
         """What is held for the plan, about."""
         return TRIPLE_BYTES * sum(len(triples) for triples in (self._stored or {}).values())
 
-    def answer(self, *, limit: int | None = None) -> Answer:
+    def answer(self, *, limit: int | None = None) -> Result:
         """What the plan says of the dataset; `TooManyRows` if that is more than `limit` rows or triples (the plan's
         limit, if nothing else is said), `TooMuch` if it takes too long or needs too much memory."""
         plan = self.plan
@@ -146,16 +146,16 @@ class Snapshot:
         self._functions.begin(instant=self._instant, stamps=self._dataset.stamps)
         rows = self._rows(0 if plan.form == "ASK" else limit)        # one row says yes
         if plan.form == "ASK":
-            return Answer.boolean(len(rows) > 0)
+            return Result.boolean(len(rows) > 0)
         limits.check_rows(len(rows))
         if plan.form == "SELECT":
-            return Answer.from_table(self._table(rows))
+            return Result.from_table(self._table(rows))
         if plan.form == "CONSTRUCT":
             lines = instantiated(plan, self._table(rows))
         else:
             lines = described(plan, rows, Triples.of(*self._dataset.default), self._content.dictionary)
         limits.check_rows(len(lines), "triples")
-        return Answer.graph("".join(lines))
+        return Result.graph("".join(lines))
 
     def _table(self, rows: np.ndarray) -> Bindings:
         """Rows of ids as a table of terms, in their order or in that of the terms."""

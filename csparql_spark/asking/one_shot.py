@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.limits import Limits
 from csparql_spark.answers.plan import Unsupported, plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
@@ -75,7 +75,7 @@ class Question:
     instant: int = 0
 
 
-def ask(question: Question, limits: Limits | None = None) -> Answer:
+def ask(question: Question, limits: Limits | None = None) -> Result:
     """The answer to a question. Raises `LanguageError`, `Refusal`, and `TooMuch` (see `limits`)."""
     query = _asked_graphs(question)
     try:

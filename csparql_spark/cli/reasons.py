@@ -9,7 +9,7 @@ import json
 
 import click
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.asking.replay import Script
 from csparql_spark.asking.why import as_json, reasons
 from csparql_spark.entailment.evaluate.lookup import Triple
@@ -26,7 +26,7 @@ class Reasons:
         self._rules = rules_of(script.query.entailment, script.rules)
         self._streams = {iri: chunk.take(chunk.t.argsort(kind="stable")) for iri, chunk in script.streams.items()}
 
-    def __call__(self, name: str, at: int, answer: Answer) -> None:
+    def __call__(self, name: str, at: int, answer: Result) -> None:
         found = reasons(self._script.query, self._rules, at, self._triple, lambda place: [self._holding(place, at)],
                         self._script.background)
         if self._form == "json":

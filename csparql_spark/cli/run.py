@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.formats import write
 from csparql_spark.asking.admission import Refusal, check_rules
 from csparql_spark.asking.replay import Script
@@ -26,7 +26,7 @@ from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf import terms
 from csparql_spark.testing import ENGINES, load, play
 
-Printer = Callable[[str, int, Answer], None]
+Printer = Callable[[str, int, Result], None]
 
 
 @click.command()
@@ -101,7 +101,7 @@ def _print_all(script: Script, engine: str, printer: Printer) -> None:
             if isinstance(message, QueryFailure):
                 raise Failure(f"the query has failed at {message.instant}: {message.reason}")
             progress.clear()
-            printer(script.query.name or "query", message.instant, Answer.from_bytes(message.payload))
+            printer(script.query.name or "query", message.instant, Result.from_bytes(message.payload))
             progress.show(message.instant)
     except _troubles(engine) as error:
         raise Failure(str(error)) from error
@@ -140,7 +140,7 @@ class _Progress:
             click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def _print_json(name: str, at: int, answer: Answer) -> None:
+def _print_json(name: str, at: int, answer: Result) -> None:
     head = f'{{"query": {json.dumps(name)}, "at": {at}, '
     if answer.ntriples is not None:
         click.echo(f'{head}"triples": {json.dumps(answer.ntriples.decode())}}}')
@@ -154,7 +154,7 @@ class _CsvPrinter:
     def __init__(self) -> None:
         self._writer: object | None = None
 
-    def __call__(self, name: str, at: int, answer: Answer) -> None:
+    def __call__(self, name: str, at: int, answer: Result) -> None:
         names, rows = _cells(answer)
         if self._writer is None:
             self._writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -163,7 +163,7 @@ class _CsvPrinter:
         sys.stdout.flush()
 
 
-def _cells(answer: Answer) -> tuple[Sequence[str], list[list[str]]]:
+def _cells(answer: Result) -> tuple[Sequence[str], list[list[str]]]:
     """The names of the columns, and the rows; what is no table has one column."""
     if answer.table is not None:
         names = answer.table.variables
@@ -180,7 +180,7 @@ def _value(term: str | None) -> str:
     return f"_:{parts.value}" if parts.kind == "blank" else parts.value
 
 
-def _print_table(name: str, at: int, answer: Answer) -> None:
+def _print_table(name: str, at: int, answer: Result) -> None:
     if answer.table is None:
         _, cells = _cells(answer)
         graph = answer.ntriples is not None

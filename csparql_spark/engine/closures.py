@@ -48,7 +48,7 @@ from csparql_spark.windows.rule import aligned, logged_after, moves_together, ol
 
 TaggedColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 Background = Callable[[], Columns]        # looked at only where something has to be prepared
-Result = TypeVar("Result")
+Outcome = TypeVar("Outcome")
 
 
 class Slide(NamedTuple):
@@ -129,7 +129,7 @@ class Closures:
         return self._presuming(member, background,
                                lambda prepared: self._slid_for(prepared, list(member.windows), moment))
 
-    def _presuming(self, member: Member, background: Background, close: Callable[[Prepared], Result]) -> Result:
+    def _presuming(self, member: Member, background: Background, close: Callable[[Prepared], Outcome]) -> Outcome:
         """Close under the rules that presume a schema, and once more under the rules as they are if they presumed
         wrongly."""
         try:

@@ -19,7 +19,7 @@ class InstantAnswer(NamedTuple):
     instant: int
     part: int
     rows: int
-    payload: bytes         # an `Answer`
+    payload: bytes         # a `Result`
 
 
 class QueryFailure(NamedTuple):

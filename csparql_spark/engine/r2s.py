@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from csparql_spark.answers.bag_difference import difference, unshared
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.incremental import Incremental
 from csparql_spark.answers.last_answer import Before
 from csparql_spark.answers.over_ids import Plan
@@ -50,7 +50,7 @@ class Changing:
         self._last: dict[int, LastRows] = {}
         content.dictionary.holders.append(self)
 
-    def maintained(self, member: Member, evaluator: Incremental, widest: int, instant: int) -> Answer:
+    def maintained(self, member: Member, evaluator: Incremental, widest: int, instant: int) -> Result:
         """What a member tells at an instant whose answers `evaluator` maintains, `widest` being its widest RANGE."""
         last, version = self._last.get(member.id), (evaluator, evaluator.version)
         if last is not None and last.before is not member.before:        # the group has come back from what is kept
@@ -76,15 +76,15 @@ class Changing:
         self._last[member.id] = LastRows(before, rows, version)
         return answer
 
-    def whole(self, member: Member, payload: bytes) -> Answer:
+    def whole(self, member: Member, payload: bytes) -> Result:
         """What a member tells whose whole answer is this."""
         return self._whole(member, payload)[0]
 
-    def _whole(self, member: Member, payload: bytes) -> tuple[Answer, Before]:
+    def _whole(self, member: Member, payload: bytes) -> tuple[Result, Before]:
         """And what is kept of it."""
         before, member.before = member.before, (record := Before(payload))
         self._last.pop(member.id, None)
-        now = Answer.from_bytes(payload)
+        now = Result.from_bytes(payload)
         then = before.answer() if before is not None else difference(now, now)       # nothing, of its kind
         return difference(now, then) if member.query.output == "ISTREAM" else difference(then, now), record
 
@@ -127,7 +127,7 @@ def _columns(rows: Table, others: Table) -> tuple[list[np.ndarray], list[np.ndar
     return mine, theirs
 
 
-def answer_of(evaluator: Incremental, widest: int) -> Answer:
+def answer_of(evaluator: Incremental, widest: int) -> Result:
     """The whole answer of an evaluator, saying until when its rows hold."""
     answer = evaluator.answer()
     return answer.holding(_instants(evaluator.until(), widest))

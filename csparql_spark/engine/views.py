@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.incremental import Incremental, TooManyMatches
 from csparql_spark.answers.limits import Deadline, Debt, Limits, TooMuch
 from csparql_spark.answers.over_ids import Plan
@@ -218,13 +218,13 @@ class Views:
         return Reply(reply.version, len(changed), changed.to_bytes())
 
     def _replied(self, state: ViewState, source: Maintained | Matched, moment: Moment,
-                 ask: Callable[[], Answer]) -> Reply:
+                 ask: Callable[[], Result]) -> Reply:
         """What a view says at a version of what it sees."""
         if source.reply is None or source.reply.version != source.evaluator.version:
             source.reply = self._timed(state, moment, source.evaluator.version, ask)
         return source.reply
 
-    def _timed(self, state: ViewState, moment: Moment, version: int, ask: Callable[[], Answer]) -> Reply:
+    def _timed(self, state: ViewState, moment: Moment, version: int, ask: Callable[[], Result]) -> Reply:
         deadline = Deadline(self.limits)
         answer = ask()
         reply = Reply(version, len(answer), answer.to_bytes())

@@ -25,7 +25,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow.compute as pc
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import StoreError
 from csparql_spark.log import Draft, LogWriter, Refused, contents
 from csparql_spark.log.contents import ElementsLost, InstantPassed, TriplesPushed
@@ -117,7 +117,7 @@ def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnsw
         if part.damage is not None:
             return contents.draft_of(ElementsLost(f"{part.damage}, and the stream {stream} is without it",
                                                  first=instant, last=instant), stream)
-    lines = b"".join(Answer.from_bytes(part.payload).ntriples or b"" for part in parts)
+    lines = b"".join(Result.from_bytes(part.payload).ntriples or b"" for part in parts)
     if not lines:
         return contents.draft_of(InstantPassed(instant), stream)
     chunk = chunk_of(query, instant, lines)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from flask import Response, request
 
 from csparql_spark.answers import formats
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.formats import (
     CSV,
     JSON,
@@ -36,7 +36,7 @@ SHORT_NAMES = {"json": JSON, "xml": XML, "csv": CSV, "tsv": TSV, "ndjson": ND_JS
                "jsonld": JSON_LD, "rdf": RDF_XML, "trig": TRIG, "nq": N_QUADS}
 
 
-def spelled(answer: Answer, *, extra: Mapping[str, object] | None = None,
+def spelled(answer: Result, *, extra: Mapping[str, object] | None = None,
             headers: Mapping[str, str] | None = None) -> Response:
     """The response with an answer. `extra` are members that SPARQL JSON gets."""
     media_type = asked_type("this answer", OFFERED[answer.kind])

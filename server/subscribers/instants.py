@@ -1,6 +1,6 @@
 """Instants: what a query said at one instant, put together from its parts and spelled for those who asked.
 
-    whole(parts)                                     # an Answer
+    whole(parts)                                     # a Result
     envelope("HotRooms", parts, windows)           # b'{"query":"HotRooms","at":1700000000000,"windows":…,"results":…}'
     event("48213", "HotRooms", parts, windows)       # b'id: 48213\\nevent: answer\\ndata: {"query":…}\\n\\n'
 
@@ -15,7 +15,7 @@ from typing import NotRequired, TypedDict
 
 import pyarrow as pa
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.formats import JSON, write
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.language import Window
@@ -35,23 +35,23 @@ class WindowBounds(TypedDict):
     closes: int
 
 
-def whole(parts: Sequence[StoredAnswer]) -> Answer:
+def whole(parts: Sequence[StoredAnswer]) -> Result:
     """The answer of one instant: the parts of a table or a graph one after the other; yes, if any part says so. Raises
     `Damaged` if a part is."""
     for part in parts:
         if part.damage is not None:
             raise Damaged(part.damage)
-    answers = [Answer.from_bytes(part.payload) for part in parts]
+    answers = [Result.from_bytes(part.payload) for part in parts]
     first = answers[0]
     if len(answers) == 1:
         return first
     if first.kind == "boolean":
-        return Answer.boolean(any(answer.truth for answer in answers))
+        return Result.boolean(any(answer.truth for answer in answers))
     if first.kind == "graph":
-        return Answer.graph(b"".join(answer.ntriples or b"" for answer in answers))
+        return Result.graph(b"".join(answer.ntriples or b"" for answer in answers))
     tables = [answer.table for answer in answers if answer.table is not None]
     columns = [pa.concat_arrays(column) for column in zip(*(table.columns for table in tables))]
-    return Answer.bindings(tables[0].variables, columns, sum(map(len, tables)))
+    return Result.bindings(tables[0].variables, columns, sum(map(len, tables)))
 
 
 def event(id: str, name: str, parts: Sequence[StoredAnswer],
@@ -93,7 +93,7 @@ def window_bounds(window: Window, instant: int) -> WindowBounds:
     return {"stream": window.stream, "name": window.name, "opens": opens, "closes": closes}
 
 
-def holding(answer: Answer) -> dict[str, list[int | None]]:
+def holding(answer: Result) -> dict[str, list[int | None]]:
     """Until when each row of an answer holds, in the order of the rows (null: for ever); nothing if that is not known.
     A boolean has one: until when it is true."""
     if answer.until is None:

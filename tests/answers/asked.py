@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyoxigraph as ox
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.answers.snapshot import Dataset, Snapshot
 from csparql_spark.answers.values import number
@@ -25,7 +25,7 @@ Said = bool | Counter
 
 
 def ask(query: str, quads: Iterable[Quad] = (), *, graphs: Iterable[str] = (), instant: int = 0,
-        limit: int = 100_000) -> Answer:
+        limit: int = 100_000) -> Result:
     """What a query says of quads, whose terms get their ids in the order in which they come."""
     content = Content()
     rows: dict[str, list[np.ndarray]] = {graph: [] for graph in ("", *graphs)}

@@ -13,7 +13,7 @@ from random import Random
 
 import numpy as np
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.incremental import Incremental, Shared, why_not
 from csparql_spark.answers.over_ids import Plan, over_ids
 from csparql_spark.answers.snapshot import Dataset, Snapshot
@@ -61,7 +61,7 @@ class Stage:
         s, p, o = (np.ascontiguousarray(column) for column in ids.T)
         self.facts.insert(s, p, o, np.full(len(ids), now if stamp is None else stamp))
 
-    def snapshot(self, plan: Plan, after: int) -> Answer:
+    def snapshot(self, plan: Plan, after: int) -> Result:
         snapshot = Snapshot(plan, self.content)
         facts = self.facts.visible(after)
         snapshot.move(Dataset((facts.s, facts.p, facts.o)))
@@ -82,19 +82,19 @@ class Stage:
             assert answer.to_bytes() == told[query][0], (body, shown(answer))
             assert (until is None) == (told[query][1] is None) and (until is None or (until == told[query][1]).all())
 
-    def check_until(self, body: str, plan: Plan, query: Incremental, answer: Answer) -> None:
+    def check_until(self, body: str, plan: Plan, query: Incremental, answer: Result) -> None:
         """Rows hold until their tags say: at any later instant, those that are left are all the answer."""
         until = query.until()
         if until is None or answer.table is None:
             return
         assert len(until) == len(answer.table)
         for cut in np.unique(until[until < ALWAYS])[:3].tolist():
-            left = Answer.from_table(answer.table.take(until > cut))
+            left = Result.from_table(answer.table.take(until > cut))
             wanted = self.snapshot(plan, cut)
             assert sorted(map(str, left.table.rows())) == sorted(map(str, wanted.table.rows())), (body, cut)
 
 
-def shown(answer: Answer) -> object:
+def shown(answer: Result) -> object:
     return answer.table.rows() if answer.table is not None else answer.ntriples or answer.truth
 
 

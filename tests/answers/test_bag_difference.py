@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bag_difference import difference, unshared
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 
 cells = st.none() | st.sampled_from(['"a"', '"b"', "<urn:a>", "_:x"])
 rows = st.lists(st.tuples(cells, cells), max_size=12)
 lines = st.lists(st.sampled_from([f"<urn:{name}> <urn:p> <urn:o> .\n" for name in "abcdef"]), unique=True).map(sorted)
 
 
-def table(*rows: tuple) -> Answer:
-    return Answer.bindings(("x", "y"), list(zip(*rows)) or [[], []])
+def table(*rows: tuple) -> Result:
+    return Result.bindings(("x", "y"), list(zip(*rows)) or [[], []])
 
 
-def shown(answer: Answer) -> list[tuple]:
+def shown(answer: Result) -> list[tuple]:
     return [(row.get("x"), row.get("y")) for row in answer.table.rows()]
 
 
@@ -50,8 +50,8 @@ def test_against_nothing_all_is_new() -> None:
 
 
 def test_rows_without_columns() -> None:
-    def times(count: int) -> Answer:
-        return Answer.bindings((), [], count)
+    def times(count: int) -> Result:
+        return Result.bindings((), [], count)
 
     assert difference(times(3), times(1)) == times(2)
     assert difference(times(1), times(3)) == difference(times(0), times(0)) == times(0)
@@ -59,15 +59,15 @@ def test_rows_without_columns() -> None:
 
 def test_graphs_are_sets_of_triples() -> None:
     a, b, c = (f"<urn:{name}> <urn:p> <urn:o> .\n" for name in "abc")
-    assert difference(Answer.graph(a + b), Answer.graph(b + c)) == Answer.graph(a)
-    assert difference(Answer.graph(a), Answer.graph("")) == difference(Answer.graph(a), None) == Answer.graph(a)
-    assert difference(Answer.graph(""), Answer.graph(a)) == Answer.graph("")
+    assert difference(Result.graph(a + b), Result.graph(b + c)) == Result.graph(a)
+    assert difference(Result.graph(a), Result.graph("")) == difference(Result.graph(a), None) == Result.graph(a)
+    assert difference(Result.graph(""), Result.graph(a)) == Result.graph("")
 
 
 def test_line_ends_inside_of_terms_part_nothing() -> None:
     """N-Triples writes line feeds as \\n; other characters that Python takes for line ends may stand in a literal."""
     first, second = (f'<urn:a> <urn:p> "x{end}y" .\n' for end in ("\u2028", "\x0b"))
-    assert difference(Answer.graph(first + second), Answer.graph(second)) == Answer.graph(first)
+    assert difference(Result.graph(first + second), Result.graph(second)) == Result.graph(first)
 
 
 @given(rows, rows)
@@ -78,14 +78,14 @@ def test_tables_are_what_counters_say(now: list[tuple], before: list[tuple]) -> 
     assert Counter(shown(changed)) == Counter(now) - Counter(before)
     places = iter(now)
     assert all(row in places for row in shown(changed))           # in the order of the answer
-    assert Answer.from_bytes(changed.to_bytes()) == changed
+    assert Result.from_bytes(changed.to_bytes()) == changed
 
 
 @given(lines, lines)
 @settings(max_examples=100, deadline=None)
 def test_graphs_are_what_sets_say(now: list[str], before: list[str]) -> None:
-    changed = difference(Answer.graph("".join(now)), Answer.graph("".join(before)))
-    assert changed == Answer.graph("".join(line for line in now if line not in set(before)))
+    changed = difference(Result.graph("".join(now)), Result.graph("".join(before)))
+    assert changed == Result.graph("".join(line for line in now if line not in set(before)))
 
 
 @pytest.mark.parametrize("count", [1, 5_000])
@@ -96,7 +96,7 @@ def test_many_rows(count: int) -> None:
 
 
 def test_of_equal_rows_those_that_hold_as_long_were_there_and_then_those_that_hold_longest() -> None:
-    def holding(*untils: int) -> Answer:
+    def holding(*untils: int) -> Result:
         return table(*[("1", None)] * len(untils)).holding(np.array(untils))
 
     assert difference(holding(9, 5), holding(5)).until.tolist() == [9]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Answer, Bindings, CorruptAnswer
+from csparql_spark.answers.bindings import Bindings, CorruptAnswer, Result
 
 TERMS = ["<urn:a>", "_:b", '""', '"x y"', '"é"@en', '"1"^^<urn:d>']
 cells = st.none() | st.sampled_from(TERMS)
@@ -32,8 +32,8 @@ def test_rows_keep_their_order_and_repetitions(table: Table) -> None:
 @given(tables())
 @settings(max_examples=60, deadline=None)
 def test_bytes_give_the_answer_back(table: Table) -> None:
-    answer = Answer.from_rows(*table)
-    again = Answer.from_bytes(answer.to_bytes())
+    answer = Result.from_rows(*table)
+    again = Result.from_bytes(answer.to_bytes())
     assert again == answer and again.table.rows() == table[1] and again.table.variables == table[0]
     assert again.to_bytes() == answer.to_bytes() and len(answer) == len(table[1])
 
@@ -42,8 +42,8 @@ def test_bytes_give_the_answer_back(table: Table) -> None:
 @settings(max_examples=60, deadline=None)
 def test_bytes_are_equal_exactly_for_equal_answers(one: Table, other: Table) -> None:
     same = one == other
-    assert (Answer.from_rows(*one) == Answer.from_rows(*other)) is same
-    assert (Answer.from_rows(*one).to_bytes() == Answer.from_rows(*other).to_bytes()) is same
+    assert (Result.from_rows(*one) == Result.from_rows(*other)) is same
+    assert (Result.from_rows(*one).to_bytes() == Result.from_rows(*other).to_bytes()) is same
 
 
 @given(tables(), st.data())
@@ -59,9 +59,9 @@ def test_bytes_do_not_show_how_an_answer_was_made(table: Table, data: st.DataObj
     pieces = [pa.chunked_array([array[:cut], array[cut:]], pa.string()) for array in made]
     others = [hiding, sliced, pieces, [array.cast(pa.large_string()) for array in made],
               [array.dictionary_encode() for array in made], columns]
-    expected = Answer.from_rows(variables, rows).to_bytes()
+    expected = Result.from_rows(variables, rows).to_bytes()
     for other in others:
-        assert Answer.bindings(variables, other, len(rows)).to_bytes() == expected
+        assert Result.bindings(variables, other, len(rows)).to_bytes() == expected
 
 
 def with_text_beneath_nulls(column: list[str | None]) -> pa.StringArray:
@@ -105,46 +105,46 @@ def test_columns_must_fit() -> None:
 def test_booleans_and_graphs() -> None:
     graph = "<urn:a> <urn:p> \"é\" .\n<urn:a> <urn:p> _:b .\n"
     for answer, kind, length in (
-        (Answer.boolean(True), "boolean", 1), (Answer.boolean(False), "boolean", 1), (Answer.graph(graph), "graph", 2),
-        (Answer.graph(""), "graph", 0), (Answer.bindings((), (), 2), "bindings", 2),
+        (Result.boolean(True), "boolean", 1), (Result.boolean(False), "boolean", 1), (Result.graph(graph), "graph", 2),
+        (Result.graph(""), "graph", 0), (Result.bindings((), (), 2), "bindings", 2),
     ):
         assert (answer.kind, len(answer)) == (kind, length)
-        assert Answer.from_bytes(answer.to_bytes()) == answer
-    assert Answer.boolean(True) != Answer.boolean(False) and Answer.graph("") != Answer.bindings((), ())
-    assert Answer.graph(graph) == Answer.graph(graph.encode())
+        assert Result.from_bytes(answer.to_bytes()) == answer
+    assert Result.boolean(True) != Result.boolean(False) and Result.graph("") != Result.bindings((), ())
+    assert Result.graph(graph) == Result.graph(graph.encode())
 
 
 def test_an_answer_is_not_a_truth_value() -> None:
     with pytest.raises(TypeError, match="an answer has no truth value"):
-        bool(Answer.boolean(False))
+        bool(Result.boolean(False))
 
 
 def test_bytes_that_are_no_answer_are_refused() -> None:
-    whole = Answer.from_rows(("x",), [{"x": "<urn:a>"}]).to_bytes()
+    whole = Result.from_rows(("x",), [{"x": "<urn:a>"}]).to_bytes()
     for bad in (b"", b"2B", b"1?2", b"1?", b"1Bxxxxxxgarbage", whole[:40], whole[: len(whole) // 2], b"0" + whole[1:]):
         with pytest.raises(CorruptAnswer):
-            Answer.from_bytes(bad)
+            Result.from_bytes(bad)
 
 
 def test_ids_outside_the_terms_are_refused() -> None:
-    whole = Answer.from_rows(("x", "y"), [{"x": "<urn:a>", "y": "<urn:b>"}]).to_bytes()
+    whole = Result.from_rows(("x", "y"), [{"x": "<urn:a>", "y": "<urn:b>"}]).to_bytes()
     ids = np.array([0, 1], np.int32).tobytes()
     place = whole.rindex(ids)
     for value, refused in ((1, False), (2, True), (2**31 - 1, True)):
         changed = whole[:place] + np.array([0, value], np.int32).tobytes() + whole[place + len(ids) :]
         if refused:
             with pytest.raises(CorruptAnswer, match="The table of the answer is damaged"):
-                Answer.from_bytes(changed)
+                Result.from_bytes(changed)
         else:
-            assert Answer.from_bytes(changed).to_bytes() == whole
+            assert Result.from_bytes(changed).to_bytes() == whole
 
 
 def test_rows_may_say_until_when_they_hold() -> None:
-    answer = Answer.bindings(("s",), [["<urn:a>", "<urn:b>"]])
+    answer = Result.bindings(("s",), [["<urn:a>", "<urn:b>"]])
     holding = answer.holding(np.array([17_000, -5]))
-    assert Answer.from_bytes(holding.to_bytes()) == holding != answer
-    assert Answer.from_bytes(holding.to_bytes()).until.tolist() == [17_000, -5]
-    assert Answer.from_bytes(Answer.boolean(True).holding(np.array([3])).to_bytes()).until.tolist() == [3]
+    assert Result.from_bytes(holding.to_bytes()) == holding != answer
+    assert Result.from_bytes(holding.to_bytes()).until.tolist() == [17_000, -5]
+    assert Result.from_bytes(Result.boolean(True).holding(np.array([3])).to_bytes()).until.tolist() == [3]
     for damaged in (holding.to_bytes()[:12], holding.to_bytes()[:20], answer.holding(np.array([1])).to_bytes()):
         with pytest.raises(CorruptAnswer):
-            Answer.from_bytes(damaged)
+            Result.from_bytes(damaged)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.formats import (
     CSV,
     JSON,
@@ -70,7 +70,7 @@ def read(document: bytes, format: ox.QueryResultsFormat) -> Table:
 @given(tables())
 @settings(max_examples=80, deadline=None)
 def test_json_says_what_the_table_says(table: Table) -> None:
-    document = write(Answer.from_rows(*table), JSON)
+    document = write(Result.from_rows(*table), JSON)
     assert read(document, ox.QueryResultsFormat.JSON) == table
     assert len(json.loads(document)["results"]["bindings"]) == len(table[1])
 
@@ -78,7 +78,7 @@ def test_json_says_what_the_table_says(table: Table) -> None:
 @given(tables(XML_TEXTS))
 @settings(max_examples=80, deadline=None)
 def test_xml_says_what_the_table_says(table: Table) -> None:
-    document = write(Answer.from_rows(*table), XML)
+    document = write(Result.from_rows(*table), XML)
     assert read(document, ox.QueryResultsFormat.XML) == table
     root = ElementTree.fromstring(document)
     space = "{http://www.w3.org/2005/sparql-results#}"
@@ -90,7 +90,7 @@ def test_xml_says_what_the_table_says(table: Table) -> None:
 @given(tables())
 @settings(max_examples=80, deadline=None)
 def test_tsv_says_what_the_table_says(table: Table) -> None:
-    document = write(Answer.from_rows(*table), TSV)
+    document = write(Result.from_rows(*table), TSV)
     lines = document.decode().split("\n")
     assert lines.pop() == "" and lines[0] == "\t".join("?" + name for name in table[0])
     assert [line.split("\t") for line in lines[1:]] == [
@@ -107,14 +107,14 @@ def test_csv_has_the_plain_values(table: Table) -> None:
         parts = terms.parse(term) if term else None
         return "" if parts is None else ("_:" if parts.kind == "blank" else "") + parts.value
 
-    document = write(Answer.from_rows(*table), CSV).decode()
+    document = write(Result.from_rows(*table), CSV).decode()
     assert document.startswith(",".join(table[0]) + "\r\n") and document.endswith("\r\n")
     # An empty line is a row of one empty value to us, and nothing to Python's reader.
     lines = [line or [""] for line in csv.reader(io.StringIO(document, newline=""), strict=True)]
     assert lines == [list(table[0]) or [""]] + [[plain(row.get(name)) for name in table[0]] or [""] for row in table[1]]
 
 
-ROWS = Answer.from_rows(
+ROWS = Result.from_rows(
     ("x", "y"),
     [
         {"x": "<urn:a>", "y": '"say \\"hi\\",\\r\\n<&>"'},
@@ -153,7 +153,7 @@ def test_the_four_formats_of_one_table() -> None:
 
 
 def test_an_empty_table() -> None:
-    empty = Answer.bindings(("x",), [[]])
+    empty = Result.bindings(("x",), [[]])
     assert write(empty, JSON, extra={"at": 1}) == b'{"head":{"vars":["x"]},"results":{"bindings":[]},"at":1}'
     assert read(write(empty, XML), ox.QueryResultsFormat.XML) == (("x",), [])
     assert (write(empty, CSV), write(empty, TSV)) == (b"x\r\n", b"?x\n")
@@ -161,7 +161,7 @@ def test_an_empty_table() -> None:
 
 def test_a_base_direction_is_told_in_json_and_xml() -> None:
     rows = [{"x": '"x"@ar--rtl'}]
-    answer = Answer.from_rows(("x",), rows)
+    answer = Result.from_rows(("x",), rows)
     assert read(write(answer, JSON), ox.QueryResultsFormat.JSON) == (("x",), rows)
     assert read(write(answer, XML), ox.QueryResultsFormat.XML) == (("x",), rows)
     its = "{http://www.w3.org/2005/11/its}dir"
@@ -171,20 +171,20 @@ def test_a_base_direction_is_told_in_json_and_xml() -> None:
 
 def test_booleans() -> None:
     for truth in (True, False):
-        answer = Answer.boolean(truth)
+        answer = Result.boolean(truth)
         for media_type, format in ((JSON, ox.QueryResultsFormat.JSON), (XML, ox.QueryResultsFormat.XML)):
             assert bool(ox.parse_query_results(write(answer, media_type), format)) is truth
-    assert write(Answer.boolean(True), JSON, extra={"at": 5}) == b'{"head":{},"boolean":true,"at":5}'
+    assert write(Result.boolean(True), JSON, extra={"at": 5}) == b'{"head":{},"boolean":true,"at":5}'
     for truth, text in ((True, b"true\n"), (False, b"false\n")):
-        assert write(Answer.boolean(truth), CSV) == write(Answer.boolean(truth), TSV) == text
+        assert write(Result.boolean(truth), CSV) == write(Result.boolean(truth), TSV) == text
         assert bool(ox.parse_query_results(text, ox.QueryResultsFormat.TSV)) is truth
-    assert write(Answer.boolean(False), ND_JSON) == b'{"boolean":false}\n'
+    assert write(Result.boolean(False), ND_JSON) == b'{"boolean":false}\n'
 
 
 @given(tables())
 @settings(max_examples=40, deadline=None)
 def test_each_line_is_a_solution_as_sparql_json_has_it(table: Table) -> None:
-    answer = Answer.from_rows(*table)
+    answer = Result.from_rows(*table)
     lines = [json.loads(line) for line in write(answer, ND_JSON).decode().split("\n")[:-1]]
     assert lines == json.loads(write(answer, JSON))["results"]["bindings"]
     assert write(answer, "application/ndjson") == write(answer, ND_JSON)
@@ -197,33 +197,33 @@ def test_graphs() -> None:
         (N_TRIPLES, ox.RdfFormat.N_TRIPLES), (TURTLE, ox.RdfFormat.TURTLE), (JSON_LD, ox.RdfFormat.JSON_LD),
         ("application/json", ox.RdfFormat.JSON_LD), (N_QUADS, ox.RdfFormat.N_QUADS), (TRIG, ox.RdfFormat.TRIG),
     ):
-        written = ox.parse(write(Answer.graph(graph), media_type), format=format)
+        written = ox.parse(write(Result.graph(graph), media_type), format=format)
         assert sorted(map(str, written)) == sorted(map(str, expected))
-        assert list(ox.parse(write(Answer.graph(""), media_type), format=format)) == []
+        assert list(ox.parse(write(Result.graph(""), media_type), format=format)) == []
 
 
 def test_rdf_xml_renames_the_labels_that_are_no_names_there() -> None:
     graph = '_:1.a <urn:p> _:2 .\n_:2 <urn:p> "> _:2 and\\n_:2" .\n<urn:a> <urn:p> _:1.a .\n'
-    written = write(Answer.graph(graph), RDF_XML)
+    written = write(Result.graph(graph), RDF_XML)
     assert sorted(map(str, ox.parse(written, format=ox.RdfFormat.RDF_XML))) == sorted(
         map(str, ox.parse(graph.replace("_:1.a", "_:b1.a").replace("_:2 ", "_:b2 ").replace('"> _:b2', '"> _:2'),
                           format=ox.RdfFormat.N_TRIPLES)))
-    assert list(ox.parse(write(Answer.graph(""), RDF_XML), format=ox.RdfFormat.RDF_XML)) == []
+    assert list(ox.parse(write(Result.graph(""), RDF_XML), format=ox.RdfFormat.RDF_XML)) == []
     with pytest.raises(Unwritable, match="no way to write"):
-        write(Answer.graph("<urn:a> <urn:1> <urn:b> .\n"), RDF_XML)
+        write(Result.graph("<urn:a> <urn:1> <urn:b> .\n"), RDF_XML)
 
 
 @pytest.mark.parametrize("alias, name", [("application/json", JSON), ("application/xml", XML), ("text/xml", XML)])
 def test_names_for_one_format_are_written_alike(alias: str, name: str) -> None:
     assert write(ROWS, alias) == write(ROWS, name)
-    assert write(Answer.boolean(True), alias) == write(Answer.boolean(True), name)
+    assert write(Result.boolean(True), alias) == write(Result.boolean(True), name)
 
 
 @pytest.mark.parametrize(
     "answer, media_type",
-    [(Answer.boolean(True), TURTLE), (Answer.graph(""), CSV), (Answer.graph(""), JSON), (ROWS, TURTLE)],
+    [(Result.boolean(True), TURTLE), (Result.graph(""), CSV), (Result.graph(""), JSON), (ROWS, TURTLE)],
 )
-def test_what_a_format_cannot_express_is_refused(answer: Answer, media_type: str) -> None:
+def test_what_a_format_cannot_express_is_refused(answer: Result, media_type: str) -> None:
     with pytest.raises(Unwritable) as caught:
         write(answer, media_type)
     assert str(caught.value) == (
@@ -232,7 +232,7 @@ def test_what_a_format_cannot_express_is_refused(answer: Answer, media_type: str
 
 
 def test_control_characters_are_refused_in_xml_and_kept_elsewhere() -> None:
-    answer = Answer.from_rows(("x",), [{"x": terms.literal("a\x01b")}])
+    answer = Result.from_rows(("x",), [{"x": terms.literal("a\x01b")}])
     with pytest.raises(Unwritable) as caught:
         write(answer, XML)
     assert str(caught.value) == (

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import last_answer as module
-from csparql_spark.answers.bindings import Answer, CorruptAnswer
+from csparql_spark.answers.bindings import CorruptAnswer, Result
 from csparql_spark.answers.last_answer import Before, Change, packed, unpacked
 
 cells = st.sampled_from([None, "<urn:a>", "<urn:b>", '"c"'])
 rows = st.lists(st.tuples(cells, cells, st.integers(1, 4)), max_size=8)
 
 
-def answer(rows: list[tuple], timed: bool) -> Answer:
+def answer(rows: list[tuple], timed: bool) -> Result:
     """Rows in the order of an answer: by their terms, what is unbound first; of equal ones the longest first."""
     rows = sorted(rows, key=lambda row: [*((cell is not None, cell or "") for cell in row[:-1]), -row[-1]])
-    made = Answer.bindings(("x", "y"), [[row[0] for row in rows], [row[1] for row in rows]])
+    made = Result.bindings(("x", "y"), [[row[0] for row in rows], [row[1] for row in rows]])
     return made.holding(np.array([row[-1] for row in rows], dtype=np.int64)) if timed else made
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.limits import TooManyRows
 from csparql_spark.answers.over_ids import Plan, over_ids
 from csparql_spark.answers.snapshot import Dataset, Snapshot
@@ -56,7 +56,7 @@ class Held:
         return self.snapshots[plan]
 
     def select(self, variables: tuple[str, ...], patterns: tuple[Triple, ...], distinct: bool = False,
-               limit: int = 1000) -> Answer:
+               limit: int = 1000) -> Result:
         return self.snapshot(selecting(variables, patterns, distinct)).answer(limit=limit)
 
 
@@ -66,7 +66,7 @@ def holding(*triples: Triple) -> Held:
     return held
 
 
-def rows(answer: Answer) -> list[tuple[str, ...]]:
+def rows(answer: Result) -> list[tuple[str, ...]]:
     return [tuple(row.values()) for row in answer.table.rows()]
 
 
@@ -108,24 +108,24 @@ def test_rows_repeat_unless_they_are_distinct() -> None:
 
 def test_a_variable_that_is_not_in_the_pattern_is_unbound() -> None:
     answer = holding(*star('"1"', '"2"')).select(("x", "o", "y"), P)
-    assert answer == Answer.bindings(("x", "o", "y"), [[None, None], ['"1"', '"2"'], [None, None]])
+    assert answer == Result.bindings(("x", "o", "y"), [[None, None], ['"1"', '"2"'], [None, None]])
 
 
 def test_when_nothing_is_shown_rows_are_counted() -> None:
     held = holding(*star('"1"', '"2"'))
-    assert held.select((), (("<urn:s>", "<urn:p>", '"1"'),)) == Answer.bindings((), (), 1)
-    assert held.select((), (("<urn:s>", "<urn:p>", "_:x"),)) == Answer.bindings((), (), 2)
-    assert held.select((), (("<urn:s>", "<urn:p>", "_:x"),), distinct=True) == Answer.bindings((), (), 1)
-    assert held.select(("x",), P) == Answer.bindings(("x",), [[None, None]])
-    assert held.select(("x",), P, distinct=True) == Answer.bindings(("x",), [[None]])
-    assert held.select((), (("<urn:s>", "<urn:p>", '"3"'),)) == Answer.bindings((), (), 0)
+    assert held.select((), (("<urn:s>", "<urn:p>", '"1"'),)) == Result.bindings((), (), 1)
+    assert held.select((), (("<urn:s>", "<urn:p>", "_:x"),)) == Result.bindings((), (), 2)
+    assert held.select((), (("<urn:s>", "<urn:p>", "_:x"),), distinct=True) == Result.bindings((), (), 1)
+    assert held.select(("x",), P) == Result.bindings(("x",), [[None, None]])
+    assert held.select(("x",), P, distinct=True) == Result.bindings(("x",), [[None]])
+    assert held.select((), (("<urn:s>", "<urn:p>", '"3"'),)) == Result.bindings((), (), 0)
 
 
 def test_the_empty_pattern_has_one_solution() -> None:
     for held in (Held(), holding(*star('"1"'))):
         for distinct in (False, True):
-            assert held.select((), (), distinct) == Answer.bindings((), (), 1)
-            assert held.select(("x",), (), distinct) == Answer.bindings(("x",), [[None]])
+            assert held.select((), (), distinct) == Result.bindings((), (), 1)
+            assert held.select(("x",), (), distinct) == Result.bindings(("x",), [[None]])
 
 
 def test_what_is_in_no_triple_matches_nothing() -> None:
@@ -230,7 +230,7 @@ def test_it_says_what_trying_every_triple_says(steps: list[list[Triple]], asked:
         for names, pattern, distinct in asked:
             answer = held.select(names, pattern, distinct, limit=100_000)
             query = Asked.over("", 1, 1, names, pattern, distinct)
-            assert answer == Answer.from_rows(names, solutions(query, {"": set(triples)}))
+            assert answer == Result.from_rows(names, solutions(query, {"": set(triples)}))
         if forgetful:
             held.forget()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.values import number, number_term
 from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.language import parse
@@ -43,8 +43,8 @@ def test_answers_are_those_of_the_w3c(case: Case) -> None:
     assert agrees(answer, wanted), (answer.table.rows() if answer.table is not None else answer, wanted)
 
 
-def by_value(answer: Answer) -> Answer:
-    return Answer.from_rows(answer.table.variables, map(valued, answer.table.rows()))
+def by_value(answer: Result) -> Result:
+    return Result.from_rows(answer.table.variables, map(valued, answer.table.rows()))
 
 
 def valued(row: dict[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.asking.missing import looked
 from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.asking.why import reasons
@@ -42,12 +42,12 @@ def compare(log: list[Logged]) -> int:
             if isinstance(answer, QueryFailure):
                 break
             number += 1
-            compare_one(entry, written, look, Answer.from_bytes(answer.payload))
+            compare_one(entry, written, look, Result.from_bytes(answer.payload))
     assert all(isinstance(one, QueryFailure) for one in answers.values())
     return number
 
 
-def compare_one(registered: Logged, log: list[Entry], look: Look, answer: Answer) -> None:
+def compare_one(registered: Logged, log: list[Entry], look: Look, answer: Result) -> None:
     asked: Asked = registered.value
     query = parse(asked.text)
     if asked.made is None and asked.stamped is None and asked.output == "RSTREAM":

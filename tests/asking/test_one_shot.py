@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.language import LanguageError
@@ -43,14 +43,14 @@ def test_graphs_by_their_names() -> None:
 
 
 def test_without_any_graph() -> None:
-    assert ask(Question(SO.format(""), {})) == Answer.from_rows(("s", "o"), [])
-    assert ask(Question("SELECT * WHERE { }", {})) == Answer.bindings((), (), 1)
+    assert ask(Question(SO.format(""), {})) == Result.from_rows(("s", "o"), [])
+    assert ask(Question("SELECT * WHERE { }", {})) == Result.bindings((), (), 1)
 
 
 def test_relative_names_start_from_the_base() -> None:
     graphs = {"http://x/g": Chunk.from_triples([("<http://x/a>", "<http://x/p>", "<http://x/b>")])}
     answer = ask(Question("SELECT ?o FROM <g> WHERE { <a> <p> ?o }", graphs, base="http://x/", default_graphs=None))
-    assert answer == Answer.from_rows(("o",), [{"o": "<http://x/b>"}])
+    assert answer == Result.from_rows(("o",), [{"o": "<http://x/b>"}])
 
 
 @pytest.mark.parametrize("text, default_graphs, code, sentence", [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.asking import replay
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.replay import Script, answer
@@ -28,7 +28,7 @@ def text(range: int, step: int, more: str = "") -> str:
 
 def shown(told: list[Message]) -> list[tuple[int, list[int]]]:
     """The instants, and the numbers of the subjects at each."""
-    return [(one.instant, sorted(int(row["s"][5:-1]) for row in Answer.from_bytes(one.payload).table.rows()))
+    return [(one.instant, sorted(int(row["s"][5:-1]) for row in Result.from_bytes(one.payload).table.rows()))
             for one in told]
 
 

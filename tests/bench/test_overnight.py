@@ -9,7 +9,7 @@ from bench.overnight.facts import QUARTER, TOP, Facts, schema
 from bench.overnight.judging import judged
 from bench.overnight.passing import KINDS, guest
 from bench.overnight.standing import SCHEMA, STEP, TEXTS, Checked
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.asking.admission import check_rules
 from csparql_spark.asking.replay import Script, answer
 from csparql_spark.language.queries.query_cache import read
@@ -35,7 +35,7 @@ def test_what_is_counted_is_known_beforehand(query: str, count) -> None:
     reach = script.query.windows[0].range
     checked, seen = Checked(query, lambda instant, reach: count(facts, instant, reach), reach), []
     for told in answer(script.entries()):
-        seen.append(int(term(Answer.from_bytes(told.payload).table.rows()[0]["n"]).value))
+        seen.append(int(term(Result.from_bytes(told.payload).table.rows()[0]["n"]).value))
         checked.take(told.instant, seen[-1])
     assert checked.broken == [] and checked.checked == len(seen) > 12
     assert len(set(seen)) > 10 and TOP in TEXTS["Classed"]

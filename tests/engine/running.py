@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from unittest import mock
 
-from csparql_spark.answers.bindings import Answer, Bindings
+from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.engine import member
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import StoredGroup, restore, save
@@ -64,7 +64,7 @@ def said(told: Iterable[Message]) -> dict[int, list[tuple[tuple[str, ...], Said]
         if isinstance(one, QueryFailure):
             by_query.setdefault(one.query, []).append(((), Said(one.instant, None)))
             continue
-        answer = Answer.from_bytes(one.payload)
+        answer = Result.from_bytes(one.payload)
         assert (one.part, one.rows) == (0, len(answer))
         table = answer.table
         if table is None:            # a graph: its triples, whose terms have no blanks here

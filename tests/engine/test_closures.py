@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.entailment.maintain.strategies import STRATEGIES
@@ -163,7 +163,7 @@ def shown(told: list[Message]) -> dict[int, list[tuple[int, set]]]:
     found: dict[int, list[tuple[int, set]]] = {}
     for one in told:
         assert isinstance(one, InstantAnswer), one
-        rows = [tuple(sorted(row.items())) for row in Answer.from_bytes(one.payload).table.rows()]
+        rows = [tuple(sorted(row.items())) for row in Result.from_bytes(one.payload).table.rows()]
         assert len(rows) == len(set(rows))
         found.setdefault(one.query, []).append((one.instant, set(rows)))
     return found

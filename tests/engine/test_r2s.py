@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.answers import last_answer
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.engine import views
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import StoredGroup, restore, save
@@ -175,7 +175,7 @@ def test_rows_that_are_held_keep_their_meaning_when_ids_change_theirs() -> None:
         told = [step(group, number, rows=50) for number in range(3, 30)]
     assert group.content.dictionary.generation > generation
     for number, one in enumerate(told, 3):
-        assert {row["s"] for row in Answer.from_bytes(one.payload).table.rows()} == {
+        assert {row["s"] for row in Result.from_bytes(one.payload).table.rows()} == {
             f"<urn:{number}-{n}>" for n in range(50)}
 
 

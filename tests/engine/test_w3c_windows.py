@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.asking.replay import Script, answer
 from csparql_spark.language import ContinuousQuery, Window, parse, show
 from csparql_spark.rdf.chunk import Chunk
@@ -48,7 +48,7 @@ def test_a_window_is_asked_what_the_w3c_asks_of_a_graph(case: Case) -> None:
     entries = Script.of(text, streams={STREAM: chunk_of(case)}, base=case.base + case.files["query"]).entries()
     said = list(answer(entries))
     assert [(one.instant, one.part) for one in said] == [(1000, 0), (2000, 0)], said
-    found, wanted = Answer.from_bytes(said[0].payload), expected(case)
+    found, wanted = Result.from_bytes(said[0].payload), expected(case)
     if case.name in BY_VALUE:
         found, wanted = by_value(found), (wanted[0], [valued(row) for row in wanted[1]])
     assert agrees(found, wanted), (found.table.rows() if found.table is not None else found, wanted)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.testing import load
@@ -43,7 +43,7 @@ def reference() -> dict[str, dict[str, int]]:
     return json.loads((LUBM / "reference-answers.json").read_text(encoding="utf-8"))
 
 
-def asked(name: str, level: str) -> Answer:
+def asked(name: str, level: str) -> Result:
     text = (LUBM / "queries" / f"{name}.rq").read_text(encoding="utf-8")
     rules = {"lubm": (LUBM / "lubm.rules").read_text(encoding="utf-8")}
     return ask(Question(text, graphs(), entailment=LEVELS[level], rules=rules))

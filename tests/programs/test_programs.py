@@ -19,7 +19,7 @@ import pyoxigraph as ox
 import pytest
 from click.testing import CliRunner
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.formats import write
 from csparql_spark.asking.replay import Script, answer
 from csparql_spark.cli import main
@@ -93,7 +93,7 @@ def commanded(program: Path) -> list[dict[str, object]]:
 
 def line(script: Script, told: Message) -> dict[str, object]:
     assert isinstance(told, InstantAnswer), told
-    answer = Answer.from_bytes(told.payload)
+    answer = Result.from_bytes(told.payload)
     said = {"triples": answer.ntriples.decode()} if answer.ntriples is not None else {
         "results": json.loads(write(answer, "application/sparql-results+json"))}
     return {"query": script.query.name, "at": told.instant, **said}

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
@@ -279,7 +279,7 @@ def _numbers(payload: bytes) -> list[int]:
 
 
 def _answered(payload: bytes) -> frozenset[int]:
-    rows = Answer.from_bytes(payload).table.rows()
+    rows = Result.from_bytes(payload).table.rows()
     numbers = frozenset(int(parse(row["n"]).value) for row in rows)
     assert len(numbers) == len(rows)
     return numbers

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import StoreError
 from csparql_spark.disk.bell import Bell
 from csparql_spark.log import Draft, Entry, LogWriter
@@ -43,7 +43,7 @@ def line(instant: int, part: int = 0) -> str:
 
 
 def tell(store: Opened, query: int, *instants: int, parts: int = 1, empty: bool = False) -> None:
-    store.answers.write([StoredAnswer(query, instant, part, 1, Answer.graph(lines).to_bytes())
+    store.answers.write([StoredAnswer(query, instant, part, 1, Result.graph(lines).to_bytes())
                          for instant in instants for part in range(parts)
                          for lines in ["" if empty else line(instant, part)]])
 
@@ -249,7 +249,7 @@ def test_the_same_answer_at_another_instant_has_other_blank_nodes() -> None:
 
 
 def test_parts_without_triples_are_a_tick() -> None:
-    parts = [StoredAnswer(1, 5, part, 0, Answer.graph("").to_bytes()) for part in range(2)]
+    parts = [StoredAnswer(1, 5, part, 0, Result.graph("").to_bytes()) for part in range(2)]
     assert draft_of(1, D, 5, parts) == Draft("tick", D, at=5)
 
 

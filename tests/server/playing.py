@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.messages import InstantAnswer, QueryFailure
 from csparql_spark.schedule.routing import Router
@@ -35,7 +35,7 @@ class Engine:
         self.backend = backend
         self.store = AnswerStore(backend.stores.database, backend.directory.bell("answers"))
 
-    def answer(self, query: int, instant: int, *answers: Answer) -> None:
+    def answer(self, query: int, instant: int, *answers: Result) -> None:
         self.store.write([StoredAnswer(query, instant, part, len(answer), answer.to_bytes())
                           for part, answer in enumerate(answers)])
 
@@ -65,8 +65,8 @@ class Engine:
         self.store.write([], [(query, instant, reason)])
 
 
-def number(instant: int) -> Answer:
-    return Answer.from_rows(("n",), [{"n": f'"{instant}"'}])
+def number(instant: int) -> Result:
+    return Result.from_rows(("n",), [{"n": f'"{instant}"'}])
 
 
 def record(query: int, name: str = "q", text: str = TEXT) -> QueryRecord:

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.server.backend import Backend
 from tests.server.playing import BASE, TEXT, Engine, number, registered
 
 JSON, XML = "application/sparql-results+json", "application/sparql-results+xml"
 CSV, TSV = "text/csv; charset=utf-8", "text/tab-separated-values; charset=utf-8"
 LD, TURTLE, NT = "application/ld+json", "text/turtle; charset=utf-8", "application/n-triples"
-TABLE = Answer.from_rows(("s", "n"), [{"s": "<urn:a>", "n": '"1"'}, {"s": "<urn:b>"}])
-GRAPH = Answer.graph("<urn:a> <urn:p> <urn:b> .\n")
+TABLE = Result.from_rows(("s", "n"), [{"s": "<urn:a>", "n": '"1"'}, {"s": "<urn:b>"}])
+GRAPH = Result.graph("<urn:a> <urn:p> <urn:b> .\n")
 
 
 def test_json_says_which_query_and_instant(client, engine: Engine) -> None:
@@ -57,7 +57,7 @@ ACCEPTED = [
     ("graph", "application/n-quads", "application/n-quads"), ("graph", "application/trig", "application/trig"),
     ("graph", None, LD), ("graph", "text/turtle", TURTLE), ("graph", NT, NT), ("graph", LD, LD), ("graph", JSON, None),
 ]
-ANSWERS = {"table": TABLE, "boolean": Answer.boolean(True), "graph": GRAPH}
+ANSWERS = {"table": TABLE, "boolean": Result.boolean(True), "graph": GRAPH}
 
 
 @pytest.mark.parametrize("kind, accept, expected", ACCEPTED)
@@ -82,7 +82,7 @@ def test_format_goes_before_accept(client, engine: Engine, kind: str, format: st
 
 
 def test_a_table_that_xml_cannot_express(client, engine: Engine) -> None:
-    engine.answer(registered(client), 1000, Answer.from_rows(("n",), [{"n": '"\\u0001"'}]))
+    engine.answer(registered(client), 1000, Result.from_rows(("n",), [{"n": '"\\u0001"'}]))
     response = client.get("/queries/q/answers?format=xml")
     assert (response.status_code, response.json["code"]) == (406, "not-acceptable")
     assert "U+0001" in response.json["detail"]
@@ -97,18 +97,18 @@ def test_the_newest_instant_or_another_one(client, engine: Engine) -> None:
 
 
 def test_an_empty_table_is_an_answer(client, engine: Engine) -> None:
-    engine.answer(registered(client), 1000, Answer.from_rows(("n",), []))
+    engine.answer(registered(client), 1000, Result.from_rows(("n",), []))
     assert client.get("/queries/q/answers").json["results"] == {"bindings": []}
 
 
 @pytest.mark.parametrize("parts, expected", [
-    ([Answer.from_rows(("n",), [{"n": f'"{n}"'} for n in rows]) for rows in ((1, 2), (), (3,))],
+    ([Result.from_rows(("n",), [{"n": f'"{n}"'} for n in rows]) for rows in ((1, 2), (), (3,))],
      "n\r\n1\r\n2\r\n3\r\n"),
-    ([GRAPH, Answer.graph("<urn:c> <urn:p> <urn:d> .\n")], "<urn:a> <urn:p> <urn:b> .\n<urn:c> <urn:p> <urn:d> .\n"),
-    ([Answer.boolean(False), Answer.boolean(True)], "true\n"),
-    ([Answer.boolean(False), Answer.boolean(False)], "false\n"),
+    ([GRAPH, Result.graph("<urn:c> <urn:p> <urn:d> .\n")], "<urn:a> <urn:p> <urn:b> .\n<urn:c> <urn:p> <urn:d> .\n"),
+    ([Result.boolean(False), Result.boolean(True)], "true\n"),
+    ([Result.boolean(False), Result.boolean(False)], "false\n"),
 ])
-def test_parts_of_one_instant_are_one_answer(client, engine: Engine, parts: list[Answer], expected: str) -> None:
+def test_parts_of_one_instant_are_one_answer(client, engine: Engine, parts: list[Result], expected: str) -> None:
     engine.answer(registered(client), 1000, *parts)
     assert client.get("/queries/q/answers",
                       headers={"Accept": "text/csv, application/n-triples, */*;q=0.1"}).text == expected

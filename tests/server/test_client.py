@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import pytest
 
-from csparql_spark.answers.bindings import Answer as Told
+from csparql_spark.answers.bindings import Result as Told
 from csparql_spark.client import IRI, Answer, BlankNode, Client, Event, Literal, ProblemError, Unreachable, following
 from csparql_spark.client.terms import XSD, term
 from csparql_spark.rdf.chunk import Chunk

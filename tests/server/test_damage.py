@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.disk.damage import Damages
 from csparql_spark.log import Draft
 from csparql_spark.schedule.relay import draft_of
@@ -93,7 +93,7 @@ def test_an_answer_that_an_observer_is_to_be_called_with(settings: Settings, rec
 
 
 def test_an_answer_that_a_stream_is_to_hold(client, backend: Backend, engine: Engine) -> None:
-    engine.answer(7, 1000, Answer.graph("<urn:s> <urn:p> <urn:o> .\n"))
+    engine.answer(7, 1000, Result.graph("<urn:s> <urn:p> <urn:o> .\n"))
     damage_answer(backend, 1000)
     assert draft_of(7, "urn:d", 1000, backend.stores.answers.at(7, 1000)) == Draft(
         "damaged", "urn:d", f"the answer at 1000 {WRONG}, and the stream urn:d is without it".encode(),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.bell import Bell
 from csparql_spark.log import LogWriter
@@ -21,7 +21,7 @@ from csparql_spark.store import AnswerStore, StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from tests.server.playing import TEXT, Event, number, parsed
 
-BIG = Answer.from_rows(("n",), [{"n": '"' + "x" * 50_000 + '"'}])
+BIG = Result.from_rows(("n",), [{"n": '"' + "x" * 50_000 + '"'}])
 
 
 class House:
@@ -34,7 +34,7 @@ class House:
         self.fanout = Fanout(self.database, self.store, Bell(directory.bell("answers")), places=100).start()
         self.delivery = Delivery(self.fanout, heartbeat_seconds=heartbeat, stall_seconds=stall).start()
 
-    def tell(self, *told: int, answers: tuple[Answer, ...] = ()) -> None:
+    def tell(self, *told: int, answers: tuple[Result, ...] = ()) -> None:
         self.store.write([StoredAnswer(self.query, instant, 0, 1, answer.to_bytes())
                           for instant in told for answer in answers or (number(instant),)])
 

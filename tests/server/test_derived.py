@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import StoreError
 from csparql_spark.disk.bell import Bell
 from csparql_spark.log import Draft
@@ -366,7 +366,7 @@ def wait_until(backend: Backend, count: int) -> list[tuple[str, int, list[tuple[
 
 def say(engine: Engine, query: int, *instants: int) -> None:
     for instant in instants:
-        engine.answer(query, instant, Answer.graph(f'<urn:s> <urn:at> "{instant}" .\n' if instant % 2000 else ""))
+        engine.answer(query, instant, Result.graph(f'<urn:s> <urn:at> "{instant}" .\n' if instant % 2000 else ""))
 
 
 def expected(*instants: int) -> list[tuple[str, int, list[tuple[str, str, str]]]]:

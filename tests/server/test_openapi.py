@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import CATALOGUE
@@ -108,7 +108,7 @@ def api(house: Backend) -> schemathesis.BaseSchema:
     if made[2].status_code == 201:
         engine.count(made[2].json["id"], *range(1000, 9000, 1000))
     if made[3].status_code == 201:
-        engine.answer(made[3].json["id"], 1000, Answer.graph("<urn:a> <urn:p> <urn:b> .\n"))
+        engine.answer(made[3].json["id"], 1000, Result.graph("<urn:a> <urn:p> <urn:b> .\n"))
     return schemathesis.openapi.from_wsgi("/openapi.json", app)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers import bindings
 from csparql_spark.cli import main
 from csparql_spark.disk.bell import Bell
 from csparql_spark.rdf.chunk import Chunk
@@ -143,7 +143,7 @@ def test_errors_are_one_line(port: int, tmp_path: Path, arguments: list[str], se
 
 def test_tail_prints_answers(port: int, backend: Backend, engine: Engine) -> None:
     query = registered(backend_client(backend))
-    engine.answer(query, 1000, Answer.from_rows(("s", "n"), [{"s": "<urn:a>", "n": '"x y"'}, {"s": "<urn:b>"}]))
+    engine.answer(query, 1000, bindings.Result.from_rows(("s", "n"), [{"s": "<urn:a>", "n": '"x y"'}, {"s": "<urn:b>"}]))
     engine.count(query, 2000)
     printed = {form: command(port, "tail", "q", "--from", "beginning", "--count", "2", "--format", form)
                for form in ("json", "csv", "table")}

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.bell import Bell
 from csparql_spark.log import Draft, LogWriter
@@ -140,12 +140,12 @@ def test_before_the_first_answer_there_is_an_id_to_come_back_with(house: House) 
 
 
 @pytest.mark.parametrize("said, expected", [
-    (Answer.boolean(True), {"results": {"head": {}, "boolean": True}}),
-    (Answer.graph('<urn:a> <urn:p> "x\\ny" .\n'), {"triples": '<urn:a> <urn:p> "x\\ny" .\n'}),
-    (Answer.from_rows(("n",), [{"n": '"a\\nb\\r\\u2028"'}]), {"results": {
+    (Result.boolean(True), {"results": {"head": {}, "boolean": True}}),
+    (Result.graph('<urn:a> <urn:p> "x\\ny" .\n'), {"triples": '<urn:a> <urn:p> "x\\ny" .\n'}),
+    (Result.from_rows(("n",), [{"n": '"a\\nb\\r\\u2028"'}]), {"results": {
         "head": {"vars": ["n"]}, "results": {"bindings": [{"n": {"type": "literal", "value": "a\nb\r\u2028"}}]}}}),
 ])
-def test_every_kind_of_answer_is_one_line(house: House, said: Answer, expected: dict[str, object]) -> None:
+def test_every_kind_of_answer_is_one_line(house: House, said: Result, expected: dict[str, object]) -> None:
     house.store.write([StoredAnswer(house.query.id, 1000, 0, 1, said.to_bytes())])
     assert house.events(LATEST) == [
         Event("answer", {"query": "q", "at": 1000, "windows": windows(1000), **expected}, "1")]

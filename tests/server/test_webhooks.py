@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from csparql_spark.answers.bindings import Answer as Told
+from csparql_spark.answers.bindings import Result as Told
 from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend

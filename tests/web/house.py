@@ -20,7 +20,7 @@ from types import TracebackType
 
 import numpy as np
 
-from csparql_spark.answers.bindings import Answer
+from csparql_spark.answers.bindings import Result
 from csparql_spark.server.http.connections import listen
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.store import AnswerStore, Status, StoredAnswer
@@ -101,11 +101,11 @@ class House:
     def answer(self, query: int, instant: int, variables: Sequence[str], rows: Sequence[Mapping[str, str]],
                until: Sequence[int | None] | None = None) -> None:
         """Say this at an instant, as the engine would."""
-        answer = Answer.from_rows(tuple(variables), [dict(row) for row in rows])
+        answer = Result.from_rows(tuple(variables), [dict(row) for row in rows])
         if until is not None:
             answer = answer.holding(np.array([ALWAYS if at is None else at for at in until], np.int64))
         self.store.write([StoredAnswer(query, instant, 0, len(answer), answer.to_bytes())])
 
     def answer_graph(self, query: int, instant: int, ntriples: str) -> None:
-        answer = Answer.graph(ntriples.encode())
+        answer = Result.graph(ntriples.encode())
         self.store.write([StoredAnswer(query, instant, 0, len(answer), answer.to_bytes())])

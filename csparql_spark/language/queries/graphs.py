@@ -20,7 +20,7 @@ from csparql_spark.language.queries.syntax import Node
 
 
 @dataclass
-class Dataset:
+class DatasetClauses:
     """What the dataset clauses of one text declare, in their order."""
 
     windows: list[Window] = field(default_factory=list)
@@ -33,9 +33,9 @@ class Dataset:
         return next((window for window in self.windows if window.name == name), None)
 
 
-def read_dataset(datasets: Node, clauses: Clauses) -> Dataset:
+def read_dataset(datasets: Node, clauses: Clauses) -> DatasetClauses:
     """The declarations of a `Datasets` node."""
-    dataset = Dataset()
+    dataset = DatasetClauses()
     for node in datasets.nodes():
         if node.rule == "Entailment":
             dataset.entailment += clauses.entailment(node)
@@ -59,7 +59,7 @@ def read_dataset(datasets: Node, clauses: Clauses) -> Dataset:
     return dataset
 
 
-def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewriting) -> None:
+def check_graphs(form: Node, dataset: DatasetClauses, clauses: Clauses, rewriting: Rewriting) -> None:
     """Check what GRAPH and WINDOW blocks name; a WINDOW variable is kept from ranging over graphs."""
     diagnostics = clauses.diagnostics
     streams = {window.stream for window in dataset.windows if window.name is None}
@@ -105,7 +105,7 @@ def check_graphs(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewr
             diagnostics.warn(start, f"the window <{name}> is declared but never used.")
 
 
-def _named_window(node: Node, dataset: Dataset, clauses: Clauses) -> Window:
+def _named_window(node: Node, dataset: DatasetClauses, clauses: Clauses) -> Window:
     first, second = node.nodes("Iri")
     name_node, stream_node = (second, first) if node.token("AS") is not None else (first, second)
     name = clauses.iri(name_node)
@@ -120,7 +120,7 @@ def _named_window(node: Node, dataset: Dataset, clauses: Clauses) -> Window:
     return clauses.window(node.child("Window"), clauses.iri(stream_node), name, True)
 
 
-def _check_window_block(target: Node, iri: str | None, dataset: Dataset, diagnostics: Diagnostics) -> None:
+def _check_window_block(target: Node, iri: str | None, dataset: DatasetClauses, diagnostics: Diagnostics) -> None:
     names = [window.name for window in dataset.windows if window.name is not None]
     if iri in names or (iri is None and names):
         return

@@ -19,7 +19,7 @@ from csparql_spark.language.queries.aggregate import rewrite_aggregates
 from csparql_spark.language.queries.body import BodyProblem, check_evaluable
 from csparql_spark.language.queries.bounds import MOST_WORDS, check_nesting, check_parts, check_size, check_words
 from csparql_spark.language.queries.clauses import Clauses
-from csparql_spark.language.queries.graphs import Dataset, check_graphs, read_dataset
+from csparql_spark.language.queries.graphs import DatasetClauses, check_graphs, read_dataset
 from csparql_spark.language.queries.prologue import NameProblem, Names
 from csparql_spark.language.queries.query import ContinuousQuery
 from csparql_spark.language.queries.rewriting import Rewriting
@@ -57,7 +57,7 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
     check_patterns(tree, diagnostics)
     form = _form(tree)
     datasets = form.node("Datasets") if form is not None else None
-    dataset = Dataset()
+    dataset = DatasetClauses()
     if form is not None and datasets is not None and datasets.end >= 0:
         dataset = read_dataset(datasets, clauses)
         check_graphs(form, dataset, clauses, rewriting)
@@ -137,7 +137,8 @@ def _registration(tree: Node, form: Node, clauses: Clauses) -> _Registration:
 
 
 def _check_registration(
-    tree: Node, form: Node, registration: _Registration, dataset: Dataset, required: bool, diagnostics: Diagnostics
+    tree: Node, form: Node, registration: _Registration, dataset: DatasetClauses, required: bool,
+    diagnostics: Diagnostics,
 ) -> None:
     first = form.tokens()[0]
     if tree.node("Register") is None:

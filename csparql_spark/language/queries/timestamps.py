@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.queries.clauses import Clauses
-from csparql_spark.language.queries.graphs import Dataset
+from csparql_spark.language.queries.graphs import DatasetClauses
 from csparql_spark.language.queries.rewriting import Rewriting
 from csparql_spark.language.queries.syntax import Node
 
@@ -23,7 +23,7 @@ MOST_PATTERNS = 3
 _UNSEEN = ("SubSelect", "Minus", "Filter", "Bind")
 
 
-def rewrite_timestamps(form: Node, dataset: Dataset, clauses: Clauses, rewriting: Rewriting) -> None:
+def rewrite_timestamps(form: Node, dataset: DatasetClauses, clauses: Clauses, rewriting: Rewriting) -> None:
     """Turn the timestamps of a query form into calls of `FUNCTION`, and check those that are."""
     for call in form.walk("FunctionCall", "IriOrFunction"):
         arguments = call.node("Arguments")
@@ -32,7 +32,8 @@ def rewrite_timestamps(form: Node, dataset: Dataset, clauses: Clauses, rewriting
     _rewrite_in(form, [], dataset, clauses, rewriting)
 
 
-def _rewrite_in(node: Node, groups: list[Node], dataset: Dataset, clauses: Clauses, rewriting: Rewriting) -> None:
+def _rewrite_in(node: Node, groups: list[Node], dataset: DatasetClauses, clauses: Clauses,
+                rewriting: Rewriting) -> None:
     """Rewrite below a node; `groups` are the groups a timestamp there can see, the innermost last."""
     stack: list[tuple[Node, list[Node]]] = [(node, groups)]
     while stack:
@@ -47,7 +48,7 @@ def _rewrite_in(node: Node, groups: list[Node], dataset: Dataset, clauses: Claus
         stack.extend((child, scopes) for child in found.nodes())
 
 
-def _rewrite(call: Node, groups: list[Node], dataset: Dataset, clauses: Clauses, rewriting: Rewriting) -> None:
+def _rewrite(call: Node, groups: list[Node], dataset: DatasetClauses, clauses: Clauses, rewriting: Rewriting) -> None:
     terms = call.nodes("VarOrTerm")
     if len(terms) == 3:
         written = [rewriting.write(term.start, term.end) for term in terms]
@@ -96,7 +97,7 @@ def _rewrite(call: Node, groups: list[Node], dataset: Dataset, clauses: Clauses,
     rewriting.replace_node(call, _latest([_call(list(triple)) for triple in triples]))
 
 
-def _sees_only(node: Node, dataset: Dataset, clauses: Clauses) -> bool:
+def _sees_only(node: Node, dataset: DatasetClauses, clauses: Clauses) -> bool:
     iri = clauses.iri(node)
     streams = {window.stream for window in dataset.windows}
     if iri not in streams:
