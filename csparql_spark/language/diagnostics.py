@@ -56,8 +56,8 @@ class Diagnostics:
         """The warning, as it will be told."""
         self._lines = self._lines or Lines(self.text)
         line, column = self._lines.locate(start)
-        told = self._warnings[(start, message)] = f"line {line}, column {column}: {message}"
-        return told
+        warning = self._warnings[(start, message)] = f"line {line}, column {column}: {message}"
+        return warning
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -66,8 +66,8 @@ class Fix:
         """`text` for the characters `start` to `end` of a source; without a label it is told by what it does."""
         lines = Lines(source)
         shown = text.strip()
-        told = "Remove it" if not shown else f"Add {shown}" if start == end else f"Write {shown}"
-        return cls(label or told, *lines.locate(start), *lines.locate(end), text)
+        action = "Remove it" if not shown else f"Add {shown}" if start == end else f"Write {shown}"
+        return cls(label or action, *lines.locate(start), *lines.locate(end), text)
 
     @classmethod
     def declaring(cls, source: str, prefix: str, iri: str) -> Fix:

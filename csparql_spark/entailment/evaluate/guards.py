@@ -53,7 +53,7 @@ class BoundGuard:
         given = guard.arguments[:-1] if self.is_maker else guard.arguments
         self.given = given
         self.inputs = tuple(dict.fromkeys(node for node in given if is_variable(node)))
-        self.output = guard.arguments[-1] if self.is_maker else None
+        self.output = guard.arguments[-1] if self.is_maker else ""       # of no variable, where nothing is made
         self._answers = np.empty(0, dtype=np.int64)      # of one input, by id; UNKNOWN where nobody asked
 
     def apply(self, columns: Columns, count: int) -> tuple[np.ndarray | None, Columns]:
@@ -64,13 +64,13 @@ class BoundGuard:
             if wanted is not None:
                 passing = passing & (made == wanted)
         if passing.all():
-            rows, kept = None, dict(columns)
+            rows, bound = None, dict(columns)
         else:
             rows = np.flatnonzero(passing)
-            kept = {name: column[rows] for name, column in columns.items()}
+            bound = {name: column[rows] for name, column in columns.items()}
         if self.is_maker and is_variable(self.output) and self.output not in columns:
-            kept[self.output] = made if rows is None else made[rows]
-        return rows, kept
+            bound[self.output] = made if rows is None else made[rows]
+        return rows, bound
 
     def _constant(self, term: str) -> int:
         return int(self._terms.dictionary.encode([term])[0])

@@ -83,12 +83,12 @@ def _found(texts: list[str], pattern: str) -> list[bool]:
         if not short:
             continue
         try:
-            said = pc.match_substring_regex(pa.array([texts[place] for place in short], pa.large_string()),
-                                            whole(written)).to_pylist()
+            answers = pc.match_substring_regex(pa.array([texts[place] for place in short], pa.large_string()),
+                                               whole(written)).to_pylist()
         except pa.ArrowInvalid:              # a property that there is not, or more states than were foreseen
             _refuse(len(short))
             continue
-        for place, one in zip(short, said):
+        for place, one in zip(short, answers):
             found[place] = one
     return found
 

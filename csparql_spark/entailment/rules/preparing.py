@@ -82,7 +82,8 @@ def prepare(rules: tuple[Rule, ...], dictionary: TermDictionary, facts: Columns,
             asked: Iterable[Atom] | None) -> Prepared:
     """The rules for a closed background and for what is asked (None: everything)."""
     schema = _schema(facts, dictionary)
-    predicates = classes = frozenset()
+    predicates: frozenset[str] = frozenset()
+    classes: frozenset[str] = frozenset()
     if len(schema) <= MOST_SCHEMA:
         special = specialise(rules, schema)
         rules, predicates, classes = special.rules, special.assumed, special.assumed_classes

@@ -26,14 +26,14 @@ def prune(rules: Iterable[Rule], asked: Iterable[Atom]) -> tuple[Rule, ...]:
     rules = tuple(rules)
     needed: list[set[int]] = [set() for _ in rules]          # the places of the needed atoms in each rule's head
     waiting = list(dict.fromkeys(asked))
-    seen = set(waiting)
+    reached = set(waiting)
     while waiting:
         pattern = waiting.pop()
         for rule, places in zip(rules, needed):
             found = {place for place, atom in enumerate(rule.head) if may_match(atom, pattern)}
             if found and not places:
-                new = [atom for atom in rule.body if atom not in seen]
-                seen.update(new)
+                new = [atom for atom in rule.body if atom not in reached]
+                reached.update(new)
                 waiting.extend(new)
             places |= found
     return tuple(rule if len(places) == len(rule.head) else

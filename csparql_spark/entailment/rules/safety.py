@@ -103,7 +103,8 @@ def _meet(one: Atom, other: Atom) -> bool:
 def _invents(rule: Rule) -> str | None:
     """The builtin that makes a term of the head: at once, or handed on by builtins that choose among their arguments.
     Builtins that compute from what was made make terms themselves."""
-    known, maker = set(rule.variables), {}
+    known = set(rule.variables)
+    maker: dict[str, str] = {}                  # by the variable that is made
     for guard in rule.guards:
         made = guard.arguments[-1]
         if guard.name in MAKERS and is_variable(made) and made not in known:

@@ -88,7 +88,7 @@ def _all_with(predicate: str, object_: str = "?object") -> Atom:
 
 
 def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: SchemaClauses, limit: int) -> Specialised:
-    kept, general, used = Shelf(rule for rule in rules if not known.asked(rule)), [], set()
+    plain, general, used = Shelf(rule for rule in rules if not known.asked(rule)), [], set()
     for rule in rules:
         if not known.asked(rule):
             continue
@@ -96,7 +96,7 @@ def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: Sche
         try:
             for special in known.resolved(rule):
                 heads = tuple(atom for atom in special.head if atom.nodes not in schema
-                              and not any(shelf.subsumes(replace(special, head=(atom,))) for shelf in (kept, new)))
+                              and not any(shelf.subsumes(replace(special, head=(atom,))) for shelf in (plain, new)))
                 if heads:
                     new.put(replace(special, head=heads))
                 if len(new.rules) > limit:
@@ -106,8 +106,8 @@ def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: Sche
             continue
         used |= known.behind(known.asked(rule))
         for special in new.rules:
-            kept.put(special)
-    return Specialised((*kept.rules, *general), tuple(general),
+            plain.put(special)
+    return Specialised((*plain.rules, *general), tuple(general),
                        frozenset(topic.predicate for topic in used if is_variable(topic.object)),
                        frozenset(topic.object for topic in used if not is_variable(topic.object)))
 
@@ -276,7 +276,8 @@ def applied(rule: Rule, found: Substitution) -> Rule:
 
 def renamed_apart(rule: Rule, taken: set[str]) -> Rule:
     """The rule with none of these variables."""
-    own, fresh = mentioned(rule), {}
+    own = mentioned(rule)
+    fresh: dict[str, str] = {}
     for node in sorted(own & taken):
         number = 1
         while (new := f"{node}{number}") in taken or new in own or new in fresh.values():

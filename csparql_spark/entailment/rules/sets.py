@@ -38,8 +38,8 @@ def rule_set(name: str, files: Files = NO_FILES) -> tuple[Rule, ...]:
 
 def resolved(file: RuleFile, files: Files = NO_FILES) -> tuple[Rule, ...]:
     """The rules of a rule file that has no name, and of all that it includes."""
-    seen: set[str] = set()
-    included = [rule for name in file.includes for rule in _gathered(_known(name, files), files, (), seen)]
+    visited: set[str] = set()
+    included = [rule for name in file.includes for rule in _gathered(_known(name, files), files, (), visited)]
     return _distinct([*included, *file.rules])
 
 
@@ -49,16 +49,16 @@ def text_of(name: str) -> str:
     return (DIRECTORY / f"{name}{SUFFIX}").read_text(encoding="utf-8")
 
 
-def _gathered(name: str, files: Files, above: tuple[str, ...], seen: set[str]) -> list[Rule]:
+def _gathered(name: str, files: Files, above: tuple[str, ...], visited: set[str]) -> list[Rule]:
     if name in above:
         path = " includes ".join([*above[above.index(name):], name])
         raise RuleSetError(f"The rule set {name!r} includes itself: {path}. Take one of these @include lines out.")
-    if name in seen:
+    if name in visited:
         return []
-    seen.add(name)
+    visited.add(name)
     file = _house(name) if name in NAMES else files[name]
     below = [rule for other in file.includes
-             for rule in _gathered(_known(other, files, name), files, (*above, name), seen)]
+             for rule in _gathered(_known(other, files, name), files, (*above, name), visited)]
     return [*below, *file.rules]
 
 

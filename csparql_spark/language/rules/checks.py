@@ -77,7 +77,7 @@ class RuleChecks:
 
     def _name(self, draft: RuleDraft) -> str | None:
         name = "" if draft.name is None else draft.name.text.removesuffix(":")
-        if not name:
+        if draft.name is None or not name:
             return None
         if name in self._names:
             self._diagnostics.warn(draft.name.start, f'The rule of line {self._names[name]} is called "{name}", too.')
@@ -99,7 +99,7 @@ class RuleChecks:
         self._diagnostics.add(start, end, "too-large", f"The rule has {what}.", hint="Write several rules.")
 
     def _check_arrow(self, draft: RuleDraft) -> None:
-        add, arrow = self._diagnostics.add, draft.arrow
+        add, arrow = self._diagnostics.add, draft.sign
         if not draft.backward:
             if not draft.head:
                 add(arrow.start, arrow.end, "empty-head", "Nothing stands behind the arrow.",
@@ -127,34 +127,34 @@ class RuleChecks:
         if draft.body and all(clause.name is not None for clause in draft.body):
             first = draft.body[0]
             self._diagnostics.add(first.start, first.end, "no-pattern", "Guards alone match nothing.",
-                               expected="a triple pattern", hint="Add a triple pattern to the body.")
+                                  expected="a triple pattern", hint="Add a triple pattern to the body.")
 
     def _check_atom(self, clause: Clause, head: bool) -> None:
         for node, place in zip(clause.nodes, ("subject", "predicate"), strict=False):
             if node.value[0] == '"':
                 why = "so this is never derived" if head else "so this never matches"
                 self._diagnostics.add(node.start, node.end, "literal-place", f"A literal is no {place}, {why}.",
-                                   expected="a variable or an IRI", hint="Only objects are literals.")
+                                      expected="a variable or an IRI", hint="Only objects are literals.")
         for node in clause.nodes:
             if head and node.value == WILDCARD:
                 self._diagnostics.add(node.start, node.end, "wildcard", "A head says what holds, and * says nothing.",
-                                   expected="a variable or a term", hint="Write a variable that the body binds.")
+                                      expected="a variable or a term", hint="Write a variable that the body binds.")
 
     def _check_head_call(self, clause: Clause, backward: bool) -> None:
-        name = clause.name.text
+        name = clause.builtin.text
         if name in DIRECTIVES and not backward:
             self._diagnostics.warn(clause.start, f"{name}(...) has no effect: forward rules always come to an end.")
         elif name in REFUSED and name not in DIRECTIVES:
             self._refused(clause)
         elif name in BUILTINS or name in DIRECTIVES:
             hint = "Move it to the body." if name in BUILTINS else f"Write -> {name}(...)."
-            self._diagnostics.add(clause.start, clause.name.end, "builtin-in-head",
-                               f"{name} stands in the head, and a head has only triple patterns.", hint=hint)
+            self._diagnostics.add(clause.start, clause.builtin.end, "builtin-in-head",
+                                  f"{name} stands in the head, and a head has only triple patterns.", hint=hint)
         else:
             self._unknown(clause)
 
     def _check_call(self, clause: Clause) -> None:
-        name = clause.name.text
+        name = clause.builtin.text
         builtin = BUILTINS.get(name)
         if builtin is None:
             if name in REFUSED:
@@ -173,7 +173,7 @@ class RuleChecks:
             third = clause.nodes[2]
             message = "regex binds no captures: it takes a text and a pattern."
             self._diagnostics.add(third.start, third.end, "wrong-arity", message, expected='")"',
-                               hint=f"Write {builtin.shape}.")
+                                  hint=f"Write {builtin.shape}.")
         elif not builtin.takes(number):
             message = f"{name} has {builtin.arity} argument{'s' * (builtin.arity != '1')}; this one has {number}."
             self._diagnostics.add(clause.start, clause.end, "wrong-arity", message, hint=f"Write {builtin.shape}.")
@@ -187,7 +187,7 @@ class RuleChecks:
                 self._diagnostics.add(node.start, node.end, "never-holds", message, expected="a variable or a literal")
             if place in builtin.iris and node.value[0] == '"':
                 self._diagnostics.add(node.start, node.end, "never-holds", "A datatype is an IRI.", expected="an IRI",
-                                   hint="Write xsd:integer.")
+                                      hint="Write xsd:integer.")
         if builtin.name == "regex" and nodes[1].value[0] == '"':
             self._check_pattern(nodes[1])
 
@@ -209,15 +209,15 @@ class RuleChecks:
         self.patterns.append(self._diagnostics.warn(node.start, message))
 
     def _refused(self, clause: Clause) -> None:
-        refusal = REFUSED[clause.name.text]
-        self._diagnostics.add(clause.start, clause.name.end, "refused-builtin", refusal.reason, hint=refusal.hint)
+        refusal = REFUSED[clause.builtin.text]
+        self._diagnostics.add(clause.start, clause.builtin.end, "refused-builtin", refusal.reason, hint=refusal.hint)
 
     def _unknown(self, clause: Clause) -> None:
-        name = clause.name.text
+        name = clause.builtin.text
         shown = name if len(name) <= 40 else f"{name[:37]}..."
         close = nearest(name)
         hint = f"Did you mean {close}?" if close else f"There are {', '.join(BUILTINS)}."
-        self._diagnostics.add(clause.start, clause.name.end, "unknown-builtin", f"There is no builtin {shown}.",
+        self._diagnostics.add(clause.start, clause.builtin.end, "unknown-builtin", f"There is no builtin {shown}.",
                               hint=hint)
 
     def _bound_in(self, draft: RuleDraft) -> list[Guard]:
@@ -229,8 +229,8 @@ class RuleChecks:
         while ready := next((clause for clause in waiting if not any(_unbound(clause, bound))), None):
             waiting.remove(ready)
             bound.update(node.value for node in ready.nodes)
-            guards.append(Guard(ready.name.text, tuple(node.value for node in ready.nodes)))
-        made = {clause.nodes[-1].value for clause in waiting if BUILTINS[clause.name.text].makes}
+            guards.append(Guard(ready.builtin.text, tuple(node.value for node in ready.nodes)))
+        made = {clause.nodes[-1].value for clause in waiting if BUILTINS[clause.builtin.text].makes}
         # A call that is wrong by itself may have been meant to bind any of its variables.
         wrong = {node.value for clause in calls if not _is_right(clause) for node in clause.nodes}
         missing = [node for clause in waiting for node in _unbound(clause, bound | made | wrong)]
@@ -241,7 +241,7 @@ class RuleChecks:
             if node is not None:
                 message = f"{_shown(node)} is made from itself, in a circle."
                 self._diagnostics.add(node.start, node.end, "circular-guards", message,
-                                   hint="Bind one of the variables in a triple pattern.")
+                                      hint="Bind one of the variables in a triple pattern.")
         for clause in draft.head:
             for node in clause.nodes if clause.name is None else ():
                 if is_variable(node.value) and node.value not in bound | made | wrong:
@@ -266,7 +266,7 @@ class RuleChecks:
 
 
 def _is_right(clause: Clause) -> bool:
-    builtin = BUILTINS.get(clause.name.text)
+    builtin = BUILTINS.get(clause.builtin.text)
     return builtin is not None and builtin.takes(len(clause.nodes))
 
 
@@ -276,7 +276,7 @@ def _shown(node: ClauseNode) -> str:
 
 def _unbound(clause: Clause, bound: set[str]) -> Iterator[ClauseNode]:
     """The nodes that must be bound before a guard is called, and are not."""
-    inputs = clause.nodes[:-1] if BUILTINS[clause.name.text].makes else clause.nodes
+    inputs = clause.nodes[:-1] if BUILTINS[clause.builtin.text].makes else clause.nodes
     return (node for node in inputs if is_variable(node.value) and node.value not in bound)
 
 

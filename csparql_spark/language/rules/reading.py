@@ -39,6 +39,12 @@ class Clause:
     nodes: list[ClauseNode] = field(default_factory=list)
     end: int = -1                     # not known while the clause is open
 
+    @property
+    def builtin(self) -> Token:
+        """The name of the builtin that is called."""
+        assert self.name is not None, "a triple pattern calls nothing"
+        return self.name
+
 
 @dataclass(slots=True)
 class RuleDraft:
@@ -50,6 +56,12 @@ class RuleDraft:
     left: list[Clause] = field(default_factory=list)
     right: list[Clause] = field(default_factory=list)
     end: int = -1                     # not known while the rule is open
+
+    @property
+    def sign(self) -> Token:
+        """The arrow, which each rule that has been read to its end has."""
+        assert self.arrow is not None, "only a whole rule has an arrow for certain"
+        return self.arrow
 
     @property
     def backward(self) -> bool:
