@@ -22,8 +22,8 @@ import numpy as np
 from csparql_spark.language.durations import in_words
 from csparql_spark.log import Entry
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.windows.progress import NEVER, Clock
-from csparql_spark.windows.rule import inside, may_hold
+from csparql_spark.windows.progress import Clock
+from csparql_spark.windows.rule import BEGINNING_OF_TIME, inside, may_hold
 
 
 class Dot(NamedTuple):
@@ -39,7 +39,7 @@ def dots(entries: Iterable[Entry], payload: Callable[[Entry], bytes], *, clock: 
          most: int) -> list[Dot]:
     """The elements stamped low < t <= high of a stream's chunks, which come as outlines in the order of the log."""
     stamps, triples, late = [], [], []
-    reading = NEVER
+    reading = BEGINNING_OF_TIME
     for entry in entries:
         first, last = stamped(entry)
         if may_hold(first, last, low, high):
@@ -64,7 +64,7 @@ def waits(stream: str, clock: Clock, reading: int, instant: int | None) -> str |
     if clock.kind == "derived":
         which = "" if instant is None else f"{written(instant)} "
         return f"The query that makes <{stream}> has not answered {which}yet."
-    if reading == NEVER:
+    if reading == BEGINNING_OF_TIME:
         return (f"Nothing has come on <{stream}> since the query was registered. It is on the event clock: windows "
                 "close when later elements come, not when time goes by.")
     if instant is None:

@@ -43,8 +43,15 @@ from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.rows import Triples
 from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.windows.content import Content, Elements
-from csparql_spark.windows.progress import NEVER
-from csparql_spark.windows.rule import aligned, logged_after, moves_together, oldest_tag, stamp_of, tags_of
+from csparql_spark.windows.rule import (
+    BEGINNING_OF_TIME,
+    aligned,
+    logged_after,
+    moves_together,
+    oldest_tag,
+    stamp_of,
+    tags_of,
+)
 
 TaggedColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 Background = Callable[[], Columns]        # looked at only where something has to be prepared
@@ -295,7 +302,7 @@ class Sliding:
         self._waiting = Waiting(wanted, content.dictionary)
         self._waiting.introduce(known)
         self.shared = Shared(self.facts.moving, content)       # what queries over it have in common
-        self.moment = Moment(0, NEVER, 0)
+        self.moment = Moment(0, BEGINNING_OF_TIME, 0)
 
     def move(self, arrivals: Iterable[tuple[Elements, int]], moment: Moment, horizon: int) -> None:
         self.facts.expire(horizon)
@@ -334,7 +341,7 @@ class Replaced:
         if len(new):
             self.facts.insert(new.s, new.p, new.o, np.full(len(new), ALWAYS - 1))
         self._stated = triples
-        return self.facts.visible(NEVER)
+        return self.facts.visible(BEGINNING_OF_TIME)
 
     def terms(self) -> list[np.ndarray]:
         stated = [getattr(triples, place) for triples in (self._stated, self._background) for place in "spo"]

@@ -31,7 +31,7 @@ from csparql_spark.engine.views import Views
 from csparql_spark.entailment.evaluate.patterns import counted
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, Row
-from csparql_spark.windows.content import ALWAYS, Content
+from csparql_spark.windows.content import END_OF_TIME, Content
 from csparql_spark.windows.progress import Arrival
 from csparql_spark.windows.rule import is_timed
 
@@ -252,7 +252,7 @@ class Group:
             yield self._fail(member, too_many.instant, too_many)
         if members is None and (self._soonest is None or self.arrival.reading >= self._soonest):
             self._soonest = min((member.soonest() for member in self.members.values()
-                                 if member.timed and member.failed is None), default=ALWAYS)
+                                 if member.timed and member.failed is None), default=END_OF_TIME)
         # The widest windows first: the others may cut their answers out of theirs.
         for instant, _, id in sorted(due):
             member = self.members[id]
@@ -305,7 +305,7 @@ class Group:
                          for window in member.windows if window.stream == iri and is_timed(window)]
                 known = [horizon for horizon in reach if horizon is not None]
                 if len(known) == len(reach):
-                    horizons[stream] = min(known, default=ALWAYS)
+                    horizons[stream] = min(known, default=END_OF_TIME)
         return horizons
 
     def places(self) -> dict[int, int]:
@@ -317,6 +317,6 @@ class Group:
                 window = member.windows[place]
                 stream = self.number(window.stream)
                 needed = self.content.counted(stream, member.id, 0, count.needed(), graphs=window.elements is not None)
-                oldest = int(needed.seq.min()) if len(needed.seq) else ALWAYS
-                places[stream] = min(oldest, places.get(stream, ALWAYS))
+                oldest = int(needed.seq.min()) if len(needed.seq) else END_OF_TIME
+                places[stream] = min(oldest, places.get(stream, END_OF_TIME))
         return places

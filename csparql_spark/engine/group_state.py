@@ -29,9 +29,8 @@ from csparql_spark.engine.member import Member, MemberState
 from csparql_spark.engine.state_keys import StateKey, ValueKind
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Registration
-from csparql_spark.windows.content import ALWAYS
-from csparql_spark.windows.progress import NEVER
-from csparql_spark.windows.rule import lasting
+from csparql_spark.windows.content import END_OF_TIME
+from csparql_spark.windows.rule import BEGINNING_OF_TIME, lasting
 
 
 class State(Protocol):
@@ -173,7 +172,7 @@ def save(group: StoredGroup, state: State) -> None:
     group.stored |= dict.fromkeys(permanent)
     for key, newest in list(group.stored.items()):
         if key not in permanent and (newest is None or not lasting(
-                newest, horizons.get(key.stream, NEVER), key.seq, places.get(key.stream, ALWAYS))):
+                newest, horizons.get(key.stream, BEGINNING_OF_TIME), key.seq, places.get(key.stream, END_OF_TIME))):
             del group.stored[key]
             state.drop(key)
     summary = {"seq": group.seq, "streams": group.streams, "graphs": group.graphs,
@@ -185,7 +184,7 @@ def _save_slides(group: StoredGroup, state: State, horizons: dict[int, int], pla
     """Store what has come since the last batch, but for what has come and gone."""
     for piece in group.fresh:
         for stream, chunks in piece.chunks.items():
-            horizon, place = horizons.get(stream, NEVER), places.get(stream, ALWAYS)
+            horizon, place = horizons.get(stream, BEGINNING_OF_TIME), places.get(stream, END_OF_TIME)
             remaining = [chunk.take(np.flatnonzero(lasting(chunk.t, horizon, piece.seq, place))) for chunk in chunks
                          if chunk.last is not None and lasting(chunk.last, horizon, piece.seq, place)]
             if remaining:

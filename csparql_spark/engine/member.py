@@ -37,7 +37,7 @@ from csparql_spark.language.queries.query_cache import read
 from csparql_spark.schedule.routing import Registration
 from csparql_spark.windows.counting import CountState, arrive, count_of
 from csparql_spark.windows.progress import Arrival, Clock, Progress
-from csparql_spark.windows.rule import ALWAYS, grid_of, horizon_of, widest_of
+from csparql_spark.windows.rule import END_OF_TIME, grid_of, horizon_of, widest_of
 
 MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
 
@@ -150,7 +150,7 @@ class Member:
         """The next instant of a member that is timed."""
         start = self._start()
         if self.next is not None or self.grid is None or start is None:
-            return ALWAYS if self.next is None else self.next
+            return END_OF_TIME if self.next is None else self.next
         return self.grid.at_or_after(start)
 
     def _start(self) -> int | None:

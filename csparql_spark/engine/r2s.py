@@ -27,7 +27,8 @@ from csparql_spark.answers.last_answer import Before
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.tables import UNBOUND, Table
 from csparql_spark.engine.member import Member
-from csparql_spark.windows.content import ALWAYS, Content
+from csparql_spark.relations.tags import ALWAYS
+from csparql_spark.windows.content import Content
 from csparql_spark.windows.rule import ends_of
 
 

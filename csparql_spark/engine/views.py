@@ -30,7 +30,7 @@ from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
 from csparql_spark.engine.r2s import Changing, answer_of, by_rows
 from csparql_spark.language import Window
-from csparql_spark.windows.content import ALWAYS, Content, Elements
+from csparql_spark.windows.content import END_OF_TIME, Content, Elements
 from csparql_spark.windows.rule import at_once, bounds_of, logged_after, oldest_tag
 
 LIMITS = Limits()            # of each query, where nobody says anything else
@@ -258,7 +258,7 @@ class Views:
         return merged(self._graph(graph) for graph in member.query.graphs)
 
     def _graph(self, graph: str) -> Columns:
-        return self._content.window(self._number(graph), ALWAYS - 1, ALWAYS)[:3]
+        return self._content.window(self._number(graph), END_OF_TIME - 1, END_OF_TIME)[:3]
 
     def _look(self, member: Member, place: int, instant: int, seq: int) -> Sight:
         """What a window sees at the instant; members with the same window share it."""
@@ -272,7 +272,7 @@ class Views:
         sight = self._sights.get(key)
         if sight is None or (sight.instant, sight.seq) != (bounds.closes, seq):
             elements = contents(self._content, stream, window, Moment(0, instant, seq), None)
-            oldest = int(elements.seq.min()) if len(elements.seq) else ALWAYS
+            oldest = int(elements.seq.min()) if len(elements.seq) else END_OF_TIME
             if not self._content.whole(stream, bounds.low):
                 oldest = 0           # graphs that others look at may hold what was forgotten since
             sight = self._sights[key] = Sight(bounds.closes, seq, elements, oldest)

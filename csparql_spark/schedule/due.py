@@ -18,7 +18,7 @@ from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Router
 from csparql_spark.windows.progress import Clock
 
-ALWAYS = frozenset({"tick", "register", "unregister", "pause", "resume", "background", "rules"})
+DUE_AT_ONCE = frozenset({"tick", "register", "unregister", "pause", "resume", "background", "rules"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Due:
                    if routed.grid is not None and not routed.paused)
 
     def _makes_due(self, entry: Entry) -> bool:
-        if entry.kind in ALWAYS:
+        if entry.kind in DUE_AT_ONCE:
             return True
         if entry.kind != "chunk" or entry.last is None or entry.subject is None:
             return False

@@ -24,7 +24,7 @@ from csparql_spark.log.sqlite.relays import NEWEST, forget_relays
 from csparql_spark.store import measures, order, progress
 
 STEP_ENTRIES, STEP_BYTES = 5000, 8 << 20     # that are deleted while pushes wait, but for one entry that is larger
-ALWAYS = (1 << 63) - 1       # later than any stamp
+END_OF_TIME = (1 << 63) - 1       # later than any stamp
 
 # Older than the newest entry that holds the clock (a tick of an event clock does not).
 _OLDER = "seq < (SELECT max(seq) FROM log AS newest WHERE newest.kind != 'tick' OR newest.subject IS NULL)"
@@ -100,7 +100,7 @@ class Retention:
             # A stamp of the producer may be old while the chunk is new, or the other way round: both must be past.
             # That of a stream that was deleted is never past: its clock stands still for ever.
             gone += self._delete("kind = 'chunk' AND subject = ? AND at < ? AND (last IS NULL OR last < ?) AND seq < ?",
-                                 stream, horizon, (last or 0) - reach if stream in there else ALWAYS, position)
+                                 stream, horizon, (last or 0) - reach if stream in there else END_OF_TIME, position)
         with self._database.transaction(durable=False) as connection:
             gone += connection.execute(f"DELETE FROM log WHERE {_OLDER} AND seq IN ({_UNDONE})",
                                        {"position": position, "horizon": horizon}).rowcount

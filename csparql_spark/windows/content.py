@@ -18,7 +18,7 @@ import numpy as np
 
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.windows.rule import ALWAYS, inside, lasting, logged_after
+from csparql_spark.windows.rule import END_OF_TIME, inside, lasting, logged_after
 
 TERMS = ("s", "p", "o")
 COLUMNS = ("t", "seq", "stream", *TERMS)
@@ -63,7 +63,7 @@ class Content:
         """Make `chunk` all there is of `stream`, at every instant: for background, whose stamps say nothing and which
         never expires."""
         self._keep(np.flatnonzero(self._live("stream") != stream))
-        self.add(stream, 0, dataclasses.replace(chunk, t=np.full(len(chunk), ALWAYS)))
+        self.add(stream, 0, dataclasses.replace(chunk, t=np.full(len(chunk), END_OF_TIME)))
         self.dictionary.forget_unheld(self)
 
     def window(self, stream: int, low: int, high: int, since: int = -1) -> Elements:
@@ -102,7 +102,7 @@ class Content:
         horizon = np.full(max(int(of.max()), *horizons, *(places or {}), 0) + 1, EARLIEST)
         for stream, until in horizons.items():
             horizon[stream] = until
-        place = np.full(len(horizon), ALWAYS)
+        place = np.full(len(horizon), END_OF_TIME)
         for stream, since in (places or {}).items():
             place[stream] = since
         lasts = np.flatnonzero(lasting(t, horizon[of], self._live("seq"), place[of]))
@@ -111,7 +111,7 @@ class Content:
             gone = np.ones(self._count, dtype=bool)
             gone[lasts] = False
             for stream, until in horizons.items():
-                if until < ALWAYS and (of_it := gone & (of == stream)).any():
+                if until < END_OF_TIME and (of_it := gone & (of == stream)).any():
                     self._gone[stream] = max(int(t[of_it].max()), self._gone.get(stream, EARLIEST))
             self._keep(lasts)
             self.dictionary.forget_unheld(self)

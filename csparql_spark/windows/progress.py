@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-NEVER = -(1 << 62)
+from csparql_spark.windows.rule import BEGINNING_OF_TIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Clock:
 class Arrival:
     """The arrival clock, as far as entries have told it."""
 
-    reading: int = NEVER
+    reading: int = BEGINNING_OF_TIME
 
     def logged(self, at: int) -> None:
         """An entry stamped `at` was logged."""
@@ -59,7 +59,7 @@ class Progress:
     clocks: dict[str, Clock]
     registered: int
     shared: Arrival = field(default_factory=Arrival)         # it tells others the time, too
-    own: int = NEVER                                         # what was told to this query alone
+    own: int = BEGINNING_OF_TIME                                         # what was told to this query alone
     event: dict[str, int] = field(default_factory=dict)      # readings of the event clocks, by stream
     first: int | None = None                                 # earliest stamp seen on an event clock
     late: int = 0
@@ -67,7 +67,7 @@ class Progress:
     @classmethod
     def begin(cls, *, at: int, clocks: dict[str, Clock], shared: Arrival | None = None) -> Progress:
         return cls(clocks, at, Arrival() if shared is None else shared,
-                   event={stream: NEVER for stream, clock in clocks.items() if clock.kind != "arrival"})
+                   event={stream: BEGINNING_OF_TIME for stream, clock in clocks.items() if clock.kind != "arrival"})
 
     @property
     def arrival(self) -> int:
@@ -101,6 +101,6 @@ class Progress:
         """The earliest time at which the first instant can lie; None while that is not known."""
         if not self.event:
             return self.registered + 1
-        if self.first is None or NEVER in self.event.values():
+        if self.first is None or BEGINNING_OF_TIME in self.event.values():
             return None
         return self.first if len(self.event) == len(self.clocks) else max(self.first, self.registered + 1)

@@ -37,8 +37,8 @@ import numpy as np
 
 from csparql_spark.windows.grid import Grid
 
-ALWAYS = int(np.iinfo(np.int64).max)       # the stamp, and the tag, of what holds at every instant
-EVER_SINCE = -(1 << 62)                    # earlier than any stamp
+END_OF_TIME = int(np.iinfo(np.int64).max)       # the stamp, and the tag, of what holds at every instant
+BEGINNING_OF_TIME = -(1 << 62)                    # earlier than any stamp
 
 Number = TypeVar("Number", int, np.ndarray)
 
@@ -117,7 +117,7 @@ class Bounds(NamedTuple):
     @property
     def low(self) -> int:
         """Where it opens, as a number for those that count, too."""
-        return EVER_SINCE if self.opens is None else self.opens
+        return BEGINNING_OF_TIME if self.opens is None else self.opens
 
     @property
     def length(self) -> int:
@@ -255,4 +255,4 @@ def stamp_of(tag: int, offset: int) -> int:
 
 def ends_of(tags: np.ndarray, widest: int) -> np.ndarray:
     """The instants up to which what is tagged so is seen through windows so wide."""
-    return np.where(tags == ALWAYS, ALWAYS, tags + widest)
+    return np.where(tags == END_OF_TIME, END_OF_TIME, tags + widest)

@@ -32,8 +32,8 @@ from csparql_spark.server.routes.registration import found
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers.instants import WindowBounds, windows_of
 from csparql_spark.store import QueryRecord
-from csparql_spark.windows.progress import NEVER, Clock, Progress
-from csparql_spark.windows.rule import grid_of, slowest_of, widest_of
+from csparql_spark.windows.progress import Clock, Progress
+from csparql_spark.windows.rule import BEGINNING_OF_TIME, grid_of, slowest_of, widest_of
 
 USUAL_ELEMENTS, MOST_ELEMENTS = 50, 1000
 MOST_DOTS, MOST_INSTANTS = 300, 200
@@ -116,7 +116,7 @@ class Timelines:
         upcoming = next_instant(asked, bounds, progress)
         streams: list[ReadBody] = [
             {"stream": iri, "clock": clock.kind, "delay": clock.delay, "newest": newest[iri],
-             "reading": None if (reading := progress.reading(iri)) == NEVER else reading,
+             "reading": None if (reading := progress.reading(iri)) == BEGINNING_OF_TIME else reading,
              "elements": [{"from": dot.first, "to": dot.last, "triples": dot.triples, "late": dot.late}
                           for dot in dots(outlines[iri], self._payload, clock=clock, low=low, high=high,
                                           most=MOST_DOTS)]}

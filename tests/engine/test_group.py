@@ -14,7 +14,7 @@ from csparql_spark.engine.group import Group
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import UNREADABLE
-from csparql_spark.windows.content import ALWAYS
+from csparql_spark.windows.content import END_OF_TIME
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand
 from tests.engine.running import in_one_go, matched_anew, routed, said
@@ -271,4 +271,4 @@ def test_while_a_query_has_not_begun_nothing_is_forgotten() -> None:
 def test_without_members_all_is_forgotten() -> None:
     log = by_hand((0, "register", "q", asked(1000, 1000)), chunk(500, "a"), (600, "unregister", "q", None))
     group, _ = fed(log)
-    assert group.horizons() == {0: ALWAYS} and len(group.content) == 0
+    assert group.horizons() == {0: END_OF_TIME} and len(group.content) == 0

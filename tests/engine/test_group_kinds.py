@@ -12,7 +12,7 @@ from csparql_spark.engine import member as members
 from csparql_spark.engine import views
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.messages import QueryFailure
-from csparql_spark.windows.content import ALWAYS
+from csparql_spark.windows.content import END_OF_TIME
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
 from tests.engine.running import routed, said
@@ -79,7 +79,7 @@ def test_elements_are_counted_in_the_order_of_the_log_however_late_they_are() ->
     group, told = fed(log)
     assert shown(told) == {4: {100: "a", 101: "ab", 102: "bc", 103: "cd"}}
     # What may be seen once more is kept, however old it is.
-    assert (group.horizons(), group.places()) == ({0: ALWAYS}, {0: 7})
+    assert (group.horizons(), group.places()) == ({0: END_OF_TIME}, {0: 7})
 
 
 def test_stamps_before_the_epoch_count_like_others() -> None:

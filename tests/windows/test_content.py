@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.windows.content import ALWAYS, SMALLEST, Content, Elements
+from csparql_spark.windows.content import END_OF_TIME, SMALLEST, Content, Elements
 
 Triple = tuple[str, str, str]
 
@@ -96,14 +96,14 @@ def test_background_holds_always_and_is_replaced_whole() -> None:
     content = Content()
     content.add(0, 4, numbered([5]))
     content.replace(1, numbered([1, 2]))
-    assert stamps(content, 1, ALWAYS - 1, ALWAYS) == [1, 2]           # whatever stamps it had
+    assert stamps(content, 1, END_OF_TIME - 1, END_OF_TIME) == [1, 2]           # whatever stamps it had
     content.replace(2, Chunk.from_triples([("<urn:n7>", "<urn:p>", "<urn:o>")]))
-    assert stamps(content, 2, ALWAYS - 1, ALWAYS) == [7]
+    assert stamps(content, 2, END_OF_TIME - 1, END_OF_TIME) == [7]
     content.forget({0: 100})
     content.replace(2, Chunk.from_triples([("<urn:n8>", "<urn:p>", "<urn:o>")] * 2))
-    assert stamps(content, 2, ALWAYS - 1, ALWAYS) == [8, 8]
+    assert stamps(content, 2, END_OF_TIME - 1, END_OF_TIME) == [8, 8]
     content.replace(2, Chunk.empty())
-    assert stamps(content, 2, ALWAYS - 1, ALWAYS) == []
+    assert stamps(content, 2, END_OF_TIME - 1, END_OF_TIME) == []
 
 
 def numbers(content: Content, stream: int, since: int, begin: int, end: int, graphs: bool = False) -> list[int]:
@@ -155,7 +155,7 @@ def test_what_is_forgotten_gives_its_memory_back() -> None:
         # A window of 2000 elements: the expired may be as many, and there is half as much room again.
         assert len(content) <= 5000 and size(content) <= 8000 and len(content.dictionary) <= 2 * 4 * 2000 + 2 * SMALLEST
     assert content.dictionary.generation > 0
-    content.forget({0: ALWAYS})
+    content.forget({0: END_OF_TIME})
     assert len(content) == 0 and size(content) == SMALLEST and len(content.dictionary) == 0
 
 
@@ -172,9 +172,9 @@ def test_what_is_counted_stays_however_old_its_stamps_are() -> None:
     content = Content()
     for seq, t in enumerate([50, 1, 60, 2, 3, 70], 1):
         content.add(0, seq, numbered([t]))
-    content.forget({0: ALWAYS}, {0: 5})
+    content.forget({0: END_OF_TIME}, {0: 5})
     assert numbers(content, 0, 0, 0, 9) == [3, 70]
-    content.forget({0: ALWAYS, 7: 3}, {9: 1})
+    content.forget({0: END_OF_TIME, 7: 3}, {9: 1})
     assert len(content) == 0
 
 
@@ -185,7 +185,7 @@ def test_background_that_is_replaced_gives_its_terms_back() -> None:
         low = 5000 * version
         content.replace(1, Chunk.from_triples([(f"<urn:n{i}>", "<urn:p>", "<urn:o>") for i in range(low, low + 2000)]))
         assert len(content.dictionary) <= 2 * 2000 + 2 * SMALLEST + 2000
-    assert stamps(content, 1, ALWAYS - 1, ALWAYS) == list(range(45_000, 47_000))
+    assert stamps(content, 1, END_OF_TIME - 1, END_OF_TIME) == list(range(45_000, 47_000))
     assert stamps(content, 0, 0, 9) == [1, 2, 3]
 
 
@@ -202,7 +202,7 @@ class Naive:
 
     def replace(self, stream: int, chunk: Chunk) -> None:
         self.elements = [element for element in self.elements if element[0] != stream]
-        self.add(stream, 0, chunk.stamped(ALWAYS))
+        self.add(stream, 0, chunk.stamped(END_OF_TIME))
 
     def window(self, stream: int, low: int, high: int, since: int) -> list[tuple[int, Triple]]:
         return sorted((seq, triple) for of, seq, t, triple in self.elements
@@ -247,7 +247,7 @@ def test_it_holds_what_a_list_would_hold(moves: list[tuple], data: st.DataObject
         low = data.draw(st.integers(horizons[stream], 25))       # a window never reaches behind the horizon
         high, since = low + data.draw(st.integers(0, 12)), data.draw(st.integers(-1, seq))
         assert told(content, content.window(stream, low, high, since)) == naive.window(stream, low, high, since)
-        assert told(content, content.window(3, ALWAYS - 1, ALWAYS)) == naive.window(3, ALWAYS - 1, ALWAYS, -1)
+        assert told(content, content.window(3, END_OF_TIME - 1, END_OF_TIME)) == naive.window(3, END_OF_TIME - 1, END_OF_TIME, -1)
         if what == "add":
             assert content.late(moves[seq - 1][1], seq, low) == naive.late(moves[seq - 1][1], seq, low)
 
@@ -285,5 +285,5 @@ def test_it_knows_from_where_on_it_is_whole() -> None:
     assert content.whole(0, -5) and content.whole(1, -5)
     content.forget({0: 4, 1: 4})
     assert (content.whole(0, 2), content.whole(0, 3), content.whole(1, -5)) == (False, True, True)
-    content.forget({1: ALWAYS})             # nobody looks at it
+    content.forget({1: END_OF_TIME})             # nobody looks at it
     assert len(content) == 1 and content.whole(1, -5)

@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.windows.progress import NEVER, Clock, Progress
+from csparql_spark.windows.progress import Clock, Progress
+from csparql_spark.windows.rule import BEGINNING_OF_TIME
 
 ARRIVAL = Clock("arrival")
 
@@ -19,7 +20,7 @@ def said(progress: Progress) -> tuple[int, int | None]:
 # --- the arrival clock
 
 def test_before_anything_arrives_nothing_has_passed_and_the_beginning_is_known() -> None:
-    assert said(Progress.begin(at=1000, clocks={"a": ARRIVAL})) == (NEVER, 1001)
+    assert said(Progress.begin(at=1000, clocks={"a": ARRIVAL})) == (BEGINNING_OF_TIME, 1001)
 
 
 def test_entries_and_ticks_move_the_arrival_clock() -> None:
@@ -54,7 +55,7 @@ def test_what_is_said_of_an_event_clock_does_not_move_the_arrival_clock() -> Non
     progress = Progress.begin(at=1000, clocks={"a": ARRIVAL})
     progress.tick("a", 9000)
     progress.tick("e", 9000)
-    assert progress.passed == NEVER
+    assert progress.passed == BEGINNING_OF_TIME
 
 
 def test_one_arrival_clock_serves_all_streams() -> None:
@@ -73,7 +74,7 @@ def test_stamps_move_an_event_clock_and_its_first_element_is_the_beginning() -> 
         begins    300         200             200          200            until it has begun, an earlier one may come
     """
     progress = Progress.begin(at=10, clocks={"e": event()})
-    assert said(progress) == (NEVER, None)
+    assert said(progress) == (BEGINNING_OF_TIME, None)
     seen = []
     for at, first, last in ((20, 300, 700), (21, 200, 200), (22, 900, 1000), (23, 650, 650)):
         progress.arrived("e", at, first, last)
@@ -119,14 +120,14 @@ def test_what_has_passed_on_all_clocks_has_passed() -> None:
         a (arrival)      ──────── 2999 ───────────────────── 7999 ──
         e (delay 100)    ─────────────────── 4899 ──────────────────
         f (delay 0)      ──── 1999 ─────────────────────────── 8999
-        passed           NEVER    NEVER      1999            4899
+        passed           never    never      1999            4899
     """
     progress = Progress.begin(at=10, clocks={"a": ARRIVAL, "e": event(100), "f": event()})
     seen = []
     for stream, at, stamp in (("f", 2000, 2000), ("a", 3000, 3000), ("e", 3000, 5000), ("f", 8000, 9000)):
         progress.arrived(stream, at, stamp, stamp)
         seen.append(progress.passed)
-    assert seen == [NEVER, NEVER, 1999, 4899]
+    assert seen == [BEGINNING_OF_TIME, BEGINNING_OF_TIME, 1999, 4899]
 
 
 def test_with_several_event_clocks_it_begins_at_the_earliest_element_once_all_have_begun() -> None:
@@ -157,7 +158,7 @@ def test_readings_are_what_the_docstring_says_of_all_that_has_happened(streams: 
                                                                        moves: list[tuple[str, int, int, int]]) -> None:
     clocks = {stream: {"a": ARRIVAL, "e": event(3), "f": event(0)}[stream] for stream in streams}
     progress = Progress.begin(at=7, clocks=clocks)
-    readings: dict[str, list[int]] = {stream: [NEVER] for stream in streams}
+    readings: dict[str, list[int]] = {stream: [BEGINNING_OF_TIME] for stream in streams}
     firsts: list[int] = []
     at = 7
     for what, later, stamp, length in moves:
@@ -179,7 +180,7 @@ def test_readings_are_what_the_docstring_says_of_all_that_has_happened(streams: 
         events = streams - {"a"}
         if not events:
             assert progress.start() == 8
-        elif not firsts or any(readings[stream] == [NEVER] for stream in events):
+        elif not firsts or any(readings[stream] == [BEGINNING_OF_TIME] for stream in events):
             assert progress.start() is None
         else:
             assert progress.start() == max([min(firsts)] + [8] * ("a" in streams))
