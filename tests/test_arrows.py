@@ -249,6 +249,17 @@ def test_each_room_lists_its_modules() -> None:
         assert set(listed) <= there, f"{path} lists {sorted(set(listed) - there)}, which is not there"
 
 
+def test_the_map_leads_somewhere() -> None:
+    """`docs/architecture.md` says what to read for a change: at most three modules, which are there."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", text.partition("## To change X, read Y")[2], re.MULTILINE)
+    read = {change: re.findall(r"`([\w/.]+)`", modules) for change, modules in rows[2:]}
+    assert len(read) >= 12
+    for change, paths in read.items():
+        lost = [path for path in paths if not any((ROOT / start / path).exists() for start in ("", PACKAGE))]
+        assert 1 <= len(paths) <= 3 and not lost, f"{change}: {lost or paths}"
+
+
 def test_no_class_has_the_name_of_another() -> None:
     named = Counter(node.name for path in modules().values() for node in ast.walk(ast.parse(path.read_text("utf-8")))
                     if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))

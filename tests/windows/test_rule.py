@@ -129,7 +129,7 @@ def test_windows_move_together_where_each_is_looked_at_as_of_every_instant(windo
 
 
 def test_a_fact_that_always_holds_has_no_end() -> None:
-    assert rule.ends_of(np.array([5, rule.ALWAYS]), 9).tolist() == [14, rule.ALWAYS]
+    assert rule.ends_of(np.array([5, rule.END_OF_TIME]), 9).tolist() == [14, rule.END_OF_TIME]
 
 
 def test_a_query_sees_what_was_logged_after_it() -> None:
