@@ -181,7 +181,8 @@ def _whole(values: Values, found: Plains, kind: int, scale: float) -> np.ndarray
     numbers = found.numbers
     if found.least.min() < kind or found.most.max() > kind:
         numbers = np.where(found.kinds == kind, numbers, 0.0)
-    return values.reduced(np.add, np.rint(numbers * scale).astype(np.int64))
+    with np.errstate(invalid="ignore"):         # of a number that does not fit
+        return values.reduced(np.add, np.rint(numbers * scale).astype(np.int64))
 
 
 def _divided(units: int, count: int) -> int:

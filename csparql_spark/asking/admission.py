@@ -15,7 +15,7 @@ from csparql_spark.entailment.maintain.strategies import AUTO, refusal
 from csparql_spark.entailment.rules.regimes import known, rules_of
 from csparql_spark.entailment.rules.safety import UnsafeRules
 from csparql_spark.entailment.rules.sets import RuleSetError
-from csparql_spark.language import ContinuousQuery, RuleFile, parse_rules
+from csparql_spark.language import ContinuousQuery, LanguageError, RuleFile, parse_rules
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf.dictionary import TermDictionary
 
@@ -51,8 +51,14 @@ def check_together(names: Collection[str], texts: Mapping[str, str]) -> None:
 
 
 def check_maintained(names: Collection[str], texts: Mapping[str, str], maintenance: str) -> None:
-    """Refuse rule sets whose closures the strategy that is asked for cannot maintain. Raises `Refusal`."""
-    because = refusal(maintenance, rules_of(names, texts)) if names else None
+    """Refuse rule sets whose closures the strategy that is asked for cannot maintain. A rule set that cannot be read
+    any more is no matter of its strategy: the engine fails the query. Raises `Refusal`."""
+    if not names or maintenance == AUTO:
+        return
+    try:
+        because = refusal(maintenance, rules_of(names, texts))
+    except (LanguageError, RuleSetError):
+        return
     if because is not None:
         raise Refusal("not-supported", f"{because}: set maintenance to another strategy, or to {AUTO}")
 

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import computing as module
@@ -164,6 +164,7 @@ def test_a_base_and_names_that_are_taken() -> None:
 @settings(max_examples=120, deadline=None)
 @given(st.lists(st.lists(st.one_of(terms, st.builds(typed, st.integers(-99, 99).map(str), st.just("integer"))),
                          max_size=5), min_size=1, max_size=3), st.booleans(), st.integers(0, 999))
+@example([[typed("9223372036854.775807", "decimal")]], False, 0)
 def test_aggregates_of_columns_are_those_of_bags(groups: list[list[str]], distinct: bool, seed: int) -> None:
     content = Content()
     rows = [(group, term) for group, bag in enumerate(groups) for term in bag]
