@@ -19,9 +19,11 @@ import functools
 import ipaddress
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from csparql_spark.store.tokens import write_secretly
@@ -37,30 +39,42 @@ _SIZE = re.compile(r"([0-9][0-9_]*)\s*([A-Za-z]*)")
 _LENGTH = re.compile(r"([0-9]+)\s*([A-Za-z]*)")
 
 
+Value = TypeVar("Value")
+Amount = TypeVar("Amount", int, float)
+
+
 class BadValue(ValueError):
     """A value cannot be that of a setting; the text says why, and what could be."""
 
 
-class Kind:
+class Kind(ABC, Generic[Value]):
     """How the values of a setting are read, from text or from a file's own types, and shown."""
 
-    word = "text"
+    word: str
 
-    def read(self, given: object) -> object:
-        if not isinstance(given, str):
-            raise BadValue(f"{given!r} is not text: write it in quotes")
-        return given.strip()
+    @abstractmethod
+    def read(self, given: object) -> Value:
+        """Raises `BadValue`."""
 
-    def show(self, value: object) -> str:
+    def show(self, value: Value) -> str:
         """As it could be written in the environment or on the command line."""
         return str(value)
 
-    def plain(self, value: object) -> object:
+    def plain(self, value: Value) -> object:
         """As JSON and TOML have it."""
         return value
 
 
-class Directory(Kind):
+class Text(Kind[str]):
+    word = "text"
+
+    def read(self, given: object) -> str:
+        if not isinstance(given, str):
+            raise BadValue(f"{given!r} is not text: write it in quotes")
+        return given.strip()
+
+
+class Directory(Kind[Path]):
     word = "path"
 
     def read(self, given: object) -> Path:
@@ -68,11 +82,11 @@ class Directory(Kind):
             raise BadValue(f"{given!r} is not a path")
         return Path(given).expanduser()
 
-    def plain(self, value: object) -> str:
+    def plain(self, value: Path) -> str:
         return str(value)
 
 
-class Switch(Kind):
+class Switch(Kind[bool]):
     word = "yes or no"
 
     def read(self, given: object) -> bool:
@@ -85,11 +99,11 @@ class Switch(Kind):
             return False
         raise BadValue(f"{given!r} is neither true nor false")
 
-    def show(self, value: object) -> str:
+    def show(self, value: bool) -> str:
         return "true" if value else "false"
 
 
-class Several(Kind):
+class Several(Kind[tuple[str, ...]]):
     """Texts; in the environment and on the command line with commas between them."""
 
     word = "list"
@@ -100,10 +114,10 @@ class Several(Kind):
             raise BadValue(f"{given!r} is not a list of texts")
         return tuple(part.strip() for part in parts if part.strip())
 
-    def show(self, value: object) -> str:
+    def show(self, value: tuple[str, ...]) -> str:
         return ",".join(value)
 
-    def plain(self, value: object) -> list[str]:
+    def plain(self, value: tuple[str, ...]) -> list[str]:
         return list(value)
 
 
@@ -155,24 +169,41 @@ class Broker:
         return f"mqtt{'s' if self.tls else ''}://{host}:{self.port}"
 
 
-class BrokerUrl(Kind):
+class BrokerUrl(Text):
     """The URL of a broker, or nothing."""
 
     def read(self, given: object) -> str:
-        url = str(super().read(given))
+        url = super().read(given)
         if url:
             Broker.of(url)
         return url
 
 
 @dataclass(frozen=True)
-class Count(Kind):
+class Bounded(Kind[Amount]):
+    """Numbers from the least one to the most one."""
+
+    least: Amount
+    most: Amount
+
+    def read(self, given: object) -> Amount:
+        number = self._number(given)
+        if not number >= self.least:         # not a number is neither
+            raise BadValue(f"{given} is too little: the least is {self.show(self.least)}")
+        if not number <= self.most:
+            raise BadValue(f"{given} is too much: the most is {self.show(self.most)}")
+        return number
+
+    @abstractmethod
+    def _number(self, given: object) -> Amount:
+        """Whatever the bounds are."""
+
+
+@dataclass(frozen=True)
+class Count(Bounded[int]):
     least: int = 0
     most: int = (1 << 53)
     word = "number"
-
-    def read(self, given: object) -> int:
-        return self._bounded(self._number(given), given)
 
     def _number(self, given: object) -> int:
         if isinstance(given, int) and not isinstance(given, bool):
@@ -181,13 +212,6 @@ class Count(Kind):
         if not (text.isascii() and text.isdigit() and len(text) < 18):
             raise BadValue(f"{given!r} is not a whole number")
         return int(text)
-
-    def _bounded(self, number: float, given: object) -> float:
-        if not number >= self.least:         # not a number is neither
-            raise BadValue(f"{given} is too little: the least is {self.show(self.least)}")
-        if not number <= self.most:
-            raise BadValue(f"{given} is too much: the most is {self.show(self.most)}")
-        return number
 
 
 @dataclass(frozen=True)
@@ -204,7 +228,7 @@ class Size(Count):
             raise BadValue(f"{given!r} is not a number of bytes: write 100000000, 100MB or 64KiB")
         return int(match[1].replace("_", "")) * _UNITS[match[2].upper()]
 
-    def show(self, value: object) -> str:
+    def show(self, value: int) -> str:
         for unit in ("GB", "MB", "GiB", "MiB", "KiB"):
             if value and value % _UNITS[unit.upper()] == 0:
                 return f"{value // _UNITS[unit.upper()]}{unit}"
@@ -212,61 +236,74 @@ class Size(Count):
 
 
 @dataclass(frozen=True)
-class Length(Count):
+class Length(Bounded[int]):
     """A length of time, kept in milliseconds: 600000, 10m, PT10M; 0 where the least is 0."""
 
+    least: int = 0
     most: int = A_CENTURY
     word = "time"
 
     def _number(self, given: object) -> int:
         if isinstance(given, int) and not isinstance(given, bool):
             return given
-        # The language takes a while to import, and the processes of a server are handed numbers.
-        from csparql_spark.language import durations
+        return milliseconds_of(str(given).strip())
 
-        text = str(given).strip()
-        match = _LENGTH.fullmatch(text)
-        try:
-            if match is None:
-                return durations.iso_milliseconds(text)
-            if not int(match[1][:18]):
-                return 0
-            return durations.milliseconds(match[1], match[2] or "ms")
-        except durations.DurationProblem as problem:
-            raise BadValue(" ".join(filter(None, (problem.message, problem.hint)))) from None
-
-    def show(self, value: object) -> str:
-        for unit, length in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
-            if value and value % length == 0:
-                return f"{value // length}{unit}"
-        return f"{value}ms" if value else "0"
+    def show(self, value: int) -> str:
+        return shown_milliseconds(value)
 
 
 @dataclass(frozen=True)
-class Seconds(Length):
+class Seconds(Bounded[float]):
     """A length of time, kept in seconds: 15, 0.5, 15s, 2m."""
 
+    least: float = 0
     most: float = A_CENTURY / 1000
+    word = "time"
 
     def _number(self, given: object) -> float:
         if isinstance(given, int | float) and not isinstance(given, bool):
             return float(given)
+        text = str(given).strip()
         try:
-            return float(str(given))
+            return float(text)
         except ValueError:
-            return super()._number(given) / 1000
+            return milliseconds_of(text) / 1000
 
-    def show(self, value: object) -> str:
-        return super().show(round(value * 1000))
+    def show(self, value: float) -> str:
+        return shown_milliseconds(round(value * 1000))
 
 
-class Maintenance(Kind):
+def milliseconds_of(text: str) -> int:
+    """A length of time, as people write it."""
+    # The language takes a while to import, and the processes of a server are handed numbers.
+    from csparql_spark.language import durations
+
+    match = _LENGTH.fullmatch(text)
+    try:
+        if match is None:
+            return durations.iso_milliseconds(text)
+        if not int(match[1][:18]):
+            return 0
+        return durations.milliseconds(match[1], match[2] or "ms")
+    except durations.DurationProblem as problem:
+        raise BadValue(" ".join(filter(None, (problem.message, problem.hint)))) from None
+
+
+def shown_milliseconds(value: int) -> str:
+    """In the largest unit in which it is whole."""
+    for unit, length in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
+        if value and value % length == 0:
+            return f"{value // length}{unit}"
+    return f"{value}ms" if value else "0"
+
+
+class Maintenance(Text):
     """A strategy that maintains closures, by its name."""
 
     word = "name"
 
     def read(self, given: object) -> str:
-        name = str(super().read(given))
+        name = super().read(given)
         if name == "auto":
             return name
         # Strategies take a while to import, and hardly anybody names one.
@@ -283,7 +320,7 @@ class Setting:
     """One setting, as the people who set it know it."""
 
     key: str
-    kind: Kind
+    kind: Kind[object]      # of what `default` is
     default: object
     meaning: str
     secret: bool = False
@@ -304,9 +341,9 @@ class Setting:
         return MASK if self.secret and value else self.kind.show(value)
 
 
-def setting(default: object, meaning: str, kind: Kind | None = None, *, secret: bool = False) -> object:
-    """A field of `Settings`."""
-    return field(default=default, metadata={"kind": kind or Kind(), "meaning": meaning, "secret": secret},
+def setting(default: Value, meaning: str, kind: Kind[Value] | None = None, *, secret: bool = False) -> Value:
+    """A field of `Settings`; text, if no kind is named."""
+    return field(default=default, metadata={"kind": kind or Text(), "meaning": meaning, "secret": secret},
                  repr=not secret)
 
 
@@ -400,7 +437,14 @@ class Settings:
     def of(cls, values: Mapping[str, object]) -> Settings:
         """Of values by keys, read as their kinds want it. Raises `BadValue` and `KeyError`."""
         known = declared()
-        return cls(**{known[key].attribute: known[key].kind.read(value) for key, value in values.items()})
+        return cls.of_read({key: known[key].kind.read(value) for key, value in values.items()})
+
+    @classmethod
+    def of_read(cls, values: Mapping[str, object]) -> Settings:
+        """Of values by keys that their kinds have read."""
+        known = declared()
+        fields = {known[key].attribute: value for key, value in values.items()}
+        return cls(**fields)    # type: ignore[arg-type]    # each value is of its field's type: its kind has read it
 
 
 @functools.cache

@@ -21,7 +21,7 @@ from csparql_spark.settings import BadValue, Kind, Setting, Switch, declared
 class Value(click.ParamType):
     """A value as the kind of a setting reads it."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind[object]) -> None:
         self.kind = kind
         self.name = kind.word
 

@@ -41,14 +41,14 @@ class Given:
 def resolve(flags: Mapping[str, object], environment: Mapping[str, str], directory: Path,
             config: Path | None = None) -> Given:
     """The settings of a server that is started so. Raises `Failure`. `flags` are values by key, read already."""
-    values: dict[str, object] = {}
+    values: dict[str, object] = {}      # of any setting, as its kind has read it
     origins = dict.fromkeys(declared(), "default")
     warnings: list[str] = []
     for source in (from_file(_file(environment, directory, config)), from_environment(environment, warnings),
                    ((key, value, f"flag --{key}") for key, value in flags.items())):
         for key, value, origin in source:
             values[key], origins[key] = value, origin
-    settings = Settings(**{declared()[key].attribute: value for key, value in values.items()})
+    settings = Settings.of_read(values)
     return Given(dataclasses.replace(settings, data=settings.data.absolute()), origins, warnings)
 
 
