@@ -15,7 +15,6 @@ from csparql_spark.settings import (
     BrokerUrl,
     Count,
     Directory,
-    Kind,
     Length,
     Networks,
     Seconds,
@@ -23,6 +22,7 @@ from csparql_spark.settings import (
     Several,
     Size,
     Switch,
+    Text,
     declared,
     table,
 )
@@ -31,7 +31,7 @@ DOCUMENT = Path(__file__).parent.parent / "docs" / "settings.md"
 
 
 @pytest.mark.parametrize("kind, given, value", [
-    (Kind(), " a ", "a"), (Directory(), "a/b", Path("a/b")),
+    (Text(), " a ", "a"), (Directory(), "a/b", Path("a/b")),
     (Switch(), True, True), (Switch(), "On", True), (Switch(), "0", False), (Switch(), "no", False),
     (Several(), "a, b,", ("a", "b")), (Several(), ["a,b"], ("a,b",)), (Several(), "", ()),
     (Networks(), "10.0.0.0/8, ::1", ("10.0.0.0/8", "::1")), (Count(0, 9), 9, 9), (Count(0, 9000), "1_000", 1000),
@@ -47,7 +47,7 @@ def test_values_are_read(kind: Kind, given: object, value: object) -> None:
 
 
 @pytest.mark.parametrize("kind, given, said", [
-    (Kind(), 5, "5 is not text: write it in quotes"),
+    (Text(), 5, "5 is not text: write it in quotes"),
     (Directory(), " ", "' ' is not a path"),
     (Switch(), "maybe", "'maybe' is neither true nor false"),
     (Several(), 5, "5 is not a list of texts"),
