@@ -20,21 +20,21 @@ from typing import TypeVar
 MOST = 16_384
 LONGEST = 512
 
-Said = TypeVar("Said")
+Result = TypeVar("Result")
 Text = TypeVar("Text", str, bytes)
 
 
-def bounded(most: int, longest: int) -> Callable[[Callable[[Text], Said]], Callable[[Text], Said]]:
-    def made(function: Callable[[Text], Said]) -> Callable[[Text], Said]:
-        held = lru_cache(most)(function)
+def bounded(most: int, longest: int) -> Callable[[Callable[[Text], Result]], Callable[[Text], Result]]:
+    def made(function: Callable[[Text], Result]) -> Callable[[Text], Result]:
+        cached = lru_cache(most)(function)
 
         @wraps(function)
-        def asked(text: Text) -> Said:
-            return held(text) if len(text) <= longest else function(text)
-        return asked
+        def of_text(text: Text) -> Result:
+            return cached(text) if len(text) <= longest else function(text)
+        return of_text
     return made
 
 
-def remembered(function: Callable[[str], Said]) -> Callable[[str], Said]:
+def remembered(function: Callable[[str], Result]) -> Callable[[str], Result]:
     """Of a term."""
     return bounded(MOST, LONGEST)(function)

@@ -60,13 +60,13 @@ class Instant:
     until: list[int | None] | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, at: int, said: Result) -> Instant:
-        until = None if said.until is None else [None if t == ALWAYS else t for t in said.until.tolist()]
-        if said.table is not None:
-            return cls(at, "bindings", said.table.variables, said.table.rows(), until=until)
-        if said.ntriples is not None:
-            return cls(at, "graph", ntriples=said.ntriples.decode())
-        return cls(at, "boolean", boolean=said.truth, until=until)
+    def of(cls, at: int, result: Result) -> Instant:
+        until = None if result.until is None else [None if t == ALWAYS else t for t in result.until.tolist()]
+        if result.table is not None:
+            return cls(at, "bindings", result.table.variables, result.table.rows(), until=until)
+        if result.ntriples is not None:
+            return cls(at, "graph", ntriples=result.ntriples.decode())
+        return cls(at, "boolean", boolean=result.truth, until=until)
 
 
 def replay(text: str, *, streams: Mapping[str, Source] | None = None, background: Mapping[str, Source] | None = None,

@@ -47,13 +47,14 @@ class Diagnostics:
         hint: str | None = None,
         fix: Fix | None = None,
     ) -> None:
+        """The parameters are many: those of a `Diagnostic`, written where what is wrong is found."""
         self._found.append(Diagnostic(start, end, code, message, expected, hint, fix))
 
     def put(self, problem: Diagnostic) -> None:
         self._found.append(problem)
 
     def warn(self, start: int, message: str) -> str:
-        """The warning, as it will be told."""
+        """The warning, as it will be shown."""
         self._lines = self._lines or Lines(self.text)
         line, column = self._lines.locate(start)
         warning = self._warnings[(start, message)] = f"line {line}, column {column}: {message}"

@@ -63,7 +63,7 @@ class Fix:
 
     @classmethod
     def replacing(cls, source: str, start: int, end: int, text: str, label: str | None = None) -> Fix:
-        """`text` for the characters `start` to `end` of a source; without a label it is told by what it does."""
+        """`text` for the characters `start` to `end` of a source; without a label it is named by what it does."""
         lines = Lines(source)
         shown = text.strip()
         action = "Remove it" if not shown else f"Add {shown}" if start == end else f"Write {shown}"
@@ -72,7 +72,8 @@ class Fix:
     @classmethod
     def declaring(cls, source: str, prefix: str, iri: str) -> Fix:
         """A declaration of a prefix, before everything but comments."""
-        start = re.match(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\n|\r))*", source).end()
+        comments = re.match(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\n|\r))*", source)
+        start = 0 if comments is None else comments.end()
         return cls.replacing(source, start, start, f"PREFIX {prefix}: <{iri}>\n")
 
     def applied(self, source: str) -> str:
@@ -83,7 +84,10 @@ class Fix:
 
 
 class LanguageError(Exception):
-    """A text that is not a query, or not one that can be kept: code, place, sentence, and what to do."""
+    """A text that is not a query, or not one that can be kept: code, place, sentence, and what to do.
+
+    The parameters are many: each is a member of what programs are sent, and goes by its name.
+    """
 
     def __init__(
         self,
@@ -139,7 +143,8 @@ def error_at(
     hint: str | None = None,
     fix: Fix | None = None,
 ) -> LanguageError:
-    """An error about the characters `start` to `end` of a text."""
+    """An error about the characters `start` to `end` of a text. The parameters are many: those of a `Diagnostic`, which
+    is made of what is wrong, and the text."""
     lines = Lines(text)
     line, column = lines.locate(start)
     offending = text[start:end]
@@ -157,7 +162,7 @@ def error_at(
     )
 
 
-def _revive(fields: dict[str, object]) -> LanguageError:
+def _revive(fields: dict[str, object]) -> LanguageError:        # attributes by their names, as pickle has them
     error = LanguageError(str(fields["code"]), str(fields["message"]))
     error.__dict__.update(fields)
     return error

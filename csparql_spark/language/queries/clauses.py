@@ -27,7 +27,7 @@ class Clauses:
 
     def iri(self, node: Node) -> str:
         """The absolute IRI of an `Iri` node."""
-        token = node.children[0]
+        token = node.tokens()[0]
         try:
             if token.kind == "IRIREF":
                 return self.names.resolve(token.text[1:-1])

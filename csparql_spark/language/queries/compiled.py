@@ -17,7 +17,7 @@ from csparql_spark.language.queries.query import ContinuousQuery, Window
 
 VERSION = 1
 
-Form = dict[str, object]
+Form = dict[str, object]        # JSON: what each member is, its field says
 
 # What most queries have, and need not say.
 _USUAL: Form = {"name": None, "kind": "query", "output": "RSTREAM", "every": None, "graphs": (), "named_graphs": (),
@@ -40,8 +40,9 @@ def restored(form: object, text: str) -> ContinuousQuery | None:
         return None
     values = {**_USUAL, **form}
     try:
-        return ContinuousQuery(text=text, windows=tuple(Window(**window) for window in form["windows"]), **{
-            name: tuple(values[name]) if isinstance(values[name], list) else values[name] for name in _FIELDS})
+        found = {name: tuple(value) if isinstance(value := values[name], list) else value for name in _FIELDS}
+        windows = tuple(Window(**window) for window in form["windows"])
+        return ContinuousQuery(text=text, windows=windows, **found)     # type: ignore[arg-type]    # JSON, of this version
     except (KeyError, TypeError):       # somebody else's: as good as none
         return None
 

@@ -202,7 +202,7 @@ def _words(tree: Node, tokens: list[Token], end: int | None) -> list[Token]:
     A name in REGISTER may be declared behind it, so after an error it cannot be judged.
     """
     rules = ("Prologue",) if end is None else ("Prologue", "Register")
-    spared = [(node.start, end if node.end < 0 else node.end) for node in tree.nodes(*rules)]
+    spared = [(node.start, end if end is not None and node.end < 0 else node.end) for node in tree.nodes(*rules)]
     return [
         token
         for token in tokens

@@ -280,7 +280,7 @@ def _check_data(block: Node, diagnostics: Diagnostics) -> None:
         elif child.key == "(":
             count, opening = 0, child
         elif child.key in (")", "NIL"):
-            found, first = (0, child) if child.key == "NIL" else (count, opening)
+            found, first = (0, child) if child.key == "NIL" or opening is None else (count, opening)
             if found != width:
                 diagnostics.add(
                     first.start,

@@ -89,9 +89,9 @@ def standardise_blocks(unit: Node, form: Node, diagnostics: Diagnostics, rewriti
     for block in unit.walk("WindowBlock"):
         rewriting.replace(block.tokens()[0], "GRAPH")
     for slice_node in unit.walk("Limit", "Offset"):
-        number = slice_node.tokens()[1]
-        if len(number.text.lstrip("0")) > 18:
-            diagnostics.add(number.start, number.end, "bad-count", "This number is too large.",
+        amount = slice_node.tokens()[1]
+        if len(amount.text.lstrip("0")) > 18:
+            diagnostics.add(amount.start, amount.end, "bad-count", "This number is too large.",
                             hint="10^18 is the most.")
     star = form.token("*")
     if form.rule == "Describe" and star is not None:

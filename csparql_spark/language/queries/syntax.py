@@ -93,7 +93,7 @@ class Unexpected(Exception):
         self.tree = tree
 
 
-_CLOSE = object()
+_CLOSE = Part("close")          # of no rule: what is read belongs to the node around, from here on
 
 
 def read_tree(tokens: list[Token], root: str = "Unit") -> Node:
@@ -103,7 +103,7 @@ def read_tree(tokens: list[Token], root: str = "Unit") -> Node:
     tried: list[frozenset[str]] = []
     top = Node("")
     open_nodes = [top]
-    stack: list[Part | object] = [Part("rule", root, first=RULES[root].first, nullable=RULES[root].nullable)]
+    stack = [Part("rule", root, first=RULES[root].first, nullable=RULES[root].nullable)]
     token = _next(tokens, index, stack)
     while stack:
         part = stack.pop()
@@ -150,7 +150,7 @@ def read_tree(tokens: list[Token], root: str = "Unit") -> Node:
     return top.nodes()[0]
 
 
-def _next(tokens: list[Token], index: int, stack: list[Part | object]) -> Token:
+def _next(tokens: list[Token], index: int, stack: list[Part]) -> Token:
     """The token that the walk comes to, with these parts of the grammar still to be read."""
     token = tokens[index]
     if token.key == "WORD" and (parts := parted(token)) and not _fits("WORD", stack) and _fits(parts[0].key, stack):
@@ -158,7 +158,7 @@ def _next(tokens: list[Token], index: int, stack: list[Part | object]) -> Token:
     return tokens[index]
 
 
-def _fits(key: str, stack: list[Part | object]) -> bool:
+def _fits(key: str, stack: list[Part]) -> bool:
     """Whether a token with this key can come next."""
     for part in reversed(stack):
         if part is not _CLOSE:

@@ -52,8 +52,9 @@ class Absence:
     hint: str | None = None
 
 
-def _test(name: str, parameters: str, meaning: str, **places: tuple[int, ...]) -> Builtin:
-    return Builtin(name, tuple(parameters.split()), meaning, **places)
+def _test(name: str, parameters: str, meaning: str, literals: tuple[int, ...] = (),
+          iris: tuple[int, ...] = ()) -> Builtin:
+    return Builtin(name, tuple(parameters.split()), meaning, literals=literals, iris=iris)
 
 
 def _maker(name: str, parameters: str, meaning: str, literals: tuple[int, ...] = ()) -> Builtin:

@@ -22,7 +22,7 @@ from csparql_spark.language.errors import Lines
 from csparql_spark.language.rules.bounds import MOST_ATOMS, MOST_GUARDS, MOST_HEADS
 from csparql_spark.language.rules.builtins import BUILTINS, DIRECTIVES, REFUSED, Builtin, nearest
 from csparql_spark.language.rules.patterns import PatternError, check_pattern
-from csparql_spark.language.rules.reading import WILDCARD, Clause, ClauseNode, RuleDraft
+from csparql_spark.language.rules.reading import WILDCARD, Call, Clause, ClauseNode, RuleDraft
 from csparql_spark.language.rules.rule import Atom, Guard, Rule, is_variable
 from csparql_spark.rdf.terms import parse
 
@@ -63,11 +63,11 @@ class RuleChecks:
         self._check_body(draft)
         guards = self._bound_in(draft)
         self._diagnostics.raise_first()
-        atoms = [clause for clause in draft.head if clause.name is None]
+        atoms = _atoms(draft.head)
         if not atoms:
             return None
         fresh = _fresh(draft)
-        body = tuple(_atom(clause, fresh) for clause in draft.body if clause.name is None)
+        body = tuple(_atom(clause, fresh) for clause in _atoms(draft.body))
         guards = _compared(guards, {node for atom in body for node in atom.variables}, fresh)
         if len(guards) > MOST_GUARDS:
             self._too_many(draft.start, draft.end, f"more than {MOST_GUARDS} guards, with those that compare")
@@ -76,17 +76,17 @@ class RuleChecks:
         return Rule(tuple(_atom(clause, fresh) for clause in atoms), body, tuple(guards), self._name(draft), line)
 
     def _name(self, draft: RuleDraft) -> str | None:
-        name = "" if draft.name is None else draft.name.text.removesuffix(":")
-        if draft.name is None or not name:
+        token = draft.name
+        name = "" if token is None else token.text.removesuffix(":")
+        if token is None or not name:
             return None
         if name in self._names:
-            self._diagnostics.warn(draft.name.start, f'The rule of line {self._names[name]} is called "{name}", too.')
-        self._names.setdefault(name, self._lines.locate(draft.name.start)[0])
+            self._diagnostics.warn(token.start, f'The rule of line {self._names[name]} is called "{name}", too.')
+        self._names.setdefault(name, self._lines.locate(token.start)[0])
         return name
 
     def _check_size(self, clauses: list[Clause], draft: RuleDraft) -> None:
-        atoms = [clause for clause in clauses if clause.name is None]
-        guards = [clause for clause in clauses if clause.name is not None]
+        atoms, guards = _atoms(clauses), _calls(clauses)
         if len(guards) > MOST_GUARDS:
             self._too_many(guards[MOST_GUARDS].start, guards[MOST_GUARDS].end, f"more than {MOST_GUARDS} guards")
         if len(atoms) > MOST_ATOMS:
@@ -99,7 +99,8 @@ class RuleChecks:
         self._diagnostics.add(start, end, "too-large", f"The rule has {what}.", hint="Write several rules.")
 
     def _check_arrow(self, draft: RuleDraft) -> None:
-        add, arrow = self._diagnostics.add, draft.sign
+        add, arrow = self._diagnostics.add, draft.arrow
+        assert arrow is not None        # the draft is whole
         if not draft.backward:
             if not draft.head:
                 add(arrow.start, arrow.end, "empty-head", "Nothing stands behind the arrow.",
@@ -116,7 +117,7 @@ class RuleChecks:
 
     def _check_clauses(self, clauses: list[Clause], *, head: bool, backward: bool) -> None:
         for clause in clauses:
-            if clause.name is None:
+            if not isinstance(clause, Call):
                 self._check_atom(clause, head)
             elif head:
                 self._check_head_call(clause, backward)
@@ -124,7 +125,7 @@ class RuleChecks:
                 self._check_call(clause)
 
     def _check_body(self, draft: RuleDraft) -> None:
-        if draft.body and all(clause.name is not None for clause in draft.body):
+        if draft.body and not _atoms(draft.body):
             first = draft.body[0]
             self._diagnostics.add(first.start, first.end, "no-pattern", "Guards alone match nothing.",
                                   expected="a triple pattern", hint="Add a triple pattern to the body.")
@@ -140,21 +141,21 @@ class RuleChecks:
                 self._diagnostics.add(node.start, node.end, "wildcard", "A head says what holds, and * says nothing.",
                                       expected="a variable or a term", hint="Write a variable that the body binds.")
 
-    def _check_head_call(self, clause: Clause, backward: bool) -> None:
-        name = clause.builtin.text
+    def _check_head_call(self, clause: Call, backward: bool) -> None:
+        name = clause.name.text
         if name in DIRECTIVES and not backward:
             self._diagnostics.warn(clause.start, f"{name}(...) has no effect: forward rules always come to an end.")
         elif name in REFUSED and name not in DIRECTIVES:
             self._refused(clause)
         elif name in BUILTINS or name in DIRECTIVES:
             hint = "Move it to the body." if name in BUILTINS else f"Write -> {name}(...)."
-            self._diagnostics.add(clause.start, clause.builtin.end, "builtin-in-head",
+            self._diagnostics.add(clause.start, clause.name.end, "builtin-in-head",
                                   f"{name} stands in the head, and a head has only triple patterns.", hint=hint)
         else:
             self._unknown(clause)
 
-    def _check_call(self, clause: Clause) -> None:
-        name = clause.builtin.text
+    def _check_call(self, clause: Call) -> None:
+        name = clause.name.text
         builtin = BUILTINS.get(name)
         if builtin is None:
             if name in REFUSED:
@@ -208,52 +209,51 @@ class RuleChecks:
     def _warn_of_pattern(self, node: ClauseNode, message: str) -> None:
         self.patterns.append(self._diagnostics.warn(node.start, message))
 
-    def _refused(self, clause: Clause) -> None:
-        refusal = REFUSED[clause.builtin.text]
-        self._diagnostics.add(clause.start, clause.builtin.end, "refused-builtin", refusal.reason, hint=refusal.hint)
+    def _refused(self, clause: Call) -> None:
+        refusal = REFUSED[clause.name.text]
+        self._diagnostics.add(clause.start, clause.name.end, "refused-builtin", refusal.reason, hint=refusal.hint)
 
-    def _unknown(self, clause: Clause) -> None:
-        name = clause.builtin.text
+    def _unknown(self, clause: Call) -> None:
+        name = clause.name.text
         shown = name if len(name) <= 40 else f"{name[:37]}..."
         close = nearest(name)
         hint = f"Did you mean {close}?" if close else f"There are {', '.join(BUILTINS)}."
-        self._diagnostics.add(clause.start, clause.builtin.end, "unknown-builtin", f"There is no builtin {shown}.",
+        self._diagnostics.add(clause.start, clause.name.end, "unknown-builtin", f"There is no builtin {shown}.",
                               hint=hint)
 
     def _bound_in(self, draft: RuleDraft) -> list[Guard]:
         """The guards in their order; variables that nothing binds are diagnostics."""
-        bound = {node.value for clause in draft.body if clause.name is None for node in clause.nodes}
-        calls = [clause for clause in draft.body if clause.name is not None]
+        bound = {node.value for clause in _atoms(draft.body) for node in clause.nodes}
+        calls = _calls(draft.body)
         waiting = [clause for clause in calls if _is_right(clause)]
         guards: list[Guard] = []
         while ready := next((clause for clause in waiting if not any(_unbound(clause, bound))), None):
             waiting.remove(ready)
             bound.update(node.value for node in ready.nodes)
-            guards.append(Guard(ready.builtin.text, tuple(node.value for node in ready.nodes)))
-        made = {clause.nodes[-1].value for clause in waiting if BUILTINS[clause.builtin.text].makes}
+            guards.append(Guard(ready.name.text, tuple(node.value for node in ready.nodes)))
+        made = {clause.nodes[-1].value for clause in waiting if BUILTINS[clause.name.text].makes}
         # A call that is wrong by itself may have been meant to bind any of its variables.
         wrong = {node.value for clause in calls if not _is_right(clause) for node in clause.nodes}
         missing = [node for clause in waiting for node in _unbound(clause, bound | made | wrong)]
         for node in missing:
             self._unbound(node, "to a value", bound)
         circular = [] if missing else [next(_unbound(clause, bound | wrong), None) for clause in waiting]
-        for node in circular:
-            if node is not None:
-                message = f"{_shown(node)} is made from itself, in a circle."
-                self._diagnostics.add(node.start, node.end, "circular-guards", message,
+        for place in circular:
+            if place is not None:
+                message = f"{_shown(place)} is made from itself, in a circle."
+                self._diagnostics.add(place.start, place.end, "circular-guards", message,
                                       hint="Bind one of the variables in a triple pattern.")
-        for clause in draft.head:
-            for node in clause.nodes if clause.name is None else ():
+        for clause in _atoms(draft.head):
+            for node in clause.nodes:
                 if is_variable(node.value) and node.value not in bound | made | wrong:
                     self._unbound(node, "in the body", bound)
-        self._warn_of_literals(draft, {node.value for clause in draft.body if clause.name is None
-                                       for node in clause.nodes}, guards)
+        self._warn_of_literals(draft, {node.value for clause in _atoms(draft.body) for node in clause.nodes}, guards)
         return guards
 
     def _warn_of_literals(self, draft: RuleDraft, matched: set[str], guards: list[Guard]) -> None:
         made = {guard.arguments[-1] for guard in guards if BUILTINS[guard.name].makes and guard.name != "uriConcat"}
-        for clause in draft.head:
-            for node in clause.nodes[:2] if clause.name is None else ():
+        for clause in _atoms(draft.head):
+            for node in clause.nodes[:2]:
                 if node.value in made - matched:
                     self._diagnostics.warn(node.start, f"{node.value} is always a literal, so this is never derived.")
 
@@ -265,8 +265,17 @@ class RuleChecks:
         self._diagnostics.add(node.start, node.end, "unbound-variable", message, hint=hint)
 
 
-def _is_right(clause: Clause) -> bool:
-    builtin = BUILTINS.get(clause.builtin.text)
+def _atoms(clauses: list[Clause]) -> list[Clause]:
+    """The triple patterns among clauses."""
+    return [clause for clause in clauses if not isinstance(clause, Call)]
+
+
+def _calls(clauses: list[Clause]) -> list[Call]:
+    return [clause for clause in clauses if isinstance(clause, Call)]
+
+
+def _is_right(clause: Call) -> bool:
+    builtin = BUILTINS.get(clause.name.text)
     return builtin is not None and builtin.takes(len(clause.nodes))
 
 
@@ -274,9 +283,9 @@ def _shown(node: ClauseNode) -> str:
     return node.value if len(node.value) <= 40 else f"{node.value[:37]}..."
 
 
-def _unbound(clause: Clause, bound: set[str]) -> Iterator[ClauseNode]:
+def _unbound(clause: Call, bound: set[str]) -> Iterator[ClauseNode]:
     """The nodes that must be bound before a guard is called, and are not."""
-    inputs = clause.nodes[:-1] if BUILTINS[clause.builtin.text].makes else clause.nodes
+    inputs = clause.nodes[:-1] if BUILTINS[clause.name.text].makes else clause.nodes
     return (node for node in inputs if is_variable(node.value) and node.value not in bound)
 
 

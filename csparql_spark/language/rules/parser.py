@@ -47,7 +47,7 @@ def parse_rules(text: str, *, base: str | None = None, stored: bool = False) -> 
         diagnostics.raise_first()
         if rule is not None:
             rules.append(rule)
-        if len(rules) > MOST_RULES:
+        if draft is not None and len(rules) > MOST_RULES:
             _refuse_more(draft, diagnostics)
     file = RuleFile(tuple(rules), tuple(terms.includes), diagnostics.warnings, tuple(checks.patterns))
     check_written(file)

@@ -275,7 +275,8 @@ def _read_escape(reading: _Reading) -> None:
         reading.place += 2
         reading.group.atom = None
     elif letter and letter in "123456789" and _CODE.match(text, place) is None:
-        number = re.match(r"[0-9]{1,2}", text[place + 1:])[0]
+        digits = re.match(r"[0-9]{1,2}", text[place + 1:])
+        number = letter if digits is None else digits[0]
         raise PatternError(SLOW, rf"\{number} stands for what a group has matched, which takes more than one look at "
                            "the text.", "Write out what may stand there.")
     elif letter and letter in LETTERS:

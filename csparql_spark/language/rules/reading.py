@@ -32,18 +32,18 @@ class ClauseNode:
 
 @dataclass(slots=True)
 class Clause:
-    """A triple pattern, or the call of a builtin, whose name is then there."""
+    """A triple pattern, or else a `Call`."""
 
     start: int
-    name: Token | None
     nodes: list[ClauseNode] = field(default_factory=list)
     end: int = -1                     # not known while the clause is open
 
-    @property
-    def builtin(self) -> Token:
-        """The name of the builtin that is called."""
-        assert self.name is not None, "a triple pattern calls nothing"
-        return self.name
+
+@dataclass(slots=True)
+class Call(Clause):
+    """A call of a builtin."""
+
+    name: Token = field(kw_only=True)
 
 
 @dataclass(slots=True)
@@ -56,12 +56,6 @@ class RuleDraft:
     left: list[Clause] = field(default_factory=list)
     right: list[Clause] = field(default_factory=list)
     end: int = -1                     # not known while the rule is open
-
-    @property
-    def sign(self) -> Token:
-        """The arrow, which each rule that has been read to its end has."""
-        assert self.arrow is not None, "only a whole rule has an arrow for certain"
-        return self.arrow
 
     @property
     def backward(self) -> bool:
@@ -182,7 +176,7 @@ class Reader:
 
     def _read_clause(self) -> Clause:
         name = self._take() if self._token.kind == "WORD" else None
-        clause = self._clause = Clause(self._token.start if name is None else name.start, name)
+        clause = self._clause = Clause(self._token.start) if name is None else Call(name.start, name=name)
         self._take()
         if name is None:
             for place in ("a subject", "a predicate", "an object"):

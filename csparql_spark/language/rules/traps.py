@@ -122,7 +122,9 @@ def _trap_arrow(place: _Place) -> Diagnostic | None:
         if token.text == ":-" or token.text[0] in "<\u2190\u21d0":
             return place.problem("bad-arrow", f'"{token.text}" is no arrow of rules.', "Write body -> head.")
         return place.problem("bad-arrow", f'"{token.text}" is no arrow of rules.', "Write ->.")
-    if place.part == "right" and token.key in ("->", "<-"):
+    if draft is None:
+        return None
+    if place.part == "right" and draft.arrow is not None and token.key in ("->", "<-"):
         message = f'Found a second arrow; the one of {place.where(draft.arrow)} belongs to the same rule.'
         return place.problem("unexpected", message, "A rule ends with . or stands in [ ].")
     if place.part == "left" and (token.key in ("]", ".", "END", "[") or token.kind == "AT") and draft.left:
