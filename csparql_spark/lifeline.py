@@ -60,6 +60,7 @@ def hold(line: int | Path) -> None:
 
 def _arm(descriptor: int, process: int) -> None:
     """Have the kernel kill a process, or a group of them if the number is negative, when the other end is closed."""
+    assert F_SETSIG is not None                      # whoever calls has looked
     fcntl.fcntl(descriptor, F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(descriptor, fcntl.F_SETOWN, process)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_ASYNC)

@@ -15,6 +15,7 @@ from csparql_spark.settings import (
     BrokerUrl,
     Count,
     Directory,
+    Kind,
     Length,
     Networks,
     Seconds,

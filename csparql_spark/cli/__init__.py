@@ -36,10 +36,10 @@ MODULES = {"serve": "serve", "demo": "demo", "token": "tokens", "store": "store"
 class Commands(SuggestingGroup):
     """Its own commands, and those of `MODULES`."""
 
-    def list_commands(self, context: click.Context | None) -> list[str]:
+    def list_commands(self, context: click.Context) -> list[str]:
         return [*MODULES, *super().list_commands(context)]
 
-    def get_command(self, context: click.Context | None, name: str) -> click.Command | None:
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in MODULES:
             return super().get_command(context, name)
         return getattr(importlib.import_module(f"{__name__}.{MODULES[name]}"), name)

@@ -96,7 +96,7 @@ def packages(settings: Settings) -> Iterator[Finding]:
                       "install it: make install, or pip install .")
         return
     pins = (pin for text in required if (pin := _PIN.fullmatch(text.strip())) and not pin[3])
-    yield from against(dict(pin.group(1, 2) for pin in pins))
+    yield from against({pin[1]: pin[2] for pin in pins})
 
 
 def against(pins: dict[str, str], installed: Callable[[str], str] = metadata.version) -> Iterator[Finding]:

@@ -63,13 +63,19 @@ class DemoClient:
         self._url = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
         self._token = token
 
-    def send(self, method: str, path: str, body: str = "", media_type: str = "application/json") -> dict[str, object]:
+    def last_instant(self, stream: str) -> int | None:
+        """The newest instant of a stream; None while nothing is in it."""
+        newest = json.loads(self.send("GET", f"/streams/{stream}"))["newest"]
+        return newest["last"] if newest else None
+
+    def send(self, method: str, path: str, body: str = "", media_type: str = "application/json") -> bytes:
+        """What the server answers."""
         headers = {"Content-Type": media_type}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         asked = urllib.request.Request(self._url + path, data=body.encode() or None, method=method, headers=headers)
         with urllib.request.urlopen(asked, timeout=10) as response:
-            return json.loads(response.read() or b"{}")
+            return bytes(response.read())
 
 
 def prepare(client: DemoClient) -> int:
@@ -83,8 +89,7 @@ def prepare(client: DemoClient) -> int:
         except urllib.error.HTTPError as error:
             if error.code != 409:        # somebody has registered another query under this name: theirs stays
                 raise
-    newest = [client.send("GET", f"/streams/{stream}")["newest"] for stream in city.STREAMS]
-    known = [description["last"] for description in newest if description]
+    known = [last for stream in city.STREAMS if (last := client.last_instant(stream)) is not None]
     return max(known) if known else city.BEGIN - city.STEP
 
 

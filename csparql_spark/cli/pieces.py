@@ -43,7 +43,9 @@ class Recording:
 
     def by_time(self, speed: float) -> Iterator[tuple[int, Chunk]]:
         """Pieces, and when each is due: ms of the recording since its first timestamp."""
-        first, tick, start = int(self.chunk.first), max(1, round(TICK_MS * speed)), 0
+        first, tick, start = self.chunk.first, max(1, round(TICK_MS * speed)), 0
+        if first is None:
+            return
         while start < len(self.chunk):
             due = max(0, int(self._t[start]) - first)
             until = int(np.searchsorted(self._t, first + due - due % tick + tick))
@@ -53,8 +55,9 @@ class Recording:
 
     @property
     def span(self) -> int:
-        """From the first timestamp to the last one, in ms."""
-        return int(self.chunk.last) - int(self.chunk.first)
+        """From the first timestamp to the last one, in ms; 0 where there is none."""
+        first, last = self.chunk.first, self.chunk.last
+        return 0 if first is None or last is None else last - first
 
     def _piece(self, start: int, end: int) -> Chunk:
         return self.chunk.take(np.arange(start, end))

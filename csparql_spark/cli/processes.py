@@ -88,7 +88,7 @@ class Supervisor:
                 if now >= child.resume:
                     self._start(child, lifeline)
             elif child.process.poll() is not None:
-                self._bury(child)
+                self._bury(child.process)
                 # One that was killed did nothing wrong; one that keeps giving up by itself should not keep the machine
                 # busy.
                 gave_up = child.process.returncode > 0 and now - child.started < SOON_SECONDS
@@ -100,27 +100,27 @@ class Supervisor:
                 child.process = None
 
     def _end(self) -> None:
-        running = [child for child in self._children if child.process is not None]
-        for child in running:
-            child.process.terminate()
+        running = [(child, child.process) for child in self._children if child.process is not None]
+        for _, process in running:
+            process.terminate()
         deadline = time.monotonic() + GRACE_SECONDS
-        for child in running:
+        for child, process in running:
             try:
-                child.process.wait(max(0.0, deadline - time.monotonic()))
+                process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 self._say(f"csparql-spark: the {child.name} process did not end in time and is killed")
-            self._bury(child)
+            self._bury(process)
 
     @staticmethod
-    def _bury(child: Child) -> None:
+    def _bury(process: subprocess.Popen[bytes]) -> None:
         """End what a child has left behind (the engine's JVM): it must be gone before the next one starts."""
         deadline = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < deadline:
             try:
-                os.killpg(child.process.pid, signal.SIGKILL)
+                os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 return
-            child.process.wait()
+            process.wait()
             time.sleep(0.01)          # until the last of the group is gone, and not only told to go
 
 

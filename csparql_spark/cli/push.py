@@ -7,8 +7,9 @@ import re
 import select
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple, TypedDict
 
 import click
 
@@ -61,6 +62,7 @@ class Rate(click.ParamType):
               help="With --create: the stream's clock.")
 @click.option("--delay", default="0", help="With --create: how late timestamps may be, as 2s.")
 @reaching
+# The parameters are many: click hands over each argument and each option by its name.
 def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, batch: int, rate: float | None,
          speed: float | None, loop: bool, create: bool, clock: str, delay: str) -> None:
     """Push FILEs into a stream; - is standard input, of which N-Triples, N-Quads and NDJSON are pushed as they come.
@@ -113,6 +115,21 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
                f"push{'' if sender.pushes == 1 else 'es'}")
 
 
+class Warned(TypedDict):
+    """What a producer should know, as the server tells it."""
+
+    code: str
+    message: str
+
+
+class Receipt(NamedTuple):
+    """What the server says of a push, as far as it is shown."""
+
+    accepted: int
+    seq: int | None
+    warnings: Sequence[Warned]
+
+
 class _Sender:
     def __init__(self, client: Client, stream: str, rate: float | None, creation: Creation | None) -> None:
         self._client, self._stream, self._rate, self._creation = client, stream, rate, creation
@@ -134,31 +151,35 @@ class _Sender:
         if self._rate:
             self._wait(self._began + self.triples / self._rate)
         receipt = self._pushed(body, media_type)
-        self.triples += receipt["accepted"] if triples is None else triples
+        self.triples += receipt.accepted if triples is None else triples
         self.pushes += 1
-        for warning in receipt.get("warnings", ()):
+        for warning in receipt.warnings:
             if warning["code"] not in self._codes:
                 self._codes.add(warning["code"])
                 self.clear()
                 click.echo(f"csparql-spark: {warning['message']}", err=True)
         self._show(receipt)
 
-    def _pushed(self, body: bytes, media_type: str) -> dict[str, object]:
+    def _pushed(self, body: bytes, media_type: str) -> Receipt:
         if self._creation is None or self.pushes:
-            return self._client.push(self._stream, body, media_type)
+            return self._receipt(body, media_type)
         self._creation.make()
         try:
-            return self._client.push(self._stream, body, media_type)
+            return self._receipt(body, media_type)
         except ProblemError:
             self._creation.undo()
             raise
 
-    def _show(self, receipt: dict[str, object]) -> None:
+    def _receipt(self, body: bytes, media_type: str) -> Receipt:
+        reply = self._client.push(self._stream, body, media_type)
+        return Receipt(reply["accepted"], reply["seq"], reply.get("warnings", ()))
+
+    def _show(self, receipt: Receipt) -> None:
         now = time.monotonic()
         if sys.stderr.isatty() and now - self._shown > 0.2:
             self._shown = now
             pace = self.triples / max(now - self._began, 0.001)
-            click.echo(f"\r\x1b[K{self.triples:,} triples, {pace:,.0f}/s, at {receipt['seq']} in the log", nl=False,
+            click.echo(f"\r\x1b[K{self.triples:,} triples, {pace:,.0f}/s, at {receipt.seq} in the log", nl=False,
                        err=True)
 
     @staticmethod

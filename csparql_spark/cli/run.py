@@ -46,6 +46,7 @@ Printer = Callable[[str, int, Result], None]
 @click.option("--until", type=InstantParameter(), help="Last instant: epoch milliseconds or an xsd:dateTime.  "
               "[default: when all windows have closed]")
 @click.option("--why", metavar="'S P O'", help="Instead of answers, print at each instant why this triple holds.")
+# The parameters are many: click hands over each argument and each option by its name.
 def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tuple[str, str], ...],
         rules: tuple[tuple[str, str], ...], entailment: tuple[str, ...], form: str, engine: str, base: str,
         until: int | None, why: str | None) -> None:
@@ -77,8 +78,8 @@ def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tup
         with as_failure("--why"):
             _print_all(script, engine, Reasons(script, triple_of(why), form))
         return
-    printer = {"json": _print_json, "csv": _CsvPrinter(), "table": _print_table}[form]
-    _print_all(script, engine, printer)
+    printers: dict[str, Printer] = {"json": _print_json, "csv": _CsvPrinter(), "table": _print_table}
+    _print_all(script, engine, printers[form])
 
 
 def _given(query: ContinuousQuery, streams: Sequence[str], background: Sequence[str]) -> None:
@@ -152,12 +153,12 @@ class _CsvPrinter:
     """One table for all instants, with the instant in the first column."""
 
     def __init__(self) -> None:
-        self._writer: object | None = None
+        self._writer, self._begun = csv.writer(sys.stdout, lineterminator="\n"), False
 
     def __call__(self, name: str, at: int, answer: Result) -> None:
         names, rows = _cells(answer)
-        if self._writer is None:
-            self._writer = csv.writer(sys.stdout, lineterminator="\n")
+        if not self._begun:
+            self._begun = True
             self._writer.writerow(["at", *names])
         self._writer.writerows([at, *row] for row in rows)
         sys.stdout.flush()

@@ -10,6 +10,7 @@ import datetime
 import json
 import sys
 from pathlib import Path
+from typing import TypedDict
 
 import click
 
@@ -125,11 +126,34 @@ def _database(path: Path) -> Path:
     return database
 
 
-def _as_json(found: DamagedRow) -> dict[str, object]:
+class EntryDamage(TypedDict):
+    """A damaged entry of the log, as JSON."""
+
+    seq: int
+    kind: str | None
+    subject: str | None
+    at: int
+    size: int | None
+    reason: str
+
+
+class AnswerDamage(TypedDict):
+    """A damaged answer, as JSON."""
+
+    position: int
+    query: int
+    at: int
+    size: int | None
+    reason: str
+
+
+def _as_json(found: DamagedRow) -> EntryDamage | AnswerDamage:
     damage = found.damage
-    place = {"seq": damage.place, "kind": damage.kind, "subject": damage.subject} if damage.what == ENTRY else {
-        "position": damage.place, "query": int(damage.subject or 0)}
-    return {**place, "at": damage.at, "size": found.size, "reason": damage.reason}
+    if damage.what == ENTRY:
+        return {"seq": damage.place, "kind": damage.kind, "subject": damage.subject, "at": damage.at,
+                "size": found.size, "reason": damage.reason}
+    return {"position": damage.place, "query": int(damage.subject or 0), "at": damage.at, "size": found.size,
+            "reason": damage.reason}
 
 
 def _table(found: list[DamagedRow]) -> list[str]:

@@ -29,13 +29,15 @@ def _mistyped(context: click.Context) -> Iterator[None]:
     try:
         yield
     except click.NoSuchOption as error:
-        known = [name for parameter in error.ctx.command.get_params(error.ctx) for name in
+        used = error.ctx or context
+        known = [name for parameter in used.command.get_params(used) for name in
                  (*parameter.opts, *parameter.secondary_opts) if name.startswith("--") and not _hidden(parameter)]
-        raise _unknown("option", error.option_name, known, error.ctx) from error
+        raise _unknown("option", error.option_name, known, used) from error
     except click.exceptions.NoArgsIsHelpError:
         raise
     except click.MissingParameter as error:
-        raise Failure(_lacking(error)) from error
+        used = error.ctx or context
+        raise Failure(error.format_message() if error.param is None else _lacking(error.param, used)) from error
     except click.UsageError as error:
         path = (error.ctx.command_path if error.ctx is not None else
                 " ".join(filter(None, (context.command_path, context.invoked_subcommand))))
@@ -66,11 +68,11 @@ def _unknown(what: str, name: str, known: list[str], context: click.Context) -> 
     return Failure(f"There is no {what} {name!r}{meant} (`{context.command_path} --help` lists them all)")
 
 
-def _lacking(error: click.MissingParameter) -> str:
-    path = error.ctx.command_path
-    meaning = (getattr(error.param, "help", None) or "").partition("  ")[0].rstrip(".")
-    what = (f"{error.param.opts[0]} ({meaning[:1].lower()}{meaning[1:]})" if meaning else
-            error.param.make_metavar(error.ctx))
+def _lacking(parameter: click.Parameter, context: click.Context) -> str:
+    path = context.command_path
+    meaning = (getattr(parameter, "help", None) or "").partition("  ")[0].rstrip(".")
+    what = (f"{parameter.opts[0]} ({meaning[:1].lower()}{meaning[1:]})" if meaning else
+            parameter.make_metavar(context))
     return f"{path.partition(' ')[2]} lacks {what.strip('[]')}: see `{path} --help`"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections.abc import Callable
 
 import click
 
@@ -14,8 +15,10 @@ from csparql_spark.cli.reaching import reaching
 from csparql_spark.cli.suggestions import nearest
 from csparql_spark.client import IRI, Answer, BlankNode, Client, Event, Literal, ProblemError, Term
 
+INSTANT = InstantParameter()
 
-class Start(InstantParameter):
+
+class Start(click.ParamType):
     """latest, beginning, or an instant."""
 
     name = "latest|beginning|instant"
@@ -24,7 +27,7 @@ class Start(InstantParameter):
         if value in ("latest", "beginning"):
             return str(value)
         try:
-            return str(super().convert(value, param, context))
+            return str(INSTANT.convert(value, param, context))
         except click.BadParameter as error:
             self.fail(f"{error.message}; latest and beginning are other places to begin", param, context)
 
@@ -40,7 +43,7 @@ def tail(client: Client, queries: tuple[str, ...], start: str, form: str, count:
 
     It comes back when the server is started again, and misses nothing. It ends when the queries are deleted.
     """
-    printer = {"json": _Json, "csv": _Csv, "table": _Table}[form]()
+    printer = PRINTERS[form]()
     try:
         for number, answer in enumerate(client.subscribe(*queries, start=start, notice=_notice), 1):
             printer.show(answer)
@@ -72,7 +75,7 @@ def _notice(event: Event) -> None:
                         f"{data.get('after')} is not so any more",
             "damaged": f"answers of {query} at {data.get('first')} are damaged on the disk of the server"}
     gone = f"answers of {query} between {data.get('after')} and {data.get('next')} are kept no longer"
-    sentences = {"gap": gaps.get(data.get("reason"), gone),
+    sentences = {"gap": gaps.get(data.get("reason", ""), gone),
                  "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
                  "end": f"the query {query} has ended: {data.get('reason')}"}
     click.echo(f"csparql-spark: {sentences.get(event.kind, f'{event.kind}: {query}')}", err=True)
@@ -89,7 +92,8 @@ class _Csv:
     """One table of all instants, with the query and the instant in the first columns."""
 
     def __init__(self) -> None:
-        self._writer, self._head = csv.writer(sys.stdout, lineterminator="\n"), None
+        self._writer = csv.writer(sys.stdout, lineterminator="\n")
+        self._head: list[str] | None = None
 
     def show(self, answer: Answer) -> None:
         head = ["query", "at", *answer.variables]
@@ -112,7 +116,14 @@ class _Table:
                 click.echo(f"   {'  '.join(cells)}".rstrip())
 
 
-def _rows(answer: Answer, spelled=lambda term: "" if term is None else str(term)) -> list[list[str]]:
+PRINTERS: dict[str, type[_Json] | type[_Csv] | type[_Table]] = {"json": _Json, "csv": _Csv, "table": _Table}
+
+
+def _plain(term: Term | None) -> str:
+    return "" if term is None else str(term)
+
+
+def _rows(answer: Answer, spelled: Callable[[Term | None], str] = _plain) -> list[list[str]]:
     if answer.triples is not None:
         return [[line] for line in answer.triples.splitlines()]
     if answer.truth is not None:

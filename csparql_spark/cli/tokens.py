@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -81,5 +82,5 @@ def remove(name: str, config: Path | None, **given: object) -> None:
     click.echo(f"removed {name}")
 
 
-def _settings(given: dict[str, object], config: Path | None) -> Settings:
+def _settings(given: Mapping[str, object], config: Path | None) -> Settings:
     return resolved(given, config).settings

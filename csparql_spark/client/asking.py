@@ -11,7 +11,6 @@ patience.
 from __future__ import annotations
 
 import http.client
-import itertools
 import json
 import random
 import re
@@ -37,7 +36,7 @@ class ProblemError(Exception):
         self.status, self.problem = status, problem
         self.code: str = problem.get("code", f"http-{status}")
         self.detail: str = str(self)
-        first = next(iter(problem.get("errors") or ()), {})
+        first: dict[str, int] = next(iter(problem.get("errors") or ()), {})
         self.line: int | None = first.get("line")
         self.column: int | None = first.get("column")
 
@@ -53,15 +52,15 @@ class Wire:
                  waiting: Say | None = None) -> None:
         try:
             parts = urlsplit(url)
-            usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+            host = parts.hostname if parts.scheme in ("http", "https") and parts.port != 0 else None
         except ValueError:          # of the port, or of brackets
-            usable = False
-        if not usable:
+            host = None
+        if not host:
             meant = f"http://{url}" if re.fullmatch(r"[\w.-]+:\d{1,5}/?", url) else "http://127.0.0.1:8000"
             raise ValueError(f"{url!r} is not the URL of a server: write it as {meant}")
         self.url, self.patience = url.rstrip("/"), patience
         self._waiting = waiting
-        self._token, self._timeout, self._parts = token, timeout, parts
+        self._token, self._timeout, self._parts, self._host = token, timeout, parts, host
         self._local = threading.local()
 
     def ask(self, method: str, path: str, body: str | bytes | None = None, kind: str | None = None,
@@ -80,25 +79,28 @@ class Wire:
     def _asked(self, method: str, path: str, content: bytes | None, sent: dict[str, str], outage: Outage
                ) -> tuple[int, http.client.HTTPMessage, bytes]:
         deadline, growing = time.monotonic() + self.patience, pauses()
-        for attempt in itertools.count():
+        again = False
+        while True:
             wait = None
             try:
                 status, headers, answer = self._once(method, path, content, sent)
-                gone = status == 404 and method == "DELETE" and attempt       # by the attempt whose answer got lost
+                gone = status == 404 and method == "DELETE" and again       # by the attempt whose answer got lost
                 if status < 400 or gone:
                     return status, headers, b"" if gone else answer
                 failure: Exception = problem_of(self.url, status, answer)
+                cause = failure
                 if status not in TEMPORARY:
                     raise failure
                 wait = headers.get("Retry-After")
             except (OSError, http.client.HTTPException) as error:
-                failure = self.unreachable(error)
+                failure, cause = self.unreachable(error), error
                 failure.__cause__ = error
-            outage.failed(failure.__cause__ or failure)
+            outage.failed(cause)
             pause = min(float(wait), LONGEST_PAUSE) if wait and wait.isdigit() else next(growing)
             if time.monotonic() + pause > deadline:
                 raise failure
             time.sleep(pause)
+            again = True
 
     def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]
               ) -> tuple[int, http.client.HTTPMessage, bytes]:
@@ -129,7 +131,7 @@ class Wire:
     def connection(self, timeout: float) -> http.client.HTTPConnection:
         """A new connection, which belongs to who asks for it."""
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-        return kind(self._parts.hostname, self._parts.port, timeout=timeout)
+        return kind(self._host, self._parts.port, timeout=timeout)
 
     def path(self, path: str) -> str:
         return self._parts.path.rstrip("/") + path

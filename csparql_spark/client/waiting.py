@@ -30,7 +30,7 @@ def reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return "what answers there does not speak TLS: is it http://?"
     if isinstance(error, http.client.BadStatusLine) and not isinstance(error, http.client.RemoteDisconnected):
-        return f"what answers there does not speak HTTP ({error.line.strip()[:50]})"
+        return f"what answers there does not speak HTTP ({error.args[0].strip()[:50]})"
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 

@@ -117,9 +117,6 @@ class LanguageError(Exception):
         sentence = f"line {self.line}, column {self.column}: {self.message}"
         return f"{sentence} {self.hint}" if self.hint else sentence
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _revive, (self.__dict__.copy(),)
-
     def picture(self, text: str) -> str:
         """The line of the error with carets under the offending characters."""
         lines = Lines(text)
@@ -160,9 +157,3 @@ def error_at(
         hint=hint,
         fix=fix,
     )
-
-
-def _revive(fields: dict[str, object]) -> LanguageError:        # attributes by their names, as pickle has them
-    error = LanguageError(str(fields["code"]), str(fields["message"]))
-    error.__dict__.update(fields)
-    return error

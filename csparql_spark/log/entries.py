@@ -31,8 +31,7 @@ KINDS = (*REGISTRY_KINDS, "chunk", "tick", "damaged", "skipped")
 # Nobody needs the payload of these.
 IN_THE_HEAD = ("drop", "unregister", "pause", "resume", "tick", "skipped")
 
-# What was answered to a push: JSON, which the log gives back as it is, whatever is in it.
-Reply = dict[str, object]
+Reply = dict[str, object]       # what was answered to a push: JSON, which is given back as it is, whatever is in it
 
 
 @dataclass(frozen=True, slots=True)

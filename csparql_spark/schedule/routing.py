@@ -124,7 +124,7 @@ class Router:
         subject = entry.subject or ""           # only a tick of the arrival clock is about nothing
         match entry.kind:
             case "stream":
-                made = stream_made(entry.payload)
+                made = stream_made(_content(entry))
                 self._clocks[subject] = {"kind": made.clock, "delay": made.delay}
                 self._damaged.pop(subject, None)
                 return []
@@ -163,7 +163,7 @@ class Router:
         """Take the next entry, where its rows have gone already."""
         if entry.kind == "register" and entry.damage is None:
             self.seq, self.version = entry.seq, self.version + 1
-            self._know(entry, registered(entry.payload))
+            self._know(entry, registered(_content(entry)))
         else:
             self.route(entry)
 
@@ -184,7 +184,7 @@ class Router:
         return routed
 
     def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
-        made = registered(entry.payload)
+        made = registered(_content(entry))
         routed = self._know(entry, made)
         unsure = self._unsure(routed)
         if unsure is not None:
@@ -295,6 +295,12 @@ def group_key(query: ContinuousQuery) -> str:
     if query.named_graphs:
         shared["named"] = sorted(set(query.named_graphs))
     return hashlib.sha256(json.dumps(shared).encode()).hexdigest()[:16]
+
+
+def _content(entry: Entry) -> bytes:
+    """The payload of an entry that is not damaged, and of a kind that has one."""
+    assert entry.payload is not None
+    return entry.payload
 
 
 def _row(group: str, entry: Entry, payload: bytes | None) -> Row:

@@ -108,7 +108,7 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
             continue
         found.unchecked += row[-1] is None
         found.skipped += row[1] == "skipped"
-        damage = reader.damage_of(connection, row)
+        damage = reader.damage_of(connection, row)      # type: ignore[arg-type]    # it was read as `reader.WHOLE`
         if damage is not None:
             found.damaged.append(DamagedRow(damage, _size(row[8])))
     for position, row, fault in _rows(connection, "answers", answers.WHOLE, "position", 5):
@@ -118,7 +118,7 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
             found.damaged.append(DamagedRow(answer_damage(position, query, instant, str(fault)), None))
             continue
         found.unchecked += row[-1] is None
-        damage = answers.damage_of(row)
+        damage = answers.damage_of(row)     # type: ignore[arg-type]    # it was read as `answers.WHOLE`
         if damage is not None:
             found.damaged.append(DamagedRow(damage, _size(row[4])))
     return found

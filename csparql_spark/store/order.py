@@ -126,7 +126,7 @@ class AnswerOrder:
                                                  (query,)).fetchone()
 
 
-def forget(connection: sqlite3.Connection, query: int, condition: str, values: dict[str, object]) -> int:
+def forget(connection: sqlite3.Connection, query: int, condition: str, values: dict[str, int]) -> int:
     """Delete the answers of a query for which the condition holds, and note up to where they are gone."""
     position, instant = connection.execute(
         f"SELECT max(position), max(instant) FROM answers WHERE {condition}", values).fetchone()

@@ -35,7 +35,8 @@ def readable(registry: Registry) -> dict[str, tuple[StreamRecord, QueryRecord | 
     """The streams that a query may read, and the producers of the derived ones, by IRI."""
     streams = registry.streams()
     producers = {name: registry.query(name) for name in {stream.producer for stream in streams} if name is not None}
-    return {stream.iri: (stream, producers.get(stream.producer)) for stream in streams
+    return {stream.iri: (stream, None if stream.producer is None else producers[stream.producer])
+            for stream in streams
             if stream.producer is None or producers[stream.producer] is not None}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import urllib.error
 from types import SimpleNamespace
 
@@ -19,12 +20,12 @@ class Recorded(feeding.DemoClient):
         self.sent: list[tuple[str, str, str]] = []
         self.newest, self.taken = newest or {}, taken
 
-    def send(self, method: str, path: str, body: str = "", media_type: str = "application/json") -> dict[str, object]:
+    def send(self, method: str, path: str, body: str = "", media_type: str = "application/json") -> bytes:
         self.sent.append((method, path, body))
         if path.removeprefix("/queries/") in self.taken:
             raise urllib.error.HTTPError(path, 409, "Conflict", None, None)
         last = self.newest.get(path.removeprefix("/streams/"))
-        return {"newest": None if last is None else {"last": last}}
+        return json.dumps({"newest": None if last is None else {"last": last}}).encode()
 
 
 def test_it_makes_what_the_queries_read_before_them() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -129,7 +130,7 @@ def test_a_flag_that_cannot_be(house: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("command", ["serve", "demo", "config"])
 def test_every_setting_that_is_not_secret_has_a_flag(command: str) -> None:
-    known = {option for parameter in main.get_command(None, command).params for option in parameter.opts}
+    known = {option for parameter in main.get_command(click.Context(main), command).params for option in parameter.opts}
     without = {"serve": {"speed"}, "demo": {"demo"}}.get(command, set())
     assert {one.flag for one in declared().values() if not one.secret and one.key not in without} <= known
     assert not {one.flag for one in declared().values() if one.secret} & known

@@ -40,10 +40,11 @@ def slice_of(start: int, end: int) -> np.ndarray:
 @settings(max_examples=100, deadline=None)
 def test_by_time_it_is_told_in_order_and_never_late(recorded: tuple[list, list[int]], batch: int, speed: float) -> None:
     rows, stamps = recorded
-    if not rows:
-        return
     recording = Recording(Chunk.from_triples(rows, stamps), batch)
     pieces = list(recording.by_time(speed))
+    if not rows:
+        assert (pieces, recording.span) == ([], 0)
+        return
     told = [(t, *triple) for _, piece in pieces for t, triple in zip(piece.t.tolist(), piece.triples(), strict=True)]
     assert told == sorted(((t, *triple) for t, triple in zip(stamps, rows, strict=True)), key=lambda told: told[0])
     dues = [due for due, _ in pieces]
