@@ -78,5 +78,5 @@ class Threads:
             self.mqtt.changed()
 
     def _answered(self, queries: Collection[int]) -> None:
-        self.relay.told(queries)
+        self.relay.answered(queries)
         self.webhooks.notify(queries)

@@ -91,7 +91,7 @@ def ask(question: Question, limits: Limits | None = None) -> Result:
               for graph in wanted if graph in question.watched}
     background = {graph: others[graph].dataset.default if graph in others else _encoded(content, question.graphs[graph])
                   for graph in wanted}
-    windows = [_elements(content, _seen_once(window, question)) for window in query.windows]
+    windows = [_elements(content, _chunk_of(window, question)) for window in query.windows]
     own = _sees(content, query, windows, background.__getitem__, question.rules)
     named: dict[str, Columns] = {}
     for name, columns in (*(graph for other in others.values() for graph in other.dataset.named.items()),
@@ -171,7 +171,7 @@ def _elements(content: Content, chunk: Chunk) -> Elements:
     return Elements(*_encoded(content, chunk), np.zeros(len(chunk), dtype=np.int64), chunk.t)
 
 
-def _seen_once(window: Window, question: Question) -> Chunk:
+def _chunk_of(window: Window, question: Question) -> Chunk:
     """What a window of a question sees: it is looked at once, so its STEP does not matter."""
     if window.stream not in question.streams:
         raise Refusal("unknown-stream", f"there is no stream <{window.stream}>")

@@ -73,7 +73,7 @@ class Group:
         self._soonest: int | None = None                  # no other member has an instant before; None: not known
         self._views = Views(self.content, self.number, self.members, maintained_only=evaluator == INCREMENTAL)
         self._costs = Costs()
-        self._came: int | None = None                     # when the entry arrived that is being answered
+        self._arrival: int | None = None                     # when the entry arrived that is being answered
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Message]:
         """Take the next rows, in the order of the log; say what became true."""
@@ -97,7 +97,7 @@ class Group:
             if row.seq <= self.seq:
                 continue
             self.seq = row.seq
-            self._came = None if row.kind == "tick" and row.subject is not None else row.at
+            self._arrival = None if row.kind == "tick" and row.subject is not None else row.at
             match row.kind:
                 case "register":
                     yield from self._register(row)
@@ -274,7 +274,7 @@ class Group:
         except Exception as error:       # whatever a query does to the evaluator, it does to itself alone
             return self._fail(member, instant, error)
         self._costs.note(member, instant=instant, rows=rows, micros=(time.perf_counter_ns() - begun) // 1000,
-                         due=self._came if member.progress.event else instant)
+                         due=self._arrival if member.progress.event else instant)
         return InstantAnswer(member.id, instant, 0, rows, payload)
 
     def costs(self) -> BatchCosts | None:

@@ -11,7 +11,7 @@ the entry, so both are durable or neither; whoever relays after a restart goes o
 is deleted meanwhile is not relayed: its stream goes with it.
 
     relay = Relay(registry, answers, writer).start()
-    relay.told({17})          # these queries have new answers
+    relay.answered({17})          # these queries have new answers
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Relay:
         self._worker.start()
         return self
 
-    def told(self, queries: Collection[int]) -> None:
+    def answered(self, queries: Collection[int]) -> None:
+        """These queries have new answers."""
         with self._lock:
             if self._waiting is not None:
                 self._waiting.update(queries)

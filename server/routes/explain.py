@@ -62,13 +62,13 @@ def routes(settings: Settings, stores: Stores) -> Blueprint:
                  "widest": widest(query, [whole(other) for other in others])}      # JSON: an object
         parts = stores.answers.latest(record.id)
         instant = parts[0].instant if parts else None
-        elements = [None if instant is None or not is_timed(window) else held_by(window, instant, record.id)
+        elements = [None if instant is None or not is_timed(window) else elements_in(window, instant, record.id)
                     for window in query.windows]
         live: LiveBody = {"instant": instant, "rows": sum(part.rows for part in parts), "elements": elements,
                           **cost_of(stores.measures, record.id)}
         return {"query": name, **body, "group": group, "live": live}
 
-    def held_by(window: Window, instant: int, registered: int) -> int:
+    def elements_in(window: Window, instant: int, registered: int) -> int:
         """How many elements a window holds at an instant of its query."""
         bounds = bounds_of(window, instant)
         return len(current.elements(window.stream, low=bounds.low, high=bounds.closes, after=registered))

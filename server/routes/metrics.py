@@ -94,9 +94,9 @@ class Collected:
         waiting = backlog(stores, self._threads.ticker)
         health = GaugeMetricFamily("csparql_health", "What GET /health says, as 1.", labels=["status"])
         damaged = sum(one.skipped is None for one in stores.damages.all())
-        says = health_of({**engine, "lag_ms": waiting.lag_ms}, self._settings.lag_limit, damaged > 0)
+        state = health_of({**engine, "lag_ms": waiting.lag_ms}, self._settings.lag_limit, damaged > 0)
         for status in HEALTH:
-            health.add_metric([status], float(status == says))
+            health.add_metric([status], float(status == state))
         yield health
         yield GaugeMetricFamily("csparql_engine_up", "Whether the engine runs.", float(engine["state"] == "running"))
         yield GaugeMetricFamily("csparql_engine_lag_seconds", "How long the oldest of what waits for the engine has "

@@ -126,7 +126,7 @@ class Timelines:
                 "instants": [{"at": at, "rows": rows, "windows": windows_of(query, at)}
                              for at, rows in stores.answers.sizes(query.id, low, high, MOST_INSTANTS)],
                 "next": None if upcoming is None else {"at": upcoming, "windows": windows_of(query, upcoming)},
-                "says": self._says(query, asked, progress, upcoming)}
+                "says": self._expectation(query, asked, progress, upcoming)}
 
     def _payload(self, entry: Entry) -> bytes:
         # What is forgotten while it is looked at has no stamps any more.
@@ -148,7 +148,7 @@ class Timelines:
                 progress.tick(iri, bounds[1])
         return progress
 
-    def _says(self, query: QueryRecord, asked: ContinuousQuery, progress: Progress, upcoming: int | None) -> str:
+    def _expectation(self, query: QueryRecord, asked: ContinuousQuery, progress: Progress, upcoming: int | None) -> str:
         """What has to happen before there is another answer."""
         stores = self._stores
         failure = stores.answers.failure(query.id)
