@@ -36,7 +36,7 @@ from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.construct import instantiated
 from csparql_spark.answers.limits import Deadline, Limits, TooManyRows, TooMuch
 from csparql_spark.answers.matches import MatchTables, TooManyMatches
-from csparql_spark.answers.nodes import tree
+from csparql_spark.answers.nodes import PlanNode, tree
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.ordering import Ordered, Ordering, in_order, longest_first
 from csparql_spark.answers.over_ids import Plan
@@ -103,7 +103,7 @@ class Incremental:
         self.version += now != before
         self._marks = now
 
-    def nodes(self) -> dict[str, object]:
+    def nodes(self) -> PlanNode:
         """The plan as a tree (see `nodes`), with what its parts took for the last answer."""
         return tree(self._evaluation, self._operator, self._body)
 

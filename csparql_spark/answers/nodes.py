@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NotRequired, TypedDict
 
 from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
@@ -26,7 +27,20 @@ _VARIABLE = re.compile(r"[?$](\w+)")
 _MADE = re.compile(r"\?(?:after|before|key|node|set|step|verb)_[0-9]+")       # see `translation` and `steps`
 
 
-def tree(evaluation: Evaluation, operator: Operator, body: str) -> dict[str, object]:
+class PlanNode(TypedDict):
+    """A part of a plan, as JSON; its own parts come last."""
+
+    node: str
+    does: str
+    rows: NotRequired[int]
+    micros: NotRequired[int]
+    kept: NotRequired[int]
+    bytes: NotRequired[int]
+    join_order: NotRequired[list[list[str]]]
+    parts: NotRequired[list[PlanNode]]
+
+
+def tree(evaluation: Evaluation, operator: Operator, body: str) -> PlanNode:
     return _tree(evaluation, operator, Shown(body))
 
 
@@ -35,34 +49,37 @@ def _kind(operator: Operator) -> str:
     return type(operator).__name__.removesuffix("By").lower()
 
 
-def _tree(evaluation: Evaluation, operator: Operator, shown: Shown) -> dict[str, object]:
-    description: dict[str, object] = {"node": _kind(operator), "does": _does(operator, shown)}
+def _tree(evaluation: Evaluation, operator: Operator, shown: Shown) -> PlanNode:
+    description: PlanNode = {"node": _kind(operator), "does": _does(operator, shown)}
     took = evaluation.took.get(id(operator))
     if took is not None:
-        description |= {"rows": took[0], "micros": took[1] // 1000}
+        description["rows"], description["micros"] = took[0], took[1] // 1000
     if isinstance(operator, algebra.Scan):
         table = evaluation.matches_of(operator)
-        description |= {"kept": table.rows, "bytes": table.nbytes,
-                 "join_order": [[_text(operator.patterns[place], shown) for place in order]
-                                for order in table.orders()]}
+        description["kept"], description["bytes"] = table.rows, table.nbytes
+        description["join_order"] = [[_text(operator.patterns[place], shown) for place in order]
+                                     for order in table.orders()]
     parts = [_tree(evaluation, part, shown) for part in algebra.parts_of(operator)]
-    return description | ({"parts": parts} if parts else {})
+    if parts:
+        description["parts"] = parts
+    return description
 
 
-def join_orders(description: dict[str, object]) -> Iterator[list[list[str]]]:
+def join_orders(description: PlanNode) -> Iterator[list[list[str]]]:
     """The join orders of the scans of a tree that have more than one pattern."""
-    if len(description.get("join_order", ())) > 1:
-        yield description["join_order"]
-    for part in description.get("parts", ()):
+    orders = description.get("join_order", [])
+    if len(orders) > 1:
+        yield orders
+    for part in description.get("parts", []):
         yield from join_orders(part)
 
 
-def lines(description: dict[str, object], depth: int = 0) -> Iterator[str]:
+def lines(description: PlanNode, depth: int = 0) -> Iterator[str]:
     """A tree as text."""
     node, does = description["node"], description["does"]
     numbers = f"   {several(description['rows'], 'row')}, {description['micros']} µs" if "rows" in description else ""
     yield f"{'  ' * depth}{NAMES.get(node, node)} {does}".rstrip() + numbers
-    for part in description.get("parts", ()):
+    for part in description.get("parts", []):
         yield from lines(part, depth + 1)
 
 

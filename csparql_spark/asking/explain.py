@@ -15,7 +15,7 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from csparql_spark.answers.incremental import Incremental, Shared
-from csparql_spark.answers.nodes import DENIED, join_orders
+from csparql_spark.answers.nodes import DENIED, PlanNode, join_orders
 from csparql_spark.answers.nodes import lines as written_plan
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.plan import plan
@@ -45,9 +45,6 @@ _LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _NUMBER = re.compile(r'"([+-]?[0-9]+)"\^\^xsd:integer|"([+-]?[0-9]*\.[0-9]+)"\^\^xsd:decimal')
 # What makes that one cannot tell by the triples that are there how long a row holds.
 OPEN_ENDED = {"leftjoin": "OPTIONAL", "minus": "MINUS", "group": "aggregates", "slice": "LIMIT or OFFSET"}
-
-
-PlanTree = dict[str, object]        # as `answers.nodes` makes it: what a node has besides its kind depends on that
 
 
 class GroupDescription(TypedDict):
@@ -101,7 +98,7 @@ class QueryDescription(TypedDict):
     group: GroupDescription
     shards: ShardsDescription
     closures: list[ClosureDescription]
-    plan: PlanTree | None
+    plan: PlanNode | None
     join_order: list[list[list[str]]] | None
     rules: NotRequired[RulesDescription]
 
@@ -131,7 +128,7 @@ def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
     return description
 
 
-def _plan(query: ContinuousQuery, made: Plan, background: Mapping[str, Chunk]) -> PlanTree:
+def _plan(query: ContinuousQuery, made: Plan, background: Mapping[str, Chunk]) -> PlanNode:
     """The plan as a tree, with the join orders as they are over the background and windows that are empty."""
     content, moving = Content(), Moving()
     chunk = Chunk.concat([background[graph] for graph in query.graphs if graph in background])
@@ -156,14 +153,14 @@ def _rules(query: ContinuousQuery, background: Mapping[str, Chunk], texts: Mappi
             "presumed": sorted(prepared.predicates), "run": [str(rule) for rule in prepared.rules]}
 
 
-def open_ended(tree: PlanTree) -> Iterator[str]:
+def open_ended(tree: PlanNode) -> Iterator[str]:
     """What of a maintained plan keeps its rows from saying until when they hold."""
-    node, parts = tree["node"], tree.get("parts", [])
-    if isinstance(node, str) and node in OPEN_ENDED:
+    node = tree["node"]
+    if node in OPEN_ENDED:
         yield OPEN_ENDED[node]
     if node == "exists" and tree["does"] == DENIED:
         yield "NOT EXISTS"
-    for part in parts if isinstance(parts, list) else ():
+    for part in tree.get("parts", []):
         yield from open_ended(part)
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.incremental import Incremental, TooManyMatches
 from csparql_spark.answers.limits import Deadline, Debt, Limits, TooMuch
+from csparql_spark.answers.nodes import PlanNode
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.relevant import Columns
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
@@ -171,7 +172,7 @@ class Views:
         """How many elements a member's windows held when it was asked last."""
         return self._members[member].elements if member in self._members else 0
 
-    def nodes(self, member: int) -> dict[str, object] | None:
+    def nodes(self, member: int) -> PlanNode | None:
         """The plan that a member's answer was maintained by, as a tree; None if it was not."""
         if member not in self._members:
             return None

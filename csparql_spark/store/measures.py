@@ -18,7 +18,7 @@ import json
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from csparql_spark.disk.database import Database
 
@@ -69,6 +69,13 @@ class Cost(NamedTuple):
     due: Sequence[int | None] = ()
     nodes: object = None                # the plan, with what each of its parts took
     refused_patterns: int = 0
+
+
+class PlanRecord(TypedDict):
+    """The plan of a query as it was at an instant: the JSON of `Cost.nodes`, which nobody here looks into."""
+
+    instant: int
+    plan: object
 
 
 class Point(NamedTuple):
@@ -134,8 +141,8 @@ class Measures:
     def newest(self, query: int) -> Point | None:
         return next(iter(self.points(query, 1)), None)
 
-    def plan(self, query: int) -> dict[str, object] | None:
-        """The plan of a query as it was told last, {"instant", "plan"}."""
+    def plan(self, query: int) -> PlanRecord | None:
+        """The plan of a query as it was told last."""
         row = self._database.connection.execute("SELECT payload FROM status WHERE name = ?",
                                                 (_tree(query),)).fetchone()
         return json.loads(row[0]) if row else None

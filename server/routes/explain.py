@@ -9,11 +9,11 @@ answer has cost, and (a few seconds old, perhaps) what each part of a maintained
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypedDict, cast
+from typing import TypedDict
 
 from flask import Blueprint
 
-from csparql_spark.asking.explain import explained
+from csparql_spark.asking.explain import GroupDescription, QueryDescription, explained
 from csparql_spark.asking.log_view import Current
 from csparql_spark.language import ContinuousQuery, LanguageError, Window
 from csparql_spark.language.queries.query_cache import read
@@ -23,7 +23,7 @@ from csparql_spark.server.routes.registration import found, whole
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord
-from csparql_spark.store.measures import Measures
+from csparql_spark.store.measures import Measures, PlanRecord
 from csparql_spark.windows.rule import aligned, bounds_of, is_timed, moves_together, widest_of
 
 
@@ -35,7 +35,7 @@ class CostBody(TypedDict):
     state_bytes: int | None
     late: int | None
     refused_patterns: int | None
-    nodes: object
+    nodes: PlanRecord | None
 
 
 class LiveBody(CostBody):
@@ -46,20 +46,27 @@ class LiveBody(CostBody):
     elements: list[int | None]
 
 
+class ExplanationBody(QueryDescription):
+    """What `asking.explain` says of a query, and how it is live."""
+
+    query: str
+    live: LiveBody
+
+
 def routes(settings: Settings, stores: Stores) -> Blueprint:
     blueprint = Blueprint("explain", __name__)
     current = Current(stores.log, stores.registry)
 
     @blueprint.get("/queries/<name:name>/explain")
-    def explain(name: str) -> dict[str, object]:         # what `asking.explain` says, and more
+    def explain(name: str) -> ExplanationBody:
         record = found(stores, name)
         query = whole(record)
         body = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
                          rules=current.rules(query.entailment), maintenance=settings.maintenance)
         key = group_key(query)
         others = [other for other in stores.registry.queries() if other.id != record.id and key_of(other) == key]
-        group = {**cast(dict, body["group"]), "shared_with": [other.name for other in others],
-                 "widest": widest(query, [whole(other) for other in others])}      # JSON: an object
+        group: GroupDescription = {**body["group"], "shared_with": [other.name for other in others],
+                                   "widest": widest(query, [whole(other) for other in others])}
         parts = stores.answers.latest(record.id)
         instant = parts[0].instant if parts else None
         elements = [None if instant is None or not is_timed(window) else elements_in(window, instant, record.id)
