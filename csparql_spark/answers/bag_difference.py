@@ -25,17 +25,18 @@ def difference(answer: Result, other: Result | None) -> Result:
     if other is None:
         return answer
     if answer.ntriples is not None:
-        known = set(other.ntriples.splitlines(keepends=True))
+        known = set(other.triples.splitlines(keepends=True))
         return Result.graph(b"".join(line for line in answer.ntriples.splitlines(keepends=True) if line not in known))
-    count = answer.table.length
-    ids = _numbered(answer.table, other.table)
+    table = answer.solutions
+    count = table.length
+    ids = _numbered(table, other.solutions)
     mine, theirs = ids[:count], ids[count:]
     left, right = np.arange(count), np.arange(len(theirs))
     if answer.until is not None and other.until is not None:
         _, lasting = np.unique(np.concatenate([answer.until, other.until]), return_inverse=True)
         left, right = unshared([mine, lasting[:count]], [theirs, lasting[count:]])
     new = left[unshared([mine[left]], [theirs[right]])[0]]
-    changed = Result.from_table(answer.table.take(new))
+    changed = Result.from_table(table.take(new))
     return changed if answer.until is None else changed.holding(answer.until[new])
 
 

@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 Kind = Literal["bindings", "boolean", "graph"]
-Column = pa.Array | pa.ChunkedArray | Sequence[str | None]
+Column: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str | None]
 
 _SCHEMA = pa.schema(
     [
@@ -53,6 +53,7 @@ class Bindings:
 
     variables: tuple[str, ...]
     length: int
+    _made_of: tuple[pa.StringArray, Sequence[np.ndarray]] | None = field(default=None, init=False, repr=False)
 
     def __init__(self, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> None:
         arrays = tuple(_strings(column) for column in columns)
@@ -88,6 +89,7 @@ class Bindings:
 
     @cached_property
     def columns(self) -> tuple[pa.StringArray, ...]:
+        assert self._made_of is not None        # else they were given
         terms, ids = self._made_of
         return tuple(_taken(terms, column) for column in ids)
 
@@ -120,9 +122,8 @@ class Bindings:
         """The distinct terms in the order of their text, and per column the ids (-1: unbound)."""
         if not self.variables:
             return pa.array([], pa.string()), []
-        made_of = getattr(self, "_made_of", None)
-        if made_of is not None:
-            terms, ids = _used(made_of[0], np.concatenate(made_of[1]))
+        if self._made_of is not None:
+            terms, ids = _used(self._made_of[0], np.concatenate(self._made_of[1]))
         else:
             encoded = pa.concat_arrays(self.columns).dictionary_encode()
             order = pc.array_sort_indices(encoded.dictionary)
@@ -134,7 +135,8 @@ class Bindings:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A table of bindings, a truth value, or a graph as N-Triples text: `kind` says which, the others are None."""
+    """A table of bindings, a truth value, or a graph as N-Triples text: `kind` says which, the others are None.
+    `solutions` and `triples` are the table and the text for those who know that they are there."""
 
     kind: Kind
     table: Bindings | None = None
@@ -163,6 +165,20 @@ class Result:
     def graph(cls, ntriples: str | bytes) -> Result:
         """A graph from N-Triples text, one line for each triple."""
         return cls("graph", ntriples=ntriples.encode() if isinstance(ntriples, str) else bytes(ntriples))
+
+    @property
+    def solutions(self) -> Bindings:
+        """The table; `TypeError` if it is another kind of answer."""
+        if self.table is None:
+            raise TypeError(f"a {self.kind} answer has no table")
+        return self.table
+
+    @property
+    def triples(self) -> bytes:
+        """The text of the graph; `TypeError` if it is another kind of answer."""
+        if self.ntriples is None:
+            raise TypeError(f"a {self.kind} answer has no triples")
+        return self.ntriples
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):

@@ -107,7 +107,7 @@ def write_graph(ntriples: bytes, media_type: str) -> bytes:
     if media_type == RDF_XML:
         # In XML a label must be a name, which begins with a letter.
         ntriples = _OBJECT_LABEL.sub(rb"\1_:b", _SUBJECT_LABEL.sub(b"_:b", ntriples))
-    text = ox.serialize(ox.parse(ntriples, format=ox.RdfFormat.N_TRIPLES), format=_RDF[media_type])
+    text = ox.serialize(ox.parse(ntriples, format=ox.RdfFormat.N_TRIPLES), format=_RDF[media_type]) or b""
     if media_type == RDF_XML:
         try:
             expat.ParserCreate(namespace_separator=" ").Parse(text, True)

@@ -65,10 +65,10 @@ class Before:
         whole = Result.from_bytes(self.whole)
         if not self.changes:
             return whole
-        instants, *parts = zip(*self.changes)
-        gone, new = ([Result.from_bytes(part) for part in of_each] for of_each in parts)
-        come, gone = (_lasting(_united(answers), instants[-1]) for answers in ([whole, *new], gone))
-        return _in_order(difference(come, gone))
+        last = self.changes[-1].instant
+        gone = _united([Result.from_bytes(change.gone) for change in self.changes])
+        come = _united([whole, *(Result.from_bytes(change.new) for change in self.changes)])
+        return _in_order(difference(_lasting(come, last), _lasting(gone, last)))
 
 
 def packed(changes: Iterable[Change]) -> bytes:
@@ -92,11 +92,11 @@ def unpacked(payload: bytes) -> Iterator[Change]:
 
 def _united(answers: list[Result]) -> Result:
     """The rows of all of them."""
-    tables = [answer.table for answer in answers]
+    tables = [answer.solutions for answer in answers]
     columns = [pa.concat_arrays(parts) for parts in zip(*(table.columns for table in tables))]
     united = Result.bindings(tables[0].variables, columns, sum(map(len, tables)))
-    untils = [answer.until for answer in answers]
-    return united if any(until is None for until in untils) else united.holding(np.concatenate(untils))
+    untils = [answer.until for answer in answers if answer.until is not None]
+    return united if len(untils) < len(answers) else united.holding(np.concatenate(untils))
 
 
 def _lasting(answer: Result, instant: int) -> Result:
@@ -104,12 +104,13 @@ def _lasting(answer: Result, instant: int) -> Result:
     if answer.until is None:
         return answer
     lasting = answer.until > instant
-    return Result.from_table(answer.table.take(lasting)).holding(answer.until[lasting])
+    return Result.from_table(answer.solutions.take(lasting)).holding(answer.until[lasting])
 
 
 def _in_order(answer: Result) -> Result:
     """The rows in the order of their terms, of equal ones those first that hold longest."""
-    terms, ranks = answer.table.encoded()
+    table = answer.solutions
+    terms, ranks = table.encoded()
     ranks, until = in_order(ranks, answer.until)
-    table = Bindings.from_ids(answer.table.variables, terms, ranks, answer.table.length, in_order=True)
-    return Result.from_table(table).holding(until)
+    return Result.from_table(Bindings.from_ids(table.variables, terms, ranks, table.length, in_order=True)).holding(
+        until)

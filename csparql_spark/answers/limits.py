@@ -131,7 +131,7 @@ class Debt:
                           "limit: choose a larger STEP or a narrower RANGE, or ask for less")
 
 
-def size(count: int) -> str:
+def size(count: float) -> str:
     """So many bytes, for people."""
     for unit in ("bytes", "KiB", "MiB"):
         if count < 1024:

@@ -11,13 +11,14 @@ before durations, and those before all other literals. Terms of the same value (
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from decimal import Decimal
 
 from csparql_spark.answers.values import duration, moment, number
 from csparql_spark.rdf.terms import parse
 from csparql_spark.remembering import remembered
 
-Key = tuple[int, object, str]
+Key = tuple[int, int | Decimal | float | datetime, str]
 
 _COMPLEMENT = str.maketrans("0123456789", "9876543210")
 _LARGEST = 50_000        # no number that is read has that many digits, before its point or behind it
@@ -42,7 +43,7 @@ def order_key(term: str) -> Key:
 def order_text(term: str) -> str:
     """A text for each term: texts are in the order of the keys of their terms."""
     rank, value, text = order_key(term)
-    if rank == 3:
+    if isinstance(value, datetime):
         return f"{rank}{value.isoformat(timespec='microseconds')}"
     return f"{rank}{_digits(value) if rank in (2, 4, 5) else ''}{text}"
 
@@ -51,11 +52,12 @@ def _digits(value: int | Decimal | float) -> str:
     """A number as text, in the order of numbers: its sign, how large it is, its digits."""
     if value in (math.inf, -math.inf):
         return "5" if value > 0 else "1"
-    sign, digits, exponent = Decimal(value).as_tuple()
+    exact = Decimal(value)
+    sign, digits, _ = exact.as_tuple()
     written = "".join(map(str, digits)).strip("0")
     if not written:
         return "3"
-    magnitude = f"{exponent + len(digits) - _leading(digits) + _LARGEST:06d}"
+    magnitude = f"{exact.adjusted() + 1 - _leading(digits) + _LARGEST:06d}"
     # The mark behind the digits puts 2.5 before 2.51, and -2.5 behind -2.51.
     return f"2{(magnitude + written).translate(_COMPLEMENT)}~" if sign else f"4{magnitude}{written}!"
 

@@ -63,9 +63,9 @@ def _single(value: float) -> np.float32:
 
 def number_term(number: Number) -> str:
     """The term of a number, in one spelling for each value."""
-    value = _single(number.value) if number.kind == "float" else number.value
+    value = _single(float(number.value)) if number.kind == "float" else number.value
     if number.kind == "decimal":
-        text = f"{Decimal(value):f}"
+        text = f"{Decimal(number.value):f}"
         text = (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
         text = "0" if text == "-0" else text
     elif number.kind == "integer":

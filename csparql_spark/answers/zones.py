@@ -61,10 +61,9 @@ def are_comparable(one: TimePoint | None, other: TimePoint | None) -> bool:
 @remembered
 def point(term: str) -> TimePoint | None:
     """The point in time of a term; None if it is none."""
-    kind, text, datatype, *_ = parse(term)
-    shape = _SHAPES.get(datatype) if kind == "literal" else None
-    match = None if shape is None else shape.fullmatch(text)
-    if match is None:
+    _, text, datatype, *_ = parse(term)
+    shape = None if datatype is None else _SHAPES.get(datatype)             # only literals have one
+    if shape is None or (match := shape.fullmatch(text)) is None:
         return None
     # What a datatype leaves out is the same for all its points: those of a leap year, so that 29 February is there.
     fields = {"year": "1972", "month": "1", "day": "1", "hours": "0", "minutes": "0", "seconds": "0", **{
