@@ -180,17 +180,16 @@ class Computing:
         row, result = "?row", "?result"
         while row in expression.names or result in expression.names:
             row, result = f"{row}_", f"{result}_"
-        cells = zip(range(length), *(column.tolist() for column in rows))
-        values = "\n".join(f"({' '.join('UNDEF' if id < 0 else f'<i:{id}>' for id in cell)})" for cell in cells)
+        ids = zip(range(length), *(column.tolist() for column in rows))
+        values = "\n".join(f"({' '.join('UNDEF' if id < 0 else f'<i:{id}>' for id in row_ids)})" for row_ids in ids)
         text = self._texts.get(expression)
         if text is None:
             text = self._texts[expression] = self._filled(expression.pieces)
         asked = f"FILTER({text})" if kind == "test" else f"BIND({text} AS {result})"
         base = "" if expression.base is None else f"BASE <{expression.base}>"
-        found = self._store.query(
-            f"{base} SELECT {row} {result if kind == 'term' else ''} WHERE {{ "
-            f"VALUES ({' '.join([row, *expression.names])}) {{ {values} }} {asked} }}",
-            custom_functions=self._functions.custom).serialize(format=ox.QueryResultsFormat.TSV)
+        found = self._functions.solutions(
+            self._store, f"{base} SELECT {row} {result if kind == 'term' else ''} WHERE {{ "
+            f"VALUES ({' '.join([row, *expression.names])}) {{ {values} }} {asked} }}")
         _, _, cells = found.partition(b"\n")
         answers = np.full(length, 0 if kind == "test" else -1, dtype=np.int64)
         if cells:

@@ -14,7 +14,7 @@ Everything here is a function of the data and of the instant: a body says the sa
 
     functions = Functions(dictionary)
     functions.begin(instant=5_000, stamps=None)
-    store.query(text, custom_functions=functions.custom)
+    functions.solutions(store, text)        # of a SELECT, as lines of ids
     functions.decode(ids)
 """
 
@@ -45,6 +45,7 @@ _FIRST, _SECOND = ox.Variable("first"), ox.Variable("second")
 _EQUAL = "SELECT ?first ?second ?equal { BIND(?first = ?second AS ?equal) }"
 
 Term = ox.NamedNode | ox.BlankNode | ox.Literal
+Function = Callable[..., Term | ox.Triple | None]
 Stamps = Callable[[int, int, int], int | None]
 
 
@@ -57,7 +58,7 @@ class Functions:
         self._places: dict[str, int] = {}                 # where each term is among them
         self._instant = 0
         self._stamps: Stamps | None = None
-        self.custom = {ox.NamedNode(f"f:{name}"): function for name, function in (
+        self.custom: dict[ox.NamedNode, Function] = {ox.NamedNode(f"f:{name}"): function for name, function in (
             ("term", self._term), ("id", self._id), ("str", self._str), ("datatype", self._datatype),
             ("key", self._key), ("order", self._order), ("row", self._row), ("timestamp", self._timestamp),
             ("comparable", self._comparable), ("among", self._among), ("now", self._now), ("rand", self._rand),
@@ -82,9 +83,16 @@ class Functions:
         self._computed[:] = terms
         self._places = {term: place for place, term in enumerate(terms)}
 
-    def aggregates(self, names: Iterable[str]) -> dict[ox.NamedNode, Callable[[], Accumulator]]:
+    def aggregates(self, names: Iterable[str]) -> dict[ox.NamedNode, Callable[[], ox.AggregateFunctionAccumulator]]:
         """The aggregates of a body, by the names that it calls them by."""
         return {ox.NamedNode(f"a:{name}"): self._accumulators(name) for name in names}
+
+    def solutions(self, store: ox.Store, text: str, aggregates: Iterable[str] = ()) -> bytes:
+        """What a SELECT that calls the functions, and these aggregates, says of a store: tab-separated values."""
+        found = store.query(text, custom_functions=self.custom, custom_aggregate_functions=self.aggregates(aggregates))
+        if not isinstance(found, ox.QuerySolutions):
+            raise TypeError(f"not a SELECT: {text[:200]}")
+        return found.serialize(format=ox.QueryResultsFormat.TSV) or b""
 
     def decode(self, ids: np.ndarray) -> list[str]:
         """The terms of ids, of the graph and computed."""
@@ -163,7 +171,7 @@ class Functions:
         return node                              # a truth value would take Oxigraph a microsecond to read
 
     def _among(self, node: ox.NamedNode, *others: ox.NamedNode) -> ox.Literal | None:
-        found = _FALSE
+        found: ox.Literal | None = _FALSE
         for other in others:
             equal = None if other.value == NONE else self._equal(node, other)
             if equal is None:
@@ -177,7 +185,8 @@ class Functions:
         first, second = self._term(node), self._term(other)
         if first is None or second is None or not are_comparable(self._point(node), self._point(other)):
             return None
-        (row,) = _NOTHING.query(_EQUAL, substitutions={_FIRST: first, _SECOND: second})
+        # What type a query's answer has is in its text, which mypy does not read: this one has rows.
+        (row,) = _NOTHING.query(_EQUAL, substitutions={_FIRST: first, _SECOND: second})     # type: ignore[misc]
         return None if row["equal"] is None else row["equal"] == _TRUE
 
     # --- time and chance
@@ -192,8 +201,10 @@ class Functions:
     def _digest(self, *parts: Term) -> bytes:
         pieces = [str(self._instant)]
         for part in parts:
-            place = isinstance(part, ox.NamedNode) and part.value.startswith("i:") and part.value[2:].isdigit()
-            pieces.append(self.text(part) if place else str(part))
+            if isinstance(part, ox.NamedNode) and part.value.startswith("i:") and part.value[2:].isdigit():
+                pieces.append(self.text(part))
+            else:
+                pieces.append(str(part))
         return hashlib.sha256("\0".join(pieces).encode()).digest()
 
     def _rand(self, *row: Term) -> ox.Literal:
@@ -213,11 +224,12 @@ class Functions:
 
     # --- aggregates
 
-    def _accumulators(self, name: str) -> Callable[[], Accumulator]:
+    def _accumulators(self, name: str) -> Callable[[], ox.AggregateFunctionAccumulator]:
         name, _, separator = name.partition(":")
         key, _, distinct = name.partition("-")
         between = parse(bytes.fromhex(separator).decode()).value if separator else " "
-        return lambda: Accumulator(self, key, bool(distinct), between)
+        # It takes ids alone, and not any term: a body over ids gives it nothing else.
+        return lambda: Accumulator(self, key, bool(distinct), between)      # type: ignore[return-value]
 
 
 class Accumulator:

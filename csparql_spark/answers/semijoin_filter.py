@@ -61,14 +61,15 @@ class Waiting:
             group.meet(len(self._dictionary), facts, group.fits(self._dictionary, facts))
 
     def let_in(self, facts: Facts) -> Facts:
-        if self._groups is None or not facts.size:
+        groups = self._groups
+        if groups is None or not facts.size:
             return facts
-        fits = [group.fits(self._dictionary, facts) for group in self._groups]
-        wakes = [group.meet(len(self._dictionary), facts, rows) for group, rows in zip(self._groups, fits, strict=True)]
-        let_in, waits = self._sorted_out(facts, fits)
+        fits = [group.fits(self._dictionary, facts) for group in groups]
+        wakes = [group.meet(len(self._dictionary), facts, rows) for group, rows in zip(groups, fits, strict=True)]
+        let_in, waits = _sorted_out(groups, facts, fits)
         found = [facts.where(let_in)]
         if any(wakes):
-            found += self._woken()
+            found += self._woken(groups)
         if len(waits):
             self._wait(facts.where(waits))
         self._arrivals += facts.size
@@ -81,20 +82,12 @@ class Waiting:
             self._arrivals, self._departures = self._arrivals // 2, self._departures // 2
         return found[0] if len(found) == 1 else Facts(*map(np.concatenate, zip(*found)))
 
-    def _sorted_out(self, facts: Facts, fits: list[list[np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that are let in, and those that wait."""
-        ready, waits = np.zeros(facts.size, dtype=bool), np.zeros(facts.size, dtype=bool)
-        for group, rows in zip(self._groups, fits, strict=True):
-            group.sort_out(facts, rows, ready, waits)
-        waits &= ~ready
-        return np.flatnonzero(ready), np.flatnonzero(waits)
-
-    def _woken(self) -> list[Facts]:
+    def _woken(self, groups: list[Meeting]) -> list[Facts]:
         """Those that waited, and need not any more."""
         woken, blocks = [], list(self._blocks)
         self._blocks.clear()
         for facts, last in blocks:
-            ready, waits = self._sorted_out(facts, [group.fits(self._dictionary, facts) for group in self._groups])
+            ready, waits = _sorted_out(groups, facts, [group.fits(self._dictionary, facts) for group in groups])
             if not len(ready):
                 self._blocks.append((facts, last))
                 continue
@@ -120,6 +113,15 @@ class Waiting:
                              for facts, last in self._blocks)
         for group in self._groups or ():
             group.renumber(table)
+
+
+def _sorted_out(groups: list[Meeting], facts: Facts, fits: list[list[np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that are let in, and those that wait."""
+    ready, waits = np.zeros(facts.size, dtype=bool), np.zeros(facts.size, dtype=bool)
+    for group, rows in zip(groups, fits, strict=True):
+        group.sort_out(facts, rows, ready, waits)
+    waits &= ~ready
+    return np.flatnonzero(ready), np.flatnonzero(waits)
 
 
 class Meeting:

@@ -44,7 +44,7 @@ MOST_MULTIPLIED = 100_000_000    # solutions of patterns that are not connected:
 MOST_HERE = 200_000              # solutions that are soon gone through, whatever is asked of each
 TRIPLE_BYTES = 150               # bytes of a triple in the store, about
 
-_NOTHING: Columns = tuple(np.empty(0, dtype=np.int64) for _ in range(3))
+_NOTHING: Columns = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,10 @@ class Dataset:
 def merged(graphs: Iterable[Columns]) -> Columns:
     """The columns of several graphs, one after the other."""
     parts = list(graphs)
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True)) if parts else _NOTHING
+    if not parts:
+        return _NOTHING
+    s, p, o = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return s, p, o
 
 
 class Snapshot:
@@ -75,7 +78,8 @@ class Snapshot:
     def _start(self) -> None:
         self._generation = self._content.dictionary.generation
         self._store = ox.Store()
-        self._stored: dict[str, Triples] | None = {DEFAULT: Triples.none()}
+        self._stored = {DEFAULT: Triples.none()}
+        self._in_step = True                # whether the store holds what is said to be stored
         self._functions = Functions(self._content.dictionary)
         self._text: tuple[int, str] | None = None
         self._most: tuple[int, int] | None = None
@@ -84,11 +88,11 @@ class Snapshot:
 
     def move(self, dataset: Dataset, *, instant: int = 0) -> None:
         """Look at this dataset from now on. It costs what changed of what matters."""
-        if self._stored is None or self._generation != self._content.dictionary.generation:
+        if not self._in_step or self._generation != self._content.dictionary.generation:
             version = self.version
             self._start()
             self.version = version + 1
-        stored, self._stored = self._stored, None          # unknown, should one of the next steps fail
+        stored, self._stored, self._in_step = self._stored, {}, False      # should one of the next steps fail
         graphs = {DEFAULT: dataset.default, **dataset.named}
         changed = graphs.keys() != stored.keys()
         for name in stored.keys() - graphs.keys():
@@ -103,7 +107,7 @@ class Snapshot:
         if changed or self.plan.volatile or self.plan.stamps:
             self.version += 1
         self._dataset, self._instant = dataset, instant
-        self._stored = stored
+        self._stored, self._in_step = stored, True
         for triples in stored.values():
             product = largest_product(self.plan.reads, self._content.dictionary, triples.s, triples.p, triples.o)
             if product > MOST_MULTIPLIED:
@@ -134,7 +138,7 @@ class Snapshot:
     @property
     def state_bytes(self) -> int:
         """What is held for the plan, about."""
-        return TRIPLE_BYTES * sum(len(triples) for triples in (self._stored or {}).values())
+        return TRIPLE_BYTES * sum(len(triples) for triples in self._stored.values())
 
     def answer(self, *, limit: int | None = None) -> Result:
         """What the plan says of the dataset; `TooManyRows` if that is more than `limit` rows or triples (the plan's
@@ -194,18 +198,15 @@ class Snapshot:
         columns = [pc.fill_null(column, -1).to_numpy() for column in table.columns]
         return np.stack(columns, axis=1)[:, :len(plan.variables)]
 
-
     def _evaluated(self, text: str) -> bytes:
-        return self._store.query(text, custom_functions=self._functions.custom,
-                                 custom_aggregate_functions=self._functions.aggregates(self.plan.aggregates),
-                                 ).serialize(format=ox.QueryResultsFormat.TSV)
+        return self._functions.solutions(self._store, text, self.plan.aggregates)
 
     def _most_solutions(self) -> int:
         """How many solutions are gone through at most."""
         if self._most is None or self._most[0] != self.version:
-            columns = [[getattr(triples, place) for triples in self._stored.values()] for place in "spo"]
+            s, p, o = merged((triples.s, triples.p, triples.o) for triples in self._stored.values())
             self._most = self.version, self.plan.rows * most_solutions(
-                self.plan.blocks, self._content.dictionary, *map(np.concatenate, columns), MOST_HERE)
+                self.plan.blocks, self._content.dictionary, s, p, o, MOST_HERE)
         return self._most[1]
 
     def _apart(self, text: str) -> bytes:

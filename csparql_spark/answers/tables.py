@@ -168,8 +168,9 @@ def compatible(left: Table, right: Table, overlapping: bool = False) -> Pairs:
             parts.append((mine[found[0]], theirs[found[1]]))
     if len(parts) == 1:
         return parts[0]
-    nothing = np.empty(0, dtype=np.int64)
-    return tuple(np.concatenate(column) for column in zip(*parts)) if parts else (nothing, nothing)
+    if not parts:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    return np.concatenate([mine for mine, _ in parts]), np.concatenate([theirs for _, theirs in parts])
 
 
 def matching(left: Sequence[np.ndarray], right: Sequence[np.ndarray], lefts: int, rights: int) -> Pairs:
