@@ -26,12 +26,12 @@ from typing import Protocol
 import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.answers.shared_templates import Family, Span, generalized
+from csparql_spark.answers.shared_templates import Family, Generalized, Span, generalized
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.joins import PLACES, Plan, Relation, Shape, in_order, matched, plan, run
 from csparql_spark.relations.keys import order_of
-from csparql_spark.relations.moving import Moving
+from csparql_spark.relations.moving import Mark, Moving
 from csparql_spark.relations.records import KeysTooWide, Records
 from csparql_spark.relations.runs import Runs, TooMuchAtOnce
 from csparql_spark.relations.tags import UNTIL
@@ -50,8 +50,11 @@ class TooManyMatches(Exception):
 class Keep(Protocol):
     """Which matches to keep. Equal ones keep the same."""
 
-    names: tuple[str, ...]                      # the variables that are looked at
-    early: bool                                 # whether rows may be asked that are not whole yet, and many
+    @property
+    def names(self) -> tuple[str, ...]: ...                 # the variables that are looked at
+
+    @property
+    def early(self) -> bool: ...                            # whether rows may be asked that are not whole yet, and many
 
     def mask(self, columns: Columns, length: int) -> np.ndarray: ...
 
@@ -63,23 +66,24 @@ class Matches:
         self.version = 0                        # grows when there is more to be seen
         self._moving, self._dictionary, self._patterns, self._keep = moving, dictionary, patterns, keep
         self._constants = np.empty(0, dtype=np.int64)
-        self._mark = None
-        self._general = None if families is None else generalized(patterns)
-        self._family = None if self._general is None else families(self._general.template)
+        self._mark: Mark | None = None
+        self._shared: tuple[Generalized, Family] | None = None          # with whom matches are looked for
+        if families is not None and (general := generalized(patterns)) is not None:
+            self._shared = general, families(general.template)
         self.constants_apart: tuple[int, ...] = ()
         self._begin()
-        if self._family is not None:
-            self._family.join(self)
+        if self._shared is not None:
+            self._shared[1].join(self)
 
     def _begin(self) -> None:
         """Look up the constants: ids have a meaning, or another one than before."""
         terms = list(dict.fromkeys(node for triple in self._patterns for node in triple if not is_variable(node)))
         self._constants = self._dictionary.encode(terms)
         ids = dict(zip(terms, self._constants.tolist(), strict=True))
-        self._shape = Shape(tuple(tuple(ids.get(node, node) for node in triple) for triple in self._patterns),
+        self._shape = Shape(tuple((ids.get(s, s), ids.get(p, p), ids.get(o, o)) for s, p, o in self._patterns),
                             self.variables)
-        if self._general is not None:
-            self.constants_apart = tuple(ids[term] for term in self._general.constants)
+        if self._shared is not None:
+            self.constants_apart = tuple(ids[term] for term in self._shared[0].constants)
         self._plans: dict[int, Plan] = {}
         self._scale = -1
 
@@ -91,7 +95,7 @@ class Matches:
         mark, self._mark = self._mark, None              # unknown, should one of the next steps fail
         before = -1 if mark is None else mark.place
         added = None if mark is None else self._moving.since(mark)
-        if added is None:
+        if mark is None or added is None:
             mark = self._moving.mark()
             self._records, self._runs = self._made(), Runs(graph.now)
             self.version += 1
@@ -105,7 +109,10 @@ class Matches:
 
     def _grow(self, added: Facts, span: Span) -> None:
         """Add the matches that there are since these were added."""
-        share = None if self._family is None else self._family.shares(self, self._general.names, span, added)
+        share = None
+        if self._shared is not None:
+            general, family = self._shared
+            share = family.shares(self, general.names, span, added)
         if share is None:
             for place, pattern in enumerate(self._shape.body):
                 self._extend(place, matched(pattern, _with(pattern, added)))
@@ -161,7 +168,7 @@ class Matches:
         """The triple pattern that is expected to have the fewest matches."""
         graph = self._moving.graph
         return min(range(len(self._shape.body)), key=lambda place: (
-            graph.count(self._shape.body[place][1]) if isinstance(self._shape.body[place][1], int) else graph.rows))
+            graph.count(predicate) if isinstance(predicate := self._shape.body[place][1], int) else graph.rows))
 
     def _plan(self, place: int) -> Plan:
         graph = self._moving.graph
@@ -175,10 +182,10 @@ class Matches:
         return self._plans[place]
 
     def _add(self, found: Relation) -> None:
-        columns, tag = found
+        tag = found.tag
         if not len(tag):
             return
-        columns = [columns[name] for name in self.variables]
+        columns = [found.columns[name] for name in self.variables]
         try:
             keys = self._records.pack(columns) if columns else np.zeros(len(tag), dtype=np.int64)
         except KeysTooWide:
@@ -268,7 +275,7 @@ class GraphScan:
         self.variables = tuple(filter(is_variable, pattern))
         self.version = 0
         self._moving, self._dictionary, self._pattern = moving, dictionary, pattern
-        self._mark = None
+        self._mark: Mark | None = None
         self._places = {node: place for node, place in zip(pattern, PLACES) if is_variable(node)}
         self._begin()
 
@@ -281,7 +288,7 @@ class GraphScan:
 
     def _begin(self) -> None:
         self._constants = self._dictionary.encode([node for node in self._pattern if not is_variable(node)])
-        self._bound = {"p": int(self._constants[0])} if len(self._constants) else {}
+        self._predicate = int(self._constants[0]) if len(self._constants) else None
 
     def move(self) -> None:
         added = None if self._mark is None else self._moving.since(self._mark)
@@ -289,17 +296,17 @@ class GraphScan:
             self._mark = self._moving.mark()
             self.version += 1
         elif added.size:
-            self.version += not self._bound or bool((added.p == self._bound["p"]).any())
+            self.version += self._predicate is None or bool((added.p == self._predicate).any())
 
     def visible(self, after: int, names: Sequence[str]) -> tuple[Columns, np.ndarray]:
-        found = self._moving.graph.search(**self._bound)
+        found = self._moving.graph.search(p=self._predicate)
         later = found.tag > after
         if not later.all():
             found = found.where(later)
         return {name: found.column(self._places[name]) for name in names}, found.tag
 
     def count(self, after: int) -> int:
-        return self._moving.graph.holding(after, **self._bound)
+        return self._moving.graph.holding(after, self._predicate)
 
     rows = nbytes = 0                           # they are the graph's
 
@@ -319,7 +326,7 @@ class MatchTables:
 
     def __init__(self, moving: Moving, dictionary: TermDictionary) -> None:
         self.moving, self.dictionary = moving, dictionary
-        self._tables: weakref.WeakValueDictionary[object, Matches] = weakref.WeakValueDictionary()
+        self._tables: weakref.WeakValueDictionary[object, Matches | GraphScan] = weakref.WeakValueDictionary()
         self._families: weakref.WeakValueDictionary[tuple[Pattern, ...], Family] = weakref.WeakValueDictionary()
 
     def table(self, patterns: tuple[Pattern, ...], keep: tuple[Keep, ...] = ()) -> Matches | GraphScan:
@@ -367,9 +374,11 @@ def parted(patterns: Sequence[Pattern]) -> list[tuple[Pattern, ...]]:
 def renamed(patterns: Sequence[Pattern]) -> tuple[tuple[Pattern, ...], dict[str, str]]:
     """The patterns with variables of other names, the same for all that differ in these only; and the names."""
     names: dict[str, str] = {}
-    made = tuple(tuple(names.setdefault(node, f"?{len(names)}") if is_variable(node) else node for node in pattern)
-                 for pattern in patterns)
-    return made, names
+
+    def name(node: str) -> str:
+        return names.setdefault(node, f"?{len(names)}") if is_variable(node) else node
+
+    return tuple((name(s), name(p), name(o)) for s, p, o in patterns), names
 
 
 def _with(pattern: tuple[int | str, ...], facts: Facts) -> Facts:

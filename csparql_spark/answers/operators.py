@@ -42,6 +42,8 @@ from csparql_spark.answers.tables import (
 )
 from csparql_spark.relations.tags import ALWAYS, UNTIL
 
+Links = tuple[np.ndarray, np.ndarray, np.ndarray]       # where steps lead from, where to, and until when
+
 
 class Evaluation:
     def __init__(self, tables: MatchTables, computing: Computing, operator: Operator) -> None:
@@ -139,37 +141,37 @@ class Evaluation:
 
     def _reach(self, reach: algebra.Reach) -> Table:
         steps = self.table(reach.steps)
-        columns, tag = [*steps.columns.values()], steps.tag
-        ends = [None if is_variable(node) else int(self._dictionary.encode([node])[0])
-                for node in (reach.start, reach.end)]
-        if ends != [None, None]:
-            return self._reached(reach, columns, tag, ends)
+        assert steps.tag is not None            # steps are what is there: matches, and what is projected from them
+        (start, end), tag = steps.columns.values(), steps.tag
+        first, last = (None if is_variable(node) else int(self._dictionary.encode([node])[0])
+                       for node in (reach.start, reach.end))
+        if first is not None:
+            return self._reached(reach, (start, end, tag), first, last)
+        if last is not None:                     # it is walked back
+            return self._reached(reach, (end, start, tag), last, None)
         if reach.far:
             paths = self._paths.setdefault(reach, Paths())
-            paths.move(*columns, tag, self._after, self._deadline)
-            *columns, tag = paths.pairs()
+            paths.move(start, end, tag, self._after, self._deadline)
+            start, end, tag = paths.pairs()
         names = reach.names
         if len(names) == 1:
-            alike = columns[0] == columns[1]
-            columns, tag = [columns[0][alike]], tag[alike]
-        found = Table.of(dict(zip(names, columns)), tag)
+            alike = start == end
+            start, tag = start[alike], tag[alike]
+        found = Table.of(dict(zip(names, (start, end))), tag)
         if reach.nodes is None:
             return found
         nodes = self.table(reach.nodes)
         (itself,) = nodes.columns.values()
-        return distinct(united([found, Table.of(dict.fromkeys(names, itself), nodes.tag)]))
+        return distinct(united([found, Table(dict.fromkeys(names, itself), nodes.length, nodes.tag)]))
 
-    def _reached(self, reach: algebra.Reach, columns: list[np.ndarray], tag: np.ndarray,
-                 ends: list[int | None]) -> Table:
-        """What a path says that has a constant at one of its ends, or at both."""
-        if ends[0] is None:                      # it is walked back
-            columns, ends = columns[::-1], ends[::-1]
-        node, other = ends
+    def _reached(self, reach: algebra.Reach, steps: Links, node: int, other: int | None) -> Table:
+        """What a path says that begins at a constant, and may have one at its other end, too."""
+        start, end, tag = steps
         if reach.far:
-            nodes, until = reached(*columns, tag, node, self._deadline)
+            nodes, until = reached(start, end, tag, node, self._deadline)
         else:
-            leads = columns[0] == node
-            nodes, until = columns[1][leads], tag[leads]
+            leads = start == node
+            nodes, until = end[leads], tag[leads]
         if reach.zero:
             alone = nodes != node
             nodes, until = np.append(nodes[alone], node), np.append(until[alone], ALWAYS)

@@ -35,7 +35,6 @@ from csparql_spark.answers.patterns import (
     Reading,
     TriplePath,
     iris_of,
-    is_path,
     is_variable,
     may_be_empty,
 )
@@ -203,9 +202,9 @@ class _Writer:
     def _triples(self, triples: Iterable[TriplePath]) -> list[Piece]:
         pieces: list[Piece] = []
         for subject, verb, object in triples:
-            path = self._path(verb) if is_path(verb) else [self._piece(verb)]
+            path = [self._piece(verb)] if isinstance(verb, str) else self._path(verb)
             triple = [self._piece(subject), *path, self._piece(object), "."]
-            pieces += self._with_itself(triple) if is_path(verb) and may_be_empty(verb) else triple
+            pieces += triple if isinstance(verb, str) or not may_be_empty(verb) else self._with_itself(triple)
         return pieces
 
     def _with_itself(self, triple: list[Piece]) -> list[Piece]:

@@ -54,10 +54,6 @@ class Walk:
 Block = tuple[Pattern | Walk, ...]
 
 
-def is_path(verb: Node | Tree) -> bool:
-    return not isinstance(verb, str)
-
-
 def is_variable(node: Node) -> bool:
     """Whether a node stands for any term: a variable, or a blank node of a pattern."""
     return node[0] in "?_"
@@ -102,7 +98,8 @@ class Reading:
 
     def template(self, shape: Tree) -> list[Pattern]:
         """The triples of a template; it has no paths."""
-        return [triple for block in shape.walk("Triple") for triple in self.triples(block)]
+        return [(subject, verb, object) for block in shape.walk("Triple")
+                for subject, verb, object in self.triples(block) if isinstance(verb, str)]
 
     def _properties(self, subject: Node, properties: Tree, found: list[TriplePath]) -> None:
         verb: Node | Tree = ""

@@ -28,7 +28,7 @@ import numpy as np
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.joins import Plan, Relation, Shape, matched, plan, run
+from csparql_spark.relations.joins import Node, Plan, Relation, Shape, matched, plan, run
 from csparql_spark.relations.keys import stable_order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import TooMuchAtOnce
@@ -73,7 +73,7 @@ def generalized(patterns: tuple[Pattern, ...]) -> Generalized | None:
             return names.setdefault(node, f"?{len(names)}")
         return node if place == 1 else constants.setdefault(node, f"?={len(constants)}")
 
-    template = tuple(tuple(general(node, place) for place, node in enumerate(pattern)) for pattern in patterns)
+    template = tuple((general(s, 0), general(p, 1), general(o, 2)) for s, p, o in patterns)
     if not 0 < len(constants) <= MOST_CONSTANTS or not names:
         return None
     return Generalized(template, names, tuple(constants))
@@ -93,7 +93,7 @@ class Family:
         predicates = list(dict.fromkeys(pattern[1] for pattern in self._template if not is_variable(pattern[1])))
         ids = dict(zip(predicates, self._dictionary.encode(predicates).tolist(), strict=True))
         self._body = tuple((s, ids.get(p, p), o) for s, p, o in self._template)
-        self._plans: dict[tuple[int, int, tuple[int | None, ...]], Plan] = {}
+        self._plans: dict[tuple[int, int, tuple[tuple[str, int], ...]], Plan] = {}
         self._span: Span | None = None
         self._found: TemplateMatches | None = None
         self._passes = 0
@@ -122,7 +122,11 @@ class Family:
             return None
         wanted = [np.unique(column) for column in np.array([member.constants_apart for member in members]).T]
         alike = {name: int(ids[0]) for name, ids in zip(self._constants, wanted, strict=True) if len(ids) == 1}
-        body = tuple(tuple(alike.get(node, node) for node in pattern) for pattern in self._body)
+
+        def ground(node: Node) -> Node:
+            return alike.get(node, node) if isinstance(node, str) else node
+
+        body = tuple((ground(s), ground(p), ground(o)) for s, p, o in self._body)
         shape = Shape(body, tuple(name for name in self._used if name not in alike))
         some = {name: _mask(ids, len(self._dictionary)) for name, ids in zip(self._constants, wanted, strict=True)
                 if name not in alike}

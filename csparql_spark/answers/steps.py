@@ -96,7 +96,8 @@ class Steps:
 
     def _negated(self, subject: Node, negated: Tree, object: Node, block: Block) -> None:
         """The links that have other predicates, and, where some are excluded that lead back, others that lead back."""
-        forth, back = [], []
+        forth: list[Node] = []
+        back: list[Node] = []
         for one in negated.nodes("PathOne"):
             link = one.node("Iri")
             (forth if one.token("^") is None else back).append(TYPE if link is None else iri(self._iri(link)))

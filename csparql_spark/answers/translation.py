@@ -42,7 +42,7 @@ from csparql_spark.answers.computing import COMPARISONS, Comparison, Expression
 from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
 from csparql_spark.answers.functions import FUNCTION
 from csparql_spark.answers.over_ids import Plan
-from csparql_spark.answers.patterns import Node, Piece, Reading, iris_of, is_path, is_variable
+from csparql_spark.answers.patterns import Node, Piece, Reading, iris_of, is_variable
 from csparql_spark.answers.steps import Block, Steps
 from csparql_spark.language.queries.scope import is_grouped, projected
 from csparql_spark.language.queries.syntax import Node as Tree
@@ -159,10 +159,10 @@ class _Translator:
             if part.rule == "TriplesPath":
                 block.uses.update(token.text for token in part.all_tokens("VAR"))
                 for subject, verb, object in self._reading.triples(part):
-                    if is_path(verb):
-                        self._steps.add(subject, verb, object, block)
-                    else:
+                    if isinstance(verb, str):
                         block.triples.append((subject, verb, object))
+                    else:
+                        self._steps.add(subject, verb, object, block)
             elif part.rule == "Filter":
                 self._split(part.child("Constraint").nodes()[0], self._expressions, tests, exists)
             else:
@@ -336,10 +336,10 @@ class _Translator:
     def _comparison(self, core: Tree) -> Comparison | None:
         if core.rule != "Relation" or len(signs := core.tokens(*COMPARISONS)) != 1:
             return None
-        operands = [self._operand(side) for side in core.nodes()]
-        if None in operands or all(operand[0] != "?" for operand in operands):
+        left, right = (self._operand(side) for side in core.nodes())
+        if left is None or right is None or "?" not in (left[0], right[0]):
             return None
-        return Comparison(signs[0].text, *operands)
+        return Comparison(signs[0].text, left, right)
 
     def _operand(self, side: Tree) -> str | None:
         core = core_of(side)
