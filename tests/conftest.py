@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("ci", derandomize=True, print_blob=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+# How long an example takes says more about what else the machine does than about what is tested.
+settings.register_profile("hand", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "hand")
 
 # What tests start inherits this: the jobs of a script in the background ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
