@@ -64,7 +64,7 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
     """Of the media types offered, in the server's order, the one that an Accept header likes best; None if none.
 
     The highest weight wins, then the range that names the type more closely, then the server's order. Who would rather
-    have HTML than anything he names, and takes anything, is a browser: it is given what it can show.
+    have HTML than anything they name, and takes anything, is a browser: it is given what it can show.
     """
     ranges = _ranges(accept or "*/*")
     best, chosen, pages = (0.0, 0), None, 0.0

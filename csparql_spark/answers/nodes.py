@@ -120,7 +120,7 @@ def _does(operator: Operator, shown: Shown) -> str:
 
 
 class Shown:
-    """How the variables of a plan are shown to who wrote the body: his own as they are, those that were made for it
+    """How the variables of a plan are shown to who wrote the body: their own as they are, those that were made for it
     like blank nodes, which have no name in it either."""
 
     def __init__(self, body: str) -> None:

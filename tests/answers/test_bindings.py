@@ -119,6 +119,17 @@ def test_an_answer_is_not_a_truth_value() -> None:
         bool(Result.boolean(False))
 
 
+def test_what_an_answer_does_not_have_is_named() -> None:
+    table, truth, graph = Result.from_rows(("x",), [{"x": "<urn:a>"}]), Result.boolean(True), Result.graph(b"<a> <b> <c> .\n")
+    assert table.solutions is table.table and graph.triples is graph.ntriples
+    for answer in truth, graph:
+        with pytest.raises(TypeError, match=f"a {answer.kind} answer has no table"):
+            assert answer.solutions is None
+    for answer in table, truth:
+        with pytest.raises(TypeError, match=f"a {answer.kind} answer has no triples"):
+            assert answer.triples is None
+
+
 def test_bytes_that_are_no_answer_are_refused() -> None:
     whole = Result.from_rows(("x",), [{"x": "<urn:a>"}]).to_bytes()
     for bad in (b"", b"2B", b"1?2", b"1?", b"1Bxxxxxxgarbage", whole[:40], whole[: len(whole) // 2], b"0" + whole[1:]):
