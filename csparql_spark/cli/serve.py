@@ -44,7 +44,8 @@ def serve(config: Path | None, **given: object) -> None:
 
 
 def start(settings: Settings, *, browser: bool = False) -> None:
-    """Serve until a signal; with a browser, show the console in it. Raises `Failure`."""
+    """Serve until a signal; with a browser, show the console in it. Raises `Failure`. What is begun is ended in the
+    opposite order: so it stands in one place, one step after the other."""
     from csparql_spark.spark.scratch import Scratch
     from csparql_spark.spark.session import EngineError, check_java
 

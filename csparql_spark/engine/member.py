@@ -123,9 +123,9 @@ class Member:
                  if self.turns_tell and (self.turns_only or turn <= passed)}
         if len(turns) > MOST_INSTANTS:
             raise TooManyInstants(min(turns), (
-                f"so many elements have come at once that its windows have turned {len(turns):,} times, and at most "
-                f"{MOST_INSTANTS:,} instants are answered at once: delete the query and register it again with a "
-                "larger STEP, or with COMPUTE EVERY"))
+                f"so many elements have come at once that its windows have turned {len(turns):,} times, and at "
+                f"most {MOST_INSTANTS:,} instants are answered at once: delete the query and register it again with "
+                "a larger STEP, or with COMPUTE EVERY"))
         if self.grid is not None:
             if self.next is None:
                 start = self._start()

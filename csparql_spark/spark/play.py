@@ -33,7 +33,8 @@ def play(script: Script) -> Iterator[Message]:
 def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Message]]:
     """The answers of several scripts, which one engine plays from one log: the place of a script, and what it is told.
 
-    Their queries and streams have names of their own: no two scripts have one in common.
+    Their queries and streams have names of their own: no two scripts have one in common. Its steps, from an empty
+    directory to one that is taken away, follow one after the other.
     """
     check_java()
     with tempfile.TemporaryDirectory(prefix="csparql-spark-") as path:

@@ -24,6 +24,8 @@ from csparql_spark.spark import callbacks, cpu_features, files
 from csparql_spark.spark.scratch import Scratch
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing"
+_STREAMING = "org.apache.spark.sql.execution.streaming"
 
 SETTINGS = {
     # A trigger runs little code, and often: the quick compiler and the collector without threads leave the cores to the
@@ -37,10 +39,10 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.stateStore.providerClass":
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        f"{_STREAMING}.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.checkpointFileManagerClass":
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+        f"{_CHECKPOINTS}.FileSystemBasedCheckpointFileManager",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",

@@ -50,6 +50,7 @@ IRI_SIGNS = "/:?#[]@!$&'()*+,;=%~"
 
 
 def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
+    """The routes of one resource; the functions between them belong to them alone."""
     blueprint = Blueprint("answers", __name__)
     names = stores.names
 

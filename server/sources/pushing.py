@@ -171,8 +171,8 @@ def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[PushWarning
         if not unstamped:
             return chunk, []
         return chunk, [{"code": "stamped-on-arrival", "triples": unstamped, "message":
-                        f"{unstamped} of the triples had no timestamp, and this stream is on the event clock: they are "
-                        "stamped with the time of their arrival."}]
+                        f"{unstamped} of the triples had no timestamp, and this stream is on the event clock: they "
+                        "are stamped with the time of their arrival."}]
     stamped = len(chunk) - unstamped
     if not stamped:
         return chunk, []

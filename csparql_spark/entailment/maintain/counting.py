@@ -44,8 +44,9 @@ class Counting:
         rules = self._program.rules
         rule = next(recursive(rules, rules), None)
         self.fallback = None if rule is None else (
-            f"Derivations cannot be counted, because the rule {rule} is recursive: it may be fed with what it derives. "
-            f"What is lost is deleted with all that was derived from it, and what still follows is derived again.")
+            f"Derivations cannot be counted, because the rule {rule} is recursive: it may be fed with what it "
+            f"derives. What is lost is deleted with all that was derived from it, and what still follows is derived "
+            "again.")
         self._strategy = (Counts if rule is None else DeleteRederive)(self._program.dictionary, rules, self._moving)
         self._moving = self._strategy.moving
         self._strategy.expire(self._now)

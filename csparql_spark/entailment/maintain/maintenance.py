@@ -115,7 +115,7 @@ def volz_program(rules: Iterable[Rule]) -> MaintenanceProgram:
     """Delete and re-derive, declaratively: Table 2 of the IMaRS paper, section 3.2 of Volz et al.
 
     Given what was explicit and what was materialised, and the explicit changes, it computes what to add to the
-    materialisation (`Plus`) and what to take out of it (`Minus`)."""
+    materialisation (`Plus`) and what to take out of it (`Minus`). It is as long as the table is."""
     made = [
         MaintenanceRule(Goal("New", ANY), (Goal("T", ANY), Goal("Del", ANY, denied=True)), source="what stays"),
         MaintenanceRule(Goal("New", ANY), (Goal("Red", ANY),), source="what is derived again"),
@@ -155,7 +155,8 @@ def imars_program(rules: Iterable[Rule]) -> MaintenanceProgram:
     """Expiration: Table 5 of the IMaRS paper, with tags in brackets.
 
     Given the materialisation and what enters the window at the instant `now`, it computes what to add (`Plus`) and what
-    to take out (`Minus`); nothing has to be derived again, because a tag says when its triple goes."""
+    to take out (`Minus`); nothing has to be derived again, because a tag says when its triple goes. It is as long as
+    the table is."""
     made = [
         MaintenanceRule(Goal("New", ANY, "t"), (Goal("T", ANY, "t"),), comparisons=(TagComparison("t", ">", NOW),),
                         source="what has not expired; the paper: t is not now - 1"),
