@@ -11,7 +11,7 @@ bound to it, or compared with it when it has a value already.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import localcontext
+from decimal import Decimal, localcontext
 
 from csparql_spark.entailment.evaluate.literal_values import Number, is_valid, numbers, order, term_of
 from csparql_spark.entailment.evaluate.patterns import matches
@@ -57,9 +57,11 @@ def _arithmetic(operation: Callable[..., Number]) -> Callable[..., str | None]:
 
 
 def _quotient(x: Number, y: Number) -> Number:
-    """Of integers, an integer, cut towards zero."""
-    if not isinstance(x, int):
+    """Of two of one kind; of integers, an integer, cut towards zero."""
+    if isinstance(x, Decimal) and isinstance(y, Decimal):
         return x / y
+    if not isinstance(x, int) or not isinstance(y, int):
+        return float(x) / float(y)
     return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 

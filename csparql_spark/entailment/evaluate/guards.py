@@ -11,6 +11,8 @@ the column, all that are asked about at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from csparql_spark.entailment.evaluate.builtins import MAKERS, TESTS
@@ -131,8 +133,9 @@ class BoundGuard:
         for question in questions:
             values = dict(zip(self.inputs, question))
             filled.append(tuple(values.get(node, node) for node in self.given))
+        answers: Sequence[str | bool | None]
         if self.guard.name == "regex":
-            answers = all_match(filled)
+            answers = all_match(filled)     # type: ignore[arg-type]    # regex is given two: a text and a pattern
         else:
             builtin = (MAKERS if self.is_maker else TESTS)[self.guard.name]
             answers = [builtin(*given) for given in filled]

@@ -71,8 +71,8 @@ def value(term: str) -> Number | Moment | None:
 
 def numbers(*terms: str) -> tuple[Number, ...] | None:
     """The numbers that the terms stand for, all integers, all decimals or all doubles; None if one is not a number."""
-    found = [value(term) for term in terms]
-    if not all(isinstance(number, Number) for number in found):
+    found = [number for term in terms if isinstance(number := value(term), Number)]
+    if len(found) < len(terms):
         return None
     widest = next(kind for kind in (float, Decimal, int) if any(isinstance(number, kind) for number in found))
     try:
@@ -84,12 +84,12 @@ def numbers(*terms: str) -> tuple[Number, ...] | None:
 def order(x: str, y: str) -> int | None:
     """-1, 0 or 1 for two numbers, or two dates or times of one datatype; None for what has no order."""
     first, second = numbers(x, y) or (value(x), value(y))
-    if first is None or second is None or isinstance(first, tuple) != isinstance(second, tuple):
-        return None
-    if isinstance(first, tuple) and first[0] != second[0]:
+    if isinstance(first, Number) and isinstance(second, Number):
+        return -1 if first < second else 1 if first > second else 0 if first == second else None
+    if not isinstance(first, tuple) or not isinstance(second, tuple) or first[0] != second[0]:
         return None
     try:
-        return -1 if first < second else 1 if first > second else 0 if first == second else None
+        return -1 if first < second else 1 if first > second else 0
     except TypeError:                      # one moment has a time zone, the other has none
         return None
 
@@ -98,7 +98,7 @@ def is_valid(term: str, datatype: str) -> bool:
     """Whether a literal is valid for a datatype: its own one, or one that this is derived from. Everything is valid for
     datatypes of which nothing is known here."""
     kind, lexical, own, *_ = parse(term)
-    if kind != "literal":
+    if kind != "literal" or own is None:
         return False
     name = _name(own)
     if name in _FORMS and (re.fullmatch(_FORMS[name], lexical) is None or name != "boolean" and value(term) is None):

@@ -35,7 +35,8 @@ class Lookup:
 
     def extended(self, atom: Atom, binding: Binding) -> Iterator[Binding]:
         """The binding, extended in each way that makes the atom one of the triples."""
-        pattern = tuple(binding.get(node, node) for node in atom.nodes)
+        subject, predicate, object_ = atom.nodes
+        pattern = binding.get(subject, subject), binding.get(predicate, predicate), binding.get(object_, object_)
         for triple in self.candidates(pattern):
             new = dict(binding)
             if all(new.setdefault(node, term) == term if is_variable(node) else node == term
@@ -49,12 +50,12 @@ def matches(rule: Rule, known: Lookup) -> Iterator[Binding]:
     for atom in rule.body:
         bindings = [new for binding in bindings for new in known.extended(atom, binding)]
     for binding in bindings:
+        found: Binding | None = binding
         for guard in rule.guards:
-            binding = passed(guard, binding)
-            if binding is None:
-                break
-        else:
-            yield binding
+            if found is not None:
+                found = passed(guard, found)
+        if found is not None:
+            yield found
 
 
 def is_triple(triple: Triple) -> bool:

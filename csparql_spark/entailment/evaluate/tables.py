@@ -20,7 +20,7 @@ import numpy as np
 
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.joins import Pattern, Relation
+from csparql_spark.relations.joins import Node, Pattern, Relation
 from csparql_spark.relations.keys import distinct, order_of, ordered
 
 IDS = 31                        # bits of an id: two fit into a key
@@ -74,9 +74,11 @@ class RuleTable:
         if len(self.body) != 1 or len(self.head) != 1 or len(self.columns) != 2:
             return False
         changed = [pair for pair in zip(self.body[0], self.head[0]) if pair[0] != pair[1]]
-        if len(changed) != 1 or not set(changed[0]) <= set(self.columns):
+        if len(changed) != 1:
             return False
         old, new = changed[0]
+        if not (isinstance(old, str) and isinstance(new, str)) or not {old, new} <= self.columns.keys():
+            return False
         pairs = distinct(ordered(_key(self.columns, (old, new))))
         first, next_ = pairs >> IDS, pairs & (1 << IDS) - 1
         begin = first.searchsorted(next_)
@@ -109,25 +111,29 @@ def tables(rules: Iterable[Rule], dictionary: TermDictionary, alone: set[Rule], 
     for rule in rules:
         form, constants = _taken_apart(rule)
         forms.setdefault(rule if rule.guards or rule in alone else form, []).append((rule, constants))
-    for form, members in forms.items():
-        if isinstance(form, Rule) or len(members) <= few:
+    for shared, members in forms.items():
+        if isinstance(shared, Rule) or len(members) <= few:
             for rule, _ in members:
                 nodes = [node if is_variable(node) else int(dictionary.encode([node])[0]) for node in _nodes(rule)]
                 yield RuleTable((rule,), *_atoms(nodes, len(rule.body)), {})
         else:
-            yield _shared(form, members, dictionary)
+            yield _shared(shared, members, dictionary)
 
 
 def _shared(form: Form, members: list[tuple[Rule, list[str]]], dictionary: TermDictionary) -> RuleTable:
-    nodes, columns = list(form[0]), {}
-    places = [place for place, node in enumerate(nodes) if node is None]
-    for place, terms in zip(places, zip(*(constants for _, constants in members))):
-        ids = dictionary.encode(terms)
+    nodes: list[Node] = []
+    columns: dict[str, np.ndarray] = {}
+    constants = zip(*(constants for _, constants in members))
+    for node in form[0]:
+        if node is not None:
+            nodes.append(node)
+            continue
+        ids = dictionary.encode(next(constants))
         if (ids == ids[0]).all():
-            nodes[place] = int(ids[0])
+            nodes.append(int(ids[0]))
         else:
-            nodes[place] = f"?${len(columns)}"
-            columns[nodes[place]] = ids
+            nodes.append(name := f"?${len(columns)}")
+            columns[name] = ids
     if not columns:                                        # they are the same but for the names of variables
         columns["?$0"] = np.arange(len(members))
     return RuleTable(tuple(rule for rule, _ in members), *_atoms(nodes, form[1]), columns)
@@ -145,6 +151,6 @@ def _taken_apart(rule: Rule) -> tuple[Form, list[str]]:
     return (form, len(rule.body), len(rule.head)), [node for node in nodes if not is_variable(node)]
 
 
-def _atoms(nodes: Sequence[str | int], body: int) -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:
-    atoms = tuple(tuple(nodes[place:place + 3]) for place in range(0, len(nodes), 3))
+def _atoms(nodes: Sequence[Node], body: int) -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:
+    atoms = tuple((nodes[place], nodes[place + 1], nodes[place + 2]) for place in range(0, len(nodes), 3))
     return atoms[:body], atoms[body:]

@@ -15,6 +15,7 @@ from collections import deque
 import numpy as np
 
 from csparql_spark.relations.graph import Facts, TaggedGraph
+from csparql_spark.relations.keys import Column
 
 WAITING = 4096          # facts that may wait, however few are there
 SPARE = 4               # or so many times as many as there were when facts were put in order last
@@ -45,7 +46,7 @@ class ExplicitFacts:
     def remove(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
         self._ordered().remove(s, p, o)
 
-    def tags_of(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> np.ndarray:
+    def tags_of(self, s: np.ndarray, p: Column, o: np.ndarray) -> np.ndarray:
         return self._ordered().tags_of(s, p, o)
 
     def expire(self, upto: int) -> None:

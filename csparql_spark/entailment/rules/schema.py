@@ -180,13 +180,15 @@ class SchemaClauses:
                 yield found
 
     def _resolved(self, rule: Rule) -> Iterator[Rule | None]:
-        place = next((place for place, atom in enumerate(rule.body) if self.topic(atom) is not None), None)
-        if place is None:
+        first = next(((place, topic) for place, atom in enumerate(rule.body)
+                      if (topic := self.topic(atom)) is not None), None)
+        if first is None:
             yield _simplified(replace(rule, body=tuple(atom for atom in rule.body if not self.given(atom))))
             return
+        place, topic = first
         atom, rest = rule.body[place], replace(rule, body=rule.body[:place] + rule.body[place + 1:])
         taken = mentioned(rule)
-        clauses = self.conditional[self.topic(atom)]
+        clauses = self.conditional[topic]
         for clause in [*(Rule((Atom(*fact),), ()) for fact in self.lookup.candidates(atom.nodes)),
                        *(renamed_apart(clause, taken) for clause in clauses if may_match(clause.head[0], atom))]:
             found = resolved_with(rest, atom, clause)
@@ -210,7 +212,7 @@ class SchemaClauses:
             facts, conditional = set(), []
             for maker, clause in self._round():
                 if clause is None:
-                    self.endless = frozenset({self.topic(maker.head[0])})
+                    self.endless = frozenset({self._topic_of(maker)})
                     break
                 if self.given(clause.head[0]) or clause.head[0].nodes in facts:
                     continue
@@ -223,15 +225,21 @@ class SchemaClauses:
                 shelf.put(clause)
                 conditional.append(clause)
                 if len(shelf.rules) > limit or len(clause.body) > LONGEST:
-                    self.endless = frozenset(self.topic(clause.head[0]) for clause in conditional)
+                    self.endless = frozenset(self._topic_of(clause) for clause in conditional)
                     break
             for clause in conditional:
-                self.conditional[self.topic(clause.head[0])].append(clause)
+                self.conditional[self._topic_of(clause)].append(clause)
             if not facts and not conditional or self.endless:
                 return
             self.facts |= facts
             self.lookup = Lookup(sorted(self.facts))
 
+
+    def _topic_of(self, clause: Rule) -> Atom:
+        """What a clause or a maker is about: its head is a triple of the schema."""
+        topic = self.topic(clause.head[0])
+        assert topic is not None
+        return topic
 
     def _round(self) -> Iterator[tuple[Rule, Rule | None]]:
         """What the makers become with the clauses that are there, and None for one that becomes too many."""
@@ -262,7 +270,8 @@ def _simplified(rule: Rule) -> Rule | None:
 
 def mentioned(rule: Rule) -> set[str]:
     """All variables of a rule, those of its guards and its head too."""
-    return {node for part in (*rule.head, *rule.body, *rule.guards) for node in part.variables}
+    return {*(node for atom in (*rule.head, *rule.body) for node in atom.variables),
+            *(node for guard in rule.guards for node in guard.variables)}
 
 
 def applied(rule: Rule, found: Substitution) -> Rule:
