@@ -155,7 +155,7 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._open = Opened.of(self._data)
         return self._open
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, object]:        # attributes by their names, as pickle has them
         return {**self.__dict__, "_open": None}
 
 
