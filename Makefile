@@ -58,7 +58,8 @@ serve: java install console
 check test: export PYTHONDONTWRITEBYTECODE :=
 
 check: install
-	@cd $(ROOT) && $(BIN)/ruff check . && $(BIN)/python -m checks.types && $(BIN)/python -m pytest $(SIDE) -m "not machine"
+	@cd $(ROOT) && $(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && \
+		$(BIN)/python -m pytest $(SIDE) -m "not machine"
 
 test: java install console
 	@cd $(ROOT) && $(BIN)/python -m pytest $(SIDE) $(TESTS)
