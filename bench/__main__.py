@@ -32,16 +32,22 @@ from bench.signals import heeded
 from bench.stamps import Run
 
 STOP_SECONDS = 30
-LONG = 1200                 # seconds: parts that are not repeated unless they are named
-PRIVATE = "-begins"         # lines that say what is where on this machine
+LONG = 1200  # seconds: parts that are not repeated unless they are named
+PRIVATE = "-begins"  # lines that say what is where on this machine
 
 
 def printed(name: str, part: Part, run: Run, quick: bool) -> Iterator[Line]:
     """The lines that a part prints, as they come; one with a reason if it fails."""
     begun = run.begun(f"python -m bench {name}" + (" --quick" if quick else ""), quick)
     heard: deque[str] = deque(maxlen=1)
-    with subprocess.Popen(part.command(name, quick), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          cwd=TREE, start_new_session=True) as process:
+    with subprocess.Popen(
+        part.command(name, quick),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=TREE,
+        start_new_session=True,
+    ) as process:
         listener = threading.Thread(target=_listen, args=(process.stderr, heard), daemon=True)
         listener.start()
         told, ended = False, False
@@ -58,7 +64,7 @@ def printed(name: str, part: Part, run: Run, quick: bool) -> Iterator[Line]:
                 _stop(process)
             process.wait()
             listener.join()
-    if process.returncode and not told:             # what has come to a verdict may end with 1
+    if process.returncode and not told:  # what has come to a verdict may end with 1
         yield begun.stamped({"bench": name, "reason": (heard or [f"exit status {process.returncode}"])[0][:300]})
 
 
@@ -104,12 +110,16 @@ def named(words: Sequence[str]) -> list[str]:
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--times", default=1, show_default=True,
-              help="Run each so often; without NAMES, those once that take 20 minutes.")
+@click.option(
+    "--times", default=1, show_default=True, help="Run each so often; without NAMES, those once that take 20 minutes."
+)
 @click.option("--quick", is_flag=True, help="Small sizes, and fewer of them: a few minutes.")
 @click.option("--missing", is_flag=True, help="Only those that have no numbers in the output.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path),
-              help="Where the lines go, after what is there; else they are printed.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the lines go, after what is there; else they are printed.",
+)
 @click.option("--list", "only_list", is_flag=True, help="Tell what there is, and how long it takes on a quiet machine.")
 def main(names: tuple[str, ...], times: int, quick: bool, missing: bool, output: Path | None, only_list: bool) -> None:
     """Measure the parts that are called NAMES, or whose names begin so (all, if none is named)."""

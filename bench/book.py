@@ -32,9 +32,20 @@ from bench.results import BadLine, Line, Results
 
 PAGE = TREE / "docs" / "performance.md"
 REGION = re.compile(r"(<!-- bench:(?P<name>[\w-]+) -->\n).*?(<!-- /bench -->)", re.DOTALL)
-SHAPE = {"model": "processor {}", "cores": "{} cores", "memory_gb": "{} GB of memory", "system": "{}",
-         "kernel": "kernel {}", "python": "Python {}", "java": "Java {}", "node": "Node {}", "pyspark": "PySpark {}",
-         "numpy": "numpy {}", "pyarrow": "pyarrow {}", "pyoxigraph": "pyoxigraph {}"}
+SHAPE = {
+    "model": "processor {}",
+    "cores": "{} cores",
+    "memory_gb": "{} GB of memory",
+    "system": "{}",
+    "kernel": "kernel {}",
+    "python": "Python {}",
+    "java": "Java {}",
+    "node": "Node {}",
+    "pyspark": "PySpark {}",
+    "numpy": "numpy {}",
+    "pyarrow": "pyarrow {}",
+    "pyoxigraph": "pyoxigraph {}",
+}
 
 
 Region = Callable[[Results], str]
@@ -42,14 +53,23 @@ Region = Callable[[Results], str]
 
 def _ours(*told: Sequence[tables.Row] | tables.Wide, plot: str | None = None, more: Region | None = None) -> Region:
     """Tables of our own numbers."""
-    benches = {bench for one in told for bench in (one.benches if isinstance(one, tables.Wide) else
-                                                   [row.bench for row in one])}
+    benches = {
+        bench for one in told for bench in (one.benches if isinstance(one, tables.Wide) else [row.bench for row in one])
+    }
 
     def region(results: Results) -> str:
-        pieces = [tables.wide(results, one) if isinstance(one, tables.Wide) else tables.plain(results, one)
-                  for one in told]
-        return "\n\n".join([*pieces, *([more(results)] if more else []), made(results, benches),
-                            *([picture(results, plot)] if plot else [])])
+        pieces = [
+            tables.wide(results, one) if isinstance(one, tables.Wide) else tables.plain(results, one) for one in told
+        ]
+        return "\n\n".join(
+            [
+                *pieces,
+                *([more(results)] if more else []),
+                made(results, benches),
+                *([picture(results, plot)] if plot else []),
+            ]
+        )
+
     return region
 
 
@@ -58,9 +78,15 @@ def _answers(results: Results) -> str:
 
 
 def _closure(results: Results) -> str:
-    return "\n\n".join([tables.slides(results), tables.plain(results, tables.CLOSURE), tables.break_even(results),
-                        made(results, {row.bench for row in tables.CLOSURE} | {"closure-slides-10000"}),
-                        picture(results, "closure")])
+    return "\n\n".join(
+        [
+            tables.slides(results),
+            tables.plain(results, tables.CLOSURE),
+            tables.break_even(results),
+            made(results, {row.bench for row in tables.CLOSURE} | {"closure-slides-10000"}),
+            picture(results, "closure"),
+        ]
+    )
 
 
 def _peers(results: Results) -> str:
@@ -69,8 +95,7 @@ def _peers(results: Results) -> str:
 
 
 def _lasting(told: Region, name: str) -> Region:
-    return lambda results: "\n\n".join([told(results), made(results, {name, f"{name}-series"}),
-                                        picture(results, name)])
+    return lambda results: "\n\n".join([told(results), made(results, {name, f"{name}-series"}), picture(results, name)])
 
 
 REGIONS: dict[str, Region] = {
@@ -90,16 +115,18 @@ REGIONS: dict[str, Region] = {
     "peers": _peers,
     "closure": _closure,
     "windows": _ours(tables.WINDOWS),
-    "terms": _ours(tables.TERMS)}
+    "terms": _ours(tables.TERMS),
+}
 
 
 def written(page: str, results: Results) -> str:
     """The page with its regions made anew."""
     there = [found["name"] for found in REGION.finditer(page)]
     if wrong := sorted(set(there) ^ set(REGIONS)) or sorted(name for name in REGIONS if there.count(name) > 1):
-        raise click.ClickException(f"the page and the program have different regions: {', '.join(wrong)}; the page has "
-                                   "to have <!-- bench:NAME --> … <!-- /bench --> once for each of "
-                                   + ", ".join(REGIONS))
+        raise click.ClickException(
+            f"the page and the program have different regions: {', '.join(wrong)}; the page has "
+            "to have <!-- bench:NAME --> … <!-- /bench --> once for each of " + ", ".join(REGIONS)
+        )
     return REGION.sub(lambda found: f"{found[1]}{REGIONS[found['name']](results).rstrip()}\n{found[3]}", page)
 
 
@@ -117,8 +144,11 @@ def made(results: Results, benches: Iterable[str]) -> str:
         return "Nothing of this was measured yet."
     runs = {str(line.get("run", "")) for line in lines}
     commits = {str(commit) for run in runs if (commit := results.machines.get(run, {}).get("commit"))}
-    return (f"*Measured {_span(lines)}, load average {_loads(lines)}" + (
-        f", commit {', '.join(sorted(commits))}" if commits else "") + ".*")
+    return (
+        f"*Measured {_span(lines)}, load average {_loads(lines)}"
+        + (f", commit {', '.join(sorted(commits))}" if commits else "")
+        + ".*"
+    )
 
 
 def machines(results: Results) -> str:
@@ -133,20 +163,36 @@ def machines(results: Results) -> str:
         machine = results.machines.get(run, {})
         shapes[run] = ", ".join(text.format(machine[name]) for name, text in SHAPE.items() if machine.get(name))
     texts = list(dict.fromkeys(shapes.values()))
-    rows = [[_span(lines), str(texts.index(shapes[run]) + 1), _loads(lines),
-             str(results.machines.get(run, {}).get("commit") or NONE), _parts(lines)] for run, lines in runs.items()]
+    rows = [
+        [
+            _span(lines),
+            str(texts.index(shapes[run]) + 1),
+            _loads(lines),
+            str(results.machines.get(run, {}).get("commit") or NONE),
+            _parts(lines),
+        ]
+        for run, lines in runs.items()
+    ]
     told = [f"{number}. {text or 'not told'}" for number, text in enumerate(texts, 1)]
     quick = "**A quick run: small sizes, of which some tables know nothing. Believe no number of it.**\n\n"
-    return (quick if _quick(results) else "") + "\n".join(told) + "\n\n" + table(
-        ["run", "machine", "load average", "commit", "parts"], rows)
+    return (
+        (quick if _quick(results) else "")
+        + "\n".join(told)
+        + "\n\n"
+        + table(["run", "machine", "load average", "commit", "parts"], rows)
+    )
 
 
 def _parts(lines: list[Line]) -> str:
     commands = dict.fromkeys(str(line.get("command") or line["bench"]) for line in lines)
     names = [command.removeprefix("python -m ").removesuffix(" --quick") for command in commands]
     peers_of = [name for name in names if name.startswith("bench.peers")]
-    return ", ".join([*(f"`{name.removeprefix('bench ')}`" for name in names if name not in peers_of),
-                      *([f"{len(peers_of)} cells of `bench.peers`"] if peers_of else [])])
+    return ", ".join(
+        [
+            *(f"`{name.removeprefix('bench ')}`" for name in names if name not in peers_of),
+            *([f"{len(peers_of)} cells of `bench.peers`"] if peers_of else []),
+        ]
+    )
 
 
 def _span(lines: list[Line]) -> str:
@@ -180,8 +226,12 @@ def published(results: Results, page: Path, prose: Path = PAGE) -> None:
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--page", type=click.Path(dir_okay=False, path_type=Path), default=PAGE,
-              help="Where the page is written, with the prose of docs/performance.md.")
+@click.option(
+    "--page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=PAGE,
+    help="Where the page is written, with the prose of docs/performance.md.",
+)
 def main(results: tuple[Path, ...], page: Path) -> None:
     """Write the page and its plots from RESULTS: one or more files of lines."""
     try:
@@ -189,8 +239,10 @@ def main(results: tuple[Path, ...], page: Path) -> None:
     except BadLine as error:
         raise click.ClickException(str(error)) from error
     if _quick(found) and page.resolve() == PAGE:
-        raise click.ClickException("these are numbers of a quick run, which docs/performance.md does not tell: "
-                                   "give them a page of their own with --page")
+        raise click.ClickException(
+            "these are numbers of a quick run, which docs/performance.md does not tell: "
+            "give them a page of their own with --page"
+        )
     try:
         published(found, page)
     except ModuleNotFoundError as error:

@@ -26,7 +26,7 @@ from csparql_spark.schedule.routing import Router
 from csparql_spark.store import QueryRecord, StreamRecord
 
 STREAM, SECOND = "http://ex.org/edges", 1000
-WARM, COUNTED = 3, 20               # slides after the window is full
+WARM, COUNTED = 3, 20  # slides after the window is full
 SIZES = (1_000, 10_000, 100_000)
 
 
@@ -55,8 +55,11 @@ def measure(sizes: tuple[int, ...] = SIZES) -> dict[str, float]:
         for percent in (1, 10):
             place = f"{size}_{percent}%"
             said = {}
-            for name, output, by_rows in (("changes", "ISTREAM ", True), ("compared", "ISTREAM ", False),
-                                          ("whole", "", True)):
+            for name, output, by_rows in (
+                ("changes", "ISTREAM ", True),
+                ("compared", "ISTREAM ", False),
+                ("whole", "", True),
+            ):
                 with nullcontext() if by_rows else mock.patch.object(views, "by_rows", lambda plan: False):
                     ms, kb, said[name] = _slid(output, size, percent)
                 numbers[f"{name}_ms_{place}"] = ms
@@ -70,8 +73,10 @@ def measure(sizes: tuple[int, ...] = SIZES) -> dict[str, float]:
 def _slid(output: str, size: int, percent: int) -> tuple[float, float, list[bytes]]:
     """The median of ms for an instant, KB kept after one, and what was told."""
     seconds, count = 100 // percent, max(2, size * percent // 100)
-    text = (f"REGISTER QUERY q AS SELECT {output}?a ?b FROM STREAM <{STREAM}> [RANGE {seconds}s STEP 1s] "
-            "WHERE { ?a <urn:next> ?b }")
+    text = (
+        f"REGISTER QUERY q AS SELECT {output}?a ?b FROM STREAM <{STREAM}> [RANGE {seconds}s STEP 1s] "
+        "WHERE { ?a <urn:next> ?b }"
+    )
     router, group, state = Router({}.get), StoredGroup("bench"), Counting()
     took, told, kept = [], [], 0
     for entry, warm in _log(text, size, count, seconds):
@@ -94,8 +99,10 @@ def _slid(output: str, size: int, percent: int) -> tuple[float, float, list[byte
 def _log(text: str, size: int, count: int, seconds: int) -> Iterator[tuple[Entry, bool]]:
     """The entries, and whether they are not to be counted."""
     dice, seq = np.random.default_rng(5), 2
-    yield Entry(1, "stream", 0, STREAM, payload=StreamRecord.draft(STREAM, name="s", clock="arrival",
-                                                                   delay=0).payload), True
+    yield (
+        Entry(1, "stream", 0, STREAM, payload=StreamRecord.draft(STREAM, name="s", clock="arrival", delay=0).payload),
+        True,
+    )
     yield Entry(2, "register", 0, "q", payload=QueryRecord.draft("q", text=text, base=None).payload), True
     for second in range(seconds + WARM + COUNTED):
         warm = second < seconds + WARM

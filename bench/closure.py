@@ -28,15 +28,16 @@ from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.tags import ALWAYS
 
 STRATEGIES = {"recompute": Recompute, "delete_rederive": DeleteRederive, "expiration": Expiration}
-SLIDES = 10             # in a window
+SLIDES = 10  # in a window
 RATES = (0.1, 0.5, 1, 2.5, 5, 10, 13, 20)
 
 IS_IN = Rule((Atom("?a", "<urn:isIn>", "?c"),), (Atom("?a", "<urn:isIn>", "?b"), Atom("?b", "<urn:isIn>", "?c")))
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 SUBCLASS, SUBPROPERTY, DOMAIN, RANGE = (
-    f"<{RDFS}{name}>" for name in ("subClassOf", "subPropertyOf", "domain", "range"))
-CLASSES = [(depth, number) for depth in range(6) for number in range(5 ** depth)]
+    f"<{RDFS}{name}>" for name in ("subClassOf", "subPropertyOf", "domain", "range")
+)
+CLASSES = [(depth, number) for depth in range(6) for number in range(5**depth)]
 PROPERTIES = 50
 ENTITIES = 10_000
 
@@ -48,11 +49,14 @@ def changes(edges: int, slides: int = 20) -> dict[str, float]:
     even = {}
     for rate in RATES:
         count = max(1, round(edges * rate / 100))
-        taken = {name: _slides(strategy, edges, count, slides // 4 if name == "recompute" else slides)
-                 for name, strategy in STRATEGIES.items()}
+        taken = {
+            name: _slides(strategy, edges, count, slides // 4 if name == "recompute" else slides)
+            for name, strategy in STRATEGIES.items()
+        }
         numbers |= {f"{name}_{rate}": ms for name, ms in taken.items()}
-        numbers |= {f"times_{name}_{rate}": ms / taken["expiration"]
-                    for name, ms in taken.items() if name != "expiration"}
+        numbers |= {
+            f"times_{name}_{rate}": ms / taken["expiration"] for name, ms in taken.items() if name != "expiration"
+        }
         even[rate] = np.log(taken["recompute"] / taken["expiration"])
     return {"edges": edges, **numbers, "break_even_percent": _zero(even)}
 
@@ -70,7 +74,7 @@ def _slides(strategy: type, edges: int, count: int, slides: int) -> float:
     tree, are background."""
     dictionary = TermDictionary()
     s, p, o = _tree(edges, dictionary)
-    width = min(SLIDES, int(0.6 * edges / count))              # slides in a window: there is always some background
+    width = min(SLIDES, int(0.6 * edges / count))  # slides in a window: there is always some background
     chosen = np.random.default_rng(7).permutation(edges)
     moving, background = np.split(chosen, [(width + 1) * count])
     facts = strategy(dictionary, [IS_IN])
@@ -86,13 +90,13 @@ def _slides(strategy: type, edges: int, count: int, slides: int) -> float:
 def _slide(facts: Materialization, now: int, new: Facts) -> None:
     facts.expire(now)
     facts.insert(*new)
-    if isinstance(facts, Recompute):        # which does nothing before
+    if isinstance(facts, Recompute):  # which does nothing before
         facts.visible(now)
 
 
 def _tree(edges: int, dictionary: TermDictionary) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A tree of about five levels: each edge leads from a node to its parent."""
-    branching = max(2, round(edges ** 0.2))
+    branching = max(2, round(edges**0.2))
     ids = dictionary.encode(f"<urn:{number}>" for number in range(edges + 1))
     predicate = dictionary.encode(["<urn:isIn>"])[0]
     return ids[1:], np.full(edges, predicate), ids[np.arange(edges) // branching]
@@ -121,13 +125,20 @@ class Sensors:
         self.properties = dictionary.encode(f"<urn:p{n}>" for n in range(PROPERTIES))
         self.supers = dictionary.encode(f"<urn:super{n}>" for n in range(5))
         self.entities = dictionary.encode(f"<urn:e{n}>" for n in range(ENTITIES))
-        self.names = dict(zip((SUBCLASS, SUBPROPERTY, DOMAIN, RANGE),
-                              dictionary.encode([SUBCLASS, SUBPROPERTY, DOMAIN, RANGE]).tolist()))
+        self.names = dict(
+            zip(
+                (SUBCLASS, SUBPROPERTY, DOMAIN, RANGE),
+                dictionary.encode([SUBCLASS, SUBPROPERTY, DOMAIN, RANGE]).tolist(),
+            )
+        )
         self._random = np.random.default_rng(11)
 
     def schema(self) -> Facts:
-        rows = [(self.classes[depth, number], self.names[SUBCLASS], self.classes[depth - 1, number // 5])
-                for depth, number in CLASSES if depth]
+        rows = [
+            (self.classes[depth, number], self.names[SUBCLASS], self.classes[depth - 1, number // 5])
+            for depth, number in CLASSES
+            if depth
+        ]
         deep = [name for (depth, _), name in self.classes.items() if depth == 5]
         for place, property_ in enumerate(self.properties.tolist()):
             rows.append((property_, self.names[DOMAIN], deep[place * 17 % len(deep)]))
@@ -137,8 +148,12 @@ class Sensors:
 
     def chunk(self, count: int, tag: int) -> Facts:
         pick = self._random.integers
-        return Facts(self.entities[pick(0, ENTITIES, count)], self.properties[pick(0, PROPERTIES, count)],
-                     self.entities[pick(0, ENTITIES, count)], np.full(count, tag))
+        return Facts(
+            self.entities[pick(0, ENTITIES, count)],
+            self.properties[pick(0, PROPERTIES, count)],
+            self.entities[pick(0, ENTITIES, count)],
+            np.full(count, tag),
+        )
 
 
 def windows(regime: str = "rho-df", slides: int = 20) -> dict[str, float]:
@@ -153,8 +168,10 @@ def windows(regime: str = "rho-df", slides: int = 20) -> dict[str, float]:
 
 def rates(slides: int = 10) -> dict[str, float]:
     """By the rate of the stream, µs for a triple."""
-    return {f"us_per_triple_{rate}": 1e6 * _streamed("rho-df", rate, slides) / rate
-            for rate in (800, 4_000, 20_000, 100_000)}
+    return {
+        f"us_per_triple_{rate}": 1e6 * _streamed("rho-df", rate, slides) / rate
+        for rate in (800, 4_000, 20_000, 100_000)
+    }
 
 
 def _streamed(regime: str, count: int, slides: int) -> float:
@@ -164,8 +181,7 @@ def _streamed(regime: str, count: int, slides: int) -> float:
     prepared = prepare(rules, dictionary, closed(rules, dictionary, stream.schema()[:3]), None)
     facts = Expiration(dictionary, prepared.rules)
     facts.load_closed(*prepared.background, np.full(len(prepared.background[0]), ALWAYS))
-    taken = [_seconds(lambda: _slide(facts, slide, chunk))
-             for slide, chunk in _chunks(stream, count, SLIDES + slides)]
+    taken = [_seconds(lambda: _slide(facts, slide, chunk)) for slide, chunk in _chunks(stream, count, SLIDES + slides)]
     return float(np.median(taken[SLIDES:]))
 
 

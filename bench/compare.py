@@ -29,10 +29,10 @@ from bench.peers.running import OURS
 from bench.results import BadLine, Results
 from bench.results import read as parsed
 
-UNKNOWN = 0.25              # the noise of what ran once
-LEAST = 0.03                # and what no benchmark here is better than
-LESS_IS_BETTER = {"us", "ms", "s", "mb", "kb", "percent", "expiration"}        # the last: in ms, by the change
-NO_RUNS = ("-series", "-minute", "-step", "-broken", "-begins", "warming-up")      # points, not runs
+UNKNOWN = 0.25  # the noise of what ran once
+LEAST = 0.03  # and what no benchmark here is better than
+LESS_IS_BETTER = {"us", "ms", "s", "mb", "kb", "percent", "expiration"}  # the last: in ms, by the change
+NO_RUNS = ("-series", "-minute", "-step", "-broken", "-begins", "warming-up")  # points, not runs
 
 Numbers = Mapping[tuple[str, str], list[float]]
 
@@ -42,8 +42,8 @@ class Change(NamedTuple):
     number: str
     before: float
     after: float
-    slower: float           # 1.5: half as much again; below 1: quicker
-    noise: float            # of both together, as a part
+    slower: float  # 1.5: half as much again; below 1: quicker
+    noise: float  # of both together, as a part
 
     @property
     def kind(self) -> str:
@@ -52,8 +52,10 @@ class Change(NamedTuple):
         return "quicker" if self.slower < 1 / (1 + self.noise) else "same"
 
     def __str__(self) -> str:
-        return (f"{self.bench} {self.number}: {self.before:,.4g} → {self.after:,.4g}, {self.slower:.2f} × the price "
-                f"(noise {self.noise:.0%})")
+        return (
+            f"{self.bench} {self.number}: {self.before:,.4g} → {self.after:,.4g}, {self.slower:.2f} × the price "
+            f"(noise {self.noise:.0%})"
+        )
 
 
 def read(lines: Iterable[str]) -> Numbers:

@@ -36,8 +36,12 @@ class Pusher(threading.Thread):
     def run(self) -> None:
         connection, dice, due = self._server.connect(), np.random.default_rng(7), time.monotonic()
         while not self._ended.is_set():
-            connection.request("POST", "/streams/readings", lines(many.readings(500 // PUSHES_A_SECOND, dice)),
-                               {"Content-Type": "application/n-triples"})
+            connection.request(
+                "POST",
+                "/streams/readings",
+                lines(many.readings(500 // PUSHES_A_SECOND, dice)),
+                {"Content-Type": "application/n-triples"},
+            )
             connection.getresponse().read()
             due += 1 / PUSHES_A_SECOND
             time.sleep(max(0.0, due - time.monotonic()))
@@ -55,12 +59,13 @@ class Seen:
         self._queries = queries
         self._position = 0
         self.answers: dict[int, int] = {}
-        self.whole: dict[int, float] = {}          # when the last answer of an instant was there, epoch ms
+        self.whole: dict[int, float] = {}  # when the last answer of an instant was there, epoch ms
 
     def look(self) -> None:
         found = self._database.connection.execute(
             "SELECT instant, count(*), max(position) FROM answers WHERE position > ? GROUP BY instant",
-            (self._position,)).fetchall()
+            (self._position,),
+        ).fetchall()
         now = 1000 * time.time()
         for instant, count, position in found:
             self._position = max(self._position, position)
@@ -97,8 +102,9 @@ def measure(queries: int, seconds: int = 60) -> dict[str, object]:
         begun = time.monotonic()
         connection = server.connect()
         for number in range(queries):
-            connection.request("PUT", f"/queries/q{number}", many.text(number, stream),
-                               {"Content-Type": "application/sparql-query"})
+            connection.request(
+                "PUT", f"/queries/q{number}", many.text(number, stream), {"Content-Type": "application/sparql-query"}
+            )
             response = connection.getresponse()
             told = response.read()
             if response.status != 201:
@@ -109,18 +115,27 @@ def measure(queries: int, seconds: int = 60) -> dict[str, object]:
         start = _warm(seen)
         end = start + many.SECOND * seconds
         used, busy = server.cpu_seconds(), 0.0
-        while 1000 * time.time() < end + LONGEST_SECONDS * many.SECOND and len(seen.whole.keys() & set(
-                range(start, end, many.SECOND))) < seconds:
+        while (
+            1000 * time.time() < end + LONGEST_SECONDS * many.SECOND
+            and len(seen.whole.keys() & set(range(start, end, many.SECOND))) < seconds
+        ):
             seen.look()
             time.sleep(0.01)
             if 1000 * time.time() < end:
                 busy = server.cpu_seconds() - used
         pusher.stop()
-        took = np.array([seen.whole[instant] - instant for instant in range(start, end, many.SECOND)
-                         if instant in seen.whole])
-        told = {"queries": queries, "instants": seconds, "register_ms": 1000 * registered / queries,
-                "missed": seconds - len(took), "late": int((took > many.SECOND).sum()), "failed": seen.failed(),
-                "cores": busy / seconds}
+        took = np.array(
+            [seen.whole[instant] - instant for instant in range(start, end, many.SECOND) if instant in seen.whole]
+        )
+        told = {
+            "queries": queries,
+            "instants": seconds,
+            "register_ms": 1000 * registered / queries,
+            "missed": seconds - len(took),
+            "late": int((took > many.SECOND).sum()),
+            "failed": seen.failed(),
+            "cores": busy / seconds,
+        }
         if len(took):
             told |= {f"p{percent}_ms": float(np.percentile(took, percent)) for percent in (50, 90, 99)}
             told["max_ms"] = float(took.max())

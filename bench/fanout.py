@@ -31,7 +31,7 @@ from csparql_spark.store import AnswerStore, StoredAnswer
 
 TEXT = "REGISTER QUERY q AS SELECT ?s FROM STREAM <streams/s> [RANGE 2s STEP 1s] WHERE { ?s ?p ?o }"
 WARM_UP = 3
-ROW = 92                # bytes of a row with one literal in an event, about
+ROW = 92  # bytes of a row with one literal in an event, about
 
 
 class WebProcess:
@@ -41,7 +41,10 @@ class WebProcess:
         self.data = tempfile.mkdtemp(prefix="csparql-bench-")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "csparql_spark.server.process", "--data", self.data, "--port", "0", *options],
-            stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+            stderr=subprocess.PIPE,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
         first = self.process.stderr.readline()
         self.port = int(re.search(r"http://[^ ]*:(\d+)", first).group(1))
 
@@ -56,8 +59,11 @@ class WebProcess:
 
     def send(self, method: str, path: str, body: bytes = b"") -> None:
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
-            connection.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-                               f"Content-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+            connection.sendall(
+                f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                f"Content-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
             answer = connection.recv(1 << 16)
         if b" 20" not in answer[:13]:
             raise RuntimeError(f"{method} {path}: {answer.decode()}")
@@ -90,8 +96,15 @@ def sized(instant: int, size: int) -> Result:
     return Result.from_rows(("n",), [{"n": f'"{row:040d}"'} for row in range(max(1, size // ROW))])
 
 
-def measure(subscribers: int, size: int, answers: int = 30, *, every: float = 1.0, stuck: int = 5,
-            path: str = "/queries/q/answers") -> dict[str, object]:
+def measure(
+    subscribers: int,
+    size: int,
+    answers: int = 30,
+    *,
+    every: float = 1.0,
+    stuck: int = 5,
+    path: str = "/queries/q/answers",
+) -> dict[str, object]:
     with WebProcess("--subscribers", str(subscribers + stuck + 1)) as web:
         web.send("PUT", "/streams/s?clock=event")
         web.send("PUT", "/queries/q", TEXT.encode())
@@ -125,11 +138,19 @@ def measure(subscribers: int, size: int, answers: int = 30, *, every: float = 1.
             connection.close()
     times = 1000 * np.array(took)
     last = times.max(axis=1)
-    return {"subscribers": subscribers, "answer_bytes": size, "answers": answers, "stuck": stuck,
-            "p50_ms": float(np.percentile(last, 50)), "p99_ms": float(np.percentile(last, 99)),
-            "slowest_ms": float(last.max()), "each_p50_ms": float(np.percentile(times, 50)),
-            "kb_each": grown / 1000 / (subscribers + stuck), "threads": threads,
-            "cpu_percent": 100 * spent / passed}
+    return {
+        "subscribers": subscribers,
+        "answer_bytes": size,
+        "answers": answers,
+        "stuck": stuck,
+        "p50_ms": float(np.percentile(last, 50)),
+        "p99_ms": float(np.percentile(last, 99)),
+        "slowest_ms": float(last.max()),
+        "each_p50_ms": float(np.percentile(times, 50)),
+        "kb_each": grown / 1000 / (subscribers + stuck),
+        "threads": threads,
+        "cpu_percent": 100 * spent / passed,
+    }
 
 
 def opened(data: str) -> tuple[AnswerStore, int]:

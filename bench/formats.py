@@ -1,6 +1,6 @@
 """Formats: the same push in each form that a producer may choose, from its bytes to a chunk.
 
-    measure(200_000)        # {"ntriples_per_s": …, "ndjson_strings_per_s": …, "arrow_dictionaries_per_s": …, …}
+measure(200_000)        # {"ntriples_per_s": …, "ndjson_strings_per_s": …, "arrow_dictionaries_per_s": …, …}
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.pushes import AnyFormat, push_format, read_push
 from csparql_spark.rdf.terms import XSD
 
-TIMES = 4               # the best counts
+TIMES = 4  # the best counts
 Rows = tuple[list[str], list[str], list[str]]
 
 
@@ -34,9 +34,11 @@ def measure(triples: int) -> dict[str, float]:
 
 def readings(count: int) -> Rows:
     """A value of one of 500 sensors each; every subject is a new one."""
-    return ([f"<http://ex.org/reading/{n}>" for n in range(count)],
-            [f"<http://ex.org/{'by' if n % 2 else 'value'}>" for n in range(count)],
-            [f"<http://ex.org/sensor/{n % 500}>" if n % 2 else f'"{n % 1000}"^^<{XSD}integer>' for n in range(count)])
+    return (
+        [f"<http://ex.org/reading/{n}>" for n in range(count)],
+        [f"<http://ex.org/{'by' if n % 2 else 'value'}>" for n in range(count)],
+        [f"<http://ex.org/sensor/{n % 500}>" if n % 2 else f'"{n % 1000}"^^<{XSD}integer>' for n in range(count)],
+    )
 
 
 def bodies(rows: Rows) -> dict[str, tuple[str, bytes]]:
@@ -47,9 +49,13 @@ def bodies(rows: Rows) -> dict[str, tuple[str, bytes]]:
     strings = "".join(json.dumps(dict(zip("spo", triple))) + "\n" for triple in triples)
     objects = "".join(json.dumps(dict(zip("spo", map(_object, triple)))) + "\n" for triple in triples)
     arrow, ndjson = "application/vnd.apache.arrow.stream", "application/x-ndjson"
-    return {"ntriples": ("application/n-triples", "".join(f"{' '.join(triple)} .\n" for triple in triples).encode()),
-            "ndjson_strings": (ndjson, strings.encode()), "ndjson_objects": (ndjson, objects.encode()),
-            "arrow_strings": (arrow, _stream(plain)), "arrow_dictionaries": (arrow, _stream(coded))}
+    return {
+        "ntriples": ("application/n-triples", "".join(f"{' '.join(triple)} .\n" for triple in triples).encode()),
+        "ndjson_strings": (ndjson, strings.encode()),
+        "ndjson_objects": (ndjson, objects.encode()),
+        "arrow_strings": (arrow, _stream(plain)),
+        "arrow_dictionaries": (arrow, _stream(coded)),
+    }
 
 
 def _object(term: str) -> dict[str, str]:

@@ -25,13 +25,14 @@ from csparql_spark.windows.content import Content
 XSD = "http://www.w3.org/2001/XMLSchema#"
 LIMIT = 10_000_000
 ROOMS, SENSORS = 50, 500
-WARM = 3                # slides that are not counted
-WINDOWS = (1, 10, 20, 40, 80)       # seconds
+WARM = 3  # slides that are not counted
+WINDOWS = (1, 10, 20, 40, 80)  # seconds
 QUERIES = {
     "join": "SELECT ?room (AVG(?v) AS ?mean) (MAX(?v) AS ?most) (COUNT(*) AS ?n) WHERE { ?obs <urn:of> ?sensor . "
-            "?obs <urn:value> ?v . ?sensor <urn:in> ?room FILTER(?v > 20) } GROUP BY ?room",
+    "?obs <urn:value> ?v . ?sensor <urn:in> ?room FILTER(?v > 20) } GROUP BY ?room",
     "self": "SELECT ?a ?c WHERE { ?a <urn:next> ?b . ?b <urn:next> ?c }",
-    "single": "SELECT ?a ?b WHERE { ?a <urn:next> ?b }"}
+    "single": "SELECT ?a ?b WHERE { ?a <urn:next> ?b }",
+}
 
 
 class Stream:
@@ -50,8 +51,9 @@ class Stream:
         self._entities = encode(f"<urn:e{n}>" for n in range(entities if kind != "join" else 0))
 
     def background(self) -> Facts:
-        return Facts(self._sensors, np.full(SENSORS, self._in), self._rooms[np.arange(SENSORS) % ROOMS],
-                     np.full(SENSORS, ALWAYS))
+        return Facts(
+            self._sensors, np.full(SENSORS, self._in), self._rooms[np.arange(SENSORS) % ROOMS], np.full(SENSORS, ALWAYS)
+        )
 
     def at(self, instant: int, count: int) -> Facts:
         if self._kind != "join":
@@ -63,8 +65,12 @@ class Stream:
         observations = self._content.dictionary.encode(f"<urn:o{n}>" for n in range(self._number - half, self._number))
         sensors = self._sensors[self._random.integers(0, SENSORS, half)]
         values = self._values[self._random.integers(0, len(self._values), half)]
-        return Facts(np.tile(observations, 2), np.repeat([self._of, self._value], half),
-                     np.concatenate([sensors, values]), np.full(2 * half, instant))
+        return Facts(
+            np.tile(observations, 2),
+            np.repeat([self._of, self._value], half),
+            np.concatenate([sensors, values]),
+            np.full(2 * half, instant),
+        )
 
 
 def compared(kind: str, sizes: tuple[int, ...] = (1_000, 10_000, 100_000)) -> dict[str, float]:
@@ -117,32 +123,44 @@ def _asked(snapshot: Snapshot, dataset: Dataset) -> bytes:
     return snapshot.answer(limit=LIMIT).to_bytes()
 
 
-def laser(kind: str, windows: tuple[int, ...] = WINDOWS, rates: tuple[int, ...] = (200, 400, 800)) -> dict[
-        str, float]:
+def laser(kind: str, windows: tuple[int, ...] = WINDOWS, rates: tuple[int, ...] = (200, 400, 800)) -> dict[str, float]:
     """By the window's seconds and the stream's rate: µs for a triple that comes, for keeping the matches (`us`), and for
     writing them out besides (`answered_us`)."""
-    return {f"{name}_{window}s_{rate}": value for rate in rates for window in windows
-            for name, value in _taken([QUERIES[kind]], kind, window, rate).items()}
+    return {
+        f"{name}_{window}s_{rate}": value
+        for rate in rates
+        for window in windows
+        for name, value in _taken([QUERIES[kind]], kind, window, rate).items()
+    }
 
 
-def laser_rules(counts: tuple[int, ...] = (2, 4, 8, 16), windows: tuple[int, ...] = WINDOWS,
-                rate: int = 200) -> dict[str, float]:
+def laser_rules(
+    counts: tuple[int, ...] = (2, 4, 8, 16), windows: tuple[int, ...] = WINDOWS, rate: int = 200
+) -> dict[str, float]:
     """The same by the number of rules and the window's seconds: each joins one kind of edges with the next, so each
     triple matters to two of them."""
-    return {f"{name}_{count}_{window}s": value for count in counts for window in windows
-            for name, value in _taken(_rules(count), "rules", window, rate).items()}
+    return {
+        f"{name}_{count}_{window}s": value
+        for count in counts
+        for window in windows
+        for name, value in _taken(_rules(count), "rules", window, rate).items()
+    }
 
 
 def _rules(count: int) -> list[str]:
     kinds = ["next", *(f"next{n}" for n in range(1, count))]
-    return [f"SELECT ?a ?c WHERE {{ ?a <urn:{one}> ?b . ?b <urn:{other}> ?c }}"
-            for one, other in zip(kinds, kinds[1:] + kinds[:1])]
+    return [
+        f"SELECT ?a ?c WHERE {{ ?a <urn:{one}> ?b . ?b <urn:{other}> ?c }}"
+        for one, other in zip(kinds, kinds[1:] + kinds[:1])
+    ]
 
 
 def _taken(texts: list[str], kind: str, window: int, rate: int) -> dict[str, float]:
     """Each in a run of its own: what writes answers leaves nothing in the caches for what keeps matches."""
-    return {"us": _for_a_triple(texts, kind, window, rate, answered=False),
-            "answered_us": _for_a_triple(texts, kind, window, rate, answered=True)}
+    return {
+        "us": _for_a_triple(texts, kind, window, rate, answered=False),
+        "answered_us": _for_a_triple(texts, kind, window, rate, answered=True),
+    }
 
 
 def _for_a_triple(texts: list[str], kind: str, window: int, rate: int, *, answered: bool) -> float:

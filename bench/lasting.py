@@ -12,7 +12,7 @@ from bench.cells import NONE, met, short, table
 from bench.results import Line, Results
 
 COUNTED = {"checked": "answers checked against what they have to be", "cores": "cores that the server takes"}
-FLAT = 1.1                  # what the last minute may hold, by the first
+FLAT = 1.1  # what the last minute may hold, by the first
 RAMPS = {"ramp-rates": ("triples/s, 100 queries", "rate"), "ramp-crowds": ("queries, 1,000 triples/s", "queries")}
 
 
@@ -23,16 +23,25 @@ class Told(NamedTuple):
     most: float | None = None
 
 
-LOAD = [Told("queries", "queries"), Told("triples a second", "rate"), Told("subscribers", "subscribers"),
-        Told("minutes", "minutes"), Told("instant → answer at a subscriber: p50", "p50_ms", "ms", 250),
-        Told("p90", "p90_ms", "ms"), Told("p99", "p99_ms", "ms", 600), Told("the slowest", "max_ms", "ms"),
-        Told("p99 of the worst minute", "worst_minute_p99_ms", "ms"),
-        Told("triples that were acknowledged", "triples"), Told("answers that subscribers were told", "answers"),
-        Told("answers checked against a replay of the log", "checked_answers"),
-        Told("events checked against the answers", "checked_events"),
-        Told("lost, wrong, or told twice", "broken_count", "", 0),
-        Told("memory of all processes, first minute", "first_mb", "MB"), Told("last minute", "last_mb", "MB"),
-        Told("the most", "most_mb", "MB")]
+LOAD = [
+    Told("queries", "queries"),
+    Told("triples a second", "rate"),
+    Told("subscribers", "subscribers"),
+    Told("minutes", "minutes"),
+    Told("instant → answer at a subscriber: p50", "p50_ms", "ms", 250),
+    Told("p90", "p90_ms", "ms"),
+    Told("p99", "p99_ms", "ms", 600),
+    Told("the slowest", "max_ms", "ms"),
+    Told("p99 of the worst minute", "worst_minute_p99_ms", "ms"),
+    Told("triples that were acknowledged", "triples"),
+    Told("answers that subscribers were told", "answers"),
+    Told("answers checked against a replay of the log", "checked_answers"),
+    Told("events checked against the answers", "checked_events"),
+    Told("lost, wrong, or told twice", "broken_count", "", 0),
+    Told("memory of all processes, first minute", "first_mb", "MB"),
+    Told("last minute", "last_mb", "MB"),
+    Told("the most", "most_mb", "MB"),
+]
 
 
 def load(results: Results) -> str:
@@ -44,25 +53,50 @@ def load(results: Results) -> str:
         if row.key == "last_mb":
             wanted = f"≤ {FLAT:g} × the first"
             judged = met(float(value) <= FLAT * float(told["first_mb"])) if value is not None else NONE
-        rows.append([row.what, NONE if value is None else f"{short(float(value))} {row.unit}".strip(), wanted, judged,
-                     command])
-    return "\n\n".join(filter(None, [table(["what", "measured", "wanted", "", "command"], rows),
-                                     _ended(results, "load")]))
+        rows.append(
+            [row.what, NONE if value is None else f"{short(float(value))} {row.unit}".strip(), wanted, judged, command]
+        )
+    return "\n\n".join(
+        filter(None, [table(["what", "measured", "wanted", "", "command"], rows), _ended(results, "load")])
+    )
 
 
 def ramp(results: Results) -> str:
     """How far it went, what broke it, and how it came back."""
     rows = []
     for bench, (what, of) in RAMPS.items():
-        told = _verdict(results, bench) or next((line for line in results.lines("ramp")      # by the program itself
-                                                 if line.get("by") == bench.removeprefix("ramp-")), {})
+        told = _verdict(results, bench) or next(
+            (
+                line
+                for line in results.lines("ramp")  # by the program itself
+                if line.get("by") == bench.removeprefix("ramp-")
+            ),
+            {},
+        )
         kept, broke, after = told.get(f"kept_{of}"), told.get(f"broke_{of}"), told.get("recovered_after_s")
-        rows.append([what, NONE if kept is None else f"{kept:,.0f}",
-                     f"{broke:,.0f}: {told['broke']}" if broke is not None else "nothing broke it" if told else NONE,
-                     _seen(told), f"{short(float(after))} s" if after is not None else NONE,
-                     met(not told["broken_count"]) if "broken_count" in told else NONE, f"`python -m bench {bench}`"])
-    return table(["ramp", "kept up with", "broke at", "what a user sees", "well again after",
-                  "nothing lost, wrong or told twice", "command"], rows)
+        rows.append(
+            [
+                what,
+                NONE if kept is None else f"{kept:,.0f}",
+                f"{broke:,.0f}: {told['broke']}" if broke is not None else "nothing broke it" if told else NONE,
+                _seen(told),
+                f"{short(float(after))} s" if after is not None else NONE,
+                met(not told["broken_count"]) if "broken_count" in told else NONE,
+                f"`python -m bench {bench}`",
+            ]
+        )
+    return table(
+        [
+            "ramp",
+            "kept up with",
+            "broke at",
+            "what a user sees",
+            "well again after",
+            "nothing lost, wrong or told twice",
+            "command",
+        ],
+        rows,
+    )
 
 
 def _seen(told: Line) -> str:
@@ -83,11 +117,13 @@ def overnight(results: Results) -> str:
         return table(head, [["memory of each process, sizes on the disk", *[NONE] * 4, "flat", NONE, command]])
     rows = []
     for name, verdict in sorted(verdicts.items()):
-        what, unit = (name.removesuffix("_mb").replace("_", " "), "MB") if name.endswith("_mb") else (
-            name.replace("_", " "), "")
+        what, unit = (
+            (name.removesuffix("_mb").replace("_", " "), "MB") if name.endswith("_mb") else (name.replace("_", " "), "")
+        )
         early, last, most = (f"{short(float(verdict[key]))} {unit}".strip() for key in ("early", "last", "most"))
-        rows.append([what, early, last, f"{verdict['percent']:+.1f} %", most, "flat", met(bool(verdict["flat"])),
-                     command])
+        rows.append(
+            [what, early, last, f"{verdict['percent']:+.1f} %", most, "flat", met(bool(verdict["flat"])), command]
+        )
     return table(head, rows) + "\n\n" + _ended(results, "overnight")
 
 
@@ -101,8 +137,9 @@ def _ended(results: Results, bench: str) -> str:
     told, reason = _verdict(results, bench), results.reason(bench)
     if not told:
         return f"It has not come to its end: {reason}." if reason else ""
-    said = [f"{what}: {short(float(told[key]))}" for key, what in COUNTED.items()
-            if isinstance(told.get(key), (int, float))]
+    said = [
+        f"{what}: {short(float(told[key]))}" for key, what in COUNTED.items() if isinstance(told.get(key), (int, float))
+    ]
     broken = told.get("broken")
     wrong = "; ".join(map(str, broken)) if isinstance(broken, list) else ""
     ended = f"**Wrong: {wrong}.**" if wrong else "Nothing was wrong." if told.get("holds") else ""

@@ -1,7 +1,7 @@
 """Latency: from the close of a window to the arrival of its answer at an SSE subscriber.
 
-    push ─▶ log ─▶ tick (window closes at t) ─▶ micro-batch ─▶ answer store ─▶ SSE
-                          └──────────── measured ────────────────────────────▶┘
+push ─▶ log ─▶ tick (window closes at t) ─▶ micro-batch ─▶ answer store ─▶ SSE
+                      └──────────── measured ────────────────────────────▶┘
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ def body(count: int, start: int) -> bytes:
     lines = []
     for number in range(start, start + count // 3):
         reading = f"<http://example.org/readings/{number}> <http://example.org/sensors#"
-        lines.append(f"{reading}madeBy> <http://example.org/sensor/{number % 500}> .\n"
-                     f"{reading}level> <http://example.org/sensors#{'High' if number % 10 == 0 else 'Low'}> .\n"
-                     f'{reading}value> "{number % 997 / 10}"^^<http://www.w3.org/2001/XMLSchema#decimal> .')
+        lines.append(
+            f"{reading}madeBy> <http://example.org/sensor/{number % 500}> .\n"
+            f"{reading}level> <http://example.org/sensors#{'High' if number % 10 == 0 else 'Low'}> .\n"
+            f'{reading}value> "{number % 997 / 10}"^^<http://www.w3.org/2001/XMLSchema#decimal> .'
+        )
     return "\n".join(lines).encode()
 
 
@@ -45,8 +47,9 @@ def measure(rate: int, seconds: int) -> dict[str, float]:
             for number in itertools.count():
                 if stop.is_set():
                     return
-                connection.request("POST", "/streams/readings", body(size, number * size),
-                                   {"Content-Type": "application/n-triples"})
+                connection.request(
+                    "POST", "/streams/readings", body(size, number * size), {"Content-Type": "application/n-triples"}
+                )
                 response = connection.getresponse()
                 response.read()
                 due += 1 / PUSHES_A_SECOND
@@ -66,6 +69,11 @@ def measure(rate: int, seconds: int) -> dict[str, float]:
         stop.set()
         pusher.join()
         delays.sort()
-        return {"instants": len(delays), "rows": sum(rows) / len(rows), "p50_ms": delays[len(delays) // 2],
-                "p90_ms": delays[int(len(delays) * 0.9)], "p99_ms": delays[int(len(delays) * 0.99)],
-                "max_ms": delays[-1]}
+        return {
+            "instants": len(delays),
+            "rows": sum(rows) / len(rows),
+            "p50_ms": delays[len(delays) // 2],
+            "p90_ms": delays[int(len(delays) * 0.9)],
+            "p99_ms": delays[int(len(delays) * 0.99)],
+            "max_ms": delays[-1],
+        }

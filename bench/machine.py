@@ -26,10 +26,18 @@ def load() -> float:
 
 
 def shape() -> dict[str, object]:
-    return {"cores": os.cpu_count(), "model": _model(), "memory_gb": _memory_gb(), "kernel": platform.release(),
-            "system": _system(), "python": platform.python_version(), "java": _java(),
-            "node": _said(["node", "-v"], "v(.+)"),
-            **{name: _version(name) for name in PACKAGES}, "commit": _commit()}
+    return {
+        "cores": os.cpu_count(),
+        "model": _model(),
+        "memory_gb": _memory_gb(),
+        "kernel": platform.release(),
+        "system": _system(),
+        "python": platform.python_version(),
+        "java": _java(),
+        "node": _said(["node", "-v"], "v(.+)"),
+        **{name: _version(name) for name in PACKAGES},
+        "commit": _commit(),
+    }
 
 
 def _model() -> str:
@@ -62,8 +70,21 @@ def _commit() -> str | None:
     """Of the tree; with a plus when what ran is not quite what was committed."""
     commit = _said(["git", "-C", str(TREE), "rev-parse", "--short", "HEAD"], "(.+)")
     # docs and results are what a run writes: they do not make the code another.
-    changed = _said(["git", "-C", str(TREE), "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs",
-                     ":!bench/results"], "(.+)")
+    changed = _said(
+        [
+            "git",
+            "-C",
+            str(TREE),
+            "status",
+            "--porcelain",
+            "--untracked-files=no",
+            "--",
+            ".",
+            ":!docs",
+            ":!bench/results",
+        ],
+        "(.+)",
+    )
     return commit and commit + ("+" if changed else "")
 
 

@@ -37,17 +37,20 @@ def text(number: int, stream: str = STREAM) -> str:
     """The query of a number: each shape once, then each again with a wider RANGE."""
     shape, reach = number % SHAPES, 1 + 3 * (number // SHAPES)
     under = "USING ENTAILMENT rho-df " if shape % 2 else ""
-    return (f"REGISTER QUERY q{number} AS SELECT ?sensor ?room ?value FROM <{KB}> "
-            f"FROM STREAM <{stream}> [RANGE {reach}s STEP 1s] {under}"
-            f"WHERE {{ ?sensor a <urn:Kind{shape}> ; <urn:value> ?value ; <urn:room> ?room FILTER(?value > {shape}) }}")
+    return (
+        f"REGISTER QUERY q{number} AS SELECT ?sensor ?room ?value FROM <{KB}> "
+        f"FROM STREAM <{stream}> [RANGE {reach}s STEP 1s] {under}"
+        f"WHERE {{ ?sensor a <urn:Kind{shape}> ; <urn:value> ?value ; <urn:room> ?room FILTER(?value > {shape}) }}"
+    )
 
 
 def readings(count: int, dice: np.random.Generator) -> list[Triple]:
     """So many sensors say their kind and a value: two triples each."""
     sensors, values = dice.integers(0, SENSORS, count), dice.integers(0, 200, count)
     triples = [(f"<urn:sensor{n}>", f"<{RDF}type>", f"<urn:Kind{n % SHAPES}>") for n in sensors]
-    return triples + [(f"<urn:sensor{n}>", "<urn:value>", f'"{value}"^^<{XSD}integer>')
-                      for n, value in zip(sensors, values)]
+    return triples + [
+        (f"<urn:sensor{n}>", "<urn:value>", f'"{value}"^^<{XSD}integer>') for n, value in zip(sensors, values)
+    ]
 
 
 def measure(queries: int, seconds: int = 25) -> dict[str, object]:
@@ -82,8 +85,13 @@ def measure(queries: int, seconds: int = 25) -> dict[str, object]:
         before = time.perf_counter()
         feed("tick", SECOND * now, None, None)
         took.append(1000 * (time.perf_counter() - before))
-    late = np.sort(took[len(took) // 2:])
-    return {"queries": queries, "groups": len(groups), "register_ms": 1000 * registered / queries,
-            "ms_per_instant": float(np.median(late)), "slowest_ms": float(late[-1]),
-            "met": bool(late[-1] < SECOND), **told}
-
+    late = np.sort(took[len(took) // 2 :])
+    return {
+        "queries": queries,
+        "groups": len(groups),
+        "register_ms": 1000 * registered / queries,
+        "ms_per_instant": float(np.median(late)),
+        "slowest_ms": float(late[-1]),
+        "met": bool(late[-1] < SECOND),
+        **told,
+    }

@@ -17,11 +17,18 @@ def measure(triples: int) -> dict[str, float]:
     format = format_of_media_type("application/n-triples")
     count = len(parse_push(text, format, base=None, blank_prefix="b"))
     chunks = _seconds(lambda: parse_push(text, format, base=None, blank_prefix="b"))
-    loop = _seconds(lambda: [(str(t.subject), str(t.predicate), str(t.object))
-                             for t in pyoxigraph.parse(text, pyoxigraph.RdfFormat.N_TRIPLES)])
+    loop = _seconds(
+        lambda: [
+            (str(t.subject), str(t.predicate), str(t.object))
+            for t in pyoxigraph.parse(text, pyoxigraph.RdfFormat.N_TRIPLES)
+        ]
+    )
     query = QUERY.format(stream="urn:stream")
-    return {"chunks_per_s": count / chunks, "loop_per_s": count / loop,
-            "query_ms": 1000 * _seconds(lambda: parse(query), 20)}
+    return {
+        "chunks_per_s": count / chunks,
+        "loop_per_s": count / loop,
+        "query_ms": 1000 * _seconds(lambda: parse(query), 20),
+    }
 
 
 def _seconds(work: object, times: int = 5) -> float:

@@ -21,18 +21,18 @@ from types import ModuleType
 
 import click
 
-Call = Callable[[ModuleType], Mapping[str, object]]         # of a module of this package
-Arguments = tuple[str, ...]                                 # of its command line
+Call = Callable[[ModuleType], Mapping[str, object]]  # of a module of this package
+Arguments = tuple[str, ...]  # of its command line
 
 
 @dataclass(frozen=True)
 class Part:
     module: str
-    seconds: float                              # that it takes
+    seconds: float  # that it takes
     full: Call | Arguments
     quick_seconds: float = 0.0
-    quick: Call | Arguments | None = None       # nothing: it has no part in a quick run
-    called: str = ""                            # what its lines are called by, if not by its name
+    quick: Call | Arguments | None = None  # nothing: it has no part in a quick run
+    called: str = ""  # what its lines are called by, if not by its name
 
     def command(self, name: str, quick: bool) -> list[str]:
         chosen = self.quick if quick else self.full
@@ -42,8 +42,19 @@ class Part:
 
 
 TRIPLES, RATE = 20_000_000, 100_000
-PEERS_QUICK = ("analytic", "closure", "--cell", "1000-10%", "--cell", "10000-0.1%", "--quick", "--slides", "3",
-               "--limit", "10")
+PEERS_QUICK = (
+    "analytic",
+    "closure",
+    "--cell",
+    "1000-10%",
+    "--cell",
+    "10000-0.1%",
+    "--quick",
+    "--slides",
+    "3",
+    "--limit",
+    "10",
+)
 
 PARTS: dict[str, Part] = {
     "commits": Part("commits", 10, lambda m: m.measure(3.0), 2, lambda m: m.measure(0.5)),
@@ -52,19 +63,22 @@ PARTS: dict[str, Part] = {
     "start-up": Part("resting", 20, lambda m: m.start_up(), 18, lambda m: m.start_up()),
     "latency-1000": Part("latency", 90, lambda m: m.measure(1_000, 60), 30, lambda m: m.measure(1_000, 5)),
     "latency-10000": Part("latency", 90, lambda m: m.measure(10_000, 60)),
-    "throughput-selective": Part("throughput", 75, lambda m: m.measure(m.HIGH, TRIPLES, RATE),
-                                 20, lambda m: m.measure(m.HIGH, 3_000_000, RATE)),
+    "throughput-selective": Part(
+        "throughput", 75, lambda m: m.measure(m.HIGH, TRIPLES, RATE), 20, lambda m: m.measure(m.HIGH, 3_000_000, RATE)
+    ),
     "throughput-everything": Part("throughput", 40, lambda m: m.measure(m.EVERY, 6_000_000, RATE)),
     "answers-join": Part("incremental", 40, lambda m: m.compared("join"), 3, lambda m: m.compared("join", (1_000,))),
-    "answers-self-join": Part("incremental", 40, lambda m: m.compared("self"),
-                              3, lambda m: m.compared("self", (1_000,))),
-    "answers-single": Part("incremental", 40, lambda m: m.compared("single"),
-                           3, lambda m: m.compared("single", (1_000,))),
+    "answers-self-join": Part(
+        "incremental", 40, lambda m: m.compared("self"), 3, lambda m: m.compared("self", (1_000,))
+    ),
+    "answers-single": Part(
+        "incremental", 40, lambda m: m.compared("single"), 3, lambda m: m.compared("single", (1_000,))
+    ),
     "changes": Part("changing", 45, lambda m: m.measure(), 3, lambda m: m.measure((1_000,))),
-    "laser-diamond": Part("incremental", 10, lambda m: m.laser("single"),
-                          2, lambda m: m.laser("single", (20,), (200,))),
-    "laser-self-join": Part("incremental", 15, lambda m: m.laser("self"),
-                            2, lambda m: m.laser("self", (20,), (200,))),
+    "laser-diamond": Part(
+        "incremental", 10, lambda m: m.laser("single"), 2, lambda m: m.laser("single", (20,), (200,))
+    ),
+    "laser-self-join": Part("incremental", 15, lambda m: m.laser("self"), 2, lambda m: m.laser("self", (20,), (200,))),
     "laser-rules": Part("incremental", 20, lambda m: m.laser_rules(), 2, lambda m: m.laser_rules((2, 16), (20,))),
     "closure-scratch-10000": Part("closure", 2, lambda m: m.from_scratch(10_000), 2, lambda m: m.from_scratch(10_000)),
     "closure-scratch-70131": Part("closure", 3, lambda m: m.from_scratch(70_131)),
@@ -87,13 +101,19 @@ PARTS: dict[str, Part] = {
     "crowd-300": Part("crowd", 120, lambda m: m.measure(300)),
     "crowd-1000": Part("crowd", 240, lambda m: m.measure(1000)),
     "crowd-2000": Part("crowd", 400, lambda m: m.measure(2000)),
-    "registrations-100": Part("registrations", 180, lambda m: m.measure(10_000, 100),
-                              16, lambda m: m.measure(100, 100)),
+    "registrations-100": Part(
+        "registrations", 180, lambda m: m.measure(10_000, 100), 16, lambda m: m.measure(100, 100)
+    ),
     "registrations-10000": Part("registrations", 200, lambda m: m.measure(10_000, 10_000)),
     "idle": Part("resting", 105, lambda m: m.idle(60)),
     "soak-terms": Part("soak", 30, lambda m: m.measure(5_000_000), 5, lambda m: m.measure(500_000, 50_000)),
-    "load": Part("load", 1600, ("--minutes", "20", "--queries", "100", "--rate", "10000", "--subscribers", "50"),
-                 80, ("--minutes", "0.5", "--queries", "10", "--rate", "1000", "--subscribers", "5")),
+    "load": Part(
+        "load",
+        1600,
+        ("--minutes", "20", "--queries", "100", "--rate", "10000", "--subscribers", "50"),
+        80,
+        ("--minutes", "0.5", "--queries", "10", "--rate", "1000", "--subscribers", "5"),
+    ),
     "ramp-rates": Part("load", 430, ("ramp", "--rates", "5000,10000,20000,40000,80000"), called="ramp"),
     "ramp-crowds": Part("load", 900, ("ramp", "--crowds", "100,300,1000,3000", "--rate", "1000"), called="ramp"),
     "peers": Part("peers", 2700, ("--limit", "60"), 30, PEERS_QUICK),
@@ -111,8 +131,15 @@ def main(name: str, quick: bool) -> None:
     if call is None:
         raise click.ClickException(f"{name} has no small size")
     numbers = call(importlib.import_module(f"bench.{part.module}"))
-    print(json.dumps({"bench": name, **{key: round(value, 3) if isinstance(value, float) else value
-                                        for key, value in numbers.items()}}), flush=True)
+    print(
+        json.dumps(
+            {
+                "bench": name,
+                **{key: round(value, 3) if isinstance(value, float) else value for key, value in numbers.items()},
+            }
+        ),
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

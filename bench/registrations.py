@@ -40,16 +40,20 @@ LAST = ("last-plain", "last-rho")
 def text(number: int, texts: int, stream: str) -> str:
     """The text of a registration: one of so many, apart from its name."""
     shape, under = number % texts, "USING ENTAILMENT rho-df " if number % 2 else ""
-    return (f"REGISTER QUERY q{number} AS SELECT ?sensor ?room ?value FROM <{many.KB}> "
-            f"FROM STREAM <{stream}> [RANGE 10m STEP 10m] {under}"
-            f"WHERE {{ ?sensor a <urn:Kind{shape % many.SHAPES}> ; <urn:value> ?value ; <urn:room> ?room "
-            f"FILTER(?value > {shape}) }}")
+    return (
+        f"REGISTER QUERY q{number} AS SELECT ?sensor ?room ?value FROM <{many.KB}> "
+        f"FROM STREAM <{stream}> [RANGE 10m STEP 10m] {under}"
+        f"WHERE {{ ?sensor a <urn:Kind{shape % many.SHAPES}> ; <urn:value> ?value ; <urn:room> ?room "
+        f"FILTER(?value > {shape}) }}"
+    )
 
 
 def last(name: str, stream: str) -> str:
     under = "USING ENTAILMENT rho-df " if name == LAST[1] else ""
-    return (f"SELECT ?sensor FROM <{many.KB}> FROM STREAM <{stream}> [RANGE 1s STEP 1s] {under}"
-            "WHERE { ?sensor <urn:value> ?value }")
+    return (
+        f"SELECT ?sensor FROM <{many.KB}> FROM STREAM <{stream}> [RANGE 1s STEP 1s] {under}"
+        "WHERE { ?sensor <urn:value> ?value }"
+    )
 
 
 def measure(count: int, texts: int) -> dict[str, object]:
@@ -73,8 +77,12 @@ def _registered(data: str, count: int, texts: int) -> dict[str, object]:
         def work(first: int) -> None:
             connection = server.connect()
             for number in range(first, count, CLIENTS):
-                connection.request("PUT", f"/queries/q{number}", text(number, texts, stream),
-                                   {"Content-Type": "application/sparql-query"})
+                connection.request(
+                    "PUT",
+                    f"/queries/q{number}",
+                    text(number, texts, stream),
+                    {"Content-Type": "application/sparql-query"},
+                )
                 response = connection.getresponse()
                 told = response.read()
                 if response.status != 201:
@@ -114,13 +122,18 @@ def _cold(data: str) -> dict[str, float]:
             if time.monotonic() - server.started > LONGEST_SECONDS:
                 raise RuntimeError(f"the last registrations had no answer after {LONGEST_SECONDS} s")
             time.sleep(0.02)
-        return {"http_s": web, "engine_s": running, "routed_s": time.monotonic() - server.started - running,
-                "memory_mb": server.memory_mb()}
+        return {
+            "http_s": web,
+            "engine_s": running,
+            "routed_s": time.monotonic() - server.started - running,
+            "memory_mb": server.memory_mb(),
+        }
 
 
 def _newest(database: Database, query: int) -> int:
-    return database.connection.execute("SELECT coalesce(max(position), 0) FROM answers WHERE query = ?",
-                                       (query,)).fetchone()[0]
+    return database.connection.execute(
+        "SELECT coalesce(max(position), 0) FROM answers WHERE query = ?", (query,)
+    ).fetchone()[0]
 
 
 def _parts(data: str) -> dict[str, float]:
@@ -131,11 +144,13 @@ def _parts(data: str) -> dict[str, float]:
     (stored,) = database.connection.execute("SELECT avg(length(payload)) FROM log WHERE kind = 'register'").fetchone()
     router = Router(lambda graph: log.last(graph, "background", router.seq))
     ticker = Ticker(registry, LogWriter(database, directory.bell("log")))
-    return {"bytes": stored,
-            "route_s": _seconds(lambda: list(_rows(router, log))),
-            "ticker_s": _seconds(ticker.instants),
-            "listing_s": _seconds(registry.queries),
-            "reading_s": _seconds(lambda: [read(one.text, one.base, one.compiled) for one in registry.queries()])}
+    return {
+        "bytes": stored,
+        "route_s": _seconds(lambda: list(_rows(router, log))),
+        "ticker_s": _seconds(ticker.instants),
+        "listing_s": _seconds(registry.queries),
+        "reading_s": _seconds(lambda: [read(one.text, one.base, one.compiled) for one in registry.queries()]),
+    }
 
 
 def _rows(router: Router, log: Log) -> Iterator[object]:

@@ -1,8 +1,8 @@
 """Requests: how many small ones the web process answers, over connections that are kept, and how long each takes.
 
-    measure("health", 10.0)     # {"clients": 16, "requests_per_s": …, "p50_ms": …, "p99_ms": …}
-    measure("push", 10.0)       # of one triple each, durable when it is answered
-    measure("large", 10.0)      # pushes of a megabyte, one client
+measure("health", 10.0)     # {"clients": 16, "requests_per_s": …, "p50_ms": …, "p99_ms": …}
+measure("push", 10.0)       # of one triple each, durable when it is answered
+measure("large", 10.0)      # pushes of a megabyte, one client
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ def request_of(kind: str) -> bytes:
     if kind == "health":
         return b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     body = ONE if kind == "push" else ONE * ((1 << 20) // len(ONE))
-    return (b"POST /streams/s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/n-triples\r\n"
-            b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    return (
+        b"POST /streams/s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/n-triples\r\n"
+        b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    )
 
 
 def measure(kind: str, seconds: float) -> dict[str, object]:
@@ -58,8 +60,13 @@ def measure(kind: str, seconds: float) -> dict[str, object]:
         for connection, _, _ in connections.values():
             connection.close()
     times = 1000 * np.array(took)
-    return {"clients": clients, "requests": len(took), "requests_per_s": len(took) / seconds,
-            "p50_ms": float(np.percentile(times, 50)), "p99_ms": float(np.percentile(times, 99))}
+    return {
+        "clients": clients,
+        "requests": len(took),
+        "requests_per_s": len(took) / seconds,
+        "p50_ms": float(np.percentile(times, 50)),
+        "p99_ms": float(np.percentile(times, 99)),
+    }
 
 
 def whole(answer: bytes) -> bool:

@@ -6,7 +6,7 @@ import time
 
 from bench.server import Server
 
-QUERY = ("REGISTER QUERY Quiet AS SELECT ?s FROM STREAM <{stream}> [RANGE 10s STEP 10s] WHERE {{ ?s a <urn:Sensor> }}")
+QUERY = "REGISTER QUERY Quiet AS SELECT ?s FROM STREAM <{stream}> [RANGE 10s STEP 10s] WHERE {{ ?s a <urn:Sensor> }}"
 
 
 def start_up() -> dict[str, float]:
@@ -29,8 +29,10 @@ def idle(seconds: int) -> dict[str, float]:
         time.sleep(30)
         before, start = server.cpu_seconds(), time.monotonic()
         time.sleep(seconds)
-        return {"core_percent": 100 * (server.cpu_seconds() - before) / (time.monotonic() - start),
-                "memory_mb": server.memory_mb()}
+        return {
+            "core_percent": 100 * (server.cpu_seconds() - before) / (time.monotonic() - start),
+            "memory_mb": server.memory_mb(),
+        }
 
 
 def _http(server: Server) -> float:

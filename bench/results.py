@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 Line = dict[str, object]
-Key = tuple[str, str | None]            # a benchmark, and a peer in it
+Key = tuple[str, str | None]  # a benchmark, and a peer in it
 MACHINE = "machine"
 
 
@@ -69,8 +69,11 @@ class Results:
         return self._lines.get((bench, peer), [])
 
     def number(self, bench: str, name: str, peer: str | None = None) -> Number | None:
-        values = [float(line[name]) for line in self.lines(bench, peer)
-                  if isinstance(line.get(name), (int, float)) and not isinstance(line[name], bool)]
+        values = [
+            float(line[name])
+            for line in self.lines(bench, peer)
+            if isinstance(line.get(name), (int, float)) and not isinstance(line[name], bool)
+        ]
         return Number.of(values) if values else None
 
     def reason(self, bench: str, peer: str | None = None) -> str | None:
@@ -87,6 +90,8 @@ def read(lines: Iterable[str], where: object = "the results") -> Iterator[Line]:
             found = json.loads(line)
             found["bench"]
         except (ValueError, KeyError) as error:
-            raise BadLine(f"{where}: line {number} is no result of a benchmark ({error!r}); delete it if a run was "
-                          "killed while it wrote it") from error
+            raise BadLine(
+                f"{where}: line {number} is no result of a benchmark ({error!r}); delete it if a run was "
+                "killed while it wrote it"
+            ) from error
         yield found

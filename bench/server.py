@@ -1,8 +1,8 @@
 """A server under measurement: started as a user starts it, in a directory of its own, and stopped without a trace.
 
-    with Server() as server:
-        server.put("/streams/temp")
-        server.cpu_seconds()
+with Server() as server:
+    server.put("/streams/temp")
+    server.cpu_seconds()
 """
 
 from __future__ import annotations
@@ -24,8 +24,13 @@ START_SECONDS = 180.0
 
 
 class Server:
-    def __init__(self, *options: str, data: str | None = None, environment: dict[str, str] | None = None,
-                 log: IO[str] | None = None) -> None:
+    def __init__(
+        self,
+        *options: str,
+        data: str | None = None,
+        environment: dict[str, str] | None = None,
+        log: IO[str] | None = None,
+    ) -> None:
         """In the directory `data`, which stays, or in one of its own, which goes with it. `environment`: besides ours;
         `log`: where stderr goes."""
         self._lasting = data is not None
@@ -33,8 +38,12 @@ class Server:
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "csparql_spark", "serve", "--port", "0", "--data", self.data, *options],
-            stdout=subprocess.PIPE, stderr=log, text=True, stdin=subprocess.DEVNULL,
-            env={**os.environ, **(environment or {})})
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **(environment or {})},
+        )
         first = self.process.stdout.readline()
         self.port = int(re.search(r"http://[^ ]*:(\d+)", first).group(1))
 
@@ -70,7 +79,7 @@ class Server:
                 if self.send("GET", "/health")["engine"]["state"] == state:
                     return time.monotonic() - self.started
             except OSError:
-                pass          # the web process is not there yet
+                pass  # the web process is not there yet
             time.sleep(0.05)
         raise RuntimeError(f"the engine was not {state} after {START_SECONDS:.0f} s")
 
@@ -93,7 +102,7 @@ class Server:
                 parents[int(entry)] = int(tail.split()[1])
                 names[int(entry)] = head.partition("(")[2]
             except OSError:
-                continue      # it has ended meanwhile
+                continue  # it has ended meanwhile
         tree, grown = {self.process.pid}, 0
         while grown != len(tree):
             grown = len(tree)

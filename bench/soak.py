@@ -30,21 +30,23 @@ from csparql_spark.schedule.routing import Router
 from csparql_spark.store.registry import QueryRecord, StreamRecord
 
 TERMS = 50_000_000
-CHUNK = 10_000              # triples
-CHUNKS = 10                 # in a window
+CHUNK = 10_000  # triples
+CHUNKS = 10  # in a window
 PROPERTIES = 50
 RDF, RDFS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2000/01/rdf-schema#"
 STREAM, SCHEMA = "urn:stream", "urn:schema"
 WINDOW = f"FROM STREAM <{STREAM}> [RANGE {CHUNKS}s STEP 1s]"
 STATED = f"REGISTER QUERY Stated AS SELECT ?x ?y {WINDOW} WHERE {{ ?x <urn:p7> ?y }}"
-ENTAILED = (f"REGISTER QUERY Entailed AS SELECT (COUNT(*) AS ?n) {WINDOW} FROM <{SCHEMA}> USING ENTAILMENT rho-df "
-            f"WHERE {{ ?x a <urn:c0> }}")
+ENTAILED = (
+    f"REGISTER QUERY Entailed AS SELECT (COUNT(*) AS ?n) {WINDOW} FROM <{SCHEMA}> USING ENTAILMENT rho-df "
+    f"WHERE {{ ?x a <urn:c0> }}"
+)
 
 
 def measure(terms: int, every: int = 1_000_000) -> dict[str, float]:
     """What is left when so many terms have gone by: MB resident, and what the groups hold."""
     lines = list(soaked(terms, every))
-    full = lines[len(lines) // 5:]                   # not while the first windows fill up
+    full = lines[len(lines) // 5 :]  # not while the first windows fill up
     return {**lines[-1], "least_mb": min(line["mb"] for line in full), "most_mb": max(line["mb"] for line in full)}
 
 
@@ -91,9 +93,11 @@ class _Worker:
     def held(self) -> dict[str, int]:
         """How many terms the dictionaries hold, how many triples the windows."""
         contents = [group.content for group in self._groups.values()]
-        return {"in_dictionaries": sum(len(content.dictionary) for content in contents),
-                "in_windows": sum(map(len, contents)),
-                "kept_mb": sum(state.size for state in self._states.values()) / 1e6}
+        return {
+            "in_dictionaries": sum(len(content.dictionary) for content in contents),
+            "in_windows": sum(map(len, contents)),
+            "kept_mb": sum(state.size for state in self._states.values()) / 1e6,
+        }
 
 
 class _State:
@@ -136,13 +140,14 @@ def _chunk(number: int) -> Chunk:
     terms += [f"<urn:subject/{n}>" for n in range(first, first + CHUNK)]
     terms += [f"<urn:object/{n}>" for n in range(first, first + CHUNK)]
     n = np.arange(CHUNK)
-    return Chunk.from_columns(pa.array(terms), PROPERTIES + n, n % PROPERTIES, PROPERTIES + CHUNK + n,
-                              np.full(CHUNK, 1000 * number + 500))
+    return Chunk.from_columns(
+        pa.array(terms), PROPERTIES + n, n % PROPERTIES, PROPERTIES + CHUNK + n, np.full(CHUNK, 1000 * number + 500)
+    )
 
 
 def _schema() -> Chunk:
     """A tree of 156 classes, and a domain for every fifth property."""
-    classes = [(depth, n) for depth in range(4) for n in range(5 ** depth)]
+    classes = [(depth, n) for depth in range(4) for n in range(5**depth)]
     names = {key: f"<urn:c{number}>" for number, key in enumerate(classes)}
     triples = [(names[depth, n], f"<{RDFS}subClassOf>", names[depth - 1, n // 5]) for depth, n in classes if depth]
     triples += [(f"<urn:p{n}>", f"<{RDFS}domain>", names[3, n]) for n in range(0, PROPERTIES, 5)]
@@ -159,8 +164,15 @@ def _resident() -> float:
 def main() -> None:
     terms = int(sys.argv[1]) if sys.argv[1:] else TERMS
     for line in soaked(terms, 1_000_000):
-        print(json.dumps({"bench": "soak", **{key: round(value, 1) if isinstance(value, float) else value
-                                              for key, value in line.items()}}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "bench": "soak",
+                    **{key: round(value, 1) if isinstance(value, float) else value for key, value in line.items()},
+                }
+            ),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

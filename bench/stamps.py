@@ -1,10 +1,10 @@
 """Stamps: to which run a line of results belongs, which command made it, when, and how busy the machine was.
 
-    run = Run()
-    with run.writer(Path("results.jsonl")) as write:            # appends; on the standard output without a path
-        write(run.machine())
-        begun = run.begun("python -m bench commits")
-        write(begun.stamped({"bench": "commits", "fsync_per_s": 4095}))
+run = Run()
+with run.writer(Path("results.jsonl")) as write:            # appends; on the standard output without a path
+    write(run.machine())
+    begun = run.begun("python -m bench commits")
+    write(begun.stamped({"bench": "commits", "fsync_per_s": 4095}))
 """
 
 from __future__ import annotations
@@ -34,11 +34,19 @@ class Begun:
 
     def stamped(self, line: Line) -> Line:
         """What a line says of itself stays."""
-        stamps: Line = {"run": self.run, "at": _instant(), "command": self.command,
-                        "lasted": round(time.monotonic() - self.started, 1),
-                        "load_before": self.load_before, "load_after": load()}
-        return {**line, **{name: value for name, value in stamps.items() if name not in line},
-                **({"quick": True} if self.quick else {})}
+        stamps: Line = {
+            "run": self.run,
+            "at": _instant(),
+            "command": self.command,
+            "lasted": round(time.monotonic() - self.started, 1),
+            "load_before": self.load_before,
+            "load_after": load(),
+        }
+        return {
+            **line,
+            **{name: value for name, value in stamps.items() if name not in line},
+            **({"quick": True} if self.quick else {}),
+        }
 
 
 class Run:
@@ -62,7 +70,7 @@ class Run:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+", encoding="utf-8") as file:
             if file.tell() and not _whole(path):
-                file.write("\n")                # a run that was killed has left half a line
+                file.write("\n")  # a run that was killed has left half a line
             yield lambda line: _append(file, line)
 
 

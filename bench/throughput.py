@@ -19,8 +19,10 @@ from csparql_spark.store.retention import Retention
 
 CHUNK = 20_000
 # One reading in a hundred is an answer; every reading is an answer.
-HIGH = ("REGISTER QUERY High AS SELECT ?sensor ?value FROM STREAM <urn:stream> [RANGE 2s STEP 1s] "
-        "WHERE { ?reading <urn:by> ?sensor ; <urn:level> <urn:high> ; <urn:value> ?value }")
+HIGH = (
+    "REGISTER QUERY High AS SELECT ?sensor ?value FROM STREAM <urn:stream> [RANGE 2s STEP 1s] "
+    "WHERE { ?reading <urn:by> ?sensor ; <urn:level> <urn:high> ; <urn:value> ?value }"
+)
 EVERY = HIGH.replace("<urn:high>", "?level")
 
 
@@ -53,8 +55,12 @@ def measure(query: str, triples: int, rate: int) -> dict[str, float]:
             entry = writer.append(Draft("chunk", "urn:stream", piece.to_ipc(), len(piece), piece.first, piece.last))
             sizes[entry.seq] = len(piece)
         writer.stop()
-        engine = subprocess.Popen([sys.executable, "-m", "csparql_spark.spark.engine", "--data", path, "--to-the-end"],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        engine = subprocess.Popen(
+            [sys.executable, "-m", "csparql_spark.spark.engine", "--data", path, "--to-the-end"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         seen: list[tuple[float, int]] = []
         retention = Retention(database)
         while engine.poll() is None:

@@ -22,14 +22,14 @@ import signal
 import threading
 from pathlib import Path
 
-F_SETSIG = getattr(fcntl, "F_SETSIG", None)          # Linux has it
+F_SETSIG = getattr(fcntl, "F_SETSIG", None)  # Linux has it
 
 
 class Lifeline:
     """Both ends of a named lifeline. It lasts as long as this process, or until it is cut."""
 
     def __init__(self, path: Path) -> None:
-        path.unlink(missing_ok=True)                 # who holds that of an earlier process must not hold this one
+        path.unlink(missing_ok=True)  # who holds that of an earlier process must not hold this one
         os.mkfifo(path, 0o600)
         self.reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         self._writing = os.open(path, os.O_WRONLY)
@@ -52,15 +52,15 @@ def hold(line: int | Path) -> None:
     if F_SETSIG is None or isinstance(line, int) and not path.exists():
         threading.Thread(target=_watch, args=(line,), name="lifeline", daemon=True).start()
         return
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)          # open for as long as this process lives
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # open for as long as this process lives
     _arm(descriptor, -os.getpgrp())
-    if _is_cut(descriptor):                          # before the kernel was asked
+    if _is_cut(descriptor):  # before the kernel was asked
         _end()
 
 
 def _arm(descriptor: int, process: int) -> None:
     """Have the kernel kill a process, or a group of them if the number is negative, when the other end is closed."""
-    assert F_SETSIG is not None                      # whoever calls has looked
+    assert F_SETSIG is not None  # whoever calls has looked
     fcntl.fcntl(descriptor, F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(descriptor, fcntl.F_SETOWN, process)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_ASYNC)

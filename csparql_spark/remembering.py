@@ -31,7 +31,9 @@ def bounded(most: int, longest: int) -> Callable[[Callable[[Text], Result]], Cal
         @wraps(function)
         def of_text(text: Text) -> Result:
             return cached(text) if len(text) <= longest else function(text)
+
         return of_text
+
     return made
 
 

@@ -29,10 +29,10 @@ from urllib.parse import unquote, urlsplit
 from csparql_spark.store.tokens import write_secretly
 
 WEB = Path(__file__).resolve().parent.parent / "web"
-HANDED_DOWN = "settings.json"           # in the data directory
+HANDED_DOWN = "settings.json"  # in the data directory
 MASK = "********"
-MAINTENANCE = "CSPARQL_SPARK_MAINTENANCE"       # in the environment of the engine: the strategy that is asked for
-A_CENTURY = 100 * 366 * 86_400_000      # the longest time, in ms, as in queries
+MAINTENANCE = "CSPARQL_SPARK_MAINTENANCE"  # in the environment of the engine: the strategy that is asked for
+A_CENTURY = 100 * 366 * 86_400_000  # the longest time, in ms, as in queries
 
 _UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 _SIZE = re.compile(r"([0-9][0-9_]*)\s*([A-Za-z]*)")
@@ -153,14 +153,18 @@ class Broker:
         except ValueError:
             parts, port = urlsplit(""), None
         if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname or parts.path not in ("", "/"):
-            raise BadValue("this is not the URL of a broker: write it as mqtt://broker.example.org:1883, or mqtts:// "
-                           "for TLS")
+            raise BadValue(
+                "this is not the URL of a broker: write it as mqtt://broker.example.org:1883, or mqtts:// for TLS"
+            )
         if parts.password:
-            raise BadValue("the URL holds a password, which everybody could read there: put it into the setting "
-                           "mqtt-password, by its file or the environment")
+            raise BadValue(
+                "the URL holds a password, which everybody could read there: put it into the setting "
+                "mqtt-password, by its file or the environment"
+            )
         tls = parts.scheme == "mqtts"
-        return cls(parts.hostname, port or (8883 if tls else 1883), tls, user or unquote(parts.username or ""),
-                   password)
+        return cls(
+            parts.hostname, port or (8883 if tls else 1883), tls, user or unquote(parts.username or ""), password
+        )
 
     @property
     def url(self) -> str:
@@ -188,7 +192,7 @@ class Bounded(Kind[Amount]):
 
     def read(self, given: object) -> Amount:
         number = self._number(given)
-        if not number >= self.least:         # not a number is neither
+        if not number >= self.least:  # not a number is neither
             raise BadValue(f"{given} is too little: the least is {self.show(self.least)}")
         if not number <= self.most:
             raise BadValue(f"{given} is too much: the most is {self.show(self.most)}")
@@ -202,7 +206,7 @@ class Bounded(Kind[Amount]):
 @dataclass(frozen=True)
 class Count(Bounded[int]):
     least: int = 0
-    most: int = (1 << 53)
+    most: int = 1 << 53
     word = "number"
 
     def _number(self, given: object) -> int:
@@ -320,7 +324,7 @@ class Setting:
     """One setting, as the people who set it know it."""
 
     key: str
-    kind: Kind[object]      # of what `default` is
+    kind: Kind[object]  # of what `default` is
     default: object
     meaning: str
     secret: bool = False
@@ -343,14 +347,16 @@ class Setting:
 
 def setting(default: Value, meaning: str, kind: Kind[Value] | None = None, *, secret: bool = False) -> Value:
     """A field of `Settings`; text, if no kind is named."""
-    return field(default=default, metadata={"kind": kind or Text(), "meaning": meaning, "secret": secret},
-                 repr=not secret)
+    return field(
+        default=default, metadata={"kind": kind or Text(), "meaning": meaning, "secret": secret}, repr=not secret
+    )
 
 
 @dataclass(frozen=True)
 class Settings:
-    data: Path = setting(Path("data"), "Directory for everything that must not be lost; made if it is not there.",
-                         Directory())
+    data: Path = setting(
+        Path("data"), "Directory for everything that must not be lost; made if it is not there.", Directory()
+    )
     host: str = setting("127.0.0.1", "Address to listen on. One that others can reach needs tokens.")
     port: int = setting(8000, "Port to listen on; 0 chooses a free one.", Count(0, 65535))
     base_url: str = setting("", "What IRIs of streams and links start with; empty: http://HOST:PORT.")
@@ -361,51 +367,78 @@ class Settings:
     query_limit: int = setting(256 << 10, "Largest text of a query or a rule file.", Size(1))
     graph_limit: int = setting(200_000_000, "Largest background graph, as it is kept.", Size(1))
     row_limit: int = setting(1_000_000, "Rows of an answer at one instant; a query that has more fails.", Count(1))
-    time_limit: int = setting(10_000, "Processor time for an answer at one instant; a query that needs more fails, "
-                              "and so it does after ten times that on the clock.", Length(1))
+    time_limit: int = setting(
+        10_000,
+        "Processor time for an answer at one instant; a query that needs more fails, "
+        "and so it does after ten times that on the clock.",
+        Length(1),
+    )
     state_limit: int = setting(1 << 30, "What is held for a query; one that needs more fails.", Size(1))
     maintenance: str = setting(
-        "auto", "How what follows under rules is maintained: `auto`, `expiration`, `delete-rederive`, `counting` or "
-        "`recompute`. Answers are the same; `explain` tells which and why.", Maintenance())
-    subscribers: int = setting(1000, "Connections for events at a time; more are told to come back later.",
-                               Count(1, 20_000))
+        "auto",
+        "How what follows under rules is maintained: `auto`, `expiration`, `delete-rederive`, `counting` or "
+        "`recompute`. Answers are the same; `explain` tells which and why.",
+        Maintenance(),
+    )
+    subscribers: int = setting(
+        1000, "Connections for events at a time; more are told to come back later.", Count(1, 20_000)
+    )
     reserve: int = setting(64, "Threads for requests; connections for events take none.", Count(1, 1000))
     heartbeat_seconds: float = setting(15.0, "Between signs of life on a silent connection for events.", Seconds(1))
     stall_seconds: float = setting(30.0, "Until a subscriber who takes nothing is sent home.", Seconds(1))
     slow_instants: int = setting(
-        100, "Instants of a query that a slow subscriber may be behind, until the gap is told.", Count(1))
+        100, "Instants of a query that a slow subscriber may be behind, until the gap is told.", Count(1)
+    )
     idle_seconds: float = setting(30.0, "Until a connection that says nothing is closed.", Seconds(1))
     head_seconds: float = setting(10.0, "Until the whole head of a request must be there.", Seconds(0.1))
-    slowest_rate: int = setting(1000, "Bytes a second, below which a body or the reading of a response is given up, "
-                                "once idle-seconds have passed.", Size(0))
-    connections: int = setting(10_000, "Connections at a time; fewer where the system gives fewer descriptors.",
-                               Count(1, 1_000_000))
-    connections_per_address: int = setting(0, "Connections that one address may hold, other than this machine's own; "
-                                           "0: a quarter of all.", Count(0, 1_000_000))
+    slowest_rate: int = setting(
+        1000,
+        "Bytes a second, below which a body or the reading of a response is given up, once idle-seconds have passed.",
+        Size(0),
+    )
+    connections: int = setting(
+        10_000, "Connections at a time; fewer where the system gives fewer descriptors.", Count(1, 1_000_000)
+    )
+    connections_per_address: int = setting(
+        0,
+        "Connections that one address may hold, other than this machine's own; 0: a quarter of all.",
+        Count(0, 1_000_000),
+    )
     trusted_proxies: tuple[str, ...] = setting(
-        (), "Addresses or networks of proxies whose X-Forwarded-For or Forwarded names the client. Empty: none.",
-        Networks())
-    keep_log: int = setting(600_000, "How long entries are kept that the engine has read and no window reaches.",
-                            Length(0))
+        (),
+        "Addresses or networks of proxies whose X-Forwarded-For or Forwarded names the client. Empty: none.",
+        Networks(),
+    )
+    keep_log: int = setting(
+        600_000, "How long entries are kept that the engine has read and no window reaches.", Length(0)
+    )
     keep_answers: int = setting(1000, "Instants kept of each query.", Count(1))
     forget_seconds: float = setting(30.0, "Between two rounds of forgetting.", Seconds(1))
     lag_limit: int = setting(5_000, "An engine for which something has waited longer is called behind.", Length(1))
     tokens: tuple[str, ...] = setting(
-        (), "Tokens besides those of `csparql-spark token`, as `token add --as-setting` prints them.", Several(),
-        secret=True)
+        (),
+        "Tokens besides those of `csparql-spark token`, as `token add --as-setting` prints them.",
+        Several(),
+        secret=True,
+    )
     login_seconds: float = setting(43_200.0, "How long a login to the console lasts.", Seconds(60))
-    cors: tuple[str, ...] = setting((), "Origins whose pages may use the server, like https://app.example.org.",
-                                    Several())
+    cors: tuple[str, ...] = setting(
+        (), "Origins whose pages may use the server, like https://app.example.org.", Several()
+    )
     webhooks: tuple[str, ...] = setting(
-        (), "Where answers may be sent: https://hooks.example.org/, hosts, *.example.org, or * for any public address. "
-        "Empty: nowhere.", Several())
+        (),
+        "Where answers may be sent: https://hooks.example.org/, hosts, *.example.org, or * for any public address. "
+        "Empty: nowhere.",
+        Several(),
+    )
     most_streams: int = setting(10_000, "Streams at a time, with those that queries make.", Count(0))
     most_queries: int = setting(10_000, "Registered queries at a time.", Count(0))
     most_graphs: int = setting(10_000, "Background graphs at a time.", Count(0))
     most_rules: int = setting(1000, "Rule sets of users at a time.", Count(0))
     most_observers: int = setting(1000, "Observers of all queries together.", Count(0))
-    mqtt: str = setting("", "Broker whose topics streams may be fed with: mqtt://HOST:1883, or mqtts:// for TLS.",
-                        BrokerUrl())
+    mqtt: str = setting(
+        "", "Broker whose topics streams may be fed with: mqtt://HOST:1883, or mqtts:// for TLS.", BrokerUrl()
+    )
     mqtt_user: str = setting("", "User at the MQTT broker.")
     mqtt_password: str = setting("", "Password at the MQTT broker.", secret=True)
     web: Path = setting(WEB, "Directory of the console's pages.", Directory())
@@ -444,14 +477,17 @@ class Settings:
         """Of values by keys that their kinds have read."""
         known = declared()
         fields = {known[key].attribute: value for key, value in values.items()}
-        return cls(**fields)    # type: ignore[arg-type]    # each value is of its field's type: its kind has read it
+        return cls(**fields)  # type: ignore[arg-type]    # each value is of its field's type: its kind has read it
 
 
 @functools.cache
 def declared() -> dict[str, Setting]:
     """All settings by key, in the order in which people look for them."""
-    return {key: Setting(key, one.metadata["kind"], one.default, one.metadata["meaning"], one.metadata["secret"])
-            for one in dataclasses.fields(Settings) for key in [one.name.replace("_", "-")]}
+    return {
+        key: Setting(key, one.metadata["kind"], one.default, one.metadata["meaning"], one.metadata["secret"])
+        for one in dataclasses.fields(Settings)
+        for key in [one.name.replace("_", "-")]
+    }
 
 
 def table() -> str:
@@ -460,6 +496,8 @@ def table() -> str:
     for one in declared().values():
         default = "" if one.key == "web" else one.kind.show(one.default)
         flag = "none: it is secret" if one.secret else f"`{one.flag}`"
-        lines.append(f"| `{one.key}` ({one.kind.word}) | {flag} | `{one.variable}` | "
-                     f"{f'`{default}`' if default else ''} | {one.meaning} |")
+        lines.append(
+            f"| `{one.key}` ({one.kind.word}) | {flag} | `{one.variable}` | "
+            f"{f'`{default}`' if default else ''} | {one.meaning} |"
+        )
     return "\n".join(lines)

@@ -49,7 +49,7 @@ class Instant:
     """What a query says at one instant."""
 
     at: int
-    kind: str                                  # "bindings", "boolean" or "graph"
+    kind: str  # "bindings", "boolean" or "graph"
     variables: tuple[str, ...] = ()
     # Variable → term in N-Triples syntax; unbound ones are absent.
     rows: list[dict[str, str]] = field(default_factory=list)
@@ -69,12 +69,21 @@ class Instant:
         return cls(at, "boolean", boolean=result.truth, until=until)
 
 
-def replay(text: str, *, streams: Mapping[str, Source] | None = None, background: Mapping[str, Source] | None = None,
-           base: str | None = None, default_graphs: Collection[str] | None = None,
-           named_graphs: Collection[str] | None = None, entailment: str | Collection[str] | None = None,
-           rules: Mapping[str, str] | None = None,
-           evaluator: str = "auto", maintenance: str = "auto", engine: str = "local",
-           until: int | None = None) -> Iterator[Instant]:
+def replay(
+    text: str,
+    *,
+    streams: Mapping[str, Source] | None = None,
+    background: Mapping[str, Source] | None = None,
+    base: str | None = None,
+    default_graphs: Collection[str] | None = None,
+    named_graphs: Collection[str] | None = None,
+    entailment: str | Collection[str] | None = None,
+    rules: Mapping[str, str] | None = None,
+    evaluator: str = "auto",
+    maintenance: str = "auto",
+    engine: str = "local",
+    until: int | None = None,
+) -> Iterator[Instant]:
     """Run a query over recordings; yield one `Instant` for each of its instants.
 
     `streams` and `background` map IRIs to paths, or to RDF text (streams: N-Quads or TriG with timestamps). A plain
@@ -99,29 +108,38 @@ def replay(text: str, *, streams: Mapping[str, Source] | None = None, background
     if engine not in ENGINES:
         raise ValueError(f"there is no engine {engine!r}: choose one of {', '.join(ENGINES)}")
     if engine != "local" and evaluator != AUTO:
-        raise ValueError(f"the engine {engine!r} chooses the evaluator itself: write engine='local', or leave out "
-                         f"evaluator={evaluator!r}")
+        raise ValueError(
+            f"the engine {engine!r} chooses the evaluator itself: write engine='local', or leave out "
+            f"evaluator={evaluator!r}"
+        )
     check_name(maintenance)
     if engine != "local" and maintenance != AUTO:
-        raise ValueError(f"the engine {engine!r} chooses the maintenance itself: write engine='local', or leave out "
-                         f"maintenance={maintenance!r}")
+        raise ValueError(
+            f"the engine {engine!r} chooses the maintenance itself: write engine='local', or leave out "
+            f"maintenance={maintenance!r}"
+        )
     regimes = (entailment,) if isinstance(entailment, str) else tuple(entailment or ())
-    recorded = {iri: load(source, base=base, number=number)
-                for number, (iri, source) in enumerate((streams or {}).items())}
-    known = {iri: load(source, base=base, number=number)
-             for number, (iri, source) in enumerate((background or {}).items(), 1000)}
+    recorded = {
+        iri: load(source, base=base, number=number) for number, (iri, source) in enumerate((streams or {}).items())
+    }
+    known = {
+        iri: load(source, base=base, number=number)
+        for number, (iri, source) in enumerate((background or {}).items(), 1000)
+    }
     if not read(text, base).windows:
         if evaluator == INCREMENTAL:
             raise _not_maintainable("it reads no stream, and is asked once")
         try:
-            reply = ask(Question(text, known, base, default_graphs, named_graphs, entailment=regimes,
-                                 rules=rules or {}))
+            reply = ask(
+                Question(text, known, base, default_graphs, named_graphs, entailment=regimes, rules=rules or {})
+            )
         except TooMuch as error:
             raise QueryFailed(str(error)) from error
         yield Instant.of(0, reply)
         return
-    script = Script.of(text, streams=recorded, background=known, rules=rules, entailment=regimes, base=base,
-                       until=until)
+    script = Script.of(
+        text, streams=recorded, background=known, rules=rules, entailment=regimes, base=base, until=until
+    )
     check_maintained(script.query.entailment, script.rules, maintenance)
     because = why_snapshot(script.query)
     if evaluator == INCREMENTAL and because is not None:

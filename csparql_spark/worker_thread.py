@@ -32,8 +32,14 @@ class Trouble:
 
 
 class WorkerThread:
-    def __init__(self, name: str, work: Callable[[bool], None], trouble: Trouble, *,
-                 pause: Callable[[], float | None] = lambda: None) -> None:
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[bool], None],
+        trouble: Trouble,
+        *,
+        pause: Callable[[], float | None] = lambda: None,
+    ) -> None:
         """`work` is told whether it was woken, or only the time has come; `pause` says in how many seconds that will
         be, None: not before somebody wakes it."""
         self._work, self._trouble, self._pause = work, trouble, pause

@@ -1,8 +1,8 @@
 """The application: the routes over one backend, put together.
 
-    with Backend(settings) as backend:
-        app = create_app(backend)
-        app.test_client().put("/streams/temp")
+with Backend(settings) as backend:
+    app = create_app(backend)
+    app.test_client().put("/streams/temp")
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from csparql_spark.server.routes import (
 ROUTES = {
     "streams": "GET lists them; PUT /streams/{name} creates one, POST pushes RDF into it, DELETE deletes it",
     "queries": "GET lists them; PUT /queries/{name} registers one, DELETE deletes it; "
-               "GET /queries/{name}/answers answers",
+    "GET /queries/{name}/answers answers",
     "graphs": "GET lists them; PUT, POST, GET and DELETE /graphs?graph={IRI} set, add to, read and delete one",
     "rules": "GET lists them; PUT, GET and DELETE /rules/{name} set, read and delete one",
     "sparql": "GET and POST answer a question once, over graphs and over what streams hold now",
@@ -79,7 +79,7 @@ class NameConverter(BaseConverter):
 
     part_isolating = False
     regex = ".+?"
-    weight = 200            # as the converter of paths: what is spelled out goes before
+    weight = 200  # as the converter of paths: what is spelled out goes before
 
 
 def create_app(backend: Backend) -> Flask:
@@ -113,5 +113,5 @@ def create_app(backend: Backend) -> Flask:
             del response.headers["Content-Type"]
         return response
 
-    app.wsgi_app = names.as_sent(app.wsgi_app)      # type: ignore[method-assign]  # as Flask wants it to be done
+    app.wsgi_app = names.as_sent(app.wsgi_app)  # type: ignore[method-assign]  # as Flask wants it to be done
     return app

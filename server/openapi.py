@@ -32,5 +32,8 @@ def install(app: Flask) -> None:
     def refuse_long_urls() -> None:
         length = len(request.environ.get("PATH_INFO", "")) + len(request.environ.get("QUERY_STRING", ""))
         if length > LONGEST_URL:
-            raise Problem("long-url", f"The URL has {length} bytes, and this server reads {LONGEST_URL}: POST a long "
-                          "query as a body.", limit=LONGEST_URL)
+            raise Problem(
+                "long-url",
+                f"The URL has {length} bytes, and this server reads {LONGEST_URL}: POST a long query as a body.",
+                limit=LONGEST_URL,
+            )

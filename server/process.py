@@ -49,9 +49,9 @@ from csparql_spark.settings import declared
 from csparql_spark.store import StoredAnswer
 from csparql_spark.store.tokens import refuse_open_doors
 
-END_SECONDS = 15.0          # for an orderly end; after that it ends all the same
+END_SECONDS = 15.0  # for an orderly end; after that it ends all the same
 DESCRIPTORS = 65536
-OWN_DESCRIPTORS = 256       # of the store, the bells and the libraries; those of connections and threads go besides
+OWN_DESCRIPTORS = 256  # of the store, the bells and the libraries; those of connections and threads go besides
 
 
 class CannotStart(Exception):
@@ -70,7 +70,7 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
         listening = opened.enter_context(_listening(settings, fd))
         settings = dataclasses.replace(settings, port=listening.getsockname()[1])
         try:
-            if lifeline is None:        # else the directory is locked by the parent, for us too
+            if lifeline is None:  # else the directory is locked by the parent, for us too
                 directory = DataDirectory(settings.data).create()
                 opened.enter_context(directory.lock())
                 directory.narrow()
@@ -100,7 +100,7 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
         backend.threads.fanout.stop()
         server.stop()
         serving.join()
-        warming_up.join()       # an interpreter that ends while a thread loads a library aborts
+        warming_up.join()  # an interpreter that ends while a thread loads a library aborts
 
 
 class Ending:
@@ -113,7 +113,7 @@ class Ending:
             signal.signal(number, lambda number, frame: self.begin())
 
     def begin(self) -> None:
-        with contextlib.suppress(BlockingIOError):      # the pipe is full of this message already
+        with contextlib.suppress(BlockingIOError):  # the pipe is full of this message already
             os.write(self._writing_end, b"!")
 
     def after(self, work: Callable[[], None]) -> None:
@@ -147,11 +147,14 @@ def _listening(settings: Settings, fd: int | None) -> socket.socket:
         if fd is not None:
             raise CannotStart(f"the descriptor {fd} is no listening socket ({error.strerror})") from None
         if error.errno == errno.EADDRINUSE:
-            raise CannotStart(f"port {settings.port} of {settings.host} is taken: choose another one with --port, or "
-                              "stop the program that listens there") from None
+            raise CannotStart(
+                f"port {settings.port} of {settings.host} is taken: choose another one with --port, or "
+                "stop the program that listens there"
+            ) from None
         reason = os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror
-        raise CannotStart(f"cannot listen on port {settings.port} of {settings.host} ({reason}): "
-                          "choose others with --host and --port") from None
+        raise CannotStart(
+            f"cannot listen on port {settings.port} of {settings.host} ({reason}): choose others with --host and --port"
+        ) from None
 
 
 def limits_of(settings: Settings) -> ConnectionLimits:
@@ -160,9 +163,14 @@ def limits_of(settings: Settings) -> ConnectionLimits:
     left = (DESCRIPTORS if most == resource.RLIM_INFINITY else most) - OWN_DESCRIPTORS - 4 * settings.threads
     connections = max(1, min(settings.connections, left))
     return ConnectionLimits(
-        connections=connections, each=settings.connections_per_address or max(1, connections // 4),
-        head_seconds=settings.head_seconds, idle_seconds=settings.idle_seconds, slowest_rate=settings.slowest_rate,
-        body_bytes=max(BODY_BYTES, 2 * settings.body_limit), proxies=Proxies(settings.trusted_proxies))
+        connections=connections,
+        each=settings.connections_per_address or max(1, connections // 4),
+        head_seconds=settings.head_seconds,
+        idle_seconds=settings.idle_seconds,
+        slowest_rate=settings.slowest_rate,
+        body_bytes=max(BODY_BYTES, 2 * settings.body_limit),
+        proxies=Proxies(settings.trusted_proxies),
+    )
 
 
 def _allow_descriptors() -> None:

@@ -1,6 +1,6 @@
 """Forgetting: lets the store forget what no registered window can reach any more, and give its room back.
 
-    Forgetter(settings, database, registry, retention, writer).start()      # a round every settings.forget_seconds
+Forgetter(settings, database, registry, retention, writer).start()      # a round every settings.forget_seconds
 """
 
 from __future__ import annotations
@@ -19,14 +19,19 @@ from csparql_spark.worker_thread import Trouble, WorkerThread
 
 
 class Forgetter:
-    def __init__(self, settings: Settings, database: Database, registry: Registry, retention: Retention,
-                 log: WritableLog) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, registry: Registry, retention: Retention, log: WritableLog
+    ) -> None:
         self._settings, self._database = settings, database
         self._registry, self._retention = registry, retention
         self._log = log
         seconds = settings.forget_seconds
-        self._worker = WorkerThread("forgetter", self._round, Trouble(
-            (StoreError,), "nothing was forgotten this time", seconds), pause=lambda: seconds)
+        self._worker = WorkerThread(
+            "forgetter",
+            self._round,
+            Trouble((StoreError,), "nothing was forgotten this time", seconds),
+            pause=lambda: seconds,
+        )
 
     def start(self) -> Forgetter:
         self._worker.start()
@@ -38,8 +43,9 @@ class Forgetter:
     def forget(self) -> int:
         """One round; how many entries and answers went."""
         self._log.forget_keys(int(time.time() * 1000))
-        return self._retention.forget(keep_log=self._settings.keep_log, reach=self.reach(),
-                                      keep_answers=self._settings.keep_answers)
+        return self._retention.forget(
+            keep_log=self._settings.keep_log, reach=self.reach(), keep_answers=self._settings.keep_answers
+        )
 
     def reach(self) -> int:
         """How far back, in ms, the windows of the registered queries reach.

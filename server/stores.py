@@ -49,11 +49,19 @@ class Stores:
     def of(cls, directory: DataDirectory, settings: Settings) -> Stores:
         """Raises `StoreError` if the database cannot be opened."""
         database = Database(directory.database).create()
-        return cls(names=ResourceNames(settings.base), database=database, log=Log(database),
-                   writer=LogWriter(database, directory.bell("log"), reads_of),
-                   registry=Registry(database), answers=AnswerStore(database, directory.bell("answers")),
-                   measures=Measures(database), observers=ObserverStore(database).create(),
-                   retention=Retention(database), damages=Damages(database), status=Status(database))
+        return cls(
+            names=ResourceNames(settings.base),
+            database=database,
+            log=Log(database),
+            writer=LogWriter(database, directory.bell("log"), reads_of),
+            registry=Registry(database),
+            answers=AnswerStore(database, directory.bell("answers")),
+            measures=Measures(database),
+            observers=ObserverStore(database).create(),
+            retention=Retention(database),
+            damages=Damages(database),
+            status=Status(database),
+        )
 
     def now(self) -> int:
         """What the log would stamp an entry with."""

@@ -1,16 +1,16 @@
 """Threads: what goes on between requests, started in one order and ended in the opposite one.
 
-    log writer ─ ticker                 instants become due
-    fan-out ─┬─ delivery                answers go to subscribers
-             ├─ relay                   … back into the log, as chunks of derived streams
-             └─ webhooks                … to observers elsewhere
-    forgetter                           the store forgets
-    mqtt                                messages of a broker come in, if one is named
+log writer ─ ticker                 instants become due
+fan-out ─┬─ delivery                answers go to subscribers
+         ├─ relay                   … back into the log, as chunks of derived streams
+         └─ webhooks                … to observers elsewhere
+forgetter                           the store forgets
+mqtt                                messages of a broker come in, if one is named
 
-    threads = Threads(settings, stores, pusher, bell)
-    threads.start()
-    threads.queries_changed()           # who waits for instants, and who hears answers, look again
-    threads.stop()
+threads = Threads(settings, stores, pusher, bell)
+threads.start()
+threads.queries_changed()           # who waits for instants, and who hears answers, look again
+threads.stop()
 """
 
 from __future__ import annotations
@@ -44,17 +44,25 @@ class Threads:
         """`bell` rings when there are answers. Raises `BadUrl` for a setting that names no place to call."""
         self.ticker = Ticker(stores.registry, stores.writer)
         self.relay = Relay(stores.registry, stores.answers, stores.writer)
-        self.fanout = Fanout(stores.database, stores.answers, bell, places=settings.subscribers,
-                             heard=self._answered)
-        self.delivery = Delivery(self.fanout, heartbeat_seconds=settings.heartbeat_seconds,
-                                 stall_seconds=settings.stall_seconds)
+        self.fanout = Fanout(stores.database, stores.answers, bell, places=settings.subscribers, heard=self._answered)
+        self.delivery = Delivery(
+            self.fanout, heartbeat_seconds=settings.heartbeat_seconds, stall_seconds=settings.stall_seconds
+        )
         self.webhooks = Webhooks(stores, self.fanout.order, Allowed(settings.webhooks))
         self.forgetter = Forgetter(settings, stores.database, stores.registry, stores.retention, stores.writer)
         self.mqtt = Mqtt(settings, stores, pusher) if settings.mqtt else None
         # The relay and the webhooks look at all answers when they start; the fan-out tells them of those that came
         # after its own start.
-        self._in_order: list[Startable] = [stores.writer, self.ticker, self.fanout, self.delivery, self.relay,
-                                           self.webhooks, self.forgetter, *([self.mqtt] if self.mqtt else [])]
+        self._in_order: list[Startable] = [
+            stores.writer,
+            self.ticker,
+            self.fanout,
+            self.delivery,
+            self.relay,
+            self.webhooks,
+            self.forgetter,
+            *([self.mqtt] if self.mqtt else []),
+        ]
         self._running = contextlib.ExitStack()
 
     def start(self) -> None:

@@ -29,8 +29,16 @@ for _name in [name for name in os.environ if name.startswith("CSPARQL_")]:
 # groups share no port and no directory.
 MACHINE = {
     "spark": ("spark", "recovery", "documents/test_documents.py", "programs/test_programs.py", "store/test_kill.py"),
-    "servers": ("web", "cli/test_serve.py", "cli/test_run.py", "cli/test_processes.py", "server/test_process.py",
-                "server/test_mqtt.py", "server/test_client_restart.py", "test_lifeline.py"),
+    "servers": (
+        "web",
+        "cli/test_serve.py",
+        "cli/test_run.py",
+        "cli/test_processes.py",
+        "server/test_process.py",
+        "server/test_mqtt.py",
+        "server/test_client_restart.py",
+        "test_lifeline.py",
+    ),
     # All in one process: beside whatever there is.
     "": ("server/test_openapi.py", "programs", "documents"),
 }
@@ -43,7 +51,7 @@ def group(path: Path) -> str | None:
     return next((name for name, places in MACHINE.items() if place.startswith(places)), None)
 
 
-@pytest.hookimpl(tryfirst=True)        # the groups are read by a plugin
+@pytest.hookimpl(tryfirst=True)  # the groups are read by a plugin
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if (name := group(item.path)) is not None:

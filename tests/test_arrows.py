@@ -1,21 +1,21 @@
 """The arrows of the house: imports point downwards as the rooms are listed here, and libraries stay in their rooms.
 
-    __main__  cli  testing  server    on top: they put things together
-    spark                             mounts the pipeline on Spark
-    settings                          what whoever runs a server decides
-    asking                            what a query sees, asked once; why; what is missing; replays
-    engine                            groups of queries, walked instant by instant
-    schedule                          when instants are due, and whom an entry concerns
-    answers
-    entailment
-    relations
-    windows                           which elements a window holds, and at which instants
-    language
-    rdf
-    store                             what is known of queries, and their answers
-    log                               entries in one total order
-    disk                              knows no other room
-    lifeline  remembering  worker_thread     the ground: modules that know nothing and that every room may stand on
+__main__  cli  testing  server    on top: they put things together
+spark                             mounts the pipeline on Spark
+settings                          what whoever runs a server decides
+asking                            what a query sees, asked once; why; what is missing; replays
+engine                            groups of queries, walked instant by instant
+schedule                          when instants are due, and whom an entry concerns
+answers
+entailment
+relations
+windows                           which elements a window holds, and at which instants
+language
+rdf
+store                             what is known of queries, and their answers
+log                               entries in one total order
+disk                              knows no other room
+lifeline  remembering  worker_thread     the ground: modules that know nothing and that every room may stand on
 """
 
 from __future__ import annotations
@@ -32,8 +32,22 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "csparql_spark"
-ROOMS = ["spark", "settings", "asking", "engine", "schedule", "answers", "entailment", "relations", "windows", "language",
-         "rdf", "store", "log", "disk"]
+ROOMS = [
+    "spark",
+    "settings",
+    "asking",
+    "engine",
+    "schedule",
+    "answers",
+    "entailment",
+    "relations",
+    "windows",
+    "language",
+    "rdf",
+    "store",
+    "log",
+    "disk",
+]
 TOP = ["cli", "testing", "server", "client", "__main__"]
 STORES = {"store", "log", "disk"}
 GROUND = ["lifeline", "remembering", "worker_thread"]
@@ -55,8 +69,9 @@ def modules() -> dict[str, Path]:
 @functools.cache
 def imports(module: str) -> frozenset[str]:
     """The modules that a module imports, wherever in it: also those that it imports only when they are needed."""
-    return frozenset(imported(module, modules()[module].read_text(encoding="utf-8"),
-                              modules()[module].stem == "__init__"))
+    return frozenset(
+        imported(module, modules()[module].read_text(encoding="utf-8"), modules()[module].stem == "__init__")
+    )
 
 
 def imported(module: str, text: str, is_package: bool = False) -> Iterator[str]:
@@ -64,8 +79,8 @@ def imported(module: str, text: str, is_package: bool = False) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
-            parents = module.split(".")[:None if is_package else -1]
-            base = parents[:len(parents) - node.level + 1] if node.level else []
+            parents = module.split(".")[: None if is_package else -1]
+            base = parents[: len(parents) - node.level + 1] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
             # What is imported from a package may be a module of it.
             yield from (full if (full := f"{origin}.{name.name}") in modules() else origin for name in node.names)
@@ -101,10 +116,17 @@ def of_room(*rooms: str) -> list[str]:
 
 
 def test_the_imports_are_seen() -> None:
-    text = ("import a.b\nfrom csparql_spark import lifeline\nfrom csparql_spark.store import Registry, answers\n"
-            "def f():\n    from ..rdf import chunk\n")
-    assert set(imported("csparql_spark.windows.x", text)) == {"a.b", "csparql_spark.lifeline", "csparql_spark.store",
-                                                               "csparql_spark.store.answers", "csparql_spark.rdf.chunk"}
+    text = (
+        "import a.b\nfrom csparql_spark import lifeline\nfrom csparql_spark.store import Registry, answers\n"
+        "def f():\n    from ..rdf import chunk\n"
+    )
+    assert set(imported("csparql_spark.windows.x", text)) == {
+        "a.b",
+        "csparql_spark.lifeline",
+        "csparql_spark.store",
+        "csparql_spark.store.answers",
+        "csparql_spark.rdf.chunk",
+    }
     assert "csparql_spark.log.sqlite.writer" in imports("csparql_spark.log")
     assert "csparql_spark.rdf.chunk" in imports("csparql_spark.windows.content")
     assert "csparql_spark.log.sqlite.reader" in reached("csparql_spark.engine.group")
@@ -116,9 +138,13 @@ def test_every_module_is_in_a_room() -> None:
 
 def test_imports_point_downwards() -> None:
     height = {name: place for place, name in enumerate(list(reversed(ROOMS)))}
-    wrong = [(module, target) for module, target in arrows() if room(module) in height
-             and room(target) not in (*GROUND, PACKAGE)
-             and height.get(room(target), len(ROOMS)) > height[room(module)]]
+    wrong = [
+        (module, target)
+        for module, target in arrows()
+        if room(module) in height
+        and room(target) not in (*GROUND, PACKAGE)
+        and height.get(room(target), len(ROOMS)) > height[room(module)]
+    ]
     assert wrong == []
 
 
@@ -129,8 +155,12 @@ def test_the_lowest_know_no_other_room(lowest: str) -> None:
 
 
 def test_the_rooms_that_are_said_to_know_nothing_of_each_other_do_not() -> None:
-    unknown = {"relations": {"rdf", "language", "windows", *STORES}, "rdf": STORES, "language": STORES,
-               "windows": {"language"}}
+    unknown = {
+        "relations": {"rdf", "language", "windows", *STORES},
+        "rdf": STORES,
+        "language": STORES,
+        "windows": {"language"},
+    }
     assert [arrow for arrow in arrows() if room(arrow[1]) in unknown.get(room(arrow[0]), ())] == []
 
 
@@ -139,13 +169,19 @@ def test_only_the_log_in_sqlite_knows_sqlite() -> None:
     connection."""
     inside, above = f"{PACKAGE}.log.sqlite", f"{PACKAGE}.server"
     apart = {module for module in of_room("log") if not module.startswith(inside)} - {f"{PACKAGE}.log"}
-    callers = {f"{above}.routes.{name}" for name in ("registration", "quotas", "dependents", "graphs", "rules",
-                                                      "streams", "pausing")}
+    callers = {
+        f"{above}.routes.{name}"
+        for name in ("registration", "quotas", "dependents", "graphs", "rules", "streams", "pausing")
+    }
     callers |= {f"{above}.sources.derived", f"{above}.sources.pushing"}
     assert {f"{PACKAGE}.log.{name}" for name in ("fold", "memory", "guards", "contents", "contract")} < apart
     assert callers < set(modules())
-    assert [(module, target) for module in sorted(apart | callers) for target in imports(module)
-            if target == "sqlite3" or target.startswith(inside)] == []
+    assert [
+        (module, target)
+        for module in sorted(apart | callers)
+        for target in imports(module)
+        if target == "sqlite3" or target.startswith(inside)
+    ] == []
     assert "sqlite3" in imports(f"{inside}.decisions")
 
 
@@ -158,8 +194,12 @@ def test_what_is_on_top_does_not_stand_on_each_other() -> None:
 
 def test_the_window_rule_has_one_owner() -> None:
     """Nobody but the rule computes with RANGE and STEP; the language spells them."""
-    readers = {module: sorted(lines) for module, path in modules().items() if room(module) not in ("windows", "language")
-               if (lines := set(read_of_windows(path.read_text(encoding="utf-8"))))}
+    readers = {
+        module: sorted(lines)
+        for module, path in modules().items()
+        if room(module) not in ("windows", "language")
+        if (lines := set(read_of_windows(path.read_text(encoding="utf-8"))))
+    }
     assert readers == {}
 
 
@@ -167,26 +207,35 @@ def read_of_windows(text: str) -> Iterator[int]:
     """The lines of a module that read the RANGE or the STEP of something."""
     tree = ast.parse(text)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return (node.lineno for node in ast.walk(tree) if isinstance(node, ast.Attribute) and id(node) not in called
-            and node.attr in ("range", "step"))
+    return (
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and id(node) not in called and node.attr in ("range", "step")
+    )
 
 
 def test_readers_of_windows_are_seen() -> None:
     assert list(read_of_windows("a = window.range\nb = program.step(a)\nc = max(w.step for w in b)\n")) == [1, 3]
-    assert "csparql_spark.windows.rule" in [module for module, path in modules().items()
-                                            if any(read_of_windows(path.read_text(encoding="utf-8")))]
+    assert "csparql_spark.windows.rule" in [
+        module for module, path in modules().items() if any(read_of_windows(path.read_text(encoding="utf-8")))
+    ]
 
 
-@pytest.mark.parametrize("library, home",
-                         [("pyspark", "spark"), ("flask", "server"), ("werkzeug", "server"), ("cheroot", "server")])
+@pytest.mark.parametrize(
+    "library, home", [("pyspark", "spark"), ("flask", "server"), ("werkzeug", "server"), ("cheroot", "server")]
+)
 def test_libraries_stay_in_their_rooms(library: str, home: str) -> None:
     users = {module for module in modules() for target in imports(module) if target.split(".")[0] == library}
     assert {room(module) for module in users} <= {home}
 
 
 # Their guards are given a connection of the log's.
-GUARDS = {"csparql_spark.server.routes.quotas", "csparql_spark.server.routes.dependents",
-          "csparql_spark.server.sources.derived", "csparql_spark.schedule.relay"}
+GUARDS = {
+    "csparql_spark.server.routes.quotas",
+    "csparql_spark.server.routes.dependents",
+    "csparql_spark.server.sources.derived",
+    "csparql_spark.schedule.relay",
+}
 
 
 def test_only_the_rooms_that_keep_something_know_sqlite() -> None:
@@ -197,8 +246,10 @@ def test_only_the_rooms_that_keep_something_know_sqlite() -> None:
 
 def test_the_library_of_each_process_is_used() -> None:
     """So that the test above cannot pass because a name was misspelled."""
-    roots = {room(module): {target.split(".")[0] for other in of_room(room(module)) for target in imports(other)}
-             for module in modules()}
+    roots = {
+        room(module): {target.split(".")[0] for other in of_room(room(module)) for target in imports(other)}
+        for module in modules()
+    }
     assert "pyspark" in roots["spark"] and {"flask", "cheroot"} <= roots["server"]
 
 
@@ -209,20 +260,26 @@ def test_the_web_process_never_sees_spark() -> None:
 
 def test_the_pipeline_runs_without_spark_and_without_http() -> None:
     for module in of_room(*ROOMS[1:]):
-        assert not {target for target in reached(module)
-                    if room(target) in ("spark", "server", "cli", "testing")}, module
+        assert not {target for target in reached(module) if room(target) in ("spark", "server", "cli", "testing")}, (
+            module
+        )
 
 
 TWIN = ("tests.entailment.twin", "tests.entailment.twin_guards")
-SHARED_WITH_THE_TWIN = {"csparql_spark.language.rules.rule", "csparql_spark.rdf.terms"}       # rules as objects, terms apart
+SHARED_WITH_THE_TWIN = {"csparql_spark.language.rules.rule", "csparql_spark.rdf.terms"}  # rules as objects, terms apart
 
 
 def test_the_twin_and_what_is_compared_with_it_share_no_code() -> None:
     """An oracle that runs the code that it judges says nothing."""
-    assert [(module, target) for module in modules() for target in imports(module)
-            if target.split(".")[0] == "tests"] == []
-    used = {target for name in TWIN for target in imported(
-        name, (ROOT / name.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")) if ours(target)}
+    assert [
+        (module, target) for module in modules() for target in imports(module) if target.split(".")[0] == "tests"
+    ] == []
+    used = {
+        target
+        for name in TWIN
+        for target in imported(name, (ROOT / name.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8"))
+        if ours(target)
+    }
     assert used == SHARED_WITH_THE_TWIN
     allowed = {"rdf", "language", PACKAGE, *GROUND}
     assert {room(target) for module in used for target in reached(module)} <= allowed
@@ -240,8 +297,9 @@ def test_all_packages_are_installed() -> None:
 
 def test_each_room_lists_its_modules() -> None:
     for path in (path for path in modules().values() if path.name == "__init__.py" and path.parent.name != PACKAGE):
-        there = {other.stem for other in path.parent.glob("*.py")} | {other.parent.name for other in
-                                                                      path.parent.glob("*/__init__.py")}
+        there = {other.stem for other in path.parent.glob("*.py")} | {
+            other.parent.name for other in path.parent.glob("*/__init__.py")
+        }
         head = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         listed = re.findall(r"^- `(\w+)`", head, re.MULTILINE)
         told = set(re.findall(r"`(\w+)`", head))
@@ -261,8 +319,12 @@ def test_the_map_leads_somewhere() -> None:
 
 
 def test_no_class_has_the_name_of_another() -> None:
-    named = Counter(node.name for path in modules().values() for node in ast.walk(ast.parse(path.read_text("utf-8")))
-                    if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
+    named = Counter(
+        node.name
+        for path in modules().values()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
     assert [name for name, count in named.items() if count > 1] == []
 
 
@@ -274,14 +336,25 @@ def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
 
 
 # Each says why, in its documentation or beside it.
-MANY_PARAMETERS = {"csparql_spark.asking.replay.of", "csparql_spark.cli.push.push", "csparql_spark.cli.run.run",
-                   "csparql_spark.language.diagnostics.add", "csparql_spark.language.errors.__init__",
-                   "csparql_spark.language.errors.error_at", "csparql_spark.testing.replay"}
-LONG = {"csparql_spark.cli.push.push", "csparql_spark.cli.serve.start",
-        "csparql_spark.entailment.maintain.maintenance.imars_program",
-        "csparql_spark.entailment.maintain.maintenance.volz_program", "csparql_spark.language.queries.parser.parse",
-        "csparql_spark.server.routes.answers.routes", "csparql_spark.spark.play.play_together",
-        "csparql_spark.testing.replay"}
+MANY_PARAMETERS = {
+    "csparql_spark.asking.replay.of",
+    "csparql_spark.cli.push.push",
+    "csparql_spark.cli.run.run",
+    "csparql_spark.language.diagnostics.add",
+    "csparql_spark.language.errors.__init__",
+    "csparql_spark.language.errors.error_at",
+    "csparql_spark.testing.replay",
+}
+LONG = {
+    "csparql_spark.cli.push.push",
+    "csparql_spark.cli.serve.start",
+    "csparql_spark.entailment.maintain.maintenance.imars_program",
+    "csparql_spark.entailment.maintain.maintenance.volz_program",
+    "csparql_spark.language.queries.parser.parse",
+    "csparql_spark.server.routes.answers.routes",
+    "csparql_spark.spark.play.play_together",
+    "csparql_spark.testing.replay",
+}
 
 
 def test_no_function_takes_more_than_anybody_remembers() -> None:
@@ -298,6 +371,9 @@ def test_no_function_is_longer_than_a_page() -> None:
 
 def test_no_module_is_longer_than_anybody_reads() -> None:
     paths = [*modules().values(), *(ROOT / "tests").rglob("*.py"), *(ROOT / "bench").rglob("*.py")]
-    long = {str(path.relative_to(ROOT)): count for path in paths
-            if (count := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_MODULE}
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path in paths
+        if (count := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_MODULE
+    }
     assert long == {}

@@ -43,12 +43,13 @@ def pipe() -> Iterator[tuple[int, int]]:
         try:
             os.close(end)
         except OSError:
-            continue        # the test has closed it
+            continue  # the test has closed it
 
 
 def begun(*words: str, descriptors: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", *words], stdout=subprocess.PIPE, pass_fds=descriptors,
-                            start_new_session=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", *words], stdout=subprocess.PIPE, pass_fds=descriptors, start_new_session=True
+    )
 
 
 def ended(child: subprocess.Popen[bytes]) -> bool:
@@ -140,6 +141,9 @@ def test_who_holds_an_earlier_line_does_not_hold_the_next_one(tmp_path: Path) ->
 
 def test_a_child_that_has_ended_by_itself_was_not_killed(pipe: tuple[int, int]) -> None:
     reading, _ = pipe
-    with begun("import sys; from csparql_spark import lifeline; lifeline.hold(int(sys.argv[1])); print('done')",
-               str(reading), descriptors=(reading,)) as child:
+    with begun(
+        "import sys; from csparql_spark import lifeline; lifeline.hold(int(sys.argv[1])); print('done')",
+        str(reading),
+        descriptors=(reading,),
+    ) as child:
         assert child.stdout.read() == b"done\n" and child.wait() == 0

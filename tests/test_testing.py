@@ -45,7 +45,8 @@ def test_every_instant_says_all_that_there_is_to_say() -> None:
 def test_a_recording_is_a_text_or_a_file(tmp_path: Path) -> None:
     (tmp_path / "s.nq").write_text(STREAM)
     (tmp_path / "s.trig").write_text(
-        'GRAPH <urn:t:1500> { <urn:a> <urn:p> "01" } GRAPH <urn:t:2600> { [] <urn:p> "b"@en }')
+        'GRAPH <urn:t:1500> { <urn:a> <urn:p> "01" } GRAPH <urn:t:2600> { [] <urn:p> "b"@en }'
+    )
     for source in (tmp_path / "s.nq", str(tmp_path / "s.nq"), tmp_path / "s.trig", (tmp_path / "s.trig").read_text()):
         assert list(replay(QUERY, streams={"urn:s": source})) == ALL
 
@@ -55,10 +56,12 @@ def test_until(until: int, expected: list[Instant]) -> None:
     assert list(replay(QUERY, streams={"urn:s": STREAM}, until=until)) == expected
 
 
-@pytest.mark.parametrize(("evaluator", "others"), [
-    ("snapshot", "Incremental"), ("incremental", "Snapshot"), ("auto", "Snapshot")])
+@pytest.mark.parametrize(
+    ("evaluator", "others"), [("snapshot", "Incremental"), ("incremental", "Snapshot"), ("auto", "Snapshot")]
+)
 def test_evaluators_say_the_same_in_ways_of_their_own(
-        monkeypatch: pytest.MonkeyPatch, evaluator: str, others: str) -> None:
+    monkeypatch: pytest.MonkeyPatch, evaluator: str, others: str
+) -> None:
     def unwanted(*_: object) -> None:
         raise AssertionError(f"{evaluator} asks {others}")
 
@@ -70,13 +73,20 @@ def test_evaluators_say_the_same_in_ways_of_their_own(
     assert [instant.until for instant in said] == until
 
 
-@pytest.mark.parametrize(("text", "because"), [
-    (QUERY.replace("?s ?o FROM", "(NOW() AS ?n) FROM"), "NOW, RAND, UUID, STRUUID and BNODE say something else at each "
-     "instant"),
-    (QUERY.replace("RANGE 2s STEP 1s", "RANGE TRIPLES 2"), "when an element leaves a window that counts is not known "
-     "before"),
-    ("SELECT ?s { ?s ?p ?o }", "it reads no stream, and is asked once"),
-])
+@pytest.mark.parametrize(
+    ("text", "because"),
+    [
+        (
+            QUERY.replace("?s ?o FROM", "(NOW() AS ?n) FROM"),
+            "NOW, RAND, UUID, STRUUID and BNODE say something else at each instant",
+        ),
+        (
+            QUERY.replace("RANGE 2s STEP 1s", "RANGE TRIPLES 2"),
+            "when an element leaves a window that counts is not known before",
+        ),
+        ("SELECT ?s { ?s ?p ?o }", "it reads no stream, and is asked once"),
+    ],
+)
 def test_what_cannot_be_maintained_is_refused_by_name(text: str, because: str) -> None:
     streams = {"urn:s": STREAM} if "STREAM" in text else {}
     with pytest.raises(Refusal) as caught:
@@ -88,7 +98,7 @@ def test_what_cannot_be_maintained_is_refused_by_name(text: str, because: str) -
 def test_what_cannot_be_maintained_any_more_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MOST_ROWS", 1)
     text = QUERY.replace("?s ?o FROM", "DISTINCT ?s ?o FROM").replace("?s <urn:p> ?o", "{ ?s <urn:p> ?o } { ?x ?p ?y }")
-    assert list(replay(text, streams={"urn:s": STREAM})) == ALL            # it is matched anew
+    assert list(replay(text, streams={"urn:s": STREAM})) == ALL  # it is matched anew
     with pytest.raises(QueryFailed, match="^its matches cannot be maintained any more: a table on the way "):
         list(replay(text, streams={"urn:s": STREAM}, evaluator="incremental"))
 
@@ -119,14 +129,22 @@ GRAPHS = {"urn:g": GRAPH, "urn:h": '<urn:h> <urn:p> "h" .'}
 G, X, H = ("<urn:g>", '"g"'), ("_:b1000x0", '"h"'), ("<urn:h>", '"h"')
 
 
-@pytest.mark.parametrize("dataset, default_graphs, expected", [
-    ("", None, [G, H, X]), ("FROM <urn:h>", None, [H]), ("FROM <urn:h>", ["urn:g"], [G, X]),
-                                                               ("", ["urn:h", "urn:g"], [G, H, X]), ("", [], []),
-])
-def test_plain_sparql_is_answered_once(dataset: str, default_graphs: list[str] | None,
-                                       expected: list[tuple[str, str]]) -> None:
-    assert list(replay(PLAIN.format(dataset), background=GRAPHS, default_graphs=default_graphs)) == [table(0,
-                                                                                                           *expected)]
+@pytest.mark.parametrize(
+    "dataset, default_graphs, expected",
+    [
+        ("", None, [G, H, X]),
+        ("FROM <urn:h>", None, [H]),
+        ("FROM <urn:h>", ["urn:g"], [G, X]),
+        ("", ["urn:h", "urn:g"], [G, H, X]),
+        ("", [], []),
+    ],
+)
+def test_plain_sparql_is_answered_once(
+    dataset: str, default_graphs: list[str] | None, expected: list[tuple[str, str]]
+) -> None:
+    assert list(replay(PLAIN.format(dataset), background=GRAPHS, default_graphs=default_graphs)) == [
+        table(0, *expected)
+    ]
 
 
 def test_plain_sparql_over_nothing() -> None:
@@ -138,6 +156,7 @@ def test_background_with_timestamps_is_background() -> None:
 
 
 # --- what goes wrong
+
 
 def test_a_query_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "LIMITS", Limits(rows=1))
@@ -153,22 +172,50 @@ def test_plain_sparql_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         list(replay(PLAIN.format(""), background=GRAPHS))
 
 
-@pytest.mark.parametrize("options, error, sentence", [
-    (dict(evaluator="magic"), ValueError, "there is no evaluator 'magic': choose one of auto, snapshot, incremental"),
-    (dict(engine="flink"), ValueError, "there is no engine 'flink': choose one of local, spark"),
-    (dict(engine="spark", evaluator="snapshot"), ValueError, "the engine 'spark' chooses the evaluator itself: write "
-                                                             "engine='local', or leave out evaluator='snapshot'"),
-    (dict(maintenance="magic"), ValueError, "there is no maintenance 'magic': choose one of auto, expiration, "
-                                            "delete-rederive, counting, recompute"),
-    (dict(engine="spark", maintenance="counting"), ValueError, "the engine 'spark' chooses the maintenance itself: write "
-                                                               "engine='local', or leave out maintenance='counting'"),
-    (dict(entailment="yours"), Refusal, "there is no rule set 'yours': there are owl-horst, rdf-full, rdfs, rdfs-full, "
-                                        "rho-df; PUT /rules/{name} brings others"),
-    (dict(streams={}), Refusal, "there is no stream <urn:s>: create it first with PUT /streams/{name or encoded IRI}"),
-    (dict(streams={"urn:s": "<urn:a> <urn:p> <urn:o> ."}), Refusal,
-     "1 of the 1 triples recorded for <urn:s> have no timestamp: "
-     "name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>"),
-])
+@pytest.mark.parametrize(
+    "options, error, sentence",
+    [
+        (
+            dict(evaluator="magic"),
+            ValueError,
+            "there is no evaluator 'magic': choose one of auto, snapshot, incremental",
+        ),
+        (dict(engine="flink"), ValueError, "there is no engine 'flink': choose one of local, spark"),
+        (
+            dict(engine="spark", evaluator="snapshot"),
+            ValueError,
+            "the engine 'spark' chooses the evaluator itself: write engine='local', or leave out evaluator='snapshot'",
+        ),
+        (
+            dict(maintenance="magic"),
+            ValueError,
+            "there is no maintenance 'magic': choose one of auto, expiration, delete-rederive, counting, recompute",
+        ),
+        (
+            dict(engine="spark", maintenance="counting"),
+            ValueError,
+            "the engine 'spark' chooses the maintenance itself: write "
+            "engine='local', or leave out maintenance='counting'",
+        ),
+        (
+            dict(entailment="yours"),
+            Refusal,
+            "there is no rule set 'yours': there are owl-horst, rdf-full, rdfs, rdfs-full, "
+            "rho-df; PUT /rules/{name} brings others",
+        ),
+        (
+            dict(streams={}),
+            Refusal,
+            "there is no stream <urn:s>: create it first with PUT /streams/{name or encoded IRI}",
+        ),
+        (
+            dict(streams={"urn:s": "<urn:a> <urn:p> <urn:o> ."}),
+            Refusal,
+            "1 of the 1 triples recorded for <urn:s> have no timestamp: "
+            "name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>",
+        ),
+    ],
+)
 def test_refusals(options: dict[str, object], error: type[Exception], sentence: str) -> None:
     with pytest.raises(error) as caught:
         list(replay(QUERY, **{"streams": {"urn:s": STREAM}, **options}))
@@ -184,11 +231,14 @@ def test_what_does_not_parse_is_refused_with_its_place() -> None:
     assert wrong.value.line == 1
 
 
-@pytest.mark.parametrize("said, expected", [
-    (Result.boolean(True), Instant(5, "boolean", boolean=True)),
-    (Result.boolean(False), Instant(5, "boolean", boolean=False)),
-    (Result.graph("<urn:a> <urn:p> <urn:é> .\n"), Instant(5, "graph", ntriples="<urn:a> <urn:p> <urn:é> .\n")),
-    (Result.from_rows(("x", "y"), [{"x": '"1"'}, {}]), Instant(5, "bindings", ("x", "y"), [{"x": '"1"'}, {}])),
-])
+@pytest.mark.parametrize(
+    "said, expected",
+    [
+        (Result.boolean(True), Instant(5, "boolean", boolean=True)),
+        (Result.boolean(False), Instant(5, "boolean", boolean=False)),
+        (Result.graph("<urn:a> <urn:p> <urn:é> .\n"), Instant(5, "graph", ntriples="<urn:a> <urn:p> <urn:é> .\n")),
+        (Result.from_rows(("x", "y"), [{"x": '"1"'}, {}]), Instant(5, "bindings", ("x", "y"), [{"x": '"1"'}, {}])),
+    ],
+)
 def test_every_kind_of_answer_is_an_instant(said: Result, expected: Instant) -> None:
     assert Instant.of(5, said) == expected

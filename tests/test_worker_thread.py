@@ -32,7 +32,7 @@ class Work:
 def test_it_works_when_it_is_woken() -> None:
     work = Work()
     worker = WorkerThread("test", work, DISK)
-    worker.wake()                           # before it is there: that is not lost
+    worker.wake()  # before it is there: that is not lost
     worker.start()
     assert work.next() is True
     worker.wake()
@@ -79,7 +79,7 @@ def test_what_keeps_failing_is_said_once_until_it_works_again(capfd: pytest.Capt
     worker = WorkerThread("test", work, DISK)
     worker.wake()
     worker.start()
-    assert work.next() is True              # who fails looks at everything again
+    assert work.next() is True  # who fails looks at everything again
     work.errors = [full]
     worker.wake()
     assert work.next() is True

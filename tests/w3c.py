@@ -61,6 +61,7 @@ def cases(kind: str) -> Iterator[Case]:
 
 # --- expected results
 
+
 def expected(case: Case) -> tuple[str, object]:
     """("rows", rows), ("boolean", truth) or ("graph", triples)."""
     path = case.path(case.files["result"])
@@ -69,12 +70,18 @@ def expected(case: Case) -> tuple[str, object]:
         if isinstance(found, ox.QueryBoolean):
             return "boolean", bool(found)
         names = [variable.value for variable in found.variables]
-        return "rows", [{name: str(solution[name]) for name in names if solution[name] is not None}
-                        for solution in found]
-    triples = [(str(quad.subject), str(quad.predicate), str(quad.object))
-               for quad in ox.parse(path=str(path), base_iri=case.base + path.name, format=None)]
-    return _result_set(triples) if any(p == f"<{RS}resultVariable>" for _, p, _ in triples) or any(
-        p == f"<{RS}boolean>" for _, p, _ in triples) else ("graph", triples)
+        return "rows", [
+            {name: str(solution[name]) for name in names if solution[name] is not None} for solution in found
+        ]
+    triples = [
+        (str(quad.subject), str(quad.predicate), str(quad.object))
+        for quad in ox.parse(path=str(path), base_iri=case.base + path.name, format=None)
+    ]
+    return (
+        _result_set(triples)
+        if any(p == f"<{RS}resultVariable>" for _, p, _ in triples) or any(p == f"<{RS}boolean>" for _, p, _ in triples)
+        else ("graph", triples)
+    )
 
 
 def _result_set(triples: list[tuple[str, str, str]]) -> tuple[str, object]:
@@ -87,12 +94,17 @@ def _result_set(triples: list[tuple[str, str, str]]) -> tuple[str, object]:
     root = next(s for s, p, o in triples if p == f"<{RS}resultVariable>")
     rows = []
     for solution in values(root, "solution"):
-        rows.append({values(binding, "variable")[0][1:-1]: values(binding, "value")[0]
-                     for binding in values(solution, "binding")})
+        rows.append(
+            {
+                values(binding, "variable")[0][1:-1]: values(binding, "value")[0]
+                for binding in values(solution, "binding")
+            }
+        )
     return "rows", rows
 
 
 # --- comparing
+
 
 def agrees(answer: Result, wanted: tuple[str, object]) -> bool:
     kind, value = wanted
@@ -101,10 +113,13 @@ def agrees(answer: Result, wanted: tuple[str, object]) -> bool:
     if kind == "graph":
         if answer.ntriples is None:
             return False
-        found = [(str(quad.subject), str(quad.predicate), str(quad.object))
-                 for quad in ox.parse(answer.ntriples, format=ox.RdfFormat.N_TRIPLES)]
-        return same_bags([dict(zip("spo", triple)) for triple in set(found)],
-                         [dict(zip("spo", triple)) for triple in set(value)])
+        found = [
+            (str(quad.subject), str(quad.predicate), str(quad.object))
+            for quad in ox.parse(answer.ntriples, format=ox.RdfFormat.N_TRIPLES)
+        ]
+        return same_bags(
+            [dict(zip("spo", triple)) for triple in set(found)], [dict(zip("spo", triple)) for triple in set(value)]
+        )
     return answer.table is not None and same_bags(answer.table.rows(), value)
 
 
@@ -116,7 +131,7 @@ def same_bags(first: list[Row], second: list[Row]) -> bool:
     if len(mine) != len(theirs):
         return False
     wanted = bag(second, {})
-    if len(mine) > 7:            # too many ways to try: by shape only
+    if len(mine) > 7:  # too many ways to try: by shape only
         return bag(first, dict.fromkeys(mine, "_:")) == bag(second, dict.fromkeys(theirs, "_:"))
     return any(bag(first, dict(zip(mine, order))) == wanted for order in permutations(theirs))
 

@@ -1,6 +1,6 @@
 """A wall clock that jumps, as all Python processes of a server see it; monotonic clocks go on.
 
-    row = jumped(+3600)
+row = jumped(+3600)
 """
 
 from __future__ import annotations
@@ -50,15 +50,19 @@ def jumped(seconds: int) -> Row:
             after, passed = _stamp(scene), 1000 * (time.monotonic() - begun)
             if seconds > 0:
                 scene.subscriber.reached(after)
-                told = (f"The stamps jump with it ({(after - before) / 1000:.0f} s in {passed / 1000:.0f} s), and the "
-                        "instants in between are made up for, all empty but the first: "
-                        f"{len(scene.subscriber.told)} instants were told {time.monotonic() - begun:.0f} s after the "
-                        "jump.")
+                told = (
+                    f"The stamps jump with it ({(after - before) / 1000:.0f} s in {passed / 1000:.0f} s), and the "
+                    "instants in between are made up for, all empty but the first: "
+                    f"{len(scene.subscriber.told)} instants were told {time.monotonic() - begun:.0f} s after the "
+                    "jump."
+                )
                 broken = unless(after - before >= 1000 * seconds, "the stamps did not follow the clock")
             else:
                 rate = (after - before) / passed
-                told = (f"No stamp goes back. The log's clock goes on at half speed ({rate:.2f} of the real one) until "
-                        "the wall clock has caught up; instants pass that much slower.")
+                told = (
+                    f"No stamp goes back. The log's clock goes on at half speed ({rate:.2f} of the real one) until "
+                    "the wall clock has caught up; instants pass that much slower."
+                )
                 broken = unless(0.3 < rate < 0.75, f"the log's clock runs at {rate:.2f} of the real one")
             scene.answered(4)
             scene.finish()

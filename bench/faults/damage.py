@@ -1,7 +1,7 @@
 """A checkpoint of the engine that is damaged while the server is stopped, or deleted while it is at work.
 
-    row = damaged("offsets")
-    row = deleted("engine")
+row = damaged("offsets")
+row = deleted("engine")
 """
 
 from __future__ import annotations
@@ -27,19 +27,28 @@ def damaged(part: str) -> Row:
         damage(checkpoint)
         scene.again()
         begun = time.time()
-        scene.subscriber.reached(int(begun * 1000) + 1500)      # three instants that nobody has answered before
+        scene.subscriber.reached(int(begun * 1000) + 1500)  # three instants that nobody has answered before
         back = time.time() - begun
         scene.answered(4)
         scene.finish()
         verdict = scene.verdict()
         shown = _said(scene)
         verdict.broken += unless(part in UNNOTICED or bool(shown), "the engine says nothing of it")
-        told = (f"Set aside and made again from the log, by itself: “{shown[0]}”" if shown
-                else "The last batch is run again, by itself." if part == "commits-gone"
-                else "The state is made again from the log, by itself.")
+        told = (
+            f"Set aside and made again from the log, by itself: “{shown[0]}”"
+            if shown
+            else "The last batch is run again, by itself."
+            if part == "commits-gone"
+            else "The state is made again from the log, by itself."
+        )
         injected = f"The server is stopped; of `engine/{checkpoint.name}` {injected}; it is started again"
-        return Row.of(f"checkpoint-{part}", injected, f"{told} Three answers later {back:.1f} s had passed.", verdict,
-                      seconds=back)
+        return Row.of(
+            f"checkpoint-{part}",
+            injected,
+            f"{told} Three answers later {back:.1f} s had passed.",
+            verdict,
+            seconds=back,
+        )
 
 
 def deleted(what: str) -> Row:
@@ -59,9 +68,13 @@ def deleted(what: str) -> Row:
         verdict = scene.verdict()
         shown = _said(scene)
         told = f" “{shown[0]}”" if shown else ""
-        return Row.of("", f"`rm -r DATA/{what}` while the server is at work; then kill -9 of the engine",
-                      f"Six answers later {took[0]:.1f} s had passed, and after the kill {took[1]:.1f} s.{told}", verdict,
-                      seconds=max(took))
+        return Row.of(
+            "",
+            f"`rm -r DATA/{what}` while the server is at work; then kill -9 of the engine",
+            f"Six answers later {took[0]:.1f} s had passed, and after the kill {took[1]:.1f} s.{told}",
+            verdict,
+            seconds=max(took),
+        )
 
 
 def _said(scene: Scene) -> list[str]:
@@ -69,8 +82,11 @@ def _said(scene: Scene) -> list[str]:
     log = DataDirectory(scene.data).engine / "engine.log"
     lines = scene.said().splitlines() + log.read_text(errors="replace").splitlines()
     # What Spark says, in brackets, has ids of its own at each run.
-    return [line.replace(str(scene.data), "DATA").partition(" ([STREAM_FAILED]")[0] for line in lines
-            if line.startswith("csparql-spark") and "checkpoint" in line]
+    return [
+        line.replace(str(scene.data), "DATA").partition(" ([STREAM_FAILED]")[0]
+        for line in lines
+        if line.startswith("csparql-spark") and "checkpoint" in line
+    ]
 
 
 def _files(checkpoint: Path, part: str) -> list[Path]:
@@ -89,7 +105,7 @@ def _flip(path: Path) -> None:
 
 def _halve(path: Path) -> None:
     content = path.read_bytes()
-    path.write_bytes(content[:len(content) // 2])
+    path.write_bytes(content[: len(content) // 2])
 
 
 def _each(paths: list[Path], damage: Callable[[Path], None]) -> None:
@@ -109,4 +125,4 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "metadata-gone": ("`metadata` is deleted", lambda at: (at / "metadata").unlink()),
     "gone": ("the whole directory is deleted", shutil.rmtree),
 }
-UNNOTICED = ("gone", "commits-gone")         # the rest means the same without it
+UNNOTICED = ("gone", "commits-gone")  # the rest means the same without it

@@ -1,6 +1,6 @@
 """A disk that is full: the data directory on a small tmpfs, filled to the last block while pushes go on.
 
-    row = full()                # needs root, to mount
+row = full()                # needs root, to mount
 """
 
 from __future__ import annotations
@@ -58,11 +58,16 @@ class Ballast(threading.Thread):
 
 
 def full() -> Row:
-    injected = (f"The data directory on a tmpfs of {SIZE_MB} MB, filled to the last block for {FULL_SECONDS:.0f} s, "
-                "then freed")
+    injected = (
+        f"The data directory on a tmpfs of {SIZE_MB} MB, filled to the last block for {FULL_SECONDS:.0f} s, then freed"
+    )
     if os.geteuid():
-        return Row("disk-full", injected, "SKIPPED: to mount a small disk needs root.",
-                   ["not run: to mount a small disk needs root"])
+        return Row(
+            "disk-full",
+            injected,
+            "SKIPPED: to mount a small disk needs root.",
+            ["not run: to mount a small disk needs root"],
+        )
     with small_disk() as disk:
         data = disk / "data"
         data.mkdir()
@@ -86,6 +91,8 @@ def full() -> Row:
             sentence = scene.sentences().get("store-full", "")
             verdict.broken += unless(set(refused) == {(507, "store-full")}, f"pushes were told {dict(refused)}")
             verdict.broken += unless(before > 0, "no push was acknowledged")
-            told = (f"{refused[507, 'store-full']} pushes were told 507: “{sentence}” GET /health went on ({served}). "
-                    f"When there was room, three answers later {back:.1f} s had passed, without help.")
+            told = (
+                f"{refused[507, 'store-full']} pushes were told 507: “{sentence}” GET /health went on ({served}). "
+                f"When there was room, three answers later {back:.1f} s had passed, without help."
+            )
             return Row.of("disk-full", injected, told, verdict, seconds=back, refused=sum(refused.values()))

@@ -1,6 +1,6 @@
 """Kill -9, at random moments, of each process that a server has.
 
-    row = killed("engine", 4)
+row = killed("engine", 4)
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from bench.faults.row import Row
 from bench.faults.scene import Scene
 
 WHAT = {
-    "web": "the web process", "engine": "the engine's Python process", "jvm": "the engine's JVM",
-    "daemon": "the daemon that forks Spark's Python workers", "worker": "all of Spark's Python workers",
+    "web": "the web process",
+    "engine": "the engine's Python process",
+    "jvm": "the engine's JVM",
+    "daemon": "the daemon that forks Spark's Python workers",
+    "worker": "all of Spark's Python workers",
 }
 SEED = 20100530
 COMES_BACK_SECONDS = 15.0
@@ -28,19 +31,25 @@ def killed(name: str, times: int) -> Row:
     with Scene() as scene:
         scene.begin()
         for _ in range(times):
-            time.sleep(dice.uniform(0.1, 2.5))          # the random moment is the point
+            time.sleep(dice.uniform(0.1, 2.5))  # the random moment is the point
             deadline = time.monotonic() + COMES_BACK_SECONDS
             while not (killed := scene.kill(name)) and time.monotonic() < deadline:
-                time.sleep(0.05)                        # it is just coming back
+                time.sleep(0.05)  # it is just coming back
             if killed:
                 took.append(scene.answered(3))
         scene.answered(4)
         scene.finish()
         verdict = scene.verdict()
         again = "" if len(took) == times else " It does not come back before it is needed; answers went on without it."
-        return Row.of(f"kill-{name}", f"kill -9 of {WHAT[name]}, {_times(len(took))}, while 2 producers push",
-                      f"Answers go on by themselves; three answers later at most {max(took):.1f} s had passed.{again} "
-                      f"{_pushes(scene)}", verdict, seconds=max(took), kills=len(took))
+        return Row.of(
+            f"kill-{name}",
+            f"kill -9 of {WHAT[name]}, {_times(len(took))}, while 2 producers push",
+            f"Answers go on by themselves; three answers later at most {max(took):.1f} s had passed.{again} "
+            f"{_pushes(scene)}",
+            verdict,
+            seconds=max(took),
+            kills=len(took),
+        )
 
 
 def supervisor(times: int, *, hanging: bool = False) -> Row:
@@ -75,10 +84,15 @@ def supervisor(times: int, *, hanging: bool = False) -> Row:
         verdict = scene.verdict()
         verdict.broken += broken
         stopped = "All others are stopped (SIGSTOP), so that they hang; then " if hanging else ""
-        return Row.of("kill-supervisor", f"{stopped}kill -9 of `csparql-spark serve` itself, {_times(times)}; then it "
-                      "is started again", f"Its {len(children)} processes ended with it, after {max(gone):.1f} s at most; started "
-                      f"again, three answers later at most {max(took):.1f} s had passed. {_pushes(scene)}", verdict,
-                      seconds=max(took), kills=times)
+        return Row.of(
+            "kill-supervisor",
+            f"{stopped}kill -9 of `csparql-spark serve` itself, {_times(times)}; then it is started again",
+            f"Its {len(children)} processes ended with it, after {max(gone):.1f} s at most; started "
+            f"again, three answers later at most {max(took):.1f} s had passed. {_pushes(scene)}",
+            verdict,
+            seconds=max(took),
+            kills=times,
+        )
 
 
 def _times(count: int) -> str:
@@ -87,8 +101,11 @@ def _times(count: int) -> str:
 
 def _pushes(scene: Scene) -> str:
     refused = scene.refusals()
-    told = "none was refused" if not refused else ", ".join(f"{count} were told {status} ({code})"
-                                                          for (status, code), count in refused.items())
+    told = (
+        "none was refused"
+        if not refused
+        else ", ".join(f"{count} were told {status} ({code})" for (status, code), count in refused.items())
+    )
     return f"The longest push took {scene.longest():.1f} s, {told}."
 
 

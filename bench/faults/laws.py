@@ -72,8 +72,9 @@ def judged(data: Path, acknowledged: Mapping[int, int], subscriber: Told | None,
     for query, name in names.items():
         of_query = {key: payload for key, payload in replayed.items() if key[0] == query}
         _as_replayed(verdict, store, query, name, of_query, patience)
-    said = {instant: _numbers(payload) for (query, instant, _), payload in replayed.items()
-            if names.get(query) == "Numbers"}
+    said = {
+        instant: _numbers(payload) for (query, instant, _), payload in replayed.items() if names.get(query) == "Numbers"
+    }
     for instant, numbers in said.items():
         expected = {number for number, (at, _) in pushed.items() if instant - RANGE < at <= instant}
         if numbers != expected:
@@ -101,7 +102,7 @@ def _acknowledged(verdict: Verdict, acknowledged: Mapping[int, int], entries: li
     twice = [number for number, count in times.items() if count > 1]
     if twice:
         verdict.broken.append(f"{len(twice)} pushes are counted twice, such as {min(twice)}")
-    floor = 0               # a stamp may be that of the entry before it; after a tick at t it is later than t
+    floor = 0  # a stamp may be that of the entry before it; after a tick at t it is later than t
     for entry in entries:
         if entry.kind != "tick" and entry.at < floor:
             verdict.broken.append(f"the stamps of the log go back at {entry.seq}")
@@ -123,15 +124,19 @@ def _as_replayed(verdict: Verdict, store: AnswerStore, query: int, name: str, re
             verdict.broken.append(f"{name} does not come to {last}: its answers are {bounds}")
             return
         time.sleep(0.2)
-    stored = {(query, told.instant, told.part): told.payload for told in store.after(query, -1 << 62, 1 << 40)
-              if told.instant <= last}
+    stored = {
+        (query, told.instant, told.part): told.payload
+        for told in store.after(query, -1 << 62, 1 << 40)
+        if told.instant <= last
+    }
     if lacking := replayed.keys() - stored.keys():
         verdict.broken.append(f"{len(lacking)} answers of {name} are missing, such as that at {min(lacking)[1]}")
     if more := stored.keys() - replayed.keys():
         verdict.broken.append(f"{len(more)} answers of {name} are in no replay, such as that at {min(more)[1]}")
     if other := [key for key in stored.keys() & replayed.keys() if stored[key] != replayed[key]]:
-        verdict.broken.append(f"{len(other)} answers of {name} are other ones in a replay, such as that at "
-                              f"{min(other)[1]}")
+        verdict.broken.append(
+            f"{len(other)} answers of {name} are other ones in a replay, such as that at {min(other)[1]}"
+        )
 
 
 def _told(verdict: Verdict, subscriber: Told, said: Mapping[int, frozenset[int]], patience: float) -> None:
@@ -139,8 +144,9 @@ def _told(verdict: Verdict, subscriber: Told, said: Mapping[int, frozenset[int]]
         verdict.broken.append(f"the subscriber does not hear of {max(said)}")
     told = [at for at, _ in subscriber.told if at <= max(said)]
     if told != sorted(said):
-        verdict.broken.append(f"the subscriber was told {len(told)} instants ({len(set(told))} of them different) "
-                              f"instead of {len(said)}")
+        verdict.broken.append(
+            f"the subscriber was told {len(told)} instants ({len(set(told))} of them different) instead of {len(said)}"
+        )
     if any(at in said and numbers != said[at] for at, numbers in subscriber.told):
         verdict.broken.append("the subscriber was told something else than what the query says")
     if gaps := [notice for notice in subscriber.notices if notice.kind == "gap"]:
@@ -151,8 +157,7 @@ def _told(verdict: Verdict, subscriber: Told, said: Mapping[int, frozenset[int]]
 def _await_instant(log: Log, instant: int, patience: float) -> None:
     """Until the log says that the instant has passed."""
     deadline = time.monotonic() + patience
-    while not any(entry.kind == "tick" and entry.at >= instant
-                  for entry in log.outline(max(0, log.tail() - 50), 50)):
+    while not any(entry.kind == "tick" and entry.at >= instant for entry in log.outline(max(0, log.tail() - 50), 50)):
         if time.monotonic() > deadline:
             raise TimeoutError(f"the instant {instant} does not pass")
         time.sleep(0.1)
@@ -160,8 +165,12 @@ def _await_instant(log: Log, instant: int, patience: float) -> None:
 
 def _pushed(log: Log, tail: int) -> dict[int, tuple[int, int]]:
     """Each number that is in the log, with its stamp and its place."""
-    return {number: (entry.at, entry.seq) for entry in log.read(0, tail) if entry.kind == "chunk"
-            for number in _in_chunk(entry.payload)}
+    return {
+        number: (entry.at, entry.seq)
+        for entry in log.read(0, tail)
+        if entry.kind == "chunk"
+        for number in _in_chunk(entry.payload)
+    }
 
 
 def _in_chunk(payload: bytes) -> list[int]:

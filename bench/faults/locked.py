@@ -1,6 +1,6 @@
 """The database, locked by another program that writes into it and does not end.
 
-    row = locked(60)
+row = locked(60)
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def locked(seconds: float) -> Row:
         scene.begin()
         other = sqlite3.connect(Path(scene.data) / "store.db", isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
-        time.sleep(seconds)                 # what is injected is a time
-        served = scene.client.health()["status"]        # who only reads is not kept waiting
+        time.sleep(seconds)  # what is injected is a time
+        served = scene.client.health()["status"]  # who only reads is not kept waiting
         other.execute("ROLLBACK")
         other.close()
         back = scene.answered(3)
@@ -28,7 +28,9 @@ def locked(seconds: float) -> Row:
         verdict = scene.verdict()
         verdict.broken += unless(not scene.refusals(), f"pushes were refused: {scene.refusals()}")
         injected = f"Another program holds BEGIN EXCLUSIVE on store.db for {seconds:.0f} s"
-        told = ("Pushes waited, or were told 503 with Retry-After and sent again by the client: none was refused for "
-                f"good, the longest took {scene.longest():.1f} s. GET /health went on ({served}). Three answers later "
-                f"{back:.1f} s had passed.")
+        told = (
+            "Pushes waited, or were told 503 with Retry-After and sent again by the client: none was refused for "
+            f"good, the longest took {scene.longest():.1f} s. GET /health went on ({served}). Three answers later "
+            f"{back:.1f} s had passed."
+        )
         return Row.of(f"lock-{seconds:.0f}s", injected, told, verdict, seconds=back, longest=scene.longest())

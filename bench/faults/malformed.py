@@ -56,10 +56,13 @@ def malformed(count: int) -> Row:
         entered = _entered(Path(scene.data))
         verdict.broken += unless(not entered, f"{entered} triples of malformed pushes are in the log")
         codes = ", ".join(f"{number} were told {status}" for status, number in sorted(told.items()))
-        injected = (f"{count:,} malformed pushes in {len(formats)} media types (Arrow and compressed ones, too) among "
-                    "good ones")
-        said = (f"{codes}, each with a sentence, in {seconds:.0f} s; nothing of them is in the log. The longest good "
-                f"push took {scene.longest():.1f} s.")
+        injected = (
+            f"{count:,} malformed pushes in {len(formats)} media types (Arrow and compressed ones, too) among good ones"
+        )
+        said = (
+            f"{codes}, each with a sentence, in {seconds:.0f} s; nothing of them is in the log. The longest good "
+            f"push took {scene.longest():.1f} s."
+        )
         return Row.of("malformed", injected, said, verdict, told=dict(told))
 
 
@@ -108,12 +111,13 @@ def _arrow(number: int) -> bytes:
 
 def _arrow_cut(number, good, dice):
     body = _arrow(number)
-    return ARROW, {}, body[:dice.randrange(1, len(body) - 8)]
+    return ARROW, {}, body[: dice.randrange(1, len(body) - 8)]
 
 
 def _arrow_terms(number, good, dice):
-    table = pa.table({"s": [f"<urn:push/{number}>", _noise(dice) + ")"], "p": ["<urn:number>"] * 2,
-                      "o": [f'"{number}"'] * 2})
+    table = pa.table(
+        {"s": [f"<urn:push/{number}>", _noise(dice) + ")"], "p": ["<urn:number>"] * 2, "o": [f'"{number}"'] * 2}
+    )
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -126,7 +130,7 @@ def _arrow_noise(number, good, dice):
 
 def _gzip_cut(number, good, dice):
     body = gzip.compress(good.encode() * 100)
-    return "application/n-triples", {"Content-Encoding": "gzip"}, body[:dice.randrange(1, len(body))]
+    return "application/n-triples", {"Content-Encoding": "gzip"}, body[: dice.randrange(1, len(body))]
 
 
 def _gzip_noise(number, good, dice):
@@ -137,12 +141,27 @@ def _unknown(number, good, dice):
     return "application/x-unknown", {}, good.encode()
 
 
-BAD = [*map(_text, ("application/n-triples", "application/n-quads", "text/turtle", "application/trig")),
-       _xml, _json, _lines, _not_utf8, _arrow_cut, _arrow_terms, _arrow_noise, _gzip_cut, _gzip_noise, _unknown]
+BAD = [
+    *map(_text, ("application/n-triples", "application/n-quads", "text/turtle", "application/trig")),
+    _xml,
+    _json,
+    _lines,
+    _not_utf8,
+    _arrow_cut,
+    _arrow_terms,
+    _arrow_noise,
+    _gzip_cut,
+    _gzip_noise,
+    _unknown,
+]
 
 
 def _entered(data: Path) -> int:
     log = Log(Database(DataDirectory(data).database))
-    numbers = (s.removeprefix("<urn:push/").rstrip(">") for entry in log.read(0, log.tail()) if entry.kind == "chunk"
-               for s, _, _ in Chunk.from_ipc(entry.payload).triples())
+    numbers = (
+        s.removeprefix("<urn:push/").rstrip(">")
+        for entry in log.read(0, log.tail())
+        if entry.kind == "chunk"
+        for s, _, _ in Chunk.from_ipc(entry.payload).triples()
+    )
     return sum(number.isdigit() and int(number) >= FIRST for number in numbers)

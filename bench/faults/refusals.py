@@ -1,6 +1,6 @@
 """What a server must refuse at once: with one line that says what to do, and exit code 2.
 
-    row = port_taken()
+row = port_taken()
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def port_taken() -> Row:
     with _data() as data, socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         options = "--port", str(port)
-        return _refused("port-taken", "The port is taken", data, *options, says="--port",
-                        hidden=str(port))
+        return _refused("port-taken", "The port is taken", data, *options, says="--port", hidden=str(port))
 
 
 def not_writable() -> Row:
     with tempfile.NamedTemporaryFile() as file:
-        return _refused("data-not-writable", "The data directory cannot be made or written", Path(file.name) / "data",
-                        says="--data")
+        return _refused(
+            "data-not-writable", "The data directory cannot be made or written", Path(file.name) / "data", says="--data"
+        )
 
 
 def newer() -> Row:
@@ -46,8 +46,9 @@ def newer() -> Row:
 
 def in_use() -> Row:
     with _data() as data, DataDirectory(data).create().lock():
-        return _refused("data-in-use", "Another server holds the data directory", data, says="--data",
-                        hidden="(process")
+        return _refused(
+            "data-in-use", "Another server holds the data directory", data, says="--data", hidden="(process"
+        )
 
 
 def damaged(where: str) -> Row:
@@ -65,8 +66,9 @@ def damaged(where: str) -> Row:
         with directory.database.open("r+b") as file:
             file.seek(0 if where == "beginning" else 30 * 4096)
             file.write(b"\x5a" * 20 * 4096)
-        return _refused(f"database-{where}", f"store.db is overwritten with noise, 80 KB in its {where}", data,
-                        says="copy")
+        return _refused(
+            f"database-{where}", f"store.db is overwritten with noise, 80 KB in its {where}", data, says="copy"
+        )
 
 
 @contextlib.contextmanager
@@ -84,9 +86,11 @@ def _refused(name: str, injected: str, data: Path, *options: str, says: str, hid
         return Row(name, injected, "It was not refused.", [f"the server runs, after {SECONDS} s"])
     sentence = ended.stderr.strip()
     one_line = "\n" not in sentence and sentence.startswith("csparql-spark: ")
-    broken = (unless(ended.returncode == 2, f"the exit code is {ended.returncode}")
-              + unless(one_line, f"it says: {sentence[-1500:]}")
-              + unless(says in sentence, f"the sentence does not name {says}: {sentence}"))
+    broken = (
+        unless(ended.returncode == 2, f"the exit code is {ended.returncode}")
+        + unless(one_line, f"it says: {sentence[-1500:]}")
+        + unless(says in sentence, f"the sentence does not name {says}: {sentence}")
+    )
     shown = sentence.removeprefix("csparql-spark: ").replace(str(data), "DATA")
     if hidden:
         shown = re.sub(re.escape(hidden) + r"( \d+\))?", "…", shown)

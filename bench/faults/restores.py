@@ -26,7 +26,7 @@ from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.log import Log
 from csparql_spark.store.witness import NAME
 
-LOST_ANSWERS = 12               # instants between the copy and the stop
+LOST_ANSWERS = 12  # instants between the copy and the stop
 AGAIN_PAUSE = 0.005
 
 
@@ -85,19 +85,28 @@ def restored(whole: bool) -> Row:
         scene.answered(4)
         scene.finish()
         verdict = scene.verdict()
-        sentences = [line.removeprefix("csparql-spark: ").replace(str(data), "DATA")
-                     for line in scene.said().splitlines() if "set aside" in line]
-        verdict.broken += unless(len(subscriber.restored) == 1,
-                                 f"the subscriber was told {len(subscriber.restored)} times that a copy was put back")
+        sentences = [
+            line.removeprefix("csparql-spark: ").replace(str(data), "DATA")
+            for line in scene.said().splitlines()
+            if "set aside" in line
+        ]
+        verdict.broken += unless(
+            len(subscriber.restored) == 1,
+            f"the subscriber was told {len(subscriber.restored)} times that a copy was put back",
+        )
         verdict.broken += unless(bool(sentences) != whole, f"the server says of it: {sentences}")
         verdict.broken += unless(whole or grown > read, f"the log did not grow past {read} before the engine looked")
         what = "the whole data directory" if whole else "store.db"
-        injected = (f"A copy of {what} is put back while the server is stopped: {lost - kept} entries and {gone} "
-                    f"acknowledged pushes are lost with it. It is started, and 4 producers push at once")
+        injected = (
+            f"A copy of {what} is put back while the server is stopped: {lost - kept} entries and {gone} "
+            f"acknowledged pushes are lost with it. It is started, and 4 producers push at once"
+        )
         noticed = f"Noticed before anything was accepted: “{sentences[0]}”." if sentences else "The checkpoint fits."
-        told = (f"{noticed} The engine had read {read} entries, {kept} were put back, and {grown} were there when it "
-                f"ran again. The subscriber was told by a `gap` that {subscriber.taken_back} answers are not so any "
-                f"more, and then what is; three new answers later {back:.1f} s had passed.")
+        told = (
+            f"{noticed} The engine had read {read} entries, {kept} were put back, and {grown} were there when it "
+            f"ran again. The subscriber was told by a `gap` that {subscriber.taken_back} answers are not so any "
+            f"more, and then what is; three new answers later {back:.1f} s had passed."
+        )
         return Row.of(name, injected, told, verdict, seconds=back, taken_back=subscriber.taken_back)
 
 
@@ -112,8 +121,10 @@ def _push(scene: Scene, count: int, pause: float) -> None:
 
 def _back_up(data: Path, copy: Path) -> None:
     copy.mkdir()
-    with (contextlib.closing(sqlite3.connect(DataDirectory(data).database)) as source,
-          contextlib.closing(sqlite3.connect(copy / "store.db")) as target):
+    with (
+        contextlib.closing(sqlite3.connect(DataDirectory(data).database)) as source,
+        contextlib.closing(sqlite3.connect(copy / "store.db")) as target,
+    ):
         source.backup(target)
 
 

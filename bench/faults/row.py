@@ -1,7 +1,7 @@
 """A row of what was found: one fault, what was injected, what was observed.
 
-    row = Row.of("kill-web", "kill -9 of the web process", "Answers went on after 2 s.", scene.verdict())
-    row.holds, row.observed
+row = Row.of("kill-web", "kill -9 of the web process", "Answers went on after 2 s.", scene.verdict())
+row.holds, row.observed
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ class Row:
     @classmethod
     def of(cls, fault: str, injected: str, observed: str, verdict: Verdict, **numbers: object) -> Row:
         """After a scene: the laws' verdict is a part of what was observed."""
-        held = (f"{verdict.numbers.get('acknowledged', 0)} acknowledged pushes are in the log, once each; "
-                f"{verdict.numbers.get('answers', 0)} answers as a replay gives them; "
-                f"{verdict.numbers.get('told', 0)} instants told, each once.")
+        held = (
+            f"{verdict.numbers.get('acknowledged', 0)} acknowledged pushes are in the log, once each; "
+            f"{verdict.numbers.get('answers', 0)} answers as a replay gives them; "
+            f"{verdict.numbers.get('told', 0)} instants told, each once."
+        )
         return cls(fault, injected, f"{observed} {held}".strip(), verdict.broken, {**verdict.numbers, **numbers})
 
 

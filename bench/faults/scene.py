@@ -34,18 +34,22 @@ SCHEMA = "<urn:number> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <urn
 # The same in three ways: as it was pushed, as it follows, and by way of a stream that a query makes.
 QUERIES = {
     "Numbers": f"REGISTER QUERY Numbers AS SELECT ?n FROM STREAM <streams/numbers> {WINDOW} "
-               "WHERE { ?push <urn:number> ?n }",
+    "WHERE { ?push <urn:number> ?n }",
     "Entailed": f"REGISTER QUERY Entailed AS SELECT ?n FROM <urn:schema> FROM STREAM <streams/numbers> {WINDOW} "
-                "USING ENTAILMENT rho-df WHERE { ?push <urn:value> ?n }",
+    "USING ENTAILMENT rho-df WHERE { ?push <urn:value> ?n }",
     "Copies": "REGISTER STREAM Copies AS CONSTRUCT { ?push <urn:copied> ?n } "
-              "FROM STREAM <streams/numbers> [RANGE 500ms STEP 500ms] WHERE { ?push <urn:number> ?n }",
+    "FROM STREAM <streams/numbers> [RANGE 500ms STEP 500ms] WHERE { ?push <urn:number> ?n }",
     "Copied": f"REGISTER QUERY Copied AS SELECT ?n FROM STREAM <streams/Copies> {WINDOW} "
-              "WHERE { ?push <urn:copied> ?n }",
+    "WHERE { ?push <urn:copied> ?n }",
 }
 # All of it is checked afterwards.
 KEPT = ("--keep-log", "10d", "--keep-answers", "1000000", "--forget-seconds", "86400")
-PROCESSES = {"web": b"csparql_spark.server.process", "engine": b"csparql_spark.spark.engine",
-             "jvm": b"org.apache.spark.deploy.SparkSubmit", "daemon": b"pyspark.daemon"}
+PROCESSES = {
+    "web": b"csparql_spark.server.process",
+    "engine": b"csparql_spark.spark.engine",
+    "jvm": b"org.apache.spark.deploy.SparkSubmit",
+    "daemon": b"pyspark.daemon",
+}
 
 
 class Pusher(threading.Thread):
@@ -55,10 +59,10 @@ class Pusher(threading.Thread):
         super().__init__(daemon=True)
         self._client, self._number, self._pause = Client(url, timeout=60, patience=PATIENCE_SECONDS), first, pause
         self.over = threading.Event()
-        self.acknowledged: dict[int, int] = {}              # number: its place in the log
+        self.acknowledged: dict[int, int] = {}  # number: its place in the log
         self.refused: Counter[tuple[int, str]] = Counter()
-        self.sentences: dict[str, str] = {}                 # by code: one of them
-        self.longest = 0.0                                  # seconds from a push to its acknowledgement
+        self.sentences: dict[str, str] = {}  # by code: one of them
+        self.longest = 0.0  # seconds from a push to its acknowledgement
         self.lost: list[str] = []
 
     def run(self) -> None:
@@ -117,12 +121,18 @@ class Subscriber(threading.Thread):
 
 
 class Scene:
-    def __init__(self, *options: str, data: str | None = None, environment: dict[str, str] | None = None,
-                 pushers: int = 2, pause: float = 0.03) -> None:
+    def __init__(
+        self,
+        *options: str,
+        data: str | None = None,
+        environment: dict[str, str] | None = None,
+        pushers: int = 2,
+        pause: float = 0.03,
+    ) -> None:
         self._own = data is None
         self.data = data or tempfile.mkdtemp(prefix="csparql-fault-")
         self._options, self._environment = options, environment
-        self._log = tempfile.NamedTemporaryFile("w+", prefix="csparql-fault-", suffix=".log")     # noqa: SIM115  closed with the scene
+        self._log = tempfile.NamedTemporaryFile("w+", prefix="csparql-fault-", suffix=".log")  # noqa: SIM115  closed with the scene
         self._count, self._pause = pushers, pause
         self.pushers: list[Pusher] = []
         self.server = self._serve("0")
@@ -131,8 +141,9 @@ class Scene:
         self.subscriber = Subscriber(self.url)
 
     def _serve(self, port: str) -> Server:
-        return Server(*KEPT, *self._options, "--port", port, data=self.data, environment=self._environment,
-                      log=self._log)
+        return Server(
+            *KEPT, *self._options, "--port", port, data=self.data, environment=self._environment, log=self._log
+        )
 
     def __enter__(self) -> Scene:
         return self
@@ -223,7 +234,7 @@ def _command(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return b""            # it has ended meanwhile
+        return b""  # it has ended meanwhile
 
 
 def _parent(pid: int) -> int:

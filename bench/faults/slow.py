@@ -35,12 +35,15 @@ LARGE_BYTES = 4_000_000
 MOST_GROWTH_MS = 100
 MOST_GROWTH_MB = {"heads": 100, "bodies": 150, "readers": 400}
 ONE = b"<urn:a> <urn:p> <urn:b> .\n"
-PUSH = ("POST /streams/s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/n-triples\r\nContent-Length: {}"
-        "\r\n\r\n")
+PUSH = (
+    "POST /streams/s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/n-triples\r\nContent-Length: {}\r\n\r\n"
+)
 # What each says at once, by turns, and what it goes on saying, byte by byte.
-BEGINNINGS = {"heads": [b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "],
-              "bodies": [PUSH.format(length).encode() for length in (50_000, 50_000_000)],
-              "readers": [b"GET /console/large.js HTTP/1.1\r\nHost: localhost\r\n\r\n"]}
+BEGINNINGS = {
+    "heads": [b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "],
+    "bodies": [PUSH.format(length).encode() for length in (50_000, 50_000_000)],
+    "readers": [b"GET /console/large.js HTTP/1.1\r\nHost: localhost\r\n\r\n"],
+}
 
 
 def slow(kind: str, count: int) -> Row:
@@ -51,8 +54,11 @@ def slow(kind: str, count: int) -> Row:
         (Path(directory) / "dist" / "large.js").write_bytes(bytes(LARGE_BYTES))
         _asked(web.port, 2.0)
         before, memory = _asked(web.port, MEASURED_SECONDS), web.memory()
-        crowd = subprocess.Popen([sys.executable, "-m", "bench.faults.slow", kind, str(count), str(web.port)],
-                                 stdout=subprocess.PIPE, text=True)
+        crowd = subprocess.Popen(
+            [sys.executable, "-m", "bench.faults.slow", kind, str(count), str(web.port)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         try:
             crowd.stdout.readline()
             during, grown = _asked(web.port, MEASURED_SECONDS), (web.memory() - memory) / 1e6
@@ -63,18 +69,27 @@ def slow(kind: str, count: int) -> Row:
             crowd.stdout.close()
     broken, numbers, said = [], {"grown_mb": grown, "threads": threads}, []
     for name in ("GET /health", "push"):
-        was, now = (np.percentile(1000 * np.array(times[name]), (50, 99)) if times[name] else (np.inf, np.inf)
-                    for times in (before, during))
+        was, now = (
+            np.percentile(1000 * np.array(times[name]), (50, 99)) if times[name] else (np.inf, np.inf)
+            for times in (before, during)
+        )
         numbers |= {f"{name} p99 before": was[1], f"{name} p99 during": now[1]}
         said.append(f"{name}: p50 {was[0]:.1f} ms before, {now[0]:.1f} during; p99 {was[1]:.1f} and {now[1]:.1f} ms")
         broken += unless(now[1] - was[1] < MOST_GROWTH_MS, f"the p99 of {name} grew by {now[1] - was[1]:.0f} ms")
     broken += unless(not during["lost"], f"{len(during['lost'])} requests of the healthy client were not answered")
     broken += unless(grown < MOST_GROWTH_MB[kind], f"the web process grew by {grown:.0f} MB")
-    what = {"heads": "that each send a byte of a request's head",
-            "bodies": "that each send a byte of a push's body, of 50 KB or 50 MB",
-            "readers": f"that each read a byte of a response of {LARGE_BYTES / 1e6:.0f} MB"}[kind]
-    return Row(f"slow-{kind}", f"{count:,} connections {what} every {EVERY_SECONDS:.0f} s",
-               f"{'; '.join(said)}. The web process grew by {max(0.0, grown):.0f} MB.", broken, numbers)
+    what = {
+        "heads": "that each send a byte of a request's head",
+        "bodies": "that each send a byte of a push's body, of 50 KB or 50 MB",
+        "readers": f"that each read a byte of a response of {LARGE_BYTES / 1e6:.0f} MB",
+    }[kind]
+    return Row(
+        f"slow-{kind}",
+        f"{count:,} connections {what} every {EVERY_SECONDS:.0f} s",
+        f"{'; '.join(said)}. The web process grew by {max(0.0, grown):.0f} MB.",
+        broken,
+        numbers,
+    )
 
 
 def _asked(port: int, seconds: float) -> dict[str, list[float]]:
@@ -99,7 +114,7 @@ def _asked(port: int, seconds: float) -> dict[str, list[float]]:
         except (OSError, http.client.HTTPException):
             times["lost"].append(time.monotonic() - begun)
             connection.close()
-        time.sleep(PAUSE_SECONDS)           # a rate is what is asked
+        time.sleep(PAUSE_SECONDS)  # a rate is what is asked
     connection.close()
     return times
 
@@ -144,7 +159,7 @@ class Crowd:
                     return
             else:
                 connection.send(b"a")
-                if connection.recv(4096):       # what it is told is that it is too slow
+                if connection.recv(4096):  # what it is told is that it is too slow
                     self._leave(connection)
                     return
         except BlockingIOError:
@@ -167,7 +182,7 @@ def main(kind: str, count: str, port: str) -> None:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    os.nice(5)              # they have nothing to hurry for
+    os.nice(5)  # they have nothing to hurry for
     Crowd(kind, int(port)).run(int(count))
 
 

@@ -36,7 +36,7 @@ class Place:
     def __init__(self, data: str) -> None:
         self.directory = DataDirectory(data)
         self.broken: list[str] = []
-        self._log = tempfile.NamedTemporaryFile("w+", prefix="csparql-fault-", suffix=".log")     # noqa: SIM115  closed with the scene
+        self._log = tempfile.NamedTemporaryFile("w+", prefix="csparql-fault-", suffix=".log")  # noqa: SIM115  closed with the scene
         self._port = "0"
         self.start()
         for stream in QUERIES.values():
@@ -47,8 +47,11 @@ class Place:
             self.answers(name, 2)
 
     def register(self, name: str) -> int:
-        return self.client.register(name, f"REGISTER QUERY {name} AS SELECT ?n FROM STREAM <streams/{QUERIES[name]}> "
-                                    "[RANGE 2s STEP 500ms] WHERE { ?s <urn:n> ?n }")["id"]
+        return self.client.register(
+            name,
+            f"REGISTER QUERY {name} AS SELECT ?n FROM STREAM <streams/{QUERIES[name]}> "
+            "[RANGE 2s STEP 500ms] WHERE { ?s <urn:n> ?n }",
+        )["id"]
 
     def push(self, stream: str) -> int:
         return self.client.push(stream, f'<urn:s> <urn:n> "{time.time_ns()}" .', "nt")["seq"]
@@ -64,7 +67,7 @@ class Place:
 
     def start(self) -> None:
         self.server = Server(*KEPT, "--port", self._port, data=str(self.directory.path), log=self._log)
-        self._port = str(self.server.port)          # names of streams begin with it
+        self._port = str(self.server.port)  # names of streams begin with it
         self.client = Client(f"http://127.0.0.1:{self.server.port}", timeout=60)
         self.server.until("running")
 
@@ -131,8 +134,12 @@ class Place:
         assert flipped, "a small payload stands on one page"
 
     def command(self, *words: str) -> tuple[int, str]:
-        ended = subprocess.run([sys.executable, "-m", "csparql_spark", "store", *words, "--data",
-                                str(self.directory.path)], capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            [sys.executable, "-m", "csparql_spark", "store", *words, "--data", str(self.directory.path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         return ended.returncode, ended.stdout + ended.stderr
 
     def checked(self, count: int) -> None:
@@ -161,7 +168,7 @@ def entry_while_stopped() -> Row:
         seq = place.seqs["a"]
         place.stop()
         place.flip("log", "seq", seq)
-        shutil.rmtree(place.directory.engine)           # the engine is to read it again
+        shutil.rmtree(place.directory.engine)  # the engine is to read it again
         place.checked(1)
         reasons = []
         for _ in range(2):
@@ -175,8 +182,10 @@ def entry_while_stopped() -> Row:
         place.checked(0)
         place.start()
         health = place.client.health()
-        place.expect([one["seq"] for one in health.get("skipped", ())] == [seq] and "damaged" not in health,
-                     f"GET /health after store skip: {health}")
+        place.expect(
+            [one["seq"] for one in health.get("skipped", ())] == [seq] and "damaged" not in health,
+            f"GET /health after store skip: {health}",
+        )
         place.client.delete("A")
         place.register("A")
         place.push("a")
@@ -186,7 +195,8 @@ def entry_while_stopped() -> Row:
             "The server is stopped; in `store.db` one bit of the payload of an entry of the log is flipped, and "
             "`DATA/engine` is deleted, so that it is read again; it is started again, twice",
             f"The query that reads the stream fails, both times: “{shown}” The other one goes on. `store check` names the "
-            "entry; after `store skip` `GET /health` tells it as skipped, and the query, registered again, answers.")
+            "entry; after `store skip` `GET /health` tells it as skipped, and the query, registered again, answers.",
+        )
 
 
 def entry_while_serving() -> Row:
@@ -199,19 +209,23 @@ def entry_while_serving() -> Row:
         for name in QUERIES:
             place.answers(name, 3)
         health = place.client.health()
-        place.expect(health["status"] == "degraded" and [one["seq"] for one in health.get("damaged", ())] == [seq],
-                     f"GET /health: {health}")
+        place.expect(
+            health["status"] == "degraded" and [one["seq"] for one in health.get("damaged", ())] == [seq],
+            f"GET /health: {health}",
+        )
         place.checked(1)
         shown = told.replace(place.get("/streams/a")["iri"], "…/streams/a")
         return place.row(
             "The server is at work; in `store.db` one bit of the payload of an entry of the log is flipped that the engine "
-            "has read", f"Who asks for it is told 500 `damaged`: “{shown}” Both queries, which have read it before, go on; "
-            "`GET /health` (degraded) and `store check`, beside the running server, name the entry.")
+            "has read",
+            f"Who asks for it is told 500 `damaged`: “{shown}” Both queries, which have read it before, go on; "
+            "`GET /health` (degraded) and `store check`, beside the running server, name the entry.",
+        )
 
 
 def answer() -> Row:
     with _place() as place:
-        for _ in range(8):                  # each answer is another one
+        for _ in range(8):  # each answer is another one
             place.push("a")
             latest = place.answers("A", 1)
         place.stop()
@@ -219,7 +233,8 @@ def answer() -> Row:
             position, instant = connection.execute(
                 "SELECT position, instant FROM answers WHERE query = ? AND instant < ? AND rows > 0 AND payload IN "
                 "(SELECT payload FROM answers GROUP BY payload HAVING count(*) = 1) ORDER BY instant LIMIT 1",
-                (place.ids["A"], latest)).fetchone()
+                (place.ids["A"], latest),
+            ).fetchone()
         place.flip("answers", "position", position)
         place.start()
         told = place.refusal(f"/queries/A/answers?at={instant}")
@@ -230,13 +245,14 @@ def answer() -> Row:
                 heard.append((event.kind, event.data.get("at", event.data.get("first")), event.data.get("reason")))
             if heard and heard[-1][1] > latest:
                 break
-        place.expect([one for one in heard if one[0] == "gap"] == [("gap", instant, "damaged")],
-                     f"events: {heard}")
+        place.expect([one for one in heard if one[0] == "gap"] == [("gap", instant, "damaged")], f"events: {heard}")
         place.answers("A", 3)
         place.checked(1)
-        return place.row("The server is stopped; in `store.db` one bit of an answer is flipped; it is started again",
-                         "`GET …/answers` of that instant is told 500 `damaged`; a subscriber from the beginning is told "
-                         "a `gap` in its place, and all other answers; both queries go on.")
+        return place.row(
+            "The server is stopped; in `store.db` one bit of an answer is flipped; it is started again",
+            "`GET …/answers` of that instant is told 500 `damaged`; a subscriber from the beginning is told "
+            "a `gap` in its place, and all other answers; both queries go on.",
+        )
 
 
 def registration() -> Row:
@@ -252,6 +268,8 @@ def registration() -> Row:
         place.register("A")
         place.push("a")
         place.answers("A", 3)
-        return place.row("The server is stopped; in `store.db` one bit of a registration is flipped; it is started again",
-                         f"It starts. That query has failed: “{reason}”. The other one goes on; deleted and registered "
-                         "again, the query answers.")
+        return place.row(
+            "The server is stopped; in `store.db` one bit of a registration is flipped; it is started again",
+            f"It starts. That query has failed: “{reason}”. The other one goes on; deleted and registered "
+            "again, the query answers.",
+        )

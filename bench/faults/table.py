@@ -1,6 +1,6 @@
 """The table of docs/reliability.md: a row for each fault, written from what was found.
 
-    write({"kill-web": row})            # rows of other faults stay as they are
+write({"kill-web": row})            # rows of other faults stay as they are
 """
 
 from __future__ import annotations
@@ -27,5 +27,10 @@ def write(rows: Mapping[str, Row], order: list[str], document: Path = DOCUMENT) 
 
 def line_of(row: Row) -> str:
     held = "hold" if row.holds else "**broken**: " + "; ".join(row.broken)
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ")
-                             for cell in (f"`{row.fault}`", row.injected, row.observed, held)) + " |"
+    return (
+        "| "
+        + " | ".join(
+            cell.replace("|", "\\|").replace("\n", " ") for cell in (f"`{row.fault}`", row.injected, row.observed, held)
+        )
+        + " |"
+    )

@@ -27,7 +27,7 @@ from bench.signals import heeded
 
 EVERY = 10.0
 WARM_SECONDS, LONGEST_SECONDS = 30.0, 120.0
-WARM_MS = 2000.0                # answers that come sooner than that are those of a server that keeps up
+WARM_MS = 2000.0  # answers that come sooner than that are those of a server that keeps up
 
 
 def numbers(context: click.Context, option: click.Parameter, text: str) -> list[int]:
@@ -45,8 +45,15 @@ def numbers(context: click.Context, option: click.Parameter, text: str) -> list[
 @click.option("--directory", type=click.Path(path_type=Path), help="where everything stays; otherwise it goes")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="where the lines go, too")
 @click.pass_context
-def main(context: click.Context, minutes: float, queries: int, rate: int, subscribers: int, directory: Path | None,
-         out: Path | None) -> None:
+def main(
+    context: click.Context,
+    minutes: float,
+    queries: int,
+    rate: int,
+    subscribers: int,
+    directory: Path | None,
+    out: Path | None,
+) -> None:
     """A load that stays the same."""
     if context.invoked_subcommand is not None:
         return
@@ -54,20 +61,34 @@ def main(context: click.Context, minutes: float, queries: int, rate: int, subscr
         stage = Stage(queries, subscribers, directory)
         try:
             with stage:
-                lines.say("load-begins", directory=str(stage.directory), server=stage.server.process.pid,
-                          package=csparql_spark.__file__)
+                lines.say(
+                    "load-begins",
+                    directory=str(stage.directory),
+                    server=stage.server.process.pid,
+                    package=csparql_spark.__file__,
+                )
                 told = loaded(stage, lines, minutes, rate)
                 told["rest_s"] = stage.rest()
-            held = finished(stage, lines, "load", {"minutes": minutes, "queries": queries, "rate": rate,
-                                                   "subscribers": subscribers, **told}, failing=False)
+            held = finished(
+                stage,
+                lines,
+                "load",
+                {"minutes": minutes, "queries": queries, "rate": rate, "subscribers": subscribers, **told},
+                failing=False,
+            )
         finally:
             stage.close()
     sys.exit(not held)
 
 
 @main.command("ramp")
-@click.option("--rates", default="5000,10000,20000,40000,80000", callback=numbers, show_default=True,
-              help="triples a second, step by step")
+@click.option(
+    "--rates",
+    default="5000,10000,20000,40000,80000",
+    callback=numbers,
+    show_default=True,
+    help="triples a second, step by step",
+)
 @click.option("--crowds", default="", callback=numbers, help="numbers of queries, step by step, at --rate")
 @click.option("--rate", type=click.IntRange(1), default=1000, show_default=True, help="with --crowds")
 @click.option("--queries", type=click.IntRange(1), default=100, show_default=True, help="with --rates")
@@ -75,21 +96,34 @@ def main(context: click.Context, minutes: float, queries: int, rate: int, subscr
 @click.option("--subscribers", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--directory", type=click.Path(path_type=Path), help="where everything stays; otherwise it goes")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="where the lines go, too")
-def climb(rates: list[int], crowds: list[int], rate: int, queries: int, seconds: float, subscribers: int,
-          directory: Path | None, out: Path | None) -> None:
+def climb(
+    rates: list[int],
+    crowds: list[int],
+    rate: int,
+    queries: int,
+    seconds: float,
+    subscribers: int,
+    directory: Path | None,
+    out: Path | None,
+) -> None:
     """More and more until it breaks."""
     steps = [Step(crowd, rate) for crowd in crowds] or [Step(queries, rate) for rate in rates]
     with Lines(out) as lines:
         stage = Stage(steps[0].queries, subscribers, directory)
         try:
             with stage:
-                lines.say("ramp-begins", directory=str(stage.directory), server=stage.server.process.pid,
-                          package=csparql_spark.__file__)
+                lines.say(
+                    "ramp-begins",
+                    directory=str(stage.directory),
+                    server=stage.server.process.pid,
+                    package=csparql_spark.__file__,
+                )
                 warm(stage, lines, steps[0].rate)
                 told = ramp(stage, steps, lines, seconds)
                 told["rest_s"] = stage.rest()
-            held = finished(stage, lines, "ramp", {"by": "crowds" if crowds else "rates", "seconds": seconds, **told},
-                            failing=True)
+            held = finished(
+                stage, lines, "ramp", {"by": "crowds" if crowds else "rates", "seconds": seconds, **told}, failing=True
+            )
         finally:
             stage.close()
     sys.exit(not held)
@@ -121,17 +155,26 @@ def loaded(stage: Stage, lines: Lines, minutes: float, rate: float) -> dict[str,
         lines.say("load-series", second=time.monotonic() - begun, **line)
         if tick * EVERY % 60 == 0:
             all_minutes.append(stage.watch.told(60))
-            lines.say("load-minute", minute=round(tick * EVERY / 60), **all_minutes[-1],
-                      **{name: value for name, value in line.items() if name.endswith("_mb")})
+            lines.say(
+                "load-minute",
+                minute=round(tick * EVERY / 60),
+                **all_minutes[-1],
+                **{name: value for name, value in line.items() if name.endswith("_mb")},
+            )
     spent = {role: seconds - cpu.get(role, 0.0) for role, seconds in stage.meter.cpu().items()}
     latencies.sort()
-    return {"triples": stage.watch.triples, "answers": stage.watch.answers,
-            **{f"p{percent}_ms": latencies[int(len(latencies) * percent / 100)] for percent in (50, 90, 99)
-               if latencies}, "max_ms": latencies[-1] if latencies else None,
-            "worst_minute_p99_ms": max((told.get("p99_ms", 0.0) for told in all_minutes), default=None),
-            "first_mb": statistics.mean(memory[:6]), "last_mb": statistics.mean(memory[-6:]), "most_mb": max(memory),
-            "cores": {role: seconds / (60 * minutes) for role, seconds in spent.items()},
-            "refused": {str(status): count for status, count in stage.watch.statuses.items() if status != 200}}
+    return {
+        "triples": stage.watch.triples,
+        "answers": stage.watch.answers,
+        **{f"p{percent}_ms": latencies[int(len(latencies) * percent / 100)] for percent in (50, 90, 99) if latencies},
+        "max_ms": latencies[-1] if latencies else None,
+        "worst_minute_p99_ms": max((told.get("p99_ms", 0.0) for told in all_minutes), default=None),
+        "first_mb": statistics.mean(memory[:6]),
+        "last_mb": statistics.mean(memory[-6:]),
+        "most_mb": max(memory),
+        "cores": {role: seconds / (60 * minutes) for role, seconds in spent.items()},
+        "refused": {str(status): count for status, count in stage.watch.statuses.items() if status != 200},
+    }
 
 
 def finished(stage: Stage, lines: Lines, bench: str, told: dict[str, object], *, failing: bool) -> bool:

@@ -16,14 +16,15 @@ from collections.abc import Sequence
 from bench.load.pushing import Push
 
 LATE_MS = 5000.0
-GROWING = 1.05                  # by so much later in the second half of the time than in the first
+GROWING = 1.05  # by so much later in the second half of the time than in the first
 KEPT_RATE = 0.9
-ROOM = 2.0                      # as long as normal, and not more, is normal again
-LEAST_MS = 250.0                # as much later than normal is, too
+ROOM = 2.0  # as long as normal, and not more, is normal again
+LEAST_MS = 250.0  # as much later than normal is, too
 
 
-def broken(latencies: Sequence[float], lag: float, pushes: Sequence[Push], *, offered: float, seconds: float
-           ) -> str | None:
+def broken(
+    latencies: Sequence[float], lag: float, pushes: Sequence[Push], *, offered: float, seconds: float
+) -> str | None:
     """`latencies`: in the order in which answers came; `lag`: ms since the newest instant that was told."""
     refused = Counter(push.status for push in pushes if push.status != 200)
     if refused:
@@ -37,8 +38,9 @@ def broken(latencies: Sequence[float], lag: float, pushes: Sequence[Push], *, of
     if half:
         early, late = statistics.median(latencies[:half]), statistics.median(latencies[half:])
         if statistics.median(latencies) > LATE_MS and late > GROWING * early:
-            return (f"answers come {late / 1000:.1f} s after their instants, and ever later ({early / 1000:.1f} s "
-                    "before)")
+            return (
+                f"answers come {late / 1000:.1f} s after their instants, and ever later ({early / 1000:.1f} s before)"
+            )
     elif lag > max(LATE_MS, 1000 * seconds):
         return f"no answer has come for {seconds:.0f} s; the newest is {lag / 1000:.1f} s old"
     return None

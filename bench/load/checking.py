@@ -26,21 +26,27 @@ from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
 
-PROBLEM = ": problem {"           # what a subscriber is told when a query has failed
-EVERY = 50                      # one push of so many is looked at triple by triple
+PROBLEM = ": problem {"  # what a subscriber is told when a query has failed
+EVERY = 50  # one push of so many is looked at triple by triple
 
 
-def check(data: Path, pushed: Path, heard: Path, seats: Sequence[Seat], until: int, *,
-          processes: int = 2) -> dict[str, object]:
+def check(
+    data: Path, pushed: Path, heard: Path, seats: Sequence[Seat], until: int, *, processes: int = 2
+) -> dict[str, object]:
     begun = time.monotonic()
     events, wrong, _ = told(heard)
     broken = [sentence for sentence in wrong if PROBLEM not in sentence] + in_log(data, list(pushes(pushed)))
     found = replayed(data, until=until, heard={seat.query for seat in seats}, processes=processes)
     broken += [*found.broken, *as_told(seats, events, found.spelled, until)]
-    return {"checked_answers": found.answers, "rows_per_answer": found.rows / max(1, found.answers),
-            "checked_events": len(events), "check_s": time.monotonic() - begun, "broken_count": len(broken),
-            "broken": broken[:MOST_NAMED],
-            "failed": [f"{query} at {instant}: {reason}" for query, (instant, reason) in found.failed.items()]}
+    return {
+        "checked_answers": found.answers,
+        "rows_per_answer": found.rows / max(1, found.answers),
+        "checked_events": len(events),
+        "check_s": time.monotonic() - begun,
+        "broken_count": len(broken),
+        "broken": broken[:MOST_NAMED],
+        "failed": [f"{query} at {instant}: {reason}" for query, (instant, reason) in found.failed.items()],
+    }
 
 
 def in_log(data: Path, pushed: Sequence[Push]) -> list[str]:
@@ -49,35 +55,47 @@ def in_log(data: Path, pushed: Sequence[Push]) -> list[str]:
     for number, push in enumerate(push for push in pushed if push.status == 200):
         found = logged.pop(push.seq, None)
         if found != (push.stream, push.rows):
-            broken.append(f"the push of {push.rows} triples to {push.stream} from {push.first} is acknowledged as "
-                          f"entry {push.seq}, and there is {found}")
+            broken.append(
+                f"the push of {push.rows} triples to {push.stream} from {push.first} is acknowledged as "
+                f"entry {push.seq}, and there is {found}"
+            )
         elif number % EVERY == 0:
             there = set(Chunk.from_ipc(log.payload(push.seq)).triples())
             if there != _triples(body(push.stream, push.first, push.count)):
                 broken.append(f"entry {push.seq} does not hold what was pushed to {push.stream} from {push.first}")
     unanswered = [push for push in pushed if push.status == NO_ANSWER]
     if len(logged) > len(unanswered):
-        broken.append(f"{len(logged)} chunks are in the log without an acknowledgement, and {len(unanswered)} pushes "
-                      f"were not answered, such as entry {min(logged)}")
+        broken.append(
+            f"{len(logged)} chunks are in the log without an acknowledgement, and {len(unanswered)} pushes "
+            f"were not answered, such as entry {min(logged)}"
+        )
     return broken
 
 
-def as_told(seats: Sequence[Seat], events: Iterable[Heard], spelled: Mapping[tuple[str, int], str],
-            until: int) -> list[str]:
+def as_told(
+    seats: Sequence[Seat], events: Iterable[Heard], spelled: Mapping[tuple[str, int], str], until: int
+) -> list[str]:
     """What subscribers were told against what the replay says."""
     broken = []
     by_seat: dict[int, dict[int, str]] = defaultdict(dict)
     for event in events:
         by_seat[event.subscriber][event.instant] = event.digest
         if event.digest != spelled.get((event.query, event.instant)):
-            broken.append(f"{event.query} at {event.instant}: subscriber {event.subscriber} was told something else "
-                          "than a replay says")
+            broken.append(
+                f"{event.query} at {event.instant}: subscriber {event.subscriber} was told something else "
+                "than a replay says"
+            )
     for number, seat in enumerate(seats):
-        lacking = sorted(instant for query, instant in spelled if query == seat.query and instant <= until
-                         and instant not in by_seat[number])
+        lacking = sorted(
+            instant
+            for query, instant in spelled
+            if query == seat.query and instant <= until and instant not in by_seat[number]
+        )
         if lacking:
-            broken.append(f"{seat.query} at {lacking[0]}: subscriber {number} was not told, and neither "
-                          f"{len(lacking) - 1} other instants")
+            broken.append(
+                f"{seat.query} at {lacking[0]}: subscriber {number} was not told, and neither "
+                f"{len(lacking) - 1} other instants"
+            )
     return broken
 
 

@@ -21,14 +21,16 @@ class Lines:
     def __enter__(self) -> Lines:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._file is not None:
             self._file.close()
 
     def say(self, bench: str, **told: object) -> None:
-        line = json.dumps({"bench": bench, **{name: rounded(value) for name, value in told.items()}},
-                          ensure_ascii=False)
+        line = json.dumps(
+            {"bench": bench, **{name: rounded(value) for name, value in told.items()}}, ensure_ascii=False
+        )
         print(line, flush=True)
         if self._file is not None:
             self._file.write(line + "\n")

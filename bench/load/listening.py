@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 CONNECT_SECONDS = 60.0
-SILENCE_SECONDS = 60.0          # the server says something each quarter of a minute
+SILENCE_SECONDS = 60.0  # the server says something each quarter of a minute
 AGAIN_SECONDS = 1.0
 FIELD = re.compile(rb"^([a-z]+):? ?(.*)$", re.MULTILINE)
 _AT = re.compile(rb'"at":(-?[0-9]+)')
@@ -36,14 +36,14 @@ _processes = multiprocessing.get_context("spawn")
 
 class Seat(NamedTuple):
     query: str
-    step: int                   # ms between its instants
+    step: int  # ms between its instants
 
 
 class Heard(NamedTuple):
     subscriber: int
     query: str
     instant: int
-    id: int                     # the position in it
+    id: int  # the position in it
     ms: float
     digest: str
 
@@ -71,7 +71,7 @@ class Follower:
 
     def __init__(self, number: int, seat: Seat) -> None:
         self.number, self.seat = number, seat
-        self.last: int | None = None            # the instant
+        self.last: int | None = None  # the instant
         self.id = b""
         self._rest = b""
 
@@ -92,8 +92,10 @@ class Follower:
         if self.last is not None and instant != self.last + self.seat.step:
             yield self._wrong(f"{instant} is told {'again' if instant <= self.last else f'after {self.last}'}")
         self.last = instant if self.last is None else max(instant, self.last)
-        yield (f"told\t{self.number}\t{self.seat.query}\t{instant}\t{self.id.decode()}\t{now - instant:.1f}\t"
-               f"{digest(data)}\n")
+        yield (
+            f"told\t{self.number}\t{self.seat.query}\t{instant}\t{self.id.decode()}\t{now - instant:.1f}\t"
+            f"{digest(data)}\n"
+        )
 
     def again(self) -> str:
         self._rest = b""
@@ -114,7 +116,7 @@ def told(path: Path, start: int = 0) -> tuple[list[Heard], list[str], int]:
         file.seek(start)
         for line in file:
             if not line.endswith(b"\n"):
-                break                           # it is still being written
+                break  # it is still being written
             start += len(line)
             kind, subscriber, query, *rest = line.decode().rstrip("\n").split("\t")
             if kind == "told":
@@ -165,11 +167,13 @@ def _connected(port: int, follower: Follower) -> socket.socket:
 def _asked(port: int, follower: Follower) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", port), timeout=SILENCE_SECONDS)
     seen = f"Last-Event-ID: {follower.id.decode()}\r\n" if follower.id else ""
-    connection.sendall(f"GET /queries/{follower.seat.query}/answers?from=beginning HTTP/1.1\r\nHost: localhost\r\n"
-                       f"Accept: text/event-stream\r\n{seen}\r\n".encode())
+    connection.sendall(
+        f"GET /queries/{follower.seat.query}/answers?from=beginning HTTP/1.1\r\nHost: localhost\r\n"
+        f"Accept: text/event-stream\r\n{seen}\r\n".encode()
+    )
     head = b""
     while b"\r\n\r\n" not in head:
-        piece = connection.recv(1)              # nothing of what follows the head
+        piece = connection.recv(1)  # nothing of what follows the head
         if not piece:
             raise ConnectionError(f"the server closed the connection after {head!r}")
         head += piece

@@ -25,7 +25,7 @@ class Producer:
             response = self._connection.getresponse()
             return response.status, json.loads(response.read())
         except (OSError, http.client.HTTPException):
-            self._connection.close()        # the next push makes another one
+            self._connection.close()  # the next push makes another one
             raise
 
     def close(self) -> None:

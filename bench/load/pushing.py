@@ -25,15 +25,15 @@ from bench.load.producer import Producer
 from bench.load.traffic import STREAMS, TRIPLES, body, shares
 
 PUSHES_A_SECOND = 10
-LARGEST = 20_000                # things in one push: who has fallen behind does not send everything at once
-NO_ANSWER = 0                   # the status of a push that was not answered
+LARGEST = 20_000  # things in one push: who has fallen behind does not send everything at once
+NO_ANSWER = 0  # the status of a push that was not answered
 _processes = multiprocessing.get_context("spawn")
 
 
 class Push(NamedTuple):
     stream: str
     first: int
-    count: int                  # things, of three triples each
+    count: int  # things, of three triples each
     status: int
     seq: int
     begun: float
@@ -78,7 +78,7 @@ def _work(port: int, path: str, rate, over) -> None:
         threads = [threading.Thread(target=_push, args=(port, stream, rate, over, file, lock)) for stream in STREAMS]
         for thread in threads:
             thread.start()
-        while not over.wait(1.0) and os.getppid() != 1:         # whoever started us may be gone
+        while not over.wait(1.0) and os.getppid() != 1:  # whoever started us may be gone
             pass
         over.set()
         for thread in threads:
@@ -103,8 +103,15 @@ def _push(port: int, stream: str, rate, over, file: TextIO, lock: threading.Lock
         said = "" if status == 200 else f"{told.get('code', '')}: {told.get('detail', '')}"
         line = Push(stream, number, count, status, told.get("seq", 0), begun, 1000 * (time.time() - begun), said)
         with lock:
-            print(*line[:5], f"{line.begun:.3f}", f"{line.ms:.1f}", " ".join(said.split()), sep="\t", file=file,
-                  flush=True)
+            print(
+                *line[:5],
+                f"{line.begun:.3f}",
+                f"{line.ms:.1f}",
+                " ".join(said.split()),
+                sep="\t",
+                file=file,
+                flush=True,
+            )
         number += count
 
 

@@ -16,7 +16,7 @@ from bench.load.breaking import LATE_MS, broken, recovered
 from bench.load.lines import Lines
 from bench.load.stage import Stage
 
-LOOK_SECONDS = 20.0             # what is judged are the last ones of a step
+LOOK_SECONDS = 20.0  # what is judged are the last ones of a step
 EVERY = 10.0
 RECOVERY_SECONDS = 600.0
 RECOVERED_SECONDS = 5.0
@@ -34,8 +34,7 @@ def ramp(stage: Stage, steps: Sequence[Step], lines: Lines, seconds: float) -> d
     for step in steps:
         reason, median = _climb(stage, step, lines, seconds)
         if reason is not None:
-            told |= {"broke": reason, "broke_queries": step.queries, "broke_rate": step.rate,
-                     "seen": seen(stage)}
+            told |= {"broke": reason, "broke_queries": step.queries, "broke_rate": step.rate, "seen": seen(stage)}
             lines.say("ramp-broken", queries=step.queries, rate=step.rate, reason=reason, **told["seen"])
             break
         told |= {"kept_queries": step.queries, "kept_rate": step.rate}
@@ -60,10 +59,11 @@ def _climb(stage: Stage, step: Step, lines: Lines, seconds: float) -> tuple[str 
             reason = _reason(stage, step, look)
     latencies = sorted(stage.watch.latencies(look))
     median = latencies[len(latencies) // 2] if latencies else 0.0
-    if reason is None and median > LATE_MS:         # it may be catching up with what it was to register
+    if reason is None and median > LATE_MS:  # it may be catching up with what it was to register
         reason = f"answers come {median / 1000:.1f} s after their instants when the step ends"
-    lines.say("ramp-step", queries=step.queries, rate=step.rate, register_s=registered, broke=reason,
-              **stage.watch.told(look))
+    lines.say(
+        "ramp-step", queries=step.queries, rate=step.rate, register_s=registered, broke=reason, **stage.watch.told(look)
+    )
     return reason, median
 
 
@@ -101,9 +101,14 @@ def seen(stage: Stage) -> dict[str, object]:
         says = stage.server.send("GET", f"/queries/{stage.crowd[0].name}/timeline")["says"]
     except (OSError, RuntimeError) as error:
         says = f"no answer: {error}"
-    return {"health": health, "console": console(health), "timeline": says, "failed": failed[:5],
-            "pushes": {str(status or "no answer"): count for status, count in stage.watch.statuses.items()},
-            "sentences": {str(status or "no answer"): said for status, said in stage.watch.sentences.items()}}
+    return {
+        "health": health,
+        "console": console(health),
+        "timeline": says,
+        "failed": failed[:5],
+        "pushes": {str(status or "no answer"): count for status, count in stage.watch.statuses.items()},
+        "sentences": {str(status or "no answer"): said for status, said in stage.watch.sentences.items()},
+    }
 
 
 def console(health: dict[str, object]) -> str:

@@ -31,7 +31,7 @@ from csparql_spark.server.subscribers.instants import envelope, windows_of
 from csparql_spark.store import QueryRecord
 from csparql_spark.store.answers import StoredAnswer
 
-PIECE_MS = 5000                 # of the log, fed at once
+PIECE_MS = 5000  # of the log, fed at once
 PIECE_ENTRIES = 20_000
 MOST_NAMED = 100
 NICE = 5
@@ -43,7 +43,7 @@ class Found:
     answers: int = 0
     rows: int = 0
     broken: list[str] = field(default_factory=list)
-    failed: dict[str, tuple[int, str]] = field(default_factory=dict)         # by query: since when, and why
+    failed: dict[str, tuple[int, str]] = field(default_factory=dict)  # by query: since when, and why
     spelled: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def add(self, other: Found) -> None:
@@ -61,8 +61,9 @@ def replayed(data: Path, *, until: int, heard: Collection[str] = (), processes: 
         return Share(data, until, heard, lambda group: True).found()
     found = Found()
     with _processes.Pool(processes, initializer=os.nice, initargs=(NICE,)) as pool:
-        for share in pool.starmap(_share, [(str(data), until, frozenset(heard), part, processes)
-                                           for part in range(processes)]):
+        for share in pool.starmap(
+            _share, [(str(data), until, frozenset(heard), part, processes) for part in range(processes)]
+        ):
             found.add(share)
     return found
 
@@ -77,11 +78,15 @@ class Share:
     def __init__(self, data: Path, until: int, heard: Collection[str], mine: Callable[[str], bool]) -> None:
         self._database = Database(DataDirectory(data).database)
         self._until, self._heard, self._mine = until, heard, mine
-        self._queries: dict[int, QueryRecord] = {}          # of my groups
-        self._counted: dict[int, int] = {}                  # of each, the answers that are stored and in the replay
+        self._queries: dict[int, QueryRecord] = {}  # of my groups
+        self._counted: dict[int, int] = {}  # of each, the answers that are stored and in the replay
         self._found = Found()
-        self._failures = {query: (instant, reason) for query, instant, reason in self._database.connection.execute(
-            "SELECT query, instant, reason FROM failures")}
+        self._failures = {
+            query: (instant, reason)
+            for query, instant, reason in self._database.connection.execute(
+                "SELECT query, instant, reason FROM failures"
+            )
+        }
 
     def found(self) -> Found:
         groups: dict[str, Group] = {}
@@ -108,8 +113,9 @@ class Share:
                 if self._mine(row.group):
                     if row.kind == "register":
                         made = json.loads(entry.payload)
-                        self._queries[entry.seq] = QueryRecord(entry.seq, entry.subject, entry.at, made["text"],
-                                                               made["base"])
+                        self._queries[entry.seq] = QueryRecord(
+                            entry.seq, entry.subject, entry.at, made["text"], made["base"]
+                        )
                     piece.setdefault(row.group, []).append(row)
             began, entries = began or entry.at, entries + 1
             if entry.at - began >= PIECE_MS or entries >= PIECE_ENTRIES:
@@ -127,7 +133,8 @@ class Share:
         self._found.answers += 1
         self._found.rows += told.rows
         stored = self._database.connection.execute(
-            "SELECT payload FROM answers WHERE query = ? AND instant = ? AND part = ?", told[:3]).fetchall()
+            "SELECT payload FROM answers WHERE query = ? AND instant = ? AND part = ?", told[:3]
+        ).fetchall()
         if not stored and told.instant <= self._until:
             self._break(f"{query.name} at {told.instant}: the answer is missing")
         if stored:

@@ -18,9 +18,14 @@ from pathlib import Path
 from bench.server import Server
 
 # What stands in the command lines, the telling ones first.
-SIGNS = {"jvm": b"org.apache.spark.deploy.SparkSubmit", "web": b"csparql_spark.server.process",
-         "engine": b"csparql_spark.spark.engine", "source": b"python_streaming_source", "daemon": b"pyspark.daemon",
-         "supervisor": b"csparql_spark\0serve"}
+SIGNS = {
+    "jvm": b"org.apache.spark.deploy.SparkSubmit",
+    "web": b"csparql_spark.server.process",
+    "engine": b"csparql_spark.spark.engine",
+    "source": b"python_streaming_source",
+    "daemon": b"pyspark.daemon",
+    "supervisor": b"csparql_spark\0serve",
+}
 
 
 def role(command: bytes, parent: bytes) -> str:
@@ -36,7 +41,7 @@ class Meter:
         """`others`: processes besides the server's, by what they are called."""
         self._server = server
         self._others = dict(others or {})
-        self._ticks: dict[tuple[int, str], tuple[str, int]] = {}       # by process and its birth: role, ticks
+        self._ticks: dict[tuple[int, str], tuple[str, int]] = {}  # by process and its birth: role, ticks
         self.measure = "pss" if _rollup(os.getpid()) is not None else "rss"
 
     def memory(self) -> dict[str, float]:
@@ -65,15 +70,18 @@ class Meter:
 
 def roles_of(processes: Mapping[int, tuple[bytes, int]]) -> dict[int, str]:
     """Of processes with their command lines and parents; those that have ended have no command line, and no role."""
-    return {pid: role(command, processes.get(parent, (b"", 0))[0])
-            for pid, (command, parent) in processes.items() if command}
+    return {
+        pid: role(command, processes.get(parent, (b"", 0))[0])
+        for pid, (command, parent) in processes.items()
+        if command
+    }
 
 
 def _read(pid: int, name: str) -> bytes:
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:
-        return b""              # it has ended meanwhile, or is not ours to look at
+        return b""  # it has ended meanwhile, or is not ours to look at
 
 
 def _parent(pid: int) -> int:

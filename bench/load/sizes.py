@@ -20,8 +20,13 @@ def sizes(data: Path) -> dict[str, float]:
     checkpoint, files = below(directory.checkpoint)
     state, _ = below(directory.checkpoint / "state")
     scratch, _ = below(directory.engine / "scratch")
-    return {"database_mb": database / 1e6, "checkpoint_mb": checkpoint / 1e6, "checkpoint_files": files,
-            "state_mb": state / 1e6, "scratch_mb": scratch / 1e6}
+    return {
+        "database_mb": database / 1e6,
+        "checkpoint_mb": checkpoint / 1e6,
+        "checkpoint_files": files,
+        "state_mb": state / 1e6,
+        "scratch_mb": scratch / 1e6,
+    }
 
 
 def below(path: Path) -> tuple[int, int]:
@@ -38,4 +43,4 @@ def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:
-        return 0            # files come and go
+        return 0  # files come and go

@@ -31,7 +31,7 @@ from bench.server import Server
 
 KEPT = ("--keep-log", "10d", "--keep-answers", "1000000", "--forget-seconds", "86400")
 PATIENCE_SECONDS = 600.0
-LONGEST_STEP = 2000             # ms
+LONGEST_STEP = 2000  # ms
 
 
 class Stage:
@@ -42,7 +42,7 @@ class Stage:
         self.data, self.pushes, self.told = (self.directory / name for name in ("data", "pushes.tsv", "told.tsv"))
         self._count, self.subscribers = queries, subscribers
         self.crowd: list[Asked] = []
-        self.until = 0                          # the instant up to which everything must be answered
+        self.until = 0  # the instant up to which everything must be answered
         self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Stage:
@@ -72,7 +72,7 @@ class Stage:
 
     def register(self, count: int) -> None:
         """Register more queries, up to so many."""
-        for asked in crowd(count)[len(self.crowd):]:
+        for asked in crowd(count)[len(self.crowd) :]:
             self.server.send("PUT", f"/queries/{asked.name}", asked.text.encode(), "application/sparql-query")
             self.crowd.append(asked)
 
@@ -86,10 +86,18 @@ class Stage:
         """Numbers of the last seconds, and of now."""
         self.watch.look()
         memory, health = self.meter.memory(), self.health()
-        return {**self.watch.told(seconds), "queries": len(self.crowd), "all_mb": sum(memory.values()),
-                **{f"{role}_mb": mb for role, mb in sorted(memory.items())}, "measure": self.meter.measure,
-                "cpu_s": self.meter.cpu(), **sizes(self.data), "health": health.get("status"),
-                "lag_ms": health.get("engine", {}).get("lag_ms"), "wrong": len(self.watch.wrong)}
+        return {
+            **self.watch.told(seconds),
+            "queries": len(self.crowd),
+            "all_mb": sum(memory.values()),
+            **{f"{role}_mb": mb for role, mb in sorted(memory.items())},
+            "measure": self.meter.measure,
+            "cpu_s": self.meter.cpu(),
+            **sizes(self.data),
+            "health": health.get("status"),
+            "lag_ms": health.get("engine", {}).get("lag_ms"),
+            "wrong": len(self.watch.wrong),
+        }
 
     def health(self) -> dict[str, object]:
         try:
@@ -112,7 +120,7 @@ class Stage:
         self.until = int(1000 * time.time()) // LONGEST_STEP * LONGEST_STEP
         while self._answered() < self.until or self._told() < self.until:
             if time.monotonic() - begun > PATIENCE_SECONDS:
-                break                           # what is missing will be named
+                break  # what is missing will be named
             time.sleep(0.5)
         return time.monotonic() - begun
 
@@ -125,11 +133,14 @@ class Stage:
         with contextlib.closing(sqlite3.connect(self.data / "store.db", timeout=30)) as connection:
             reached = connection.execute(
                 "SELECT min((SELECT coalesce(max(instant), 0) FROM answers WHERE query = queries.id)) FROM queries "
-                "WHERE id NOT IN (SELECT query FROM failures)").fetchone()[0]
+                "WHERE id NOT IN (SELECT query FROM failures)"
+            ).fetchone()[0]
         return reached or 0
 
 
 def seated(crowd: list[Asked], subscribers: int) -> list[Asked]:
     """Whom each subscriber hears: they are spread over the queries."""
-    return [crowd[number * len(crowd) // subscribers] if subscribers <= len(crowd) else crowd[number % len(crowd)]
-            for number in range(subscribers)]
+    return [
+        crowd[number * len(crowd) // subscribers] if subscribers <= len(crowd) else crowd[number % len(crowd)]
+        for number in range(subscribers)
+    ]

@@ -16,7 +16,7 @@ V = "urn:v:"
 KB = "urn:kb"
 READINGS, MOVES = "readings", "moves"
 STREAMS = (READINGS, MOVES)
-TRIPLES = 3                     # of a reading, of a move
+TRIPLES = 3  # of a reading, of a move
 KINDS, SENSORS, ROOMS = 40, 2000, 100
 CARS, PLACES, DISTRICTS = 5000, 500, 20
 MOST_VALUE, MOST_SPEED = 1000, 200
@@ -46,16 +46,20 @@ def _reading(number: int) -> str:
     mixed = _mixed(number)
     sensor, value = mixed % SENSORS, (mixed >> 11) % MOST_VALUE
     thing = f"<urn:reading/{number}>"
-    return (f"{thing} <{TYPE}> <{V}Kind{sensor % KINDS}> .\n{thing} <{V}madeBy> <urn:sensor{sensor}> .\n"
-            f'{thing} <{V}value> "{value}"^^<{INTEGER}> .\n')
+    return (
+        f"{thing} <{TYPE}> <{V}Kind{sensor % KINDS}> .\n{thing} <{V}madeBy> <urn:sensor{sensor}> .\n"
+        f'{thing} <{V}value> "{value}"^^<{INTEGER}> .\n'
+    )
 
 
 def _move(number: int) -> str:
     mixed = _mixed(number + 0x5BD1E995)
     car, place, speed = mixed % CARS, (mixed >> 9) % PLACES, (mixed >> 19) % MOST_SPEED
     thing = f"<urn:move/{number}>"
-    return (f"{thing} <{V}car> <urn:car{car}> .\n{thing} <{V}at> <urn:place{place}> .\n"
-            f'{thing} <{V}speed> "{speed}"^^<{INTEGER}> .\n')
+    return (
+        f"{thing} <{V}car> <urn:car{car}> .\n{thing} <{V}at> <urn:place{place}> .\n"
+        f'{thing} <{V}speed> "{speed}"^^<{INTEGER}> .\n'
+    )
 
 
 def background() -> bytes:

@@ -1,10 +1,10 @@
 """Watching: what the pushing and the listening process have written down lately.
 
-    watch = Watch(pushes, told)
-    watch.look()
-    watch.latencies(20)         # ms from instant to subscriber, of what came in the last 20 s
-    watch.pushed(20)            # the pushes that began in the last 20 s
-    watch.newest()              # the instant that half of the subscribers have reached
+watch = Watch(pushes, told)
+watch.look()
+watch.latencies(20)         # ms from instant to subscriber, of what came in the last 20 s
+watch.pushed(20)            # the pushes that began in the last 20 s
+watch.newest()              # the instant that half of the subscribers have reached
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Watch:
         self._pushed_to = self._heard_to = 0
         self._recent: deque[Heard] = deque()
         self._recently: deque[Push] = deque()
-        self._reached: dict[int, int] = {}          # by subscriber
+        self._reached: dict[int, int] = {}  # by subscriber
         self.wrong: list[str] = []
         self.statuses: Counter[int] = Counter()
-        self.sentences: dict[int, str] = {}         # by status: one of them
+        self.sentences: dict[int, str] = {}  # by status: one of them
         self.triples = self.answers = 0
         for path in (pushes, heard):
             path.touch()
@@ -84,9 +84,13 @@ class Watch:
         pushes = self.pushed(seconds)
         taken = [push for push in pushes if push.status == 200]
         refused = Counter(push.status or "no answer" for push in pushes if push.status != 200)
-        return {"answers": len(self.latencies(seconds)), **percentiles(self.latencies(seconds)),
-                "triples_per_s": sum(push.rows for push in taken) / seconds,
-                **percentiles([push.ms for push in taken], "push_"), "refused": {str(k): n for k, n in refused.items()}}
+        return {
+            "answers": len(self.latencies(seconds)),
+            **percentiles(self.latencies(seconds)),
+            "triples_per_s": sum(push.rows for push in taken) / seconds,
+            **percentiles([push.ms for push in taken], "push_"),
+            "refused": {str(k): n for k, n in refused.items()},
+        }
 
     def unanswered(self) -> int:
         return self.statuses[NO_ANSWER]

@@ -1,4 +1,4 @@
 """Overnight: a whole server with Spark for an hour in which all turns over that can, and whether it stays as it was.
 
-    python -m bench.overnight --minutes 60 --out soak.jsonl
+python -m bench.overnight --minutes 60 --out soak.jsonl
 """

@@ -30,8 +30,8 @@ from bench.signals import heeded
 from csparql_spark.client import Client
 
 OPTIONS = ("--keep-log", "30s", "--keep-answers", "60", "--forget-seconds", "5")
-SAMPLES = 6                 # a minute
-LATEST = 30_000             # ms that the last answer of a standing query may be old at the end
+SAMPLES = 6  # a minute
+LATEST = 30_000  # ms that the last answer of a standing query may be old at the end
 SIZES = ("database_mb", "checkpoint_mb", "state_mb", "scratch_mb")
 
 
@@ -42,10 +42,20 @@ SIZES = ("database_mb", "checkpoint_mb", "state_mb", "scratch_mb")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="where the lines go, too")
 def main(minutes: float, rate: int, data: Path | None, out: Path | None) -> None:
     """The hour."""
-    with (Lines(out) as lines, tempfile.NamedTemporaryFile("w+", suffix=".log") as log,
-          Server(*OPTIONS, data=None if data is None else str(data), log=log) as server):
-        lines.say("overnight-begins", pid=os.getpid(), server=server.process.pid, data=server.data,
-                  package=csparql_spark.__file__, web=csparql_spark.server.__file__, at=time.time())
+    with (
+        Lines(out) as lines,
+        tempfile.NamedTemporaryFile("w+", suffix=".log") as log,
+        Server(*OPTIONS, data=None if data is None else str(data), log=log) as server,
+    ):
+        lines.say(
+            "overnight-begins",
+            pid=os.getpid(),
+            server=server.process.pid,
+            data=server.data,
+            package=csparql_spark.__file__,
+            web=csparql_spark.server.__file__,
+            at=time.time(),
+        )
         server.until("running")
         held = Hour(server, lines, minutes, rate).held(Path(log.name))
     sys.exit(not held)
@@ -61,8 +71,10 @@ class Hour:
         self._facts = Facts(rate, begun=int(1000 * time.time()) // QUARTER + 1)
         url = f"http://127.0.0.1:{server.port}"
         self._client = Client(url, patience=30)
-        self._standing = [Standing(url, "Counted", self._facts.count, COUNTED),
-                          Standing(url, "Classed", self._facts.classed, CLASSED)]
+        self._standing = [
+            Standing(url, "Counted", self._facts.count, COUNTED),
+            Standing(url, "Classed", self._facts.classed, CLASSED),
+        ]
 
     def held(self, log: Path) -> bool:
         """Let it go by. `log`: what the server prints."""
@@ -78,8 +90,11 @@ class Hour:
                 self._minute(minute, begun + 60 * (minute - 1), turning)
             ended = 1000 * time.time()
         self._broken += [line for line in log.read_text().splitlines() if "has ended" in line]
-        self._broken += [f"the standing query {one.name} ends at {one.last}" for one in self._standing
-                         if one.last is None or one.last < ended - LATEST]
+        self._broken += [
+            f"the standing query {one.name} ends at {one.last}"
+            for one in self._standing
+            if one.last is None or one.last < ended - LATEST
+        ]
         return self._judge(turning)
 
     def _minute(self, minute: int, begun: float, turning: Turning) -> None:
@@ -98,21 +113,44 @@ class Hour:
             self._failed |= {query["name"] for query in asked if query["status"] == "failed"}
         except (OSError, RuntimeError) as error:
             self._broken.append(f"in minute {minute}, GET /queries: {error}")
-        self._lines.say("overnight-series", minute=minute, **point, measure=self._meter.measure,
-                        processes=self._meter.count(), cores=sum(spent.values()) / 60, cpu_s=spent,
-                        turned=dict(turning.counts), failed=len(self._failed),
-                        checked=sum(one.checked for one in self._standing), broken=self._said(turning)[-3:])
+        self._lines.say(
+            "overnight-series",
+            minute=minute,
+            **point,
+            measure=self._meter.measure,
+            processes=self._meter.count(),
+            cores=sum(spent.values()) / 60,
+            cpu_s=spent,
+            turned=dict(turning.counts),
+            failed=len(self._failed),
+            checked=sum(one.checked for one in self._standing),
+            broken=self._said(turning)[-3:],
+        )
 
     def _judge(self, turning: Turning) -> bool:
-        verdicts = {name: judged([point.get(name, 0.0) for point in self._points], part=_part(name), small=_small(name))
-                    for name in sorted(set().union(*self._points))}
+        verdicts = {
+            name: judged([point.get(name, 0.0) for point in self._points], part=_part(name), small=_small(name))
+            for name in sorted(set().union(*self._points))
+        }
         broken = self._said(turning) + [f"the query {name} has failed" for name in sorted(self._failed)]
-        broken += [f"{name} grew: {v.early:.1f} in the second sixth, {v.last:.1f} in the last, and the line climbs "
-                   f"{v.climb:.1f}" for name, v in verdicts.items() if not v.flat]
-        self._lines.say("overnight", minutes=self._minutes, rate=self._rate, measure=self._meter.measure,
-                        turned=dict(turning.counts), checked=sum(one.checked for one in self._standing),
-                        verdicts={name: verdict.told() for name, verdict in verdicts.items()},
-                        cores=sum(self._cpu.values()) / 60 / self._minutes, broken=broken, holds=not broken)
+        broken += [
+            f"{name} grew: {v.early:.1f} in the second sixth, {v.last:.1f} in the last, and the line climbs "
+            f"{v.climb:.1f}"
+            for name, v in verdicts.items()
+            if not v.flat
+        ]
+        self._lines.say(
+            "overnight",
+            minutes=self._minutes,
+            rate=self._rate,
+            measure=self._meter.measure,
+            turned=dict(turning.counts),
+            checked=sum(one.checked for one in self._standing),
+            verdicts={name: verdict.told() for name, verdict in verdicts.items()},
+            cores=sum(self._cpu.values()) / 60 / self._minutes,
+            broken=broken,
+            holds=not broken,
+        )
         return not broken
 
     def _said(self, turning: Turning) -> list[str]:

@@ -14,9 +14,9 @@ before. How many there are follows from the number of the quarter alone, so the 
 
 from __future__ import annotations
 
-QUARTER = 250           # ms
-SLOTS = 5               # stamps in a quarter
-PROPERTIES, CLASSED = 50, 10        # of the elements of a quarter, each tenth has a property with a domain
+QUARTER = 250  # ms
+SLOTS = 5  # stamps in a quarter
+PROPERTIES, CLASSED = 50, 10  # of the elements of a quarter, each tenth has a property with a domain
 DEPTH, BRANCHES = 4, 5
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 TOP = "<urn:c0>"
@@ -34,8 +34,10 @@ class Facts:
 
     def body(self, quarter: int) -> bytes:
         size = self.size(quarter)
-        return "".join(f"<urn:s/{quarter}/{n}> <urn:p{n % PROPERTIES}> <urn:o/{quarter}/{n}> "
-                       f"<urn:t:{stamp(quarter, n, size)}> .\n" for n in range(size)).encode()
+        return "".join(
+            f"<urn:s/{quarter}/{n}> <urn:p{n % PROPERTIES}> <urn:o/{quarter}/{n}> <urn:t:{stamp(quarter, n, size)}> .\n"
+            for n in range(size)
+        ).encode()
 
     def count(self, instant: int, reach: int) -> int:
         return self._seen(instant, reach, 1)
@@ -58,9 +60,10 @@ def stamp(quarter: int, number: int, size: int) -> int:
 
 def schema() -> bytes:
     """A tree of classes, and a domain in its lowest level for each tenth property."""
-    classes = [(depth, n) for depth in range(DEPTH) for n in range(BRANCHES ** depth)]
+    classes = [(depth, n) for depth in range(DEPTH) for n in range(BRANCHES**depth)]
     names = {key: f"<urn:c{number}>" for number, key in enumerate(classes)}
-    lines = [f"{names[depth, n]} <{RDFS}subClassOf> {names[depth - 1, n // BRANCHES]} ."
-             for depth, n in classes if depth]
+    lines = [
+        f"{names[depth, n]} <{RDFS}subClassOf> {names[depth - 1, n // BRANCHES]} ." for depth, n in classes if depth
+    ]
     lines += [f"<urn:p{n}> <{RDFS}domain> {names[DEPTH - 1, n]} ." for n in range(0, PROPERTIES, CLASSED)]
     return "\n".join(lines).encode()

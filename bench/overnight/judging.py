@@ -19,13 +19,13 @@ import numpy as np
 
 SIXTHS = 6
 MEMORY_PART, SIZE_PART = 0.10, 0.25
-SMALL_MB = 8.0              # no role is blamed for so little
+SMALL_MB = 8.0  # no role is blamed for so little
 
 
 class Verdict(NamedTuple):
     early: float
     last: float
-    climb: float            # of the straight line, from the second sixth to the end
+    climb: float  # of the straight line, from the second sixth to the end
     most: float
     flat: bool
 
@@ -37,11 +37,12 @@ def judged(series: Sequence[float], *, part: float, small: float) -> Verdict:
     """Of points at even distances. To grow by less than `small` is no growth; to shrink is none either."""
     points = np.asarray(series, float)
     sixth = max(1, len(points) // SIXTHS)
-    early, last, rest = points[sixth:2 * sixth], points[-sixth:], points[sixth:]
+    early, last, rest = points[sixth : 2 * sixth], points[-sixth:], points[sixth:]
     if not len(early) or len(rest) < 2:
         raise ValueError(f"{len(points)} points are too few to judge: it takes 3 at least")
     slope = np.polyfit(np.arange(len(rest)), rest, 1)[0]
     climb, allowed = float(slope * (len(rest) - 1)), max(small, part * float(early.mean()))
     grown = float(last.mean() - early.mean())
-    return Verdict(float(early.mean()), float(last.mean()), climb, float(rest.max()),
-                   grown <= allowed and climb <= allowed)
+    return Verdict(
+        float(early.mean()), float(last.mean()), climb, float(rest.max()), grown <= allowed and climb <= allowed
+    )

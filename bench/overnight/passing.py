@@ -42,57 +42,78 @@ def guest(number: int) -> Guest:
         case 0:
             text = f"SELECT ?s ?o {facts} WHERE {{ ?s <urn:p{number // KINDS % PROPERTIES}> ?o }}"
         case 1:
-            text = (f"SELECT (COUNT(?x) AS ?n) FROM <{SCHEMA}> {facts} USING ENTAILMENT rho-df "
-                    f"WHERE {{ ?x a <urn:c{number // KINDS % 6}> }}")
+            text = (
+                f"SELECT (COUNT(?x) AS ?n) FROM <{SCHEMA}> {facts} USING ENTAILMENT rho-df "
+                f"WHERE {{ ?x a <urn:c{number // KINDS % 6}> }}"
+            )
         case 2:
             text = f"SELECT ?signal ?room FROM <{ROOMS}> {signals} WHERE {{ {loud} . ?device <urn:in> ?room }}"
         case 3:
-            text = (f"SELECT ?room (MAX(?level) AS ?most) (COUNT(*) AS ?n) FROM <{ROOMS}> {signals} "
-                    f"WHERE {{ {loud} . ?device <urn:in> ?room }} GROUP BY ?room")
+            text = (
+                f"SELECT ?room (MAX(?level) AS ?most) (COUNT(*) AS ?n) FROM <{ROOMS}> {signals} "
+                f"WHERE {{ {loud} . ?device <urn:in> ?room }} GROUP BY ?room"
+            )
         case 4:
-            text = (f"SELECT ?signal ?room FROM <{ROOMS}> {signals} USING ENTAILMENT {RULES} "
-                    f"WHERE {{ ?signal <urn:inRoom> ?room ; <urn:level> ?level FILTER(?level > {least}) }}")
+            text = (
+                f"SELECT ?signal ?room FROM <{ROOMS}> {signals} USING ENTAILMENT {RULES} "
+                f"WHERE {{ ?signal <urn:inRoom> ?room ; <urn:level> ?level FILTER(?level > {least}) }}"
+            )
         case 5:
             text = f"SELECT ISTREAM ?s ?o {facts} WHERE {{ ?s <urn:p{number // KINDS % PROPERTIES}> ?o }}"
         case 6:
-            text = (f"SELECT ?device (COUNT(*) AS ?n) FROM STREAM <streams/{SIGNALS}> [RANGE TRIPLES "
-                    f"{300 + number % 97} STEP 100] WHERE {{ ?signal <urn:by> ?device }} GROUP BY ?device")
+            text = (
+                f"SELECT ?device (COUNT(*) AS ?n) FROM STREAM <streams/{SIGNALS}> [RANGE TRIPLES "
+                f"{300 + number % 97} STEP 100] WHERE {{ ?signal <urn:by> ?device }} GROUP BY ?device"
+            )
         case 7:
             return _with_its_own(number, name)
         case 8:
             made = f"REGISTER STREAM {name} AS CONSTRUCT {{ ?signal <urn:loud> ?level }} {signals} WHERE {{ {loud} }}"
-            read = (f"REGISTER QUERY {name}Reader AS SELECT (COUNT(*) AS ?n) FROM STREAM <streams/{name}> "
-                    f"[RANGE 4s STEP {1 + number % 2}s] WHERE {{ ?signal <urn:loud> ?level }}")
+            read = (
+                f"REGISTER QUERY {name}Reader AS SELECT (COUNT(*) AS ?n) FROM STREAM <streams/{name}> "
+                f"[RANGE 4s STEP {1 + number % 2}s] WHERE {{ ?signal <urn:loud> ?level }}"
+            )
             return Guest(number, {name: made, f"{name}Reader": read})
         case _:
-            text = (f"SELECT ?room (COUNT(?signal) AS ?n) FROM <{ROOMS}> {signals} USING ENTAILMENT rdfs "
-                    f"WHERE {{ {loud} . ?device a <urn:Device> ; <urn:in> ?room }} GROUP BY ?room")
+            text = (
+                f"SELECT ?room (COUNT(?signal) AS ?n) FROM <{ROOMS}> {signals} USING ENTAILMENT rdfs "
+                f"WHERE {{ {loud} . ?device a <urn:Device> ; <urn:in> ?room }} GROUP BY ?room"
+            )
     return Guest(number, {name: head + text})
 
 
 def _with_its_own(number: int, name: str) -> Guest:
     stream, graph = f"side-{number}", f"urn:own/{number}"
-    text = (f"REGISTER QUERY {name} AS SELECT ?signal ?room FROM <{graph}> FROM STREAM <streams/{stream}> "
-            f"[RANGE 3s STEP 1s] WHERE {{ ?signal <urn:by> ?device . ?device <urn:in> ?room }}")
+    text = (
+        f"REGISTER QUERY {name} AS SELECT ?signal ?room FROM <{graph}> FROM STREAM <streams/{stream}> "
+        f"[RANGE 3s STEP 1s] WHERE {{ ?signal <urn:by> ?device . ?device <urn:in> ?room }}"
+    )
     return Guest(number, {name: text}, stream, graph)
 
 
 def signals(number: int, count: int) -> bytes:
     """Signals that never came before, each of two triples, N-Triples."""
-    return "".join(f"<urn:signal/{number}/{n}> <urn:by> <urn:device{(31 * number + 7 * n) % DEVICES}> .\n"
-                   f'<urn:signal/{number}/{n}> <urn:level> "{(617 * number + 97 * n) % LEVELS}"^^<{INTEGER}> .\n'
-                   for n in range(count)).encode()
+    return "".join(
+        f"<urn:signal/{number}/{n}> <urn:by> <urn:device{(31 * number + 7 * n) % DEVICES}> .\n"
+        f'<urn:signal/{number}/{n}> <urn:level> "{(617 * number + 97 * n) % LEVELS}"^^<{INTEGER}> .\n'
+        for n in range(count)
+    ).encode()
 
 
 def rooms(version: int) -> bytes:
     """Where the devices are: one in ten has moved since the version before. N-Triples."""
     moved = [version if n % 10 == version % 10 else 0 for n in range(DEVICES)]
-    return "".join(f"<urn:device{n}> <urn:in> <urn:room/{house}/{n % ROOM_COUNT}> .\n"
-                   f"<urn:device{n}> <{TYPE}> <urn:Device> .\n" for n, house in enumerate(moved)).encode()
+    return "".join(
+        f"<urn:device{n}> <urn:in> <urn:room/{house}/{n % ROOM_COUNT}> .\n<urn:device{n}> <{TYPE}> <urn:Device> .\n"
+        for n, house in enumerate(moved)
+    ).encode()
 
 
 def rules(version: int) -> str:
     """A rule file; every second version has a rule more."""
     more = "[(?s <urn:by> ?d) (?s <urn:level> ?l) greaterThan(?l, 990) -> (?d <urn:shouts> ?s)]\n"
-    return ("[(?s <urn:by> ?d) (?d <urn:in> ?r) -> (?s <urn:inRoom> ?r)]\n" + (more if version % 2 else "")
-            + f"[(?s <urn:level> ?l) greaterThan(?l, {900 + version % 50}) -> (?s <urn:version> <urn:v{version}>)]\n")
+    return (
+        "[(?s <urn:by> ?d) (?d <urn:in> ?r) -> (?s <urn:inRoom> ?r)]\n"
+        + (more if version % 2 else "")
+        + f"[(?s <urn:level> ?l) greaterThan(?l, {900 + version % 50}) -> (?s <urn:version> <urn:v{version}>)]\n"
+    )

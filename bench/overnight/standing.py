@@ -20,9 +20,9 @@ STREAM, SCHEMA = "facts", "urn:schema"
 STEP, COUNTED, CLASSED = 1000, 5000, 10_000
 TEXTS = {
     "Counted": f"REGISTER QUERY Counted AS SELECT (COUNT(*) AS ?n) FROM STREAM <streams/{STREAM}> "
-               f"[RANGE {COUNTED}ms STEP {STEP}ms] WHERE {{ ?s ?p ?o }}",
+    f"[RANGE {COUNTED}ms STEP {STEP}ms] WHERE {{ ?s ?p ?o }}",
     "Classed": f"REGISTER QUERY Classed AS SELECT (COUNT(*) AS ?n) FROM <{SCHEMA}> FROM STREAM <streams/{STREAM}> "
-               f"[RANGE {CLASSED}ms STEP {STEP}ms] USING ENTAILMENT rho-df WHERE {{ ?x a {TOP} }}",
+    f"[RANGE {CLASSED}ms STEP {STEP}ms] USING ENTAILMENT rho-df WHERE {{ ?x a {TOP} }}",
 }
 
 

@@ -25,16 +25,26 @@ from bench.overnight.passing import Guest
 from bench.overnight.standing import STREAM
 from csparql_spark.client import Client, ProblemError, Unreachable
 
-GUESTS = 12                             # at a time
+GUESTS = 12  # at a time
 GUEST_SECONDS, GRAPH_SECONDS, RULES_SECONDS, VISITOR_SECONDS = 2.0, 20.0, 120.0, 2.0
 QUESTION_SECONDS, PAUSE_SECONDS = 5.0, 7.0
 SIGNALS, SIGNALS_SECONDS = 30, 0.5
-VISITORS, SHORTEST, LONGEST = 12, 5.0, 40.0         # at a time; how many seconds they stay
+VISITORS, SHORTEST, LONGEST = 12, 5.0, 40.0  # at a time; how many seconds they stay
 MOST_BROKEN = 50
-QUESTION = (f"SELECT ?room (COUNT(*) AS ?n) FROM <{passing.ROOMS}> FROM STREAM <streams/{passing.SIGNALS}> [RANGE 5s] "
-            "WHERE { ?signal <urn:by> ?device . ?device <urn:in> ?room } GROUP BY ?room")
-LOOKS = ("/health", "/metrics", "/queries", "/streams", "/queries/Counted/timeline?span=60s",
-         "/queries/Classed/explain", "/queries/Classed/measures", f"/streams/{passing.SIGNALS}/elements?limit=50")
+QUESTION = (
+    f"SELECT ?room (COUNT(*) AS ?n) FROM <{passing.ROOMS}> FROM STREAM <streams/{passing.SIGNALS}> [RANGE 5s] "
+    "WHERE { ?signal <urn:by> ?device . ?device <urn:in> ?room } GROUP BY ?room"
+)
+LOOKS = (
+    "/health",
+    "/metrics",
+    "/queries",
+    "/streams",
+    "/queries/Counted/timeline?span=60s",
+    "/queries/Classed/explain",
+    "/queries/Classed/measures",
+    f"/streams/{passing.SIGNALS}/elements?limit=50",
+)
 
 
 class Turning:
@@ -46,11 +56,19 @@ class Turning:
         self._live: deque[Guest] = deque()
         self._visiting: list[threading.Thread] = []
         self._dice = random.Random(7)
-        self._threads = [threading.Thread(target=self._work, args=(every, work), daemon=True) for every, work in (
-            (QUARTER / 1000, self._push_facts()), (SIGNALS_SECONDS, self._push_signals()),
-            (GUEST_SECONDS, self._turn_guests()), (GRAPH_SECONDS, self._change_rooms()),
-            (RULES_SECONDS, self._change_rules()), (VISITOR_SECONDS, self._invite()),
-            (QUESTION_SECONDS, self._ask()), (PAUSE_SECONDS, self._pause()))]
+        self._threads = [
+            threading.Thread(target=self._work, args=(every, work), daemon=True)
+            for every, work in (
+                (QUARTER / 1000, self._push_facts()),
+                (SIGNALS_SECONDS, self._push_signals()),
+                (GUEST_SECONDS, self._turn_guests()),
+                (GRAPH_SECONDS, self._change_rooms()),
+                (RULES_SECONDS, self._change_rules()),
+                (VISITOR_SECONDS, self._invite()),
+                (QUESTION_SECONDS, self._ask()),
+                (PAUSE_SECONDS, self._pause()),
+            )
+        ]
 
     def __enter__(self) -> Turning:
         client = self._client()
@@ -63,7 +81,7 @@ class Turning:
 
     def __exit__(self, *exception: object) -> None:
         self._over.set()
-        for thread in self._threads:        # visitors go when they hear something, or with this process
+        for thread in self._threads:  # visitors go when they hear something, or with this process
             thread.join(90)
 
     def _client(self) -> Client:
@@ -79,10 +97,11 @@ class Turning:
                 self._break(f"{work.__name__}: {error}")
             due += every
 
-    def _pushed(self, producer: Producer, stream: str, body: bytes, media_type: str = N_TRIPLES,
-                known: bool = True) -> None:
+    def _pushed(
+        self, producer: Producer, stream: str, body: bytes, media_type: str = N_TRIPLES, known: bool = True
+    ) -> None:
         status, told = producer.push(stream, body, media_type)
-        if status != 200 and (known or status != 404):      # a stream of a guest may have gone meanwhile
+        if status != 200 and (known or status != 404):  # a stream of a guest may have gone meanwhile
             self._break(f"a push to {stream} was told {status}: {told.get('detail')}")
 
     def _break(self, sentence: str) -> None:
@@ -100,6 +119,7 @@ class Turning:
                 quarter += 1
                 self._pushed(producer, STREAM, body, N_QUADS)
                 self.counts["facts"] += self._facts.size(number)
+
         return push_facts
 
     def _push_signals(self) -> Callable[[], None]:
@@ -112,6 +132,7 @@ class Turning:
             for guest in list(self._live):
                 if guest.stream is not None:
                     self._pushed(producer, guest.stream, passing.signals(number, 5), known=False)
+
         return push_signals
 
     def _turn_guests(self) -> Callable[[], None]:
@@ -128,6 +149,7 @@ class Turning:
             self._live.append(guest)
             if len(self._live) > GUESTS:
                 self._leave(client, self._live.popleft())
+
         return turn_guests
 
     def _leave(self, client: Client, guest: Guest) -> None:
@@ -144,6 +166,7 @@ class Turning:
         def change_rooms() -> None:
             client.graph_put(passing.ROOMS, passing.rooms(next(versions)), "nt")
             self.counts["graphs"] += 1
+
         return change_rooms
 
     def _change_rules(self) -> Callable[[], None]:
@@ -152,6 +175,7 @@ class Turning:
         def change_rules() -> None:
             client.rules_put(passing.RULES, passing.rules(next(versions)))
             self.counts["rules"] += 1
+
         return change_rules
 
     def _ask(self) -> Callable[[], None]:
@@ -169,6 +193,7 @@ class Turning:
                 if len(response.read()) == 0 or response.status != 200:
                     self._break(f"{path} was told {response.status}")
                 connection.close()
+
         return ask
 
     def _pause(self) -> Callable[[], None]:
@@ -186,6 +211,7 @@ class Turning:
                 except ProblemError as problem:
                     if problem.code != "unknown-query":
                         raise
+
         return pause
 
     def _invite(self) -> Callable[[], None]:
@@ -197,6 +223,7 @@ class Turning:
                 called = self._dice.choice(names), self._dice.uniform(SHORTEST, LONGEST)
                 self._visiting.append(threading.Thread(target=self._visit, args=called, daemon=True))
                 self._visiting[-1].start()
+
         return invite
 
     def _visit(self, name: str, stay: float) -> None:
@@ -216,7 +243,7 @@ class Turning:
                     if time.monotonic() > deadline or self._over.is_set():
                         return
             except ProblemError as problem:
-                if problem.code != "unknown-query":         # it was deleted before we came
+                if problem.code != "unknown-query":  # it was deleted before we came
                     self._break(f"{name}: {problem}")
             except Unreachable as error:
                 self._break(f"{name}: {error}")

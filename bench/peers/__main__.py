@@ -30,26 +30,52 @@ SECONDS = {"self": 60, "single": 60, "analytic": 60, "closure": 120, "rdfs": 150
 
 @click.command()
 @click.argument("workloads", nargs=-1, type=click.Choice(list(CELLS)))
-@click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)),
-              help="Only this one beside ours; may repeat.")
+@click.option(
+    "--peer", "peers", multiple=True, type=click.Choice(list(PEERS)), help="Only this one beside ours; may repeat."
+)
 @click.option("--quick", is_flag=True, help="Fewer cells and slides.")
-@click.option("--cell", "cells", multiple=True, metavar="SIZE-CHANGE",
-              help="Only this one, as 100000-2.5%; may repeat.")
+@click.option(
+    "--cell", "cells", multiple=True, metavar="SIZE-CHANGE", help="Only this one, as 100000-2.5%; may repeat."
+)
 @click.option("--slides", type=int, help="How many slides count (5 if quick, else 15).")
 @click.option("--times", default=1, show_default=True, help="Turns; each has its lines.")
 @click.option("--limit", type=float, help="Seconds for a run of a peer (60 if quick, else 600).")
-@click.option("--peers", "folder", type=click.Path(file_okay=False, path_type=Path), show_default=True,
-              default=Path("~/.cache/csparql-spark-bench"), help="Where peers are installed.")
+@click.option(
+    "--peers",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    show_default=True,
+    default=Path("~/.cache/csparql-spark-bench"),
+    help="Where peers are installed.",
+)
 @click.option("--missing", is_flag=True, help="Only cells that have no lines in the output.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path),
-              help="Where the lines go, after what is there; else they are printed.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the lines go, after what is there; else they are printed.",
+)
 @click.option("--list", "only_list", is_flag=True, help="Tell which cells there are, and how long they take.")
-def main(workloads: tuple[str, ...], peers: tuple[str, ...], quick: bool, cells: tuple[str, ...], slides: int | None,
-         times: int, limit: float | None, folder: Path, missing: bool, output: Path | None, only_list: bool) -> None:
+def main(
+    workloads: tuple[str, ...],
+    peers: tuple[str, ...],
+    quick: bool,
+    cells: tuple[str, ...],
+    slides: int | None,
+    times: int,
+    limit: float | None,
+    folder: Path,
+    missing: bool,
+    output: Path | None,
+    only_list: bool,
+) -> None:
     """Compare with peers on WORKLOADS (all, if none is named)."""
     there = {bench for bench, _ in Results.of([output]).keys()} if missing and output and output.exists() else set()
-    todo = [cell for workload in workloads or CELLS for cell in CELLS[workload] if cell.bench not in there
-            and (f"{cell.size}-{cell.change}" in cells if cells else cell.quick or not quick)]
+    todo = [
+        cell
+        for workload in workloads or CELLS
+        for cell in CELLS[workload]
+        if cell.bench not in there and (f"{cell.size}-{cell.change}" in cells if cells else cell.quick or not quick)
+    ]
     if only_list:
         click.echo("\n".join(listed(todo, times)))
         return
@@ -59,16 +85,22 @@ def main(workloads: tuple[str, ...], peers: tuple[str, ...], quick: bool, cells:
     with run.writer(output) as write:
         write(run.machine(quick))
         for cell in todo:
-            begun = run.begun(f"python -m bench.peers {cell.workload} --cell {cell.size}-{cell.change}"
-                              + (" --quick" if quick else ""), quick)
+            begun = run.begun(
+                f"python -m bench.peers {cell.workload} --cell {cell.size}-{cell.change}"
+                + (" --quick" if quick else ""),
+                quick,
+            )
             job = cell.job(slides or (5 if quick else 15))
             turns = side_by_side(job, chosen, place, limit or (60 if quick else 600), times, hopeless(cell, late))
             for reports in turns:
                 late += [(peer, cell) for peer, report in reports.items() if report.late]
                 for line in lines(cell, reports, job.count):
                     write(begun.stamped(line))
-            click.echo(f"{cell.bench}: {sum(report.seconds is not None for report in turns[-1].values())} of "
-                       f"{len(turns[-1])} answered and agree", err=True)
+            click.echo(
+                f"{cell.bench}: {sum(report.seconds is not None for report in turns[-1].values())} of "
+                f"{len(turns[-1])} answered and agree",
+                err=True,
+            )
 
 
 def listed(cells: list[Cell], times: int) -> Iterator[str]:
@@ -81,8 +113,11 @@ def listed(cells: list[Cell], times: int) -> Iterator[str]:
 
 def hopeless(cell: Cell, late: list[tuple[str, Cell]]) -> Mapping[str, str]:
     """Who was not done with less than this cell asks for, and which."""
-    return {peer: f"not tried: it was not done with {less.size}, {less.change}" for peer, less in late
-            if less.workload == cell.workload and all(a <= b for a, b in zip(less.effort, cell.effort))}
+    return {
+        peer: f"not tried: it was not done with {less.size}, {less.change}"
+        for peer, less in late
+        if less.workload == cell.workload and all(a <= b for a, b in zip(less.effort, cell.effort))
+    }
 
 
 def lines(cell: Cell, reports: Mapping[str, Report], count: int) -> Iterator[Line]:

@@ -27,7 +27,7 @@ import numpy as np
 
 from bench.peers.job import Cannot, Job, write_answers
 
-Timed = tuple[float, float, np.ndarray]         # seconds by the clock, seconds of the processor, rows
+Timed = tuple[float, float, np.ndarray]  # seconds by the clock, seconds of the processor, rows
 
 
 class Peer(Protocol):

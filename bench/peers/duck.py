@@ -11,18 +11,21 @@ from bench.peers.rows import gathered
 from bench.peers.tabular import Window, ready
 from bench.peers.workloads import ROOMS
 
-READ = ("FROM w AS a JOIN w AS b ON a.s = b.s AND a.p = {of} AND b.p = {value} JOIN tenths AS t ON t.id = b.o "
-        "JOIN rooms AS r ON r.sensor = a.o ")
+READ = (
+    "FROM w AS a JOIN w AS b ON a.s = b.s AND a.p = {of} AND b.p = {value} JOIN tenths AS t ON t.id = b.o "
+    "JOIN rooms AS r ON r.sensor = a.o "
+)
 TEXTS = {
     "single": "SELECT s, o FROM w",
     "self": "SELECT a.s, b.o FROM w AS a JOIN w AS b ON a.o = b.s",
     "analytic": "SELECT r.room, avg(t.v / 10), max(t.v), count(*) " + READ + "WHERE t.v > 200 GROUP BY r.room",
     "closure": "WITH RECURSIVE e AS (SELECT s, o FROM w UNION ALL SELECT s, o FROM fixed), "
-               "c(s, o) AS (SELECT s, o FROM e UNION SELECT c.s, e.o FROM c JOIN e ON c.o = e.s) SELECT s, o FROM c",
+    "c(s, o) AS (SELECT s, o FROM e UNION SELECT c.s, e.o FROM c JOIN e ON c.o = e.s) SELECT s, o FROM c",
     "rdfs": "SELECT s, p, o FROM w UNION ALL SELECT DISTINCT s, q, o FROM w JOIN supers USING (p) UNION ALL "
-            "SELECT DISTINCT * FROM (SELECT s, {type} AS p, c FROM w JOIN domains USING (p) UNION ALL "
-            "SELECT w.o, {type} AS p, c FROM w JOIN ranges USING (p))",
-    "many": "SELECT a.s, a.o, t.v " + READ + "WHERE r.room = {room} AND t.v > {least}"}
+    "SELECT DISTINCT * FROM (SELECT s, {type} AS p, c FROM w JOIN domains USING (p) UNION ALL "
+    "SELECT w.o, {type} AS p, c FROM w JOIN ranges USING (p))",
+    "many": "SELECT a.s, a.o, t.v " + READ + "WHERE r.room = {room} AND t.v > {least}",
+}
 
 
 class Duck:
@@ -33,14 +36,19 @@ class Duck:
         fixed = job.background.astype(np.int32)
         self._table("fixed", s=fixed[:, 0], p=fixed[:, 1], o=fixed[:, 2])
         self._table("rooms", sensor=fixed[:, 0], room=fixed[:, 2])
-        self._table("tenths", id=np.arange(len(job.tenths), dtype=np.int32)[job.tenths >= 0],
-                    v=job.tenths[job.tenths >= 0])
+        self._table(
+            "tenths", id=np.arange(len(job.tenths), dtype=np.int32)[job.tenths >= 0], v=job.tenths[job.tenths >= 0]
+        )
         for name in ("supers", "domains", "ranges"):
             low, high = getattr(job, name).T
             self._table(name, p=low, **{"q" if name == "supers" else "c": high})
         count = len(job.queries) if job.kind == "many" else 1
-        self._texts = [TEXTS[job.kind].format(**{**job.names, "room": job.names.get("room", 0) + n % ROOMS},
-                                              least=10 * (n // ROOMS)) for n in range(count)]
+        self._texts = [
+            TEXTS[job.kind].format(
+                **{**job.names, "room": job.names.get("room", 0) + n % ROOMS}, least=10 * (n // ROOMS)
+            )
+            for n in range(count)
+        ]
 
     def _table(self, name: str, **columns: np.ndarray) -> None:
         self._db.register("given", pa.table({key: np.ascontiguousarray(column) for key, column in columns.items()}))
@@ -60,8 +68,9 @@ class Duck:
             room, mean, most, number = tables[0]
             return gathered([room, np.rint(mean * 10 * number), most, number])
         if self._job.kind == "many":
-            return np.concatenate([gathered([np.full(len(table[0]), number), *table])
-                                   for number, table in enumerate(tables)])
+            return np.concatenate(
+                [gathered([np.full(len(table[0]), number), *table]) for number, table in enumerate(tables)]
+            )
         return gathered(tables[0])
 
     def close(self) -> None:

@@ -15,9 +15,16 @@ import sys
 import venv
 from pathlib import Path
 
-PYPI = {"duckdb": "2.0.0", "polars": "2.1.0", "pyoxigraph": "0.5.13", "nemo-python": "0.10.1", "owlrl": "7.6.2",
-        "reasonable": "0.4.4", "pathway": "0.33.0"}
-BESIDE = ("numpy==2.4.6", "pyarrow==25.0.1")            # what the bench itself needs there
+PYPI = {
+    "duckdb": "2.0.0",
+    "polars": "2.1.0",
+    "pyoxigraph": "0.5.13",
+    "nemo-python": "0.10.1",
+    "owlrl": "7.6.2",
+    "reasonable": "0.4.4",
+    "pathway": "0.33.0",
+}
+BESIDE = ("numpy==2.4.6", "pyarrow==25.0.1")  # what the bench itself needs there
 NPM = {"@tanstack/db-ivm": "0.2.0", "rsp-js": "1.3.5"}
 JENA = "5.6.0"
 MOST_SECONDS = 900
@@ -42,9 +49,19 @@ class Place:
         python = environment / "bin" / "python"
         if not python.exists():
             venv.create(environment, with_pip=True)
-        self._once(f"{package}-{PYPI[package]}", [
-            str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *BESIDE,
-            f"{package}=={PYPI[package]}"])
+        self._once(
+            f"{package}-{PYPI[package]}",
+            [
+                str(python),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                *BESIDE,
+                f"{package}=={PYPI[package]}",
+            ],
+        )
         return str(python)
 
     def node(self, package: str) -> str:
@@ -52,8 +69,20 @@ class Place:
         prefix = self.folder / "npm"
         prefix.mkdir(exist_ok=True)
         name = f"{package}-{NPM[package]}"
-        self._once(name, [_client("npm"), "install", "--prefix", str(prefix), "--silent", "--ignore-scripts",
-                          "--no-audit", "--no-fund", f"{package}@{NPM[package]}"])
+        self._once(
+            name,
+            [
+                _client("npm"),
+                "install",
+                "--prefix",
+                str(prefix),
+                "--silent",
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+                f"{package}@{NPM[package]}",
+            ],
+        )
         return str(prefix)
 
     def jena(self, source: Path) -> str:
@@ -62,8 +91,18 @@ class Place:
         for folder in (classes, project):
             folder.mkdir(exist_ok=True)
         (project / "pom.xml").write_text(POM.format(version=JENA), encoding="utf-8")
-        self._once(f"jena-{JENA}", [_client("mvn"), "--quiet", "--batch-mode", "--file", str(project / "pom.xml"),
-                                    "dependency:copy-dependencies", f"-DoutputDirectory={jars}"])
+        self._once(
+            f"jena-{JENA}",
+            [
+                _client("mvn"),
+                "--quiet",
+                "--batch-mode",
+                "--file",
+                str(project / "pom.xml"),
+                "dependency:copy-dependencies",
+                f"-DoutputDirectory={jars}",
+            ],
+        )
         compiled = classes / f"{source.stem}.class"
         if not compiled.exists() or compiled.stat().st_mtime < source.stat().st_mtime:
             _run([_client("javac"), "-cp", f"{jars}/*", "-d", str(classes), str(source)])

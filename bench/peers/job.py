@@ -32,28 +32,28 @@ class Cannot(Exception):
 @dataclass
 class Job:
     kind: str
-    width: int                  # slides in a window
-    count: int                  # triples in a slide
-    warm: int                   # slides that do not count, when the window is full already
-    slides: int                 # slides that count
-    arity: int                  # numbers in a row of the answer
-    terms: list[str]            # in N-Triples syntax
-    background: np.ndarray      # three columns of places in `terms`, like `stream`
+    width: int  # slides in a window
+    count: int  # triples in a slide
+    warm: int  # slides that do not count, when the window is full already
+    slides: int  # slides that count
+    arity: int  # numbers in a row of the answer
+    terms: list[str]  # in N-Triples syntax
+    background: np.ndarray  # three columns of places in `terms`, like `stream`
     stream: np.ndarray
     queries: list[str] = field(default_factory=list)
-    names: dict[str, int] = field(default_factory=dict)         # the places of terms that a peer has to know
-    tenths: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))          # of a term, ten times its value
-    supers: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))     # of each property, all above it
-    domains: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))    # all classes of its subjects
-    ranges: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))     # and of its objects
+    names: dict[str, int] = field(default_factory=dict)  # the places of terms that a peer has to know
+    tenths: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # of a term, ten times its value
+    supers: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))  # of each property, all above it
+    domains: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))  # all classes of its subjects
+    ranges: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))  # and of its objects
 
     def slide(self, number: int) -> np.ndarray:
-        return self.stream[number * self.count:(number + 1) * self.count]
+        return self.stream[number * self.count : (number + 1) * self.count]
 
     @property
     def full(self) -> np.ndarray:
         """What the first window holds."""
-        return self.stream[:self.width * self.count]
+        return self.stream[: self.width * self.count]
 
     def moves(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """What comes and what leaves, slide by slide."""
@@ -62,8 +62,11 @@ class Job:
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        lines = [f"kind {self.kind}", *(f"{name} {getattr(self, name)}" for name in NUMBERS),
-                 *(f"name.{name} {place}" for name, place in self.names.items())]
+        lines = [
+            f"kind {self.kind}",
+            *(f"{name} {getattr(self, name)}" for name in NUMBERS),
+            *(f"name.{name} {place}" for name, place in self.names.items()),
+        ]
         for name, content in (("job", lines), ("terms", self.terms), ("queries", self.queries)):
             (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in content), encoding="utf-8")
         for name in ARRAYS:
@@ -76,10 +79,15 @@ class Job:
         for name, columns in ARRAYS.items():
             flat = np.frombuffer((folder / f"{name}.bin").read_bytes(), dtype="<i4")
             arrays[name] = flat.reshape(-1, columns) if columns > 1 else flat
-        return cls(kind=said["kind"], **{name: int(said[name]) for name in NUMBERS}, **arrays,
-                   names={key.removeprefix("name."): int(said[key]) for key in said if key.startswith("name.")},
-                   **{name: (folder / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-                      for name in ("terms", "queries")})
+        return cls(
+            kind=said["kind"],
+            **{name: int(said[name]) for name in NUMBERS},
+            **arrays,
+            names={key.removeprefix("name."): int(said[key]) for key in said if key.startswith("name.")},
+            **{
+                name: (folder / f"{name}.txt").read_text(encoding="utf-8").splitlines() for name in ("terms", "queries")
+            },
+        )
 
 
 def write_answers(folder: Path, answers: Iterable[np.ndarray]) -> None:

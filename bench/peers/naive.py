@@ -40,8 +40,12 @@ class Naive:
         sensor = {s: o for s, p, o in triples if p == names["of"]}
         read = [(obs, sensor[obs], int(self._job.tenths[value])) for obs, p, value in triples if p == names["value"]]
         if self._job.kind == "many":
-            return [(number, obs, of, value) for number in range(len(self._job.queries)) for obs, of, value in read
-                    if room[of] == names["room"] + number % ROOMS and value > 10 * (number // ROOMS)]
+            return [
+                (number, obs, of, value)
+                for number in range(len(self._job.queries))
+                for obs, of, value in read
+                if room[of] == names["room"] + number % ROOMS and value > 10 * (number // ROOMS)
+            ]
         rooms: dict[int, list[int]] = defaultdict(list)
         for _, of, value in read:
             if value > 200:

@@ -16,15 +16,16 @@ from bench.peers.workloads import ROOMS
 READ = "read(?o, ?s, ?v, ?r) :- t(?o, {of}, ?s), t(?o, {value}, ?x), tenths(?x, ?v), rooms(?s, ?r) . "
 PROGRAMS = {
     "analytic": READ + "high(?r, ?o, ?v) :- read(?o, ?s, ?v, ?r), ?v > 200 . "
-                "total(?r, #sum(?v, ?o)) :- high(?r, ?o, ?v) . most(?r, #max(?v)) :- high(?r, ?o, ?v) . "
-                "number(?r, #count(?o)) :- high(?r, ?o, ?v) . "
-                "c(?r, ?a, ?b, ?n) :- total(?r, ?a), most(?r, ?b), number(?r, ?n) .",
+    "total(?r, #sum(?v, ?o)) :- high(?r, ?o, ?v) . most(?r, #max(?v)) :- high(?r, ?o, ?v) . "
+    "number(?r, #count(?o)) :- high(?r, ?o, ?v) . "
+    "c(?r, ?a, ?b, ?n) :- total(?r, ?a), most(?r, ?b), number(?r, ?n) .",
     "many": READ,
     "closure": "c(?x, ?y) :- t(?x, ?p, ?y) . c(?x, ?z) :- c(?x, ?y), t(?y, ?p, ?z) .",
     "self": "c(?x, ?y, ?z) :- t(?x, ?p, ?y), t(?y, ?p, ?z) .",
     "rdfs": "c(?s, ?p, ?o) :- t(?s, ?p, ?o) . c(?s, ?q, ?o) :- t(?s, ?p, ?o), supers(?p, ?q) . "
-            "c(?s, {type}, ?c) :- t(?s, ?p, ?o), domains(?p, ?c) . "
-            "c(?o, {type}, ?c) :- t(?s, ?p, ?o), ranges(?p, ?c) ."}
+    "c(?s, {type}, ?c) :- t(?s, ?p, ?o), domains(?p, ?c) . "
+    "c(?o, {type}, ?c) :- t(?s, ?p, ?o), ranges(?p, ?c) .",
+}
 
 
 class Nemo:
@@ -44,13 +45,17 @@ class Nemo:
         for name, rows in fixed.items():
             self._write(name, rows)
         tables = {"t": 3, **dict.fromkeys(fixed, 2)}
-        imports = [f'@import {name} :- csv {{ resource = "{self._file(name)}", format = ({", ".join(["int"] * n)}) }} .'
-                   for name, n in tables.items()]
+        imports = [
+            f'@import {name} :- csv {{ resource = "{self._file(name)}", format = ({", ".join(["int"] * n)}) }} .'
+            for name, n in tables.items()
+        ]
         rules = [PROGRAMS[job.kind].format(**job.names)]
         if job.kind == "many":
             room = job.names["room"]
-            rules += [f"c({n}, ?o, ?s, ?v) :- read(?o, ?s, ?v, {room + n % ROOMS}), ?v > {10 * (n // ROOMS)} ."
-                      for n in range(len(job.queries))]
+            rules += [
+                f"c({n}, ?o, ?s, ?v) :- read(?o, ?s, ?v, {room + n % ROOMS}), ?v > {10 * (n // ROOMS)} ."
+                for n in range(len(job.queries))
+            ]
         self._text = "\n".join([*imports, *rules, "@output c ."])
 
     def _file(self, name: str) -> Path:
@@ -61,7 +66,7 @@ class Nemo:
 
     def ready(self, added: np.ndarray, removed: np.ndarray) -> str:
         rows = np.stack(self._window.moved(added), axis=1)
-        alone = self._job.kind in ("rdfs", "analytic", "many")          # what is fixed stands in tables of its own
+        alone = self._job.kind in ("rdfs", "analytic", "many")  # what is fixed stands in tables of its own
         self._write("t", rows if alone else np.concatenate([self._job.background, rows]))
         return self._text
 

@@ -36,8 +36,11 @@ class Ours:
         self._facts = self._materialization()
         self._facts.insert(*self._columns(job.full), np.repeat(np.arange(job.width), job.count))
         shared = Shared(self._facts.moving, self._content)
-        self._queries = [] if job.kind in ("closure", "rdfs") else [
-            Incremental(over_ids(text), text, shared) for text in job.queries]
+        self._queries = (
+            []
+            if job.kind in ("closure", "rdfs")
+            else [Incremental(over_ids(text), text, shared) for text in job.queries]
+        )
 
     def _materialization(self) -> Expiration:
         job, background = self._job, self._columns(self._job.background)

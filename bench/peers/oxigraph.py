@@ -42,8 +42,13 @@ class Oxigraph:
             said = [{name: str(row[name]) for name in ("room", "mean", "most", "n")} for row in answer[0]]
             return np.array([group(row, place) for row in said]).reshape(-1, 4)
         if job.kind == "many":
-            return np.array([(number, place[str(row[0])], place[str(row[1])], round(10 * float(row[2].value)))
-                             for number, rows in enumerate(answer) for row in rows]).reshape(-1, 4)
+            return np.array(
+                [
+                    (number, place[str(row[0])], place[str(row[1])], round(10 * float(row[2].value)))
+                    for number, rows in enumerate(answer)
+                    for row in rows
+                ]
+            ).reshape(-1, 4)
         return np.array([[place[str(term)] for term in row] for row in answer[0]]).reshape(-1, job.arity)
 
     def close(self) -> None:

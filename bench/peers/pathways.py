@@ -71,7 +71,7 @@ class Pathway:
         answer = getattr(self, f"_{job.kind}")(window, fixed)
         names = answer.column_names()
         changes: dict[int, list[Change]] = {}
-        early: list[Change] = []                        # of the background alone
+        early: list[Change] = []  # of the background alone
 
         def changed(key: object, row: dict[str, int], time: int, is_addition: bool) -> None:
             changes.setdefault(time, []).append((row, is_addition))
@@ -87,7 +87,7 @@ class Pathway:
             for row, came in [*early, *changed_rows]:
                 whole[tuple(row[name] for name in names)] += 1 if came else -1
             early.clear()
-            if number > job.warm:                       # the first is the full window
+            if number > job.warm:  # the first is the full window
                 yield wall, cpu, np.array(sorted(whole.elements()), dtype=np.int64).reshape(-1, job.arity)
 
     def _single(self, window: pw.Table, fixed: pw.Table) -> pw.Table:
@@ -99,24 +99,26 @@ class Pathway:
 
     def _analytic(self, window: pw.Table, fixed: pw.Table) -> pw.Table:
         read = self._read(window, fixed, 200)
-        return read.groupby(pw.this.room).reduce(pw.this.room, total=pw.reducers.sum(pw.this.v),
-                                                 most=pw.reducers.max(pw.this.v), n=pw.reducers.count())
+        return read.groupby(pw.this.room).reduce(
+            pw.this.room, total=pw.reducers.sum(pw.this.v), most=pw.reducers.max(pw.this.v), n=pw.reducers.count()
+        )
 
     def _many(self, window: pw.Table, fixed: pw.Table) -> pw.Table:
         """The queries are a table: one dataflow for all of them."""
         n = np.arange(len(self._job.queries))
-        queries = pw.debug.table_from_pandas(pd.DataFrame(
-            {"n": n, "room": self._job.names["room"] + n % ROOMS, "least": 10 * (n // ROOMS)}))
+        queries = pw.debug.table_from_pandas(
+            pd.DataFrame({"n": n, "room": self._job.names["room"] + n % ROOMS, "least": 10 * (n // ROOMS)})
+        )
         read = self._read(window, fixed, 0)
         found = read.join(queries, read.room == queries.room).select(
-            queries.n, read.s, read.sensor, read.v, queries.least)
+            queries.n, read.s, read.sensor, read.v, queries.least
+        )
         return found.filter(pw.this.v > pw.this.least).select(pw.this.n, pw.this.s, pw.this.sensor, pw.this.v)
 
     def _read(self, window: pw.Table, fixed: pw.Table, least: int) -> pw.Table:
         """Observations above a value: s, sensor, room, v."""
         said = np.flatnonzero(self._job.tenths >= 0)
-        values = pw.debug.table_from_pandas(
-            pd.DataFrame({"term": said, "v": self._job.tenths[said].astype(np.int64)}))
+        values = pw.debug.table_from_pandas(pd.DataFrame({"term": said, "v": self._job.tenths[said].astype(np.int64)}))
         of, value = (window.filter(pw.this.p == self._job.names[name]) for name in ("of", "value"))
         warm = value.join(values, value.o == values.term).select(value.s, values.v).filter(pw.this.v > least)
         placed = of.join(fixed, of.o == fixed.s).select(of.s, sensor=of.o, room=fixed.o)
@@ -131,17 +133,22 @@ class Pathway:
             return {"paths": both.groupby(pw.this.s, pw.this.o).reduce(pw.this.s, pw.this.o)}
 
         begin = edges.groupby(pw.this.s, pw.this.o).reduce(pw.this.s, pw.this.o)
-        return pw.iterate(lambda paths, edges: {**step(paths, edges), "edges": edges},
-                          paths=pw.iterate_universe(begin), edges=edges).paths
+        return pw.iterate(
+            lambda paths, edges: {**step(paths, edges), "edges": edges}, paths=pw.iterate_universe(begin), edges=edges
+        ).paths
 
     def _rdfs(self, window: pw.Table, fixed: pw.Table) -> pw.Table:
-        supers, domains, ranges = (pw.debug.table_from_pandas(pd.DataFrame(
-            {"p": pairs[:, 0].astype(np.int64), "c": pairs[:, 1].astype(np.int64)}))
-            for pairs in (self._job.supers, self._job.domains, self._job.ranges))
+        supers, domains, ranges = (
+            pw.debug.table_from_pandas(
+                pd.DataFrame({"p": pairs[:, 0].astype(np.int64), "c": pairs[:, 1].astype(np.int64)})
+            )
+            for pairs in (self._job.supers, self._job.domains, self._job.ranges)
+        )
         type_ = self._job.names["type"]
         derived = pw.Table.concat_reindex(
             window.join(supers, window.p == supers.p).select(s=window.s, p=supers.c, o=window.o),
             window.join(domains, window.p == domains.p).select(s=window.s, p=type_, o=domains.c),
-            window.join(ranges, window.p == ranges.p).select(s=window.o, p=type_, o=ranges.c))
+            window.join(ranges, window.p == ranges.p).select(s=window.o, p=type_, o=ranges.c),
+        )
         once = derived.groupby(pw.this.s, pw.this.p, pw.this.o).reduce(pw.this.s, pw.this.p, pw.this.o)
         return pw.Table.concat_reindex(window.select(pw.this.s, pw.this.p, pw.this.o), once)

@@ -23,7 +23,8 @@ class Polars:
         self._tenths = pl.DataFrame({"o": said, "v": job.tenths[said]})
         self._supers, self._domains, self._ranges = (
             pl.DataFrame({"p": getattr(job, name)[:, 0], high: getattr(job, name)[:, 1]})
-            for name, high in (("supers", "q"), ("domains", "c"), ("ranges", "c")))
+            for name, high in (("supers", "q"), ("domains", "c"), ("ranges", "c"))
+        )
 
     def ready(self, added: np.ndarray, removed: np.ndarray) -> np.ndarray:
         return ready(added, removed)
@@ -44,22 +45,31 @@ class Polars:
     def _readings(self, window: pl.DataFrame, least: int) -> pl.LazyFrame:
         lazy, names = window.lazy(), self._job.names
         of = lazy.filter(pl.col("p") == names["of"]).select("s", pl.col("o").alias("sensor"))
-        said = (lazy.filter(pl.col("p") == names["value"]).join(self._tenths.lazy(), on="o")
-                .filter(pl.col("v") > least).select("s", "v"))
+        said = (
+            lazy.filter(pl.col("p") == names["value"])
+            .join(self._tenths.lazy(), on="o")
+            .filter(pl.col("v") > least)
+            .select("s", "v")
+        )
         return of.join(said, on="s")
 
     def _analytic(self, window: pl.DataFrame) -> list[pl.DataFrame]:
         read = self._readings(window, 200).join(self._rooms.lazy(), on="sensor")
-        grouped = read.group_by("room").agg((pl.col("v") / 10).mean().alias("mean"), pl.col("v").max().alias("most"),
-                                            pl.len().alias("n"))
+        grouped = read.group_by("room").agg(
+            (pl.col("v") / 10).mean().alias("mean"), pl.col("v").max().alias("most"), pl.len().alias("n")
+        )
         return [grouped.collect()]
 
     def _many(self, window: pl.DataFrame) -> list[pl.DataFrame]:
         room = self._job.names["room"]
-        return pl.collect_all([
-            self._readings(window, 10 * (n // ROOMS))
-            .join(self._rooms.lazy().filter(pl.col("room") == room + n % ROOMS), on="sensor").select("s", "sensor", "v")
-            for n in range(len(self._job.queries))])
+        return pl.collect_all(
+            [
+                self._readings(window, 10 * (n // ROOMS))
+                .join(self._rooms.lazy().filter(pl.col("room") == room + n % ROOMS), on="sensor")
+                .select("s", "sensor", "v")
+                for n in range(len(self._job.queries))
+            ]
+        )
 
     def _closure(self, window: pl.DataFrame) -> list[pl.DataFrame]:
         edges = pl.concat([window.select("s", "o"), self._fixed])
@@ -75,9 +85,12 @@ class Polars:
     def _rdfs(self, window: pl.DataFrame) -> list[pl.DataFrame]:
         type_ = pl.lit(self._job.names["type"], dtype=pl.Int32).alias("p")
         above = window.join(self._supers, on="p").select("s", pl.col("q").alias("p"), "o").unique()
-        typed = pl.concat([window.join(self._domains, on="p").select("s", type_, pl.col("c").alias("o")),
-                           window.join(self._ranges, on="p").select(pl.col("o").alias("s"), type_,
-                                                                    pl.col("c").alias("o"))]).unique()
+        typed = pl.concat(
+            [
+                window.join(self._domains, on="p").select("s", type_, pl.col("c").alias("o")),
+                window.join(self._ranges, on="p").select(pl.col("o").alias("s"), type_, pl.col("c").alias("o")),
+            ]
+        ).unique()
         return [pl.concat([window, above, typed])]
 
     def rows(self, answer: list[pl.DataFrame]) -> np.ndarray:
@@ -85,8 +98,9 @@ class Polars:
             room, mean, most, number = (answer[0][name].to_numpy() for name in ("room", "mean", "most", "n"))
             return gathered([room, np.rint(mean * 10 * number), most, number])
         if self._job.kind == "many":
-            return np.concatenate([gathered([np.full(len(frame), number), *frame.to_numpy().T])
-                                   for number, frame in enumerate(answer)])
+            return np.concatenate(
+                [gathered([np.full(len(frame), number), *frame.to_numpy().T]) for number, frame in enumerate(answer)]
+            )
         return answer[0].to_numpy()
 
     def close(self) -> None:

@@ -36,8 +36,9 @@ class _Reasoner:
 
     def rows(self, answer: Triples | Graph) -> np.ndarray:
         place, job = self._place, self._job
-        known = np.array([(place[s], place[p], place[o]) for s, p, o in set(answer)
-                          if s in place and p in place and o in place]).reshape(-1, 3)
+        known = np.array(
+            [(place[s], place[p], place[o]) for s, p, o in set(answer) if s in place and p in place and o in place]
+        ).reshape(-1, 3)
         if job.kind == "closure":
             known = known[known[:, 1] == job.names["isIn"]]
         return visible(known, job)

@@ -1,8 +1,8 @@
 """Running peers on a job, each in a process of its own, and believing their times only if their answers agree.
 
-    first, second = side_by_side(job, ["csparql-spark", "duckdb"], place, limit=60, times=2)
-    first["duckdb"].seconds              # of the median slide, in the first of two turns
-    first["duckdb"].reason               # or why there is none
+first, second = side_by_side(job, ["csparql-spark", "duckdb"], place, limit=60, times=2)
+first["duckdb"].seconds              # of the median slide, in the first of two turns
+first["duckdb"].reason               # or why there is none
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Report:
     cpu_seconds: float | None = None
     rows: int | None = None
     reason: str | None = None
-    unable: bool = False                                # whatever the size
-    late: bool = False                                  # not done in the time that it had
-    told: list[tuple[int, str]] | None = None           # digests of the answers
+    unable: bool = False  # whatever the size
+    late: bool = False  # not done in the time that it had
+    told: list[tuple[int, str]] | None = None  # digests of the answers
 
 
-_unable: dict[tuple[str, str], Report] = {}             # who said so, by peer and kind of job
+_unable: dict[tuple[str, str], Report] = {}  # who said so, by peer and kind of job
 
 
 def _own(name: str) -> Command:
@@ -58,8 +58,15 @@ def _node(package: str, script: str) -> Command:
 
 
 def _java(mode: str) -> Command:
-    return lambda place: ["java", f"-Xmx{HEAP}", "-XX:+UseParallelGC", "-cp", place.jena(HERE / "Jena.java"), "Jena",
-                          mode]
+    return lambda place: [
+        "java",
+        f"-Xmx{HEAP}",
+        "-XX:+UseParallelGC",
+        "-cp",
+        place.jena(HERE / "Jena.java"),
+        "Jena",
+        mode,
+    ]
 
 
 # Ours comes first: the others are compared with it.
@@ -81,8 +88,14 @@ PEERS: dict[str, tuple[str, Command]] = {
 }
 
 
-def side_by_side(job: Job, peers: Sequence[str], place: Place, limit: float, times: int = 1,
-                 hopeless: Mapping[str, str] | None = None) -> list[dict[str, Report]]:
+def side_by_side(
+    job: Job,
+    peers: Sequence[str],
+    place: Place,
+    limit: float,
+    times: int = 1,
+    hopeless: Mapping[str, str] | None = None,
+) -> list[dict[str, Report]]:
     """What each peer took, turn by turn. Of all that answered, those who say what ours says are believed. `hopeless`:
     who is not even tried, and why."""
     turns: list[dict[str, Report]] = []
@@ -113,11 +126,14 @@ def agree(reports: dict[str, Report]) -> None:
     for peer, said in told.items():
         if said != right:
             report = reports[peer]
-            first = next((n for n, (mine, other) in enumerate(zip(said, right)) if mine != other),
-                         min(len(said), len(right)))
+            first = next(
+                (n for n, (mine, other) in enumerate(zip(said, right)) if mine != other), min(len(said), len(right))
+            )
             counts = [one[first][0] if first < len(one) else 0 for one in (said, right)]
-            report.reason = (f"its answers are others: at slide {first} it has {counts[0]:,} rows, "
-                             f"not the {counts[1]:,} of the others")
+            report.reason = (
+                f"its answers are others: at slide {first} it has {counts[0]:,} rows, "
+                f"not the {counts[1]:,} of the others"
+            )
             report.seconds = report.cpu_seconds = None
 
 

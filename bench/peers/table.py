@@ -27,11 +27,16 @@ TITLES = {
     "analytic": "Three patterns, FILTER, GROUP BY: window in triples, slide; ms for a slide",
     "closure": "Transitive closure of a tree: edges, how many of them change; ms for a slide",
     "rdfs": "RDFS, about 14 facts from each triple: window in triples, slide; ms for a slide",
-    "many": "Many queries over a window of 10,000 triples, slide 10 %: number of queries; ms for a slide"}
+    "many": "Many queries over a window of 10,000 triples, slide 10 %: number of queries; ms for a slide",
+}
 # What others were seen to need on a machine of this shape, in the unit of the cell.
-SEEN = {"peers-closure-100000-0.1%": (8.7, "datafrog"), "peers-closure-100000-2.5%": (8.7, "datafrog"),
-        "peers-rdfs-100000-10%": (80.0, "DuckDB"), "peers-self-80s-800": (4.0, "Polars"),
-        "peers-single-80s-800": (0.43, "db-ivm")}
+SEEN = {
+    "peers-closure-100000-0.1%": (8.7, "datafrog"),
+    "peers-closure-100000-2.5%": (8.7, "datafrog"),
+    "peers-rdfs-100000-10%": (80.0, "DuckDB"),
+    "peers-self-80s-800": (4.0, "Polars"),
+    "peers-single-80s-800": (0.43, "db-ivm"),
+}
 
 
 def tables(results: Results, prefix: str = "") -> Iterator[str]:
@@ -56,8 +61,9 @@ def _table(cells: list[Cell], results: Results, prefix: str) -> str:
             continue
         version = str(lines[-1]["version"])
         name = peer if version == "this tree" else f"{peer} {version}"
-        rows.append([f"**{name}**" if peer == OURS else name,
-                     *(_cell(results, cell, peer, prefix, notes) for cell in cells)])
+        rows.append(
+            [f"**{name}**" if peer == OURS else name, *(_cell(results, cell, peer, prefix, notes) for cell in cells)]
+        )
     text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     said = [f"<sup>{number}</sup> {note}" for number, note in enumerate(notes, 1)]
     if without:
@@ -67,8 +73,13 @@ def _table(cells: list[Cell], results: Results, prefix: str) -> str:
 
 def _head(cell: Cell) -> str:
     size = f"{int(cell.size):,}" if cell.size.isdigit() else cell.size
-    return f"{cell.change}" if cell.workload == "many" else f"{size}, {cell.change}" if "%" in cell.change else (
-        f"{size} × {cell.change}")
+    return (
+        f"{cell.change}"
+        if cell.workload == "many"
+        else f"{size}, {cell.change}"
+        if "%" in cell.change
+        else (f"{size} × {cell.change}")
+    )
 
 
 def _cell(results: Results, cell: Cell, peer: str, prefix: str, notes: list[str]) -> str:
@@ -89,20 +100,33 @@ def ahead(results: Results) -> str:
     rows = []
     for cell in (cell for cells in CELLS.values() for cell in cells):
         ours = results.number(cell.bench, cell.unit, OURS)
-        ratios = {peer: found.median for peer in PEERS if peer not in (OURS, KEPT)
-                  and (found := results.number(cell.bench, "ratio", peer))}
+        ratios = {
+            peer: found.median
+            for peer in PEERS
+            if peer not in (OURS, KEPT) and (found := results.number(cell.bench, "ratio", peer))
+        }
         wanted = 2 if cell.small_slide else 1
         if ours is None or not ratios:
             rows.append([f"{cell.workload} {_head(cell)}", NONE, NONE, NONE, NONE, f"{wanted} ×", NONE, _command(cell)])
             continue
         best = min(ratios, key=ratios.__getitem__)
         kept, least = results.number(cell.bench, "ratio", KEPT), ratios[best]
-        rows.append([f"{cell.workload} {_head(cell)}", wavering(ours),
-                     f"{best}: {wavering(results.number(cell.bench, cell.unit, best))}", f"{short(least)} ×",
-                     f"{short(least / kept.median)} ×" if kept and kept.median else NONE, f"{wanted} ×",
-                     met(least >= wanted), _command(cell)])
-    return table(["cell", "ours", "best of the others", "its time by ours", "by that of our matches", "wanted", "",
-                     "command"], rows)
+        rows.append(
+            [
+                f"{cell.workload} {_head(cell)}",
+                wavering(ours),
+                f"{best}: {wavering(results.number(cell.bench, cell.unit, best))}",
+                f"{short(least)} ×",
+                f"{short(least / kept.median)} ×" if kept and kept.median else NONE,
+                f"{wanted} ×",
+                met(least >= wanted),
+                _command(cell),
+            ]
+        )
+    return table(
+        ["cell", "ours", "best of the others", "its time by ours", "by that of our matches", "wanted", "", "command"],
+        rows,
+    )
 
 
 def seen(results: Results) -> str:
@@ -112,9 +136,15 @@ def seen(results: Results) -> str:
         cell = next(cell for cells in CELLS.values() for cell in cells if cell.bench == bench)
         ours, kept = (results.number(bench, cell.unit, peer) for peer in (OURS, KEPT))
         unit = "µs" if cell.unit == "us" else "ms"
-        rows.append([f"{cell.workload} {_head(cell)}", f"{number:g} {unit} ({who})",
-                     *(f"{wavering(found)} {unit}" if found else NONE for found in (ours, kept)),
-                     met(ours.median < number) if ours else NONE, _command(cell)])
+        rows.append(
+            [
+                f"{cell.workload} {_head(cell)}",
+                f"{number:g} {unit} ({who})",
+                *(f"{wavering(found)} {unit}" if found else NONE for found in (ours, kept)),
+                met(ours.median < number) if ours else NONE,
+                _command(cell),
+            ]
+        )
     return table(["cell", "seen", "ours", "ours, matches", "", "command"], rows)
 
 

@@ -18,8 +18,7 @@ class Window:
 
     def moved(self, added: np.ndarray) -> list[np.ndarray]:
         """The columns after a slide: as many leave as come."""
-        self._columns = [np.concatenate([column[len(added):], new])
-                         for column, new in zip(self._columns, added.T)]
+        self._columns = [np.concatenate([column[len(added) :], new]) for column, new in zip(self._columns, added.T)]
         return self._columns
 
 

@@ -19,8 +19,8 @@ from csparql_spark.rdf.terms import literal, parse
 
 Bag = Mapping[str, int]
 
-MEAN_PLACES = 18     # digits of a mean behind the point, the rest cut off: what Oxigraph's decimals hold
-EXACT = 20_000       # digits: more than a sum of numbers can have, so that none is ever rounded
+MEAN_PLACES = 18  # digits of a mean behind the point, the rest cut off: what Oxigraph's decimals hold
+EXACT = 20_000  # digits: more than a sum of numbers can have, so that none is ever rounded
 
 
 def number_of(bag: Bag, _: str = " ") -> str | None:
@@ -73,8 +73,14 @@ def joined(bag: Bag, separator: str = " ") -> str | None:
 
 
 AGGREGATES: dict[str, Callable[[Bag, str], str | None]] = {
-    "count": number_of, "sum": total, "avg": mean, "min": least, "max": greatest, "sample": sample,
-    "group_concat": joined}
+    "count": number_of,
+    "sum": total,
+    "avg": mean,
+    "min": least,
+    "max": greatest,
+    "sample": sample,
+    "group_concat": joined,
+}
 
 _RANKS = ("integer", "decimal", "float", "double")
 
@@ -92,12 +98,12 @@ def _added(bag: Bag) -> Number | None:
     doubles = [(_double(found.value), count) for found, count in numbers]
     try:
         return Number(_RANKS[rank], math.fsum(value for value, count in doubles for _ in range(count)))
-    except (OverflowError, ValueError):       # both infinities, or more than a double can hold
+    except (OverflowError, ValueError):  # both infinities, or more than a double can hold
         return Number(_RANKS[rank], sum(sorted(value * count for value, count in doubles)))
 
 
 def _double(value: int | Decimal | float) -> float:
     try:
         return float(value)
-    except OverflowError:                     # an integer; a decimal becomes infinite by itself
+    except OverflowError:  # an integer; a decimal becomes infinite by itself
         return math.inf if value > 0 else -math.inf

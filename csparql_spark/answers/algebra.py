@@ -48,13 +48,13 @@ class Reach:
     """The pairs of nodes that a path leads from and to, each once: along one of the `steps`, or, `far`, along any
     number of them. `zero`: from each of the `nodes` to itself too; where an end is a constant, from that."""
 
-    steps: Operator                  # its first two columns
-    nodes: Operator | None           # its first column
+    steps: Operator  # its first two columns
+    nodes: Operator | None  # its first column
     start: Name
     end: Name
     zero: bool
     far: bool
-    written: str = field(default="", compare=False)      # the path, as the user has it
+    written: str = field(default="", compare=False)  # the path, as the user has it
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -160,8 +160,23 @@ class Slice:
     limit: int | None
 
 
-Operator = (Unit | Scan | Reach | Data | Join | Union | LeftJoin | Minus | Filter | Exists | Extend | Project | GroupBy
-            | OrderBy | Slice)
+Operator = (
+    Unit
+    | Scan
+    | Reach
+    | Data
+    | Join
+    | Union
+    | LeftJoin
+    | Minus
+    | Filter
+    | Exists
+    | Extend
+    | Project
+    | GroupBy
+    | OrderBy
+    | Slice
+)
 
 
 def scans(patterns: Iterable[Pattern], shown: Iterable[str]) -> Operator:
@@ -242,8 +257,11 @@ def bound(operator: Operator) -> frozenset[str]:
         case Reach():
             return frozenset(operator.names)
         case Data():
-            return frozenset(name for place, name in enumerate(operator.names)
-                             if all(row[place] is not None for row in operator.rows))
+            return frozenset(
+                name
+                for place, name in enumerate(operator.names)
+                if all(row[place] is not None for row in operator.rows)
+            )
         case Join():
             return bound(operator.left) | bound(operator.right)
         case Union():

@@ -45,9 +45,9 @@ def unshared(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> tuple[
     equal rows, those before find theirs."""
     count = len(mine[0])
     numbers = numbered([np.concatenate(pair) for pair in zip(mine, theirs, strict=True)])
-    order = stable_order_of(numbers)                            # of equal rows, mine come first
+    order = stable_order_of(numbers)  # of equal rows, mine come first
     values, first = numbers[order], order < count
-    same = np.concatenate([[False], values[1:] == values[:-1], [False]])           # as the one before
+    same = np.concatenate([[False], values[1:] == values[:-1], [False]])  # as the one before
     # Most rows are there once in either: these go at once, and few are left to be counted.
     pair = same[1:-1] & ~same[:-2] & ~same[2:] & first[:-1] & ~first[1:]
     left = np.ones(len(order), dtype=bool)

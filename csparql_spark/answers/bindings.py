@@ -75,8 +75,13 @@ class Bindings:
 
     @classmethod
     def from_ids(
-        cls, variables: Sequence[str], terms: pa.StringArray, ids: Sequence[np.ndarray], length: int | None = None,
-        *, in_order: bool = False
+        cls,
+        variables: Sequence[str],
+        terms: pa.StringArray,
+        ids: Sequence[np.ndarray],
+        length: int | None = None,
+        *,
+        in_order: bool = False,
     ) -> Bindings:
         """A table from one array of ids into `terms` per variable; a negative id is unbound. `in_order`: each of
         `terms` comes before the next by its text, so that the table need not find out again which cells are equal."""
@@ -89,7 +94,7 @@ class Bindings:
 
     @cached_property
     def columns(self) -> tuple[pa.StringArray, ...]:
-        assert self._made_of is not None        # else they were given
+        assert self._made_of is not None  # else they were given
         terms, ids = self._made_of
         return tuple(_taken(terms, column) for column in ids)
 
@@ -127,7 +132,7 @@ class Bindings:
         else:
             encoded = pa.concat_arrays(self.columns).dictionary_encode()
             order = pc.array_sort_indices(encoded.dictionary)
-            rank = np.full(len(order) + 1, -1, dtype=np.int32)          # the last is that of what is unbound
+            rank = np.full(len(order) + 1, -1, dtype=np.int32)  # the last is that of what is unbound
             rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
             terms, ids = encoded.dictionary.take(order), rank[pc.fill_null(encoded.indices, -1).to_numpy()]
         return terms, [ids[i * self.length : (i + 1) * self.length] for i in range(len(self.variables))]
@@ -142,7 +147,7 @@ class Result:
     table: Bindings | None = None
     truth: bool | None = None
     ntriples: bytes | None = None
-    until: np.ndarray | None = None       # of each row: the instant from which it does not hold any more, if known
+    until: np.ndarray | None = None  # of each row: the instant from which it does not hold any more, if known
 
     @classmethod
     def bindings(cls, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> Result:
@@ -184,7 +189,10 @@ class Result:
         if not isinstance(other, Result):
             return NotImplemented
         return (self.kind, self.table, self.truth, self.ntriples) == (
-            other.kind, other.table, other.truth, other.ntriples
+            other.kind,
+            other.table,
+            other.truth,
+            other.ntriples,
         ) and _same(self.until, other.until)
 
     def holding(self, until: np.ndarray | None) -> Result:
@@ -230,7 +238,7 @@ class Result:
             until = np.frombuffer(payload, dtype="<i8", count=count, offset=8)
         except (struct.error, ValueError) as error:
             raise CorruptAnswer(f"The instants of the answer are damaged: {error}.") from error
-        answer = cls.from_bytes(payload[8 + 8 * count:])
+        answer = cls.from_bytes(payload[8 + 8 * count :])
         if answer.until is not None or count != (1 if answer.kind == "boolean" else len(answer)):
             raise CorruptAnswer(f"The answer has {len(answer)} rows and {count} instants.")
         return answer.holding(until)
@@ -262,7 +270,7 @@ class Result:
 def _used(terms: pa.StringArray, ids: np.ndarray) -> tuple[pa.StringArray, np.ndarray]:
     """The terms that ids stand for, in their order, and the ids of the cells among these."""
     ids = ids.astype(np.int32, copy=False)
-    used = np.zeros(len(terms) + 1, dtype=bool)                 # the last is of what is unbound
+    used = np.zeros(len(terms) + 1, dtype=bool)  # the last is of what is unbound
     used[ids] = True
     used[-1] = False
     if used[:-1].all():

@@ -33,13 +33,19 @@ from csparql_spark.relations.runs import Runs, grouped
 from csparql_spark.relations.tags import NEVER
 from csparql_spark.windows.content import Content
 
-MOST_RESULTS = 500_000          # results that are kept of one expression
-AT_ONCE = 10_000             # rows of one VALUES
-SPARE = 3                    # bits
+MOST_RESULTS = 500_000  # results that are kept of one expression
+AT_ONCE = 10_000  # rows of one VALUES
+SPARE = 3  # bits
 
 Columns = dict[str, np.ndarray]
 COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
 # Which kinds are compared as they are. A decimal is not compared with a double here: it would have to be rounded to one
 # first.
 ALIKE = np.ones((4, 4), dtype=bool)
@@ -79,7 +85,7 @@ class Results:
 
     def __init__(self, width: int, bits: int) -> None:
         self.records = Records(width, bits)
-        self.runs = Runs()                          # results, as tags
+        self.runs = Runs()  # results, as tags
 
 
 class Computing:
@@ -121,16 +127,27 @@ class Computing:
         return self._found("term", expression, columns, length)
 
     def _compare(self, expression: Expression, comparison: Comparison, columns: Columns, length: int) -> np.ndarray:
-        kinds, values = zip(*(self.plain.of(_column(columns, operand, length)) if operand[0] == "?"
-                              else self._constant(operand) for operand in (comparison.left, comparison.right)))
+        kinds, values = zip(
+            *(
+                self.plain.of(_column(columns, operand, length)) if operand[0] == "?" else self._constant(operand)
+                for operand in (comparison.left, comparison.right)
+            )
+        )
         alike = ALIKE[kinds]
         result = np.broadcast_to(alike & COMPARISONS[comparison.sign](*values), length)
         if alike.all():
             return result
         others = np.flatnonzero(~np.broadcast_to(alike, length))
         result = result.copy()
-        result[others] = self._found("test", expression, {name: _column(columns, name, length)[others]
-                                                          for name in expression.names}, len(others)) == 1
+        result[others] = (
+            self._found(
+                "test",
+                expression,
+                {name: _column(columns, name, length)[others] for name in expression.names},
+                len(others),
+            )
+            == 1
+        )
         return result
 
     def _constant(self, term: str) -> tuple[np.ndarray, np.ndarray]:
@@ -163,7 +180,7 @@ class Computing:
         if results is not None and results.runs.rows <= MOST_RESULTS and results.records.given <= MOST_RESULTS:
             try:
                 return results, results.records.pack(given)
-            except KeysTooWide:                             # there are more terms than there were: begin anew
+            except KeysTooWide:  # there are more terms than there were: begin anew
                 pass
         bits = len(self._content.dictionary).bit_length() + SPARE
         results = self._results[kind, expression] = Results(len(given), bits)
@@ -172,8 +189,12 @@ class Computing:
     # --- Oxigraph
 
     def _asked(self, kind: str, expression: Expression, rows: Sequence[np.ndarray], length: int) -> np.ndarray:
-        parts = [self._answers(kind, expression, [column[first:first + AT_ONCE] for column in rows],
-                               min(AT_ONCE, length - first)) for first in range(0, length, AT_ONCE)]
+        parts = [
+            self._answers(
+                kind, expression, [column[first : first + AT_ONCE] for column in rows], min(AT_ONCE, length - first)
+            )
+            for first in range(0, length, AT_ONCE)
+        ]
         return np.concatenate(parts)
 
     def _answers(self, kind: str, expression: Expression, rows: Sequence[np.ndarray], length: int) -> np.ndarray:
@@ -188,8 +209,10 @@ class Computing:
         asked = f"FILTER({text})" if kind == "test" else f"BIND({text} AS {result})"
         base = "" if expression.base is None else f"BASE <{expression.base}>"
         found = self._functions.solutions(
-            self._store, f"{base} SELECT {row} {result if kind == 'term' else ''} WHERE {{ "
-            f"VALUES ({' '.join([row, *expression.names])}) {{ {values} }} {asked} }}")
+            self._store,
+            f"{base} SELECT {row} {result if kind == 'term' else ''} WHERE {{ "
+            f"VALUES ({' '.join([row, *expression.names])}) {{ {values} }} {asked} }}",
+        )
         _, _, cells = found.partition(b"\n")
         answers = np.full(length, 0 if kind == "test" else -1, dtype=np.int64)
         if cells:
@@ -198,7 +221,8 @@ class Computing:
                 pa.py_buffer(cells.translate(None, b"<i:>")),
                 read_options=pa.csv.ReadOptions(column_names=names, use_threads=False),
                 parse_options=pa.csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
-                convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.int64())))
+                convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.int64())),
+            )
             columns = [pc.fill_null(column, -1).to_numpy() for column in table.columns]
             answers[columns[0]] = 1 if kind == "test" else columns[1]
         return answers

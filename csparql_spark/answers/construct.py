@@ -32,8 +32,12 @@ from csparql_spark.relations.rows import Triples
 def instantiated(plan: Plan, table: Bindings) -> list[str]:
     """The triples that the template makes, as sorted lines of N-Triples."""
     columns = dict(zip(table.variables, table.columns, strict=True))
-    labels = {node: f"_:r{place}x" for place, node in enumerate(dict.fromkeys(
-        node for triple in plan.template for node in triple if node.startswith("_:")))}
+    labels = {
+        node: f"_:r{place}x"
+        for place, node in enumerate(
+            dict.fromkeys(node for triple in plan.template for node in triple if node.startswith("_:"))
+        )
+    }
     numbers = _numbers(table) if labels else None
 
     def filled(node: str) -> pa.Array:
@@ -55,8 +59,9 @@ def instantiated(plan: Plan, table: Bindings) -> list[str]:
 def _numbers(table: Bindings) -> pa.Array:
     """A number of some forty digits for each row: of what it says, and of how many have said so before it."""
     terms, columns = table.encoded()
-    of_terms = np.frombuffer(b"".join(blake2b(term.encode(), digest_size=16).digest() for term in terms.to_pylist()) +
-                             bytes(16), dtype="<u8").reshape(-1, 2)              # the last is of what is unbound
+    of_terms = np.frombuffer(
+        b"".join(blake2b(term.encode(), digest_size=16).digest() for term in terms.to_pylist()) + bytes(16), dtype="<u8"
+    ).reshape(-1, 2)  # the last is of what is unbound
     lanes = np.zeros((table.length, 2), dtype=np.uint64)
     for column in columns:
         lanes = _mixed(lanes, of_terms[column])
@@ -93,5 +98,7 @@ def described(plan: Plan, rows: np.ndarray, graph: Triples, dictionary: TermDict
         chosen |= reached[graph.s]
         objects = graph.o[chosen]
         wanted = objects[blank[objects] & ~reached[objects]]
-    return sorted(f"{terms[s]} {terms[p]} {terms[o]} .\n" for s, p, o in zip(
-        graph.s[chosen].tolist(), graph.p[chosen].tolist(), graph.o[chosen].tolist()))
+    return sorted(
+        f"{terms[s]} {terms[p]} {terms[o]} .\n"
+        for s, p, o in zip(graph.s[chosen].tolist(), graph.p[chosen].tolist(), graph.o[chosen].tolist())
+    )

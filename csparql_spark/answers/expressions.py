@@ -33,12 +33,40 @@ from csparql_spark.language.queries.timestamps import FUNCTION as TIMESTAMP
 from csparql_spark.language.tokens import Token
 from csparql_spark.rdf.terms import XSD, parse
 
-CASTS = frozenset(XSD + name for name in (
-    "boolean", "double", "float", "decimal", "integer", "dateTime", "string", "date", "time", "duration",
-    "dayTimeDuration", "yearMonthDuration", "gYear", "gYearMonth", "gMonth", "gMonthDay", "gDay", "byte", "short",
-    "int",
-    "long", "unsignedByte", "unsignedShort", "unsignedInt", "unsignedLong", "nonNegativeInteger", "positiveInteger",
-    "nonPositiveInteger", "negativeInteger"))
+CASTS = frozenset(
+    XSD + name
+    for name in (
+        "boolean",
+        "double",
+        "float",
+        "decimal",
+        "integer",
+        "dateTime",
+        "string",
+        "date",
+        "time",
+        "duration",
+        "dayTimeDuration",
+        "yearMonthDuration",
+        "gYear",
+        "gYearMonth",
+        "gMonth",
+        "gMonthDay",
+        "gDay",
+        "byte",
+        "short",
+        "int",
+        "long",
+        "unsignedByte",
+        "unsignedShort",
+        "unsignedInt",
+        "unsignedLong",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "nonPositiveInteger",
+        "negativeInteger",
+    )
+)
 _VOLATILE = {"NOW": "now", "RAND": "rand", "UUID": "uuid", "STRUUID": "struuid", "BNODE": "bnode"}
 _CONSTANTS = ("Iri", "Literal", "Number", "Boolean")
 
@@ -80,7 +108,7 @@ class Expressions:
             return self._aggregate(core)
         if core.rule == "BuiltIn" and isinstance(core.children[0], Token):
             match core.children[0].key:
-                case "COALESCE" if (given := core.nodes()[0].nodes("Expression")):
+                case "COALESCE" if given := core.nodes()[0].nodes("Expression"):
                     return ["COALESCE(", *_listed(self.as_id(part) for part in given), ")"]
                 case "IF":
                     test, *given = core.nodes("Expression")
@@ -154,8 +182,10 @@ class Expressions:
             guard = ["isIRI(", f"{FUNCTION}comparable>(", *_listed(map(self.as_id, (first, *times))), ")", ")"]
             return ["(", *self._plain(relation), *(["&&"] if denied else ["||", "!"]), *guard, ")"]
         # One of several that is in error does not keep the others from being equal.
-        given = [self.as_id(other) if len(others) == 1 else ["COALESCE(", *self.as_id(other), ",", f"<{NONE}>", ")"]
-                 for other in others]
+        given = [
+            self.as_id(other) if len(others) == 1 else ["COALESCE(", *self.as_id(other), ",", f"<{NONE}>", ")"]
+            for other in others
+        ]
         return [*(["!"] if denied else []), f"{FUNCTION}among>(", *_listed([self.as_id(first), *given]), ")"]
 
     # --- functions
@@ -179,7 +209,7 @@ class Expressions:
         for child in rest:
             pieces += [child.text] if isinstance(child, Token) else self.value(child)
         if len(pieces) > 1 and pieces[1] in ("(", "()"):
-            pieces[:2] = [pieces[0] + pieces[1]]             # a name and its bracket touch
+            pieces[:2] = [pieces[0] + pieces[1]]  # a name and its bracket touch
         return pieces
 
     def _volatile_call(self, name: str, expressions: list[Tree]) -> list[Piece]:
@@ -187,10 +217,15 @@ class Expressions:
         if name == "now":
             return [f"{FUNCTION}now>()"]
         self._calls += 1
-        place = 0 if expressions else self._calls            # BNODE("x") is the same in a row, wherever it stands
+        place = 0 if expressions else self._calls  # BNODE("x") is the same in a row, wherever it stands
         names, _ = self._rows[-1]
-        return [f"{FUNCTION}{name}>(", *_listed([[str(place)], *map(self.value, expressions),
-                                                 *([f"COALESCE(?{name}, <i:none>)"] for name in names)]), ")"]
+        return [
+            f"{FUNCTION}{name}>(",
+            *_listed(
+                [[str(place)], *map(self.value, expressions), *([f"COALESCE(?{name}, <i:none>)"] for name in names)]
+            ),
+            ")",
+        ]
 
     def _call(self, node: Tree) -> list[Piece]:
         name, given = self._reading.constant(node.child("Iri")), node.child("Arguments").nodes("Expression")
@@ -199,8 +234,10 @@ class Expressions:
             return [f"{FUNCTION}timestamp>(", *_listed(map(self.as_id, given)), ")"]
         if name[1:-1] in CASTS:
             return [f"{name}(", *_listed(map(self.value, given)), ")"]
-        raise Unsupported(f"the function {name} is not known: what can be called are SPARQL 1.1's functions, "
-                          "casts to XSD datatypes, and f:timestamp")
+        raise Unsupported(
+            f"the function {name} is not known: what can be called are SPARQL 1.1's functions, "
+            "casts to XSD datatypes, and f:timestamp"
+        )
 
     def _aggregate(self, node: Tree) -> list[Piece]:
         """An aggregate: a number for COUNT, an id for the others."""
@@ -209,7 +246,7 @@ class Expressions:
         _, inside = self._rows[-1]
         with self.row(inside):
             counted: list[Piece] = ["*"] if expression is None else self.as_id(expression)
-        if expression is None and distinct:     # a blank node of a pattern does not make a row another one
+        if expression is None and distinct:  # a blank node of a pattern does not make a row another one
             counted = [f"{FUNCTION}row>(", *_listed([f"COALESCE(?{name}, <i:none>)"] for name in inside), ")"]
         name = f"{key.lower()}{'-distinct' if distinct else ''}"
         if key == "COUNT" and expression is not None and variable_of(expression) is None:
@@ -234,8 +271,11 @@ def variable_of(expression: Tree) -> str | None:
 def _core(expression: Tree) -> Tree:
     """The expression without the brackets around it, and without the rules that say nothing."""
     node = expression
-    while len(inner := node.nodes()) == 1 and node.rule not in ("Literal", "Set") and (
-            not node.tokens() or node.rule in ("Bracketed", "GroupCondition", "OrderCondition")):
+    while (
+        len(inner := node.nodes()) == 1
+        and node.rule not in ("Literal", "Set")
+        and (not node.tokens() or node.rule in ("Bracketed", "GroupCondition", "OrderCondition"))
+    ):
         node = inner[0]
     return node
 

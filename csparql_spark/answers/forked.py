@@ -28,11 +28,11 @@ from pathlib import Path
 from csparql_spark.answers import processor
 from csparql_spark.answers.limits import PATIENCE
 
-_HEAD = struct.Struct("<cQ")         # how it ended, and how many bytes follow
+_HEAD = struct.Struct("<cQ")  # how it ended, and how many bytes follow
 _DONE, _FAILED, _FULL = b"+", b"-", b"!"
 _AT_ONCE = 1 << 20
-TRIES = 3                            # of work whose child somebody else kills
-_SHORTEST = 0.001                    # seconds of a timer: none would mean that there is none
+TRIES = 3  # of work whose child somebody else kills
+_SHORTEST = 0.001  # seconds of a timer: none would mean that there is none
 
 
 class TooSlow(Exception):
@@ -70,7 +70,7 @@ def _tried(work: Callable[[], bytes], seconds: float, room: int) -> bytes | None
     if child == 0:
         _work(work, writing, seconds, room)
     os.close(writing)
-    over = True                                   # until it has closed its end
+    over = True  # until it has closed its end
     try:
         head = _read(reading, _HEAD.size, end)
         how, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (_FULL, 0)
@@ -79,15 +79,15 @@ def _tried(work: Callable[[], bytes], seconds: float, room: int) -> bytes | None
     finally:
         os.close(reading)
         if over:
-            os.kill(child, signal.SIGKILL)        # it is not reaped yet: there is no other of this number
-        _, status, used = os.wait4(child, 0)      # otherwise it is about to end, and says why
+            os.kill(child, signal.SIGKILL)  # it is not reaped yet: there is no other of this number
+        _, status, used = os.wait4(child, 0)  # otherwise it is about to end, and says why
         processor.add(used.ru_utime + used.ru_stime)
     if not over and os.WIFSIGNALED(status):
         if os.WTERMSIG(status) == signal.SIGPROF:
             raise TooSlow(on_the_clock=False)
         if os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGTERM):
             return None
-    if how == _FULL or len(reply) < length:        # Rust ends the process when it gets no memory
+    if how == _FULL or len(reply) < length:  # Rust ends the process when it gets no memory
         raise TooLarge
     if how == _FAILED:
         raise Failed(reply.decode())
@@ -118,7 +118,7 @@ def _work(work: Callable[[], bytes], writing: int, seconds: float, room: int) ->
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF, signal.SIGALRM))
         signal.setitimer(signal.ITIMER_PROF, max(seconds, _SHORTEST))
         signal.setitimer(signal.ITIMER_REAL, PATIENCE * seconds + 1)
-        gc.disable()                              # it would write to all that is shared
+        gc.disable()  # it would write to all that is shared
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -127,11 +127,11 @@ def _work(work: Callable[[], bytes], writing: int, seconds: float, room: int) ->
             how, reply = _DONE, work()
         except MemoryError:
             how, reply = _FULL, b""
-        except Exception as error:                # whatever it is, who asked wants to know
+        except Exception as error:  # whatever it is, who asked wants to know
             how, reply = _FAILED, (str(error) or type(error).__name__).encode()
         view = memoryview(_HEAD.pack(how, len(reply)) + reply)
         while view:
-            view = view[os.write(writing, view[:_AT_ONCE]):]
+            view = view[os.write(writing, view[:_AT_ONCE]) :]
     finally:
         os._exit(0)
 

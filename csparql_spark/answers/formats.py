@@ -31,7 +31,7 @@ CSV, TSV = "text/csv", "text/tab-separated-values"
 ND_JSON = "application/x-ndjson"
 N_TRIPLES, TURTLE, JSON_LD = "application/n-triples", "text/turtle", "application/ld+json"
 N_QUADS, TRIG, RDF_XML = "application/n-quads", "application/trig", "application/rdf+xml"
-PLAIN_JSON = "application/json"         # what a browser shows; it saves the others as files
+PLAIN_JSON = "application/json"  # what a browser shows; it saves the others as files
 
 # What each kind of answer can be written as, the most welcome first.
 OFFERED: dict[Kind, tuple[str, ...]] = {
@@ -41,8 +41,12 @@ OFFERED: dict[Kind, tuple[str, ...]] = {
 }
 _SPARQL_ALIASES = {PLAIN_JSON: JSON, "application/xml": XML, "text/xml": XML, "application/ndjson": ND_JSON}
 _RDF = {
-    JSON_LD: ox.RdfFormat.JSON_LD, PLAIN_JSON: ox.RdfFormat.JSON_LD, TURTLE: ox.RdfFormat.TURTLE,
-    N_TRIPLES: ox.RdfFormat.N_TRIPLES, N_QUADS: ox.RdfFormat.N_QUADS, TRIG: ox.RdfFormat.TRIG,
+    JSON_LD: ox.RdfFormat.JSON_LD,
+    PLAIN_JSON: ox.RdfFormat.JSON_LD,
+    TURTLE: ox.RdfFormat.TURTLE,
+    N_TRIPLES: ox.RdfFormat.N_TRIPLES,
+    N_QUADS: ox.RdfFormat.N_QUADS,
+    TRIG: ox.RdfFormat.TRIG,
     RDF_XML: ox.RdfFormat.RDF_XML,
 }
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -112,8 +116,9 @@ def write_graph(ntriples: bytes, media_type: str) -> bytes:
         try:
             expat.ParserCreate(namespace_separator=" ").Parse(text, True)
         except expat.ExpatError:
-            raise Unwritable("The graph has a predicate or a character that XML has no way to write: ask for Turtle or "
-                             "N-Triples.") from None
+            raise Unwritable(
+                "The graph has a predicate or a character that XML has no way to write: ask for Turtle or N-Triples."
+            ) from None
     return text
 
 
@@ -135,8 +140,10 @@ def _write_lines(table: Bindings) -> bytes:
 
 
 def _json_columns(table: Bindings) -> list[pa.Array]:
-    return [_joined([_text(_json(name) + ":"), column], _text(""))
-            for name, column in zip(table.variables, _spelled(table, _json_term))]
+    return [
+        _joined([_text(_json(name) + ":"), column], _text(""))
+        for name, column in zip(table.variables, _spelled(table, _json_term))
+    ]
 
 
 def _write_xml(answer: Result) -> bytes:

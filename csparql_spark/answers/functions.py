@@ -35,7 +35,7 @@ from csparql_spark.rdf.terms import RDF_DIR_LANG_STRING, XSD, TermError, parse, 
 
 FUNCTION, AGGREGATE = "<f:", "<a:"
 COMPUTED = 1 << 40
-NONE = "i:none"          # stands where there is no id
+NONE = "i:none"  # stands where there is no id
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INTEGER, _DATETIME, _DOUBLE = (ox.NamedNode(XSD + name) for name in ("integer", "dateTime", "double"))
@@ -52,17 +52,32 @@ Stamps = Callable[[int, int, int], int | None]
 class Functions:
     def __init__(self, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
-        self._known: dict[str, Term] = {}                 # what ids mean
-        self._points: dict[str, TimePoint | None] = {}        # and at which point in time they are
+        self._known: dict[str, Term] = {}  # what ids mean
+        self._points: dict[str, TimePoint | None] = {}  # and at which point in time they are
         self._computed: list[str] = []
-        self._places: dict[str, int] = {}                 # where each term is among them
+        self._places: dict[str, int] = {}  # where each term is among them
         self._instant = 0
         self._stamps: Stamps | None = None
-        self.custom: dict[ox.NamedNode, Function] = {ox.NamedNode(f"f:{name}"): function for name, function in (
-            ("term", self._term), ("id", self._id), ("str", self._str), ("datatype", self._datatype),
-            ("key", self._key), ("order", self._order), ("row", self._row), ("timestamp", self._timestamp),
-            ("comparable", self._comparable), ("among", self._among), ("now", self._now), ("rand", self._rand),
-            ("uuid", self._uuid), ("struuid", self._struuid), ("bnode", self._bnode))}
+        self.custom: dict[ox.NamedNode, Function] = {
+            ox.NamedNode(f"f:{name}"): function
+            for name, function in (
+                ("term", self._term),
+                ("id", self._id),
+                ("str", self._str),
+                ("datatype", self._datatype),
+                ("key", self._key),
+                ("order", self._order),
+                ("row", self._row),
+                ("timestamp", self._timestamp),
+                ("comparable", self._comparable),
+                ("among", self._among),
+                ("now", self._now),
+                ("rand", self._rand),
+                ("uuid", self._uuid),
+                ("struuid", self._struuid),
+                ("bnode", self._bnode),
+            )
+        }
 
     def begin(self, *, instant: int, stamps: Stamps | None = None) -> None:
         """Prepare for the next evaluation: at this instant, and with this way to find when a triple came."""
@@ -127,7 +142,7 @@ class Functions:
         if term is None:
             try:
                 term = self._known[node.value] = to_oxigraph(self.text(node))
-            except TermError:        # a term that RDF allows and Oxigraph has no value for is an error in expressions
+            except TermError:  # a term that RDF allows and Oxigraph has no value for is an error in expressions
                 return None
         return term
 
@@ -164,11 +179,11 @@ class Functions:
 
     def _comparable(self, node: ox.NamedNode, *others: ox.NamedNode) -> ox.NamedNode | None:
         one = self._point(node)
-        if one is not None:                      # with what is no point in time, zones have nothing to do
+        if one is not None:  # with what is no point in time, zones have nothing to do
             for other in others:
                 if not are_comparable(one, self._point(other)):
                     return None
-        return node                              # a truth value would take Oxigraph a microsecond to read
+        return node  # a truth value would take Oxigraph a microsecond to read
 
     def _among(self, node: ox.NamedNode, *others: ox.NamedNode) -> ox.Literal | None:
         found: ox.Literal | None = _FALSE
@@ -186,7 +201,7 @@ class Functions:
         if first is None or second is None or not are_comparable(self._point(node), self._point(other)):
             return None
         # What type a query's answer has is in its text, which mypy does not read: this one has rows.
-        (row,) = _NOTHING.query(_EQUAL, substitutions={_FIRST: first, _SECOND: second})     # type: ignore[misc]
+        (row,) = _NOTHING.query(_EQUAL, substitutions={_FIRST: first, _SECOND: second})  # type: ignore[misc]
         return None if row["equal"] is None else row["equal"] == _TRUE
 
     # --- time and chance
@@ -229,7 +244,7 @@ class Functions:
         key, _, distinct = name.partition("-")
         between = parse(bytes.fromhex(separator).decode()).value if separator else " "
         # It takes ids alone, and not any term: a body over ids gives it nothing else.
-        return lambda: Accumulator(self, key, bool(distinct), between)      # type: ignore[return-value]
+        return lambda: Accumulator(self, key, bool(distinct), between)  # type: ignore[return-value]
 
 
 class Accumulator:
@@ -258,5 +273,3 @@ def datetime_of(instant: int) -> str:
         moment = datetime.max if instant > 0 else datetime.min
     text = moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
     return f"{text}.{moment.microsecond // 1000:03d}Z" if moment.microsecond else f"{text}Z"
-
-

@@ -28,7 +28,7 @@ from csparql_spark.answers.tables import UNBOUND, Table, groups, numbered
 from csparql_spark.answers.values import Number, decimal_term, integer_term, number_term
 from csparql_spark.rdf.dictionary import TermDictionary
 
-_EXACT = 1 << 62             # sums of whole numbers below stay in an int64
+_EXACT = 1 << 62  # sums of whole numbers below stay in an int64
 Terms = list[str | None]
 
 
@@ -38,10 +38,10 @@ class Values:
     def __init__(self, ids: np.ndarray, counts: np.ndarray, failed: np.ndarray) -> None:
         self.ids, self.counts, self.failed = ids, counts, failed
         self.starts = np.cumsum(counts) - counts
-        self.some = np.flatnonzero(counts)              # the groups that have values
+        self.some = np.flatnonzero(counts)  # the groups that have values
 
     def of(self, group: int) -> np.ndarray:
-        return self.ids[self.starts[group]:self.starts[group] + self.counts[group]]
+        return self.ids[self.starts[group] : self.starts[group] + self.counts[group]]
 
     def reduced(self, function: np.ufunc, column: np.ndarray) -> np.ndarray:
         """What becomes of a column of the values, for each of `some`."""
@@ -72,12 +72,15 @@ class Grouping:
         plains = cache(self._plains)
         for aggregate in aggregates:
             columns[aggregate.name] = (
-                self._counts(sizes) if aggregate.expression is None else
-                self._aggregated(aggregate, values(aggregate.expression, aggregate.distinct), plains))
+                self._counts(sizes)
+                if aggregate.expression is None
+                else self._aggregated(aggregate, values(aggregate.expression, aggregate.distinct), plains)
+            )
         return Table(columns, len(starts), None)
 
-    def _values(self, expression: Expression, distinct: bool, table: Table, order: np.ndarray,
-                sizes: np.ndarray) -> Values:
+    def _values(
+        self, expression: Expression, distinct: bool, table: Table, order: np.ndarray, sizes: np.ndarray
+    ) -> Values:
         ids = self._computing.term(expression, table.columns, table.length)[order]
         failed = np.zeros(len(sizes), dtype=bool)
         errors = len(ids) > 0 and ids.min() == UNBOUND
@@ -110,7 +113,8 @@ class Grouping:
     def _encoded(self, terms: Terms) -> np.ndarray:
         result = np.full(len(terms), UNBOUND)
         result[[term is not None for term in terms]] = self._dictionary.encode(
-            [term for term in terms if term is not None])
+            [term for term in terms if term is not None]
+        )
         return result
 
     # --- what aggregates say
@@ -131,7 +135,8 @@ class Grouping:
         for group in np.flatnonzero(rest).tolist():
             ids, counts = np.unique(values.of(group), return_counts=True)
             results[group] = AGGREGATES[aggregate.function](
-                dict(zip(self._dictionary.decode(ids), counts.tolist(), strict=True)), aggregate.separator)
+                dict(zip(self._dictionary.decode(ids), counts.tolist(), strict=True)), aggregate.separator
+            )
         return results
 
     def _sums(self, function: str, values: Values, found: Plains, plain: np.ndarray, results: Terms) -> np.ndarray:
@@ -139,20 +144,27 @@ class Grouping:
         which it could."""
         decimal, double = found.most[plain] == DECIMAL, found.least[plain] == DOUBLE
         largest = values.reduced(np.maximum, np.abs(found.numbers))[plain] * values.counts[values.some[plain]]
-        fits = double | (largest * np.where(decimal, 10.0 ** PLACES, 1.0) < _EXACT / 2)
+        fits = double | (largest * np.where(decimal, 10.0**PLACES, 1.0) < _EXACT / 2)
         plain, decimal, double = plain[fits], decimal[fits], double[fits]
         some = values.some[plain]
         units = _whole(values, found, INTEGER, 1.0)[plain].tolist()
-        parts = _whole(values, found, DECIMAL, 10.0 ** PLACES)[plain].tolist()
+        parts = _whole(values, found, DECIMAL, 10.0**PLACES)[plain].tolist()
         for group, first, count, is_decimal, is_double, unit, part in zip(
-                some.tolist(), values.starts[some].tolist(), values.counts[some].tolist(), decimal.tolist(),
-                double.tolist(), units, parts):
+            some.tolist(),
+            values.starts[some].tolist(),
+            values.counts[some].tolist(),
+            decimal.tolist(),
+            double.tolist(),
+            units,
+            parts,
+        ):
             if is_double:
-                total = Number("double", math.fsum(found.numbers[first:first + count].tolist()))
+                total = Number("double", math.fsum(found.numbers[first : first + count].tolist()))
                 results[group] = number_term(average(total, count) if function == "avg" else total)
             elif function == "avg":
-                results[group] = decimal_term(_divided((unit * 10**PLACES + part) * 10**(MEAN_PLACES - PLACES), count),
-                                           MEAN_PLACES)
+                results[group] = decimal_term(
+                    _divided((unit * 10**PLACES + part) * 10 ** (MEAN_PLACES - PLACES), count), MEAN_PLACES
+                )
             elif is_decimal:
                 results[group] = decimal_term(unit * 10**PLACES + part, PLACES)
             else:
@@ -181,7 +193,7 @@ def _whole(values: Values, found: Plains, kind: int, scale: float) -> np.ndarray
     numbers = found.numbers
     if found.least.min() < kind or found.most.max() > kind:
         numbers = np.where(found.kinds == kind, numbers, 0.0)
-    with np.errstate(invalid="ignore"):         # of a number that does not fit
+    with np.errstate(invalid="ignore"):  # of a number that does not fit
         return values.reduced(np.add, np.rint(numbers * scale).astype(np.int64))
 
 

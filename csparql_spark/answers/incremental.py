@@ -82,7 +82,7 @@ class Incremental:
     def __init__(self, plan: Plan, body: str, shared: Shared, limits: Limits | None = None) -> None:
         self.plan = plan
         self.limits = Limits() if limits is None else limits
-        self.version = 0                      # grows when what is seen may have changed
+        self.version = 0  # grows when what is seen may have changed
         self._body, self._operator = body, translated(plan, body)
         self._shared = shared
         self._evaluation = Evaluation(shared.tables, shared.computing, self._operator)
@@ -97,7 +97,7 @@ class Incremental:
 
     def move(self, *, after: int) -> None:
         """See what holds later than `after`, in the graph as it is now."""
-        before, self._marks = self._marks, None         # unknown, should the next step fail
+        before, self._marks = self._marks, None  # unknown, should the next step fail
         now = self._evaluation.move(after)
         self._after, self._versions = after, tuple(version for version, _ in now)
         self.version += now != before
@@ -143,8 +143,9 @@ class Incremental:
     def answer_of(self, rows: Table) -> Result:
         """Such rows, in the order of an answer; until when each holds is what their tags say."""
         terms, ranks, tag = self._in_order(rows, self._ranks.alone)
-        return Result.from_table(Bindings.from_ids(self.plan.variables, terms, ranks, rows.length,
-                                                   in_order=True)).holding(tag)
+        return Result.from_table(
+            Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
+        ).holding(tag)
 
     def until(self) -> np.ndarray | None:
         """The tags of the rows of the last answer; None where one cannot tell by tags how long a row holds. A true ASK

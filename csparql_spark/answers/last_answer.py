@@ -27,7 +27,7 @@ from csparql_spark.answers.bag_difference import difference
 from csparql_spark.answers.bindings import Bindings, CorruptAnswer, Result
 from csparql_spark.answers.ordering import in_order
 
-MOST = 100               # changes that are held: each of them takes time to be read
+MOST = 100  # changes that are held: each of them takes time to be read
 _HEAD = struct.Struct("<qqq")
 
 
@@ -73,8 +73,9 @@ class Before:
 
 def packed(changes: Iterable[Change]) -> bytes:
     """Changes as bytes."""
-    return b"".join(_HEAD.pack(change.instant, len(change.gone), len(change.new)) + change.gone + change.new
-                    for change in changes)
+    return b"".join(
+        _HEAD.pack(change.instant, len(change.gone), len(change.new)) + change.gone + change.new for change in changes
+    )
 
 
 def unpacked(payload: bytes) -> Iterator[Change]:
@@ -113,4 +114,5 @@ def _in_order(answer: Result) -> Result:
     terms, ranks = table.encoded()
     ranks, until = in_order(ranks, answer.until)
     return Result.from_table(Bindings.from_ids(table.variables, terms, ranks, table.length, in_order=True)).holding(
-        until)
+        until
+    )

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 
 from csparql_spark.answers import processor
 
-PATIENCE = 10                # seconds on the clock for each second of the processor
+PATIENCE = 10  # seconds on the clock for each second of the processor
 PREFIX = "CSPARQL_SPARK_MOST_"
 
 
@@ -60,8 +60,10 @@ class Limits:
     def check_bytes(self, used: int, of: str) -> None:
         """`of` says of what so many bytes are."""
         if used > self.bytes:
-            raise TooMuch(f"{of} need {size(used)}, and a query may have {size(self.bytes)}: choose a narrower RANGE, "
-                          "or ask for less")
+            raise TooMuch(
+                f"{of} need {size(used)}, and a query may have {size(self.bytes)}: choose a narrower RANGE, "
+                "or ask for less"
+            )
 
     @property
     def seconds(self) -> float:
@@ -70,15 +72,19 @@ class Limits:
 
     @property
     def too_long(self) -> TooMuch:
-        return TooMuch(f"its answer takes longer than {self.seconds:g} s of processor time, which is the limit, since "
-                       "the others wait for it: connect all parts of its pattern by variables, choose a narrower "
-                       "RANGE, or ask for less")
+        return TooMuch(
+            f"its answer takes longer than {self.seconds:g} s of processor time, which is the limit, since "
+            "the others wait for it: connect all parts of its pattern by variables, choose a narrower "
+            "RANGE, or ask for less"
+        )
 
     @property
     def too_long_on_the_clock(self) -> TooMuch:
-        return TooMuch(f"its answer takes longer than {PATIENCE * self.seconds:g} s on the clock, {PATIENCE} times the "
-                       "processor time that it may have, and the others wait for it: the machine has too little time "
-                       "for it; ask for less, or give the server more processors")
+        return TooMuch(
+            f"its answer takes longer than {PATIENCE * self.seconds:g} s on the clock, {PATIENCE} times the "
+            "processor time that it may have, and the others wait for it: the machine has too little time "
+            "for it; ask for less, or give the server more processors"
+        )
 
 
 class Deadline:
@@ -113,7 +119,7 @@ class Debt:
         debt.note(6_000, 3.0, limits)       # two seconds more than there are between the two
     """
 
-    SOON = 1.0                              # seconds
+    SOON = 1.0  # seconds
 
     def __init__(self) -> None:
         self.milliseconds = 0.0
@@ -126,9 +132,11 @@ class Debt:
             took = 1000 * seconds if seconds > self.SOON else 0.0
             self.milliseconds = max(0.0, self.milliseconds + took - (instant - before))
         if self.milliseconds > limits.milliseconds:
-            raise TooMuch(f"its answers take longer than the time between them, and keep the others waiting for "
-                          f"{self.milliseconds / 1000:,.0f} s by now, where {limits.seconds:g} s is the "
-                          "limit: choose a larger STEP or a narrower RANGE, or ask for less")
+            raise TooMuch(
+                f"its answers take longer than the time between them, and keep the others waiting for "
+                f"{self.milliseconds / 1000:,.0f} s by now, where {limits.seconds:g} s is the "
+                "limit: choose a larger STEP or a narrower RANGE, or ask for less"
+            )
 
 
 def size(count: float) -> str:

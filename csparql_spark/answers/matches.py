@@ -36,9 +36,9 @@ from csparql_spark.relations.records import KeysTooWide, Records
 from csparql_spark.relations.runs import Runs, TooMuchAtOnce
 from csparql_spark.relations.tags import UNTIL
 
-MOST = 5_000_000        # matches that are kept of one pattern
-AT_ONCE = 10_000_000    # rows that a step of a join may come across at once
-SPARE = 2               # bits: terms may become four times as many before keys are packed again
+MOST = 5_000_000  # matches that are kept of one pattern
+AT_ONCE = 10_000_000  # rows that a step of a join may come across at once
+SPARE = 2  # bits: terms may become four times as many before keys are packed again
 
 Columns = dict[str, np.ndarray]
 
@@ -51,23 +51,29 @@ class Keep(Protocol):
     """Which matches to keep. Equal ones keep the same."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...                 # the variables that are looked at
+    def names(self) -> tuple[str, ...]: ...  # the variables that are looked at
 
     @property
-    def early(self) -> bool: ...                            # whether rows may be asked that are not whole yet, and many
+    def early(self) -> bool: ...  # whether rows may be asked that are not whole yet, and many
 
     def mask(self, columns: Columns, length: int) -> np.ndarray: ...
 
 
 class Matches:
-    def __init__(self, moving: Moving, dictionary: TermDictionary, patterns: tuple[Pattern, ...],
-                 keep: tuple[Keep, ...] = (), families: Callable[[tuple[Pattern, ...]], Family] | None = None) -> None:
+    def __init__(
+        self,
+        moving: Moving,
+        dictionary: TermDictionary,
+        patterns: tuple[Pattern, ...],
+        keep: tuple[Keep, ...] = (),
+        families: Callable[[tuple[Pattern, ...]], Family] | None = None,
+    ) -> None:
         self.variables = tuple(dict.fromkeys(node for triple in patterns for node in triple if is_variable(node)))
-        self.version = 0                        # grows when there is more to be seen
+        self.version = 0  # grows when there is more to be seen
         self._moving, self._dictionary, self._patterns, self._keep = moving, dictionary, patterns, keep
         self._constants = np.empty(0, dtype=np.int64)
         self._mark: Mark | None = None
-        self._shared: tuple[Generalized, Family] | None = None          # with whom matches are looked for
+        self._shared: tuple[Generalized, Family] | None = None  # with whom matches are looked for
         if families is not None and (general := generalized(patterns)) is not None:
             self._shared = general, families(general.template)
         self.constants_apart: tuple[int, ...] = ()
@@ -80,8 +86,9 @@ class Matches:
         terms = list(dict.fromkeys(node for triple in self._patterns for node in triple if not is_variable(node)))
         self._constants = self._dictionary.encode(terms)
         ids = dict(zip(terms, self._constants.tolist(), strict=True))
-        self._shape = Shape(tuple((ids.get(s, s), ids.get(p, p), ids.get(o, o)) for s, p, o in self._patterns),
-                            self.variables)
+        self._shape = Shape(
+            tuple((ids.get(s, s), ids.get(p, p), ids.get(o, o)) for s, p, o in self._patterns), self.variables
+        )
         if self._shared is not None:
             self.constants_apart = tuple(ids[term] for term in self._shared[0].constants)
         self._plans: dict[int, Plan] = {}
@@ -92,7 +99,7 @@ class Matches:
     def move(self) -> None:
         """Follow the graph. It costs what was added to it since."""
         graph = self._moving.graph
-        mark, self._mark = self._mark, None              # unknown, should one of the next steps fail
+        mark, self._mark = self._mark, None  # unknown, should one of the next steps fail
         before = -1 if mark is None else mark.place
         added = None if mark is None else self._moving.since(mark)
         if mark is None or added is None:
@@ -141,8 +148,11 @@ class Matches:
                     raise self._too_many(AT_ONCE) from None
                 half = len(rows.tag) // 2
                 for part in (slice(None, half), slice(half, None)):
-                    yield from self._found(steps[number:], Relation(
-                        {name: column[part] for name, column in rows.columns.items()}, rows.tag[part]), keep)
+                    yield from self._found(
+                        steps[number:],
+                        Relation({name: column[part] for name, column in rows.columns.items()}, rows.tag[part]),
+                        keep,
+                    )
                 return
         yield self._sifted(rows, keep)[0]
 
@@ -167,13 +177,17 @@ class Matches:
     def _smallest(self) -> int:
         """The triple pattern that is expected to have the fewest matches."""
         graph = self._moving.graph
-        return min(range(len(self._shape.body)), key=lambda place: (
-            graph.count(predicate) if isinstance(predicate := self._shape.body[place][1], int) else graph.rows))
+        return min(
+            range(len(self._shape.body)),
+            key=lambda place: (
+                graph.count(predicate) if isinstance(predicate := self._shape.body[place][1], int) else graph.rows
+            ),
+        )
 
     def _plan(self, place: int) -> Plan:
         graph = self._moving.graph
         scale = graph.rows.bit_length() // 2
-        if scale != self._scale:                # the graph has become another one: four times as large, or a quarter
+        if scale != self._scale:  # the graph has become another one: four times as large, or a quarter
             self._plans.clear()
             self._scale = scale
         if place not in self._plans:
@@ -232,8 +246,10 @@ class Matches:
     def count(self, after: int) -> int:
         """How many matches have tags later than `after`."""
         after = max(after, self._runs.now)
-        return sum(len(run_.tags) if run_.all_hold(after) else int(np.count_nonzero(run_.tags > after))
-                   for run_ in self._runs.runs)
+        return sum(
+            len(run_.tags) if run_.all_hold(after) else int(np.count_nonzero(run_.tags > after))
+            for run_ in self._runs.runs
+        )
 
     @property
     def rows(self) -> int:
@@ -245,8 +261,9 @@ class Matches:
         joined to it now."""
         body, graph = self._shape.body, self._moving.graph
         bound = [[node for node in pattern if isinstance(node, str)] for pattern in body]
-        return [[place, *(other for other, _ in in_order(body, graph, bound[place], place))]
-                for place in range(len(body))]
+        return [
+            [place, *(other for other, _ in in_order(body, graph, bound[place], place))] for place in range(len(body))
+        ]
 
     @property
     def nbytes(self) -> int:
@@ -259,8 +276,9 @@ class Matches:
         if self._mark is None:
             return self._constants
         keys, _ = self._runs.holding()
-        return np.concatenate([self._constants, *(self._records.column(keys, place)
-                                                  for place in range(len(self.variables)))])
+        return np.concatenate(
+            [self._constants, *(self._records.column(keys, place) for place in range(len(self.variables)))]
+        )
 
     def renumber(self, table: np.ndarray) -> None:
         self._begin()
@@ -308,7 +326,7 @@ class GraphScan:
     def count(self, after: int) -> int:
         return self._moving.graph.holding(after, self._predicate)
 
-    rows = nbytes = 0                           # they are the graph's
+    rows = nbytes = 0  # they are the graph's
 
     @staticmethod
     def orders() -> list[list[int]]:
@@ -390,5 +408,3 @@ def _with(pattern: tuple[int | str, ...], facts: Facts) -> Facts:
 
 def _text(patterns: tuple[Pattern, ...]) -> str:
     return " . ".join(" ".join(pattern) for pattern in patterns)
-
-

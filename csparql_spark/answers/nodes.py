@@ -24,7 +24,7 @@ from csparql_spark.language.queries.describe import several
 DENIED = "where there is none"
 NAMES = {"leftjoin": "left join"}
 _VARIABLE = re.compile(r"[?$](\w+)")
-_MADE = re.compile(r"\?(?:after|before|key|node|set|step|verb)_[0-9]+")       # see `translation` and `steps`
+_MADE = re.compile(r"\?(?:after|before|key|node|set|step|verb)_[0-9]+")  # see `translation` and `steps`
 
 
 class PlanNode(TypedDict):
@@ -57,8 +57,9 @@ def _tree(evaluation: Evaluation, operator: Operator, shown: Shown) -> PlanNode:
     if isinstance(operator, algebra.Scan):
         table = evaluation.matches_of(operator)
         description["kept"], description["bytes"] = table.rows, table.nbytes
-        description["join_order"] = [[_text(operator.patterns[place], shown) for place in order]
-                                     for order in table.orders()]
+        description["join_order"] = [
+            [_text(operator.patterns[place], shown) for place in order] for order in table.orders()
+        ]
     parts = [_tree(evaluation, part, shown) for part in algebra.parts_of(operator)]
     if parts:
         description["parts"] = parts
@@ -90,8 +91,10 @@ def _does(operator: Operator, shown: Shown) -> str:
             return " . ".join(_text(pattern, shown) for pattern in operator.patterns) + tests
         case algebra.Reach():
             least = "no step, one, or more" if operator.far else "no step, or one"
-            return (f"from {shown(operator.start)} to {shown(operator.end)} along {operator.written}: "
-                    f"{least if operator.zero else 'one step, or more'}")
+            return (
+                f"from {shown(operator.start)} to {shown(operator.end)} along {operator.written}: "
+                f"{least if operator.zero else 'one step, or more'}"
+            )
         case algebra.Data():
             return f"{several(len(operator.rows), 'row')} of {' '.join(operator.names)}".removesuffix(" of ")
         case algebra.Filter():
@@ -110,8 +113,10 @@ def _does(operator: Operator, shown: Shown) -> str:
             keys = f"by {' '.join(map(shown, operator.keys))}" if operator.keys else "all"
             return f"{keys}: {made}" if made else keys
         case algebra.OrderBy():
-            conditions = (f"DESC({shown.expression(one)})" if descending else shown.expression(one)
-                          for one, descending in operator.conditions)
+            conditions = (
+                f"DESC({shown.expression(one)})" if descending else shown.expression(one)
+                for one, descending in operator.conditions
+            )
             return f"by {', '.join(conditions)}".removesuffix("by ")
         case algebra.Slice():
             most = "all" if operator.limit is None else f"{several(operator.limit, 'row')} at most"

@@ -42,7 +42,7 @@ from csparql_spark.answers.tables import (
 )
 from csparql_spark.relations.tags import ALWAYS, UNTIL
 
-Links = tuple[np.ndarray, np.ndarray, np.ndarray]       # where steps lead from, where to, and until when
+Links = tuple[np.ndarray, np.ndarray, np.ndarray]  # where steps lead from, where to, and until when
 
 
 class Evaluation:
@@ -51,7 +51,7 @@ class Evaluation:
         self._grouping = Grouping(computing, tables.dictionary)
         self._after = 0
         self._deadline = Deadline(Limits())
-        self.took: dict[int, tuple[int, int]] = {}      # of each operator, by its id(): rows and ns of the last time
+        self.took: dict[int, tuple[int, int]] = {}  # of each operator, by its id(): rows and ns of the last time
         self._paths: dict[algebra.Reach, Paths] = {}
         self._scans: dict[algebra.Scan, tuple[Matches | GraphScan, dict[str, str]]] = {}
         for part in algebra.all_of(operator):
@@ -110,8 +110,11 @@ class Evaluation:
             case algebra.Union():
                 return united([self.table(part) for part in operator.parts])
             case algebra.LeftJoin():
-                return left_joined(self.table(operator.left), self.table(operator.right),
-                                   (lambda rows: self._passing(rows, operator.tests)) if operator.tests else None)
+                return left_joined(
+                    self.table(operator.left),
+                    self.table(operator.right),
+                    (lambda rows: self._passing(rows, operator.tests)) if operator.tests else None,
+                )
             case algebra.Minus():
                 return minus(self.table(operator.left), self.table(operator.right))
             case algebra.Filter():
@@ -141,13 +144,14 @@ class Evaluation:
 
     def _reach(self, reach: algebra.Reach) -> Table:
         steps = self.table(reach.steps)
-        assert steps.tag is not None            # steps are what is there: matches, and what is projected from them
+        assert steps.tag is not None  # steps are what is there: matches, and what is projected from them
         (start, end), tag = steps.columns.values(), steps.tag
-        first, last = (None if is_variable(node) else int(self._dictionary.encode([node])[0])
-                       for node in (reach.start, reach.end))
+        first, last = (
+            None if is_variable(node) else int(self._dictionary.encode([node])[0]) for node in (reach.start, reach.end)
+        )
         if first is not None:
             return self._reached(reach, (start, end, tag), first, last)
-        if last is not None:                     # it is walked back
+        if last is not None:  # it is walked back
             return self._reached(reach, (end, start, tag), last, None)
         if reach.far:
             paths = self._paths.setdefault(reach, Paths())

@@ -21,7 +21,7 @@ from csparql_spark.remembering import remembered
 Key = tuple[int, int | Decimal | float | datetime, str]
 
 _COMPLEMENT = str.maketrans("0123456789", "9876543210")
-_LARGEST = 50_000        # no number that is read has that many digits, before its point or behind it
+_LARGEST = 50_000  # no number that is read has that many digits, before its point or behind it
 
 
 @remembered

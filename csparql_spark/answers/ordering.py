@@ -92,7 +92,7 @@ def in_order(ranks: Sequence[np.ndarray], tag: np.ndarray | None) -> tuple[list[
 
 def longest_first(ranks: Sequence[np.ndarray], tag: np.ndarray) -> np.ndarray:
     """The tags of rows: of equal rows, which come in no order, those that hold longest first."""
-    same = np.ones(max(0, len(tag) - 1), dtype=bool)          # as the row before
+    same = np.ones(max(0, len(tag) - 1), dtype=bool)  # as the row before
     for column in ranks:
         same &= column[1:] == column[:-1]
     repeated = np.flatnonzero(same)

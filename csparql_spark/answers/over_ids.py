@@ -59,8 +59,8 @@ class Plan:
     variables: tuple[str, ...]
     distinct: bool
     ordered: bool
-    volatile: bool                     # what it says may change although the graph does not
-    stamps: bool                       # it asks for timestamps
+    volatile: bool  # what it says may change although the graph does not
+    stamps: bool  # it asks for timestamps
     reads: tuple[tuple[Pattern, ...], ...] | None
     template: tuple[Pattern, ...]
     described: tuple[Node, ...]
@@ -74,8 +74,13 @@ class Plan:
     @property
     def aggregates(self) -> tuple[str, ...]:
         """The names of the aggregates that the text calls."""
-        return tuple(dict.fromkeys(piece[len(AGGREGATE):-2] for piece in self.pieces
-                                   if piece.startswith(AGGREGATE) and piece.endswith(">(")))
+        return tuple(
+            dict.fromkeys(
+                piece[len(AGGREGATE) : -2]
+                for piece in self.pieces
+                if piece.startswith(AGGREGATE) and piece.endswith(">(")
+            )
+        )
 
     def text(self, dictionary: TermDictionary, *, limit: int) -> str:
         """The text for a store of these ids, which gives `limit` + 1 rows at most."""
@@ -136,14 +141,33 @@ class _Writer:
         distinct = form.rule == "Select" and self._is_distinct(form)
         modifiers, ordered, limit, offset = self._modifiers(form.node("Modifiers"), names, form)
         base = [f"BASE <{node.leaf('IRIREF').text[1:-1]}>" for node in self._tree.walk("Base")]
-        head = [*base, "SELECT", *(["DISTINCT"] if distinct else []),
-                *(projection or [f"(<i:0> AS ?{self._fresh('one')})"]), "WHERE"]
+        head = [
+            *base,
+            "SELECT",
+            *(["DISTINCT"] if distinct else []),
+            *(projection or [f"(<i:0> AS ?{self._fresh('one')})"]),
+            "WHERE",
+        ]
         reads = None if form.rule == "Describe" else self._reading.reads()
         tail = [piece for values in self._tree.nodes("Values") for piece in self._values(values)]
         met = self._expressions
-        return Plan(form.rule.upper(), names, distinct, ordered, met.volatile, met.stamps, reads, template, described,
-                    (*head, *pattern, *modifiers), (" ", *tail) if tail else (), limit, offset,
-                    tuple(self._reading.blocks), self._rows)
+        return Plan(
+            form.rule.upper(),
+            names,
+            distinct,
+            ordered,
+            met.volatile,
+            met.stamps,
+            reads,
+            template,
+            described,
+            (*head, *pattern, *modifiers),
+            (" ", *tail) if tail else (),
+            limit,
+            offset,
+            tuple(self._reading.blocks),
+            self._rows,
+        )
 
     def _star(self, form: Tree) -> tuple[str, ...]:
         names = projected(form)
@@ -165,14 +189,14 @@ class _Writer:
     def _group_body(self, body: Tree) -> list[Piece]:
         pieces: list[Piece] = []
         filters: list[Piece] = []
-        joined: list[TriplePath] = []        # the triple patterns of one basic graph pattern
+        joined: list[TriplePath] = []  # the triple patterns of one basic graph pattern
         for part in body.nodes():
             if part.rule == "TriplesPath":
                 triples = self._reading.triples(part)
                 joined += triples
                 pieces += self._triples(triples)
                 continue
-            if part.rule == "Filter":        # it holds for the whole group, and does not part what is around it
+            if part.rule == "Filter":  # it holds for the whole group, and does not part what is around it
                 filters += ["FILTER", *self._expressions.constraint(part.child("Constraint"))]
                 continue
             self._reading.read(joined)
@@ -196,8 +220,10 @@ class _Writer:
                 return ["BIND", "(", *self._expressions.as_id(part.child("Expression")), "AS", variable, ")"]
             case "Values":
                 return self._values(part)
-        raise Unsupported("SERVICE is not supported: the server sends no requests on behalf of a query. "
-                          "Load what the other endpoint knows as a background graph")
+        raise Unsupported(
+            "SERVICE is not supported: the server sends no requests on behalf of a query. "
+            "Load what the other endpoint knows as a background graph"
+        )
 
     def _triples(self, triples: Iterable[TriplePath]) -> list[Piece]:
         pieces: list[Piece] = []
@@ -216,11 +242,24 @@ class _Writer:
             return triple
         term, one, other = terms[0], *(f"?{self._fresh('any')}" for _ in range(2))
         itself = [piece for end in ends if end != term for piece in ("BIND(", term, "AS", end, ")")]
-        return ["{", *triple, "} UNION {", *itself, "FILTER NOT EXISTS {", term, one, other,
-                "} FILTER NOT EXISTS {", one, other, term, "} }"]
+        return [
+            "{",
+            *triple,
+            "} UNION {",
+            *itself,
+            "FILTER NOT EXISTS {",
+            term,
+            one,
+            other,
+            "} FILTER NOT EXISTS {",
+            one,
+            other,
+            term,
+            "} }",
+        ]
 
     def _piece(self, node: Node) -> Piece:
-        if node.startswith("_:"):      # a variable of another name, which may stand on both sides of a UNION
+        if node.startswith("_:"):  # a variable of another name, which may stand on both sides of a UNION
             if node not in self._hidden:
                 self._hidden[node] = f"?{self._fresh('blank')}"
             return self._hidden[node]
@@ -231,8 +270,13 @@ class _Writer:
         for child in path.children:
             if isinstance(child, Token):
                 # Oxigraph does not read !(): all links but one that there is not.
-                pieces.append(Constant(f"<{RDF}type>") if child.key == "a" else f"(<{NONE}>)" if child.key == "NIL"
-                              else child.text)
+                pieces.append(
+                    Constant(f"<{RDF}type>")
+                    if child.key == "a"
+                    else f"(<{NONE}>)"
+                    if child.key == "NIL"
+                    else child.text
+                )
             elif child.rule == "Iri":
                 pieces.append(Constant(f"<{self._iri(child)}>"))
             else:
@@ -257,8 +301,14 @@ class _Writer:
         names = tuple(projected(select))
         projection = self._projection(select) or [f"(<i:0> AS ?{self._fresh('none')})"]
         modifiers, _, limit, offset = self._modifiers(select.node("SubModifiers"), names, select)
-        pieces = ["SELECT", *(["DISTINCT"] if self._is_distinct(select) else []), *projection, "WHERE",
-                  *self._group(select.child("Where").child("Group")), *modifiers]
+        pieces = [
+            "SELECT",
+            *(["DISTINCT"] if self._is_distinct(select) else []),
+            *projection,
+            "WHERE",
+            *self._group(select.child("Where").child("Group")),
+            *modifiers,
+        ]
         if limit is not None:
             pieces.append(f"LIMIT {limit}")
         if offset:
@@ -279,8 +329,11 @@ class _Writer:
         with self._row(select):
             for item in projection.nodes("ProjectionItem"):
                 expression, variable = item.node("Expression"), item.tokens("VAR")[-1].text
-                pieces += [variable] if expression is None else [
-                    "(", *self._expressions.as_id(expression), "AS", variable, ")"]
+                pieces += (
+                    [variable]
+                    if expression is None
+                    else ["(", *self._expressions.as_id(expression), "AS", variable, ")"]
+                )
         return pieces
 
     def _row(self, select: Tree) -> AbstractContextManager[None]:
@@ -291,8 +344,9 @@ class _Writer:
             return self._expressions.row(grouped_variables(modifiers) if modifiers is not None else (), inside)
         return self._expressions.row(inside)
 
-    def _modifiers(self, modifiers: Tree | None, names: tuple[str, ...],
-                   select: Tree) -> tuple[list[Piece], bool, int | None, int]:
+    def _modifiers(
+        self, modifiers: Tree | None, names: tuple[str, ...], select: Tree
+    ) -> tuple[list[Piece], bool, int | None, int]:
         """The modifiers but for the slice, whether rows are in an order, and the slice."""
         if modifiers is None:
             return [], False, None, 0
@@ -303,12 +357,19 @@ class _Writer:
                 pieces += ["GROUP BY", *(piece for key in node.nodes("GroupCondition") for piece in self._key(key))]
         with self._row(select):
             for node in modifiers.nodes("Having"):
-                pieces += ["HAVING", *(piece for test in node.nodes("Constraint")
-                                       for piece in self._expressions.constraint(test))]
-            conditions = [piece for node in modifiers.nodes("OrderBy") for condition in node.nodes("OrderCondition")
-                          for piece in self._condition(condition)]
-        numbers = {node.rule: int(node.leaf("INTEGER").text) for node in modifiers.walk("Limit", "Offset",
-                                                                                        outside=("Group",))}
+                pieces += [
+                    "HAVING",
+                    *(piece for test in node.nodes("Constraint") for piece in self._expressions.constraint(test)),
+                ]
+            conditions = [
+                piece
+                for node in modifiers.nodes("OrderBy")
+                for condition in node.nodes("OrderCondition")
+                for piece in self._condition(condition)
+            ]
+        numbers = {
+            node.rule: int(node.leaf("INTEGER").text) for node in modifiers.walk("Limit", "Offset", outside=("Group",))
+        }
         limit, offset = numbers.get("Limit"), numbers.get("Offset", 0)
         if conditions or limit is not None or offset:
             # Of rows that are equal in order, the same come first every time.

@@ -29,8 +29,8 @@ from csparql_spark.relations.graph import Facts, Selection, TaggedGraph
 from csparql_spark.relations.runs import TooMuchAtOnce
 from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL
 
-LINK = 0                # the only predicate of the graphs here
-FOR_EACH = 48           # bytes of a pair, in the orders in which it is looked up
+LINK = 0  # the only predicate of the graphs here
+FOR_EACH = 48  # bytes of a pair, in the orders in which it is looked up
 
 
 class Paths:
@@ -66,7 +66,7 @@ class Paths:
             self._steps.add([steps])
             self._steps.settle()
         except Exception:
-            self.restart()                          # not closed: nobody must go on from there
+            self.restart()  # not closed: nobody must go on from there
             raise
 
     def _extend(self, added: Facts, deadline: Deadline) -> None:
@@ -94,12 +94,13 @@ class Paths:
         return facts.s, facts.o, facts.tag
 
 
-def reached(start: np.ndarray, end: np.ndarray, tag: np.ndarray, node: int, deadline: Deadline) -> tuple[
-        np.ndarray, np.ndarray]:
+def reached(
+    start: np.ndarray, end: np.ndarray, tag: np.ndarray, node: int, deadline: Deadline
+) -> tuple[np.ndarray, np.ndarray]:
     """The nodes to which steps lead from one node, and until when."""
     nodes, places = np.unique(np.concatenate([start, end, [node]]), return_inverse=True)
-    order = np.argsort(places[:len(start)], kind="stable")
-    start, end, tag = places[:len(start)][order], places[len(start):-1][order], tag[order]
+    order = np.argsort(places[: len(start)], kind="stable")
+    start, end, tag = places[: len(start)][order], places[len(start) : -1][order], tag[order]
     until = np.full(len(nodes), NEVER)
     last, latest = places[-1:], np.full(1, ALWAYS)
     while len(last):
@@ -122,13 +123,21 @@ def _searched(graph: TaggedGraph, nodes: np.ndarray, place: str, fresh: bool = F
 
 
 def _left(facts: Facts, found: Selection) -> Facts:
-    return Facts(found.column("s"), np.full(len(found), LINK), facts.o[found.index],
-                 UNTIL.join(facts.tag[found.index], found.tag))
+    return Facts(
+        found.column("s"),
+        np.full(len(found), LINK),
+        facts.o[found.index],
+        UNTIL.join(facts.tag[found.index], found.tag),
+    )
 
 
 def _right(facts: Facts, found: Selection) -> Facts:
-    return Facts(facts.s[found.index], np.full(len(found), LINK), found.column("o"),
-                 UNTIL.join(facts.tag[found.index], found.tag))
+    return Facts(
+        facts.s[found.index],
+        np.full(len(found), LINK),
+        found.column("o"),
+        UNTIL.join(facts.tag[found.index], found.tag),
+    )
 
 
 def _check(rows: int) -> None:

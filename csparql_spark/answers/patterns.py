@@ -83,7 +83,7 @@ class Reading:
         self._made = 0
         self._groups: dict[tuple[Pattern, ...], None] = {}
         self._everything = False
-        self.blocks: list[Block] = []      # all that was read, in its order and as often as it stands there
+        self.blocks: list[Block] = []  # all that was read, in its order and as often as it stands there
 
     # --- triples
 
@@ -98,8 +98,12 @@ class Reading:
 
     def template(self, shape: Tree) -> list[Pattern]:
         """The triples of a template; it has no paths."""
-        return [(subject, verb, object) for block in shape.walk("Triple")
-                for subject, verb, object in self.triples(block) if isinstance(verb, str)]
+        return [
+            (subject, verb, object)
+            for block in shape.walk("Triple")
+            for subject, verb, object in self.triples(block)
+            if isinstance(verb, str)
+        ]
 
     def _properties(self, subject: Node, properties: Tree, found: list[TriplePath]) -> None:
         verb: Node | Tree = ""
@@ -130,7 +134,7 @@ class Reading:
                 return cells[0]
             case "VarOrTerm" | "VarOrPlainTerm":
                 return self._leaf(node)
-        return self._node(node.nodes()[0], found)        # ObjectPath, ListItem and their like hold one node
+        return self._node(node.nodes()[0], found)  # ObjectPath, ListItem and their like hold one node
 
     def _leaf(self, node: Tree) -> Node:
         if (token := node.token("VAR", "BLANK")) is not None:

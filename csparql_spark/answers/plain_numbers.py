@@ -21,12 +21,14 @@ import pyarrow.compute as pc
 from csparql_spark.rdf.dictionary import TermDictionary
 
 OTHER, INTEGER, DECIMAL, DOUBLE = 0, 1, 2, 3
-PLACES = 6                   # digits behind the point of a decimal
-FEW = 40                     # terms that are read sooner one by one than at once
+PLACES = 6  # digits behind the point of a decimal
+FEW = 40  # terms that are read sooner one by one than at once
 _UNREAD = -1
 _KINDS = {"integer": INTEGER, "decimal": DECIMAL, "double": DOUBLE}
-_NUMBER = (r'^"(?P<number>-?(?P<whole>[0-9]{1,15})(?:\.(?P<places>[0-9]{1,14}))?(?P<exponent>[eE][+-]?[0-9]{1,2})?)"'
-           r"\^\^<http://www\.w3\.org/2001/XMLSchema#(?P<kind>integer|decimal|double)>$")
+_NUMBER = (
+    r'^"(?P<number>-?(?P<whole>[0-9]{1,15})(?:\.(?P<places>[0-9]{1,14}))?(?P<exponent>[eE][+-]?[0-9]{1,2})?)"'
+    r"\^\^<http://www\.w3\.org/2001/XMLSchema#(?P<kind>integer|decimal|double)>$"
+)
 
 _ONE = re.compile(_NUMBER)
 
@@ -70,8 +72,9 @@ class Plain:
 
     def _read_at_once(self, ids: np.ndarray) -> None:
         parts = pc.extract_regex(pa.array(self._dictionary.decode(ids), pa.string()), _NUMBER)
-        number, whole, places, exponent, kind = (pc.struct_field(parts, name) for name in (
-            "number", "whole", "places", "exponent", "kind"))
+        number, whole, places, exponent, kind = (
+            pc.struct_field(parts, name) for name in ("number", "whole", "places", "exponent", "kind")
+        )
         kinds = np.zeros(len(ids), dtype=np.int8)
         for name, code in _KINDS.items():
             kinds[pc.fill_null(pc.equal(kind, name), False).to_numpy(zero_copy_only=False)] = code

@@ -1,7 +1,7 @@
 """Plans: what a continuous query asks for, in the terms of the evaluator; and what cannot be answered, refused by name.
 
-    plan(parse("REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP 5s] WHERE { ?s <urn:p> 1 }"))
-    # Plan(form="SELECT", variables=("s",), reads=((("?s", "<urn:p>", '"1"^^<…integer>'),),), …)
+plan(parse("REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP 5s] WHERE { ?s <urn:p> 1 }"))
+# Plan(form="SELECT", variables=("s",), reads=((("?s", "<urn:p>", '"1"^^<…integer>'),),), …)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from csparql_spark.remembering import bounded
 
 __all__ = ["MOST_PATTERNS", "Plan", "Unsupported", "plan", "plan_of"]
 
-MOST_PATTERNS = 50       # planning a join of some hundred would take seconds, at the first instant of every start
+MOST_PATTERNS = 50  # planning a join of some hundred would take seconds, at the first instant of every start
 
 
 def plan(query: ContinuousQuery) -> Plan:
@@ -20,7 +20,7 @@ def plan(query: ContinuousQuery) -> Plan:
     return plan_of(query.body)
 
 
-@bounded(most=1024, longest=2048)      # many queries ask the same of windows of their own
+@bounded(most=1024, longest=2048)  # many queries ask the same of windows of their own
 def plan_of(body: str) -> Plan:
     made = over_ids(body)
     longest = max((len(group) for group in made.reads or ()), default=0)

@@ -31,8 +31,13 @@ from csparql_spark.answers.relevant import Columns, fitting
 from csparql_spark.rdf.dictionary import TermDictionary
 
 
-def largest_product(reads: tuple[tuple[Pattern, ...], ...] | None, dictionary: TermDictionary, s: np.ndarray,
-                    p: np.ndarray, o: np.ndarray) -> int:
+def largest_product(
+    reads: tuple[tuple[Pattern, ...], ...] | None,
+    dictionary: TermDictionary,
+    s: np.ndarray,
+    p: np.ndarray,
+    o: np.ndarray,
+) -> int:
     """The largest number of solutions that some basic graph pattern has because its parts are not connected."""
     largest = 0
     # A part with several patterns, in whatever groups they stand, may have no solution at all.
@@ -45,8 +50,9 @@ def largest_product(reads: tuple[tuple[Pattern, ...], ...] | None, dictionary: T
     return largest
 
 
-def most_solutions(blocks: tuple[Block, ...], dictionary: TermDictionary, s: np.ndarray, p: np.ndarray, o: np.ndarray,
-                   enough: int) -> int:
+def most_solutions(
+    blocks: tuple[Block, ...], dictionary: TermDictionary, s: np.ndarray, p: np.ndarray, o: np.ndarray, enough: int
+) -> int:
     """A number of solutions that is not exceeded on the way to an answer; no one looks closely at what is within
     `enough`."""
     columns = (s, p, o)
@@ -61,10 +67,11 @@ def _count(part: Pattern | Walk, dictionary: TermDictionary, columns: Columns) -
     """How many rows a pattern has; at least one, since what nothing fits may be looked at last."""
     if not isinstance(part, Walk):
         return max(1, len(fitting(part, dictionary, columns)))
-    links = (len(columns[0]) if part.links is None
-             else sum(len(fitting(link, dictionary, columns)) for link in part.links))
+    links = (
+        len(columns[0]) if part.links is None else sum(len(fitting(link, dictionary, columns)) for link in part.links)
+    )
     if part.far:
-        links = max(links, len(columns[0]))     # of no length, it leads from each node to itself
+        links = max(links, len(columns[0]))  # of no length, it leads from each node to itself
         return max(1, links) ** 2
     return max(1, links) ** part.steps
 
@@ -77,9 +84,16 @@ def _most(block: Block, counts: list[int], dictionary: TermDictionary, columns: 
         if len(part) == 1:
             most *= numbers[part[0]]
             continue
-        met = {place: _meets(block[place], numbers[place],
-                             set().union(*(_variables(block[other]) for other in part if other != place)),
-                             dictionary, columns) for place in part}
+        met = {
+            place: _meets(
+                block[place],
+                numbers[place],
+                set().union(*(_variables(block[other]) for other in part if other != place)),
+                dictionary,
+                columns,
+            )
+            for place in part
+        }
         every = math.prod(met.values())
         most *= max(numbers[place] * (every // met[place]) for place in part)
     return most

@@ -21,8 +21,8 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.keys import distinct as distinct_of_sorted
 from csparql_spark.relations.keys import ordered
 
-LEAST = 1024            # ids that there is room for at first
-FEW = 500               # cells of an answer that is put in order by itself
+LEAST = 1024  # ids that there is room for at first
+FEW = 500  # cells of an answer that is put in order by itself
 
 
 class Ranks:
@@ -32,8 +32,8 @@ class Ranks:
 
     def restart(self) -> None:
         """Ids mean other terms now."""
-        self._rank = np.full(LEAST, -1, dtype=np.int32)         # by id; -1 for those that were never shown
-        self._ids = np.empty(0, dtype=np.int64)                 # by rank
+        self._rank = np.full(LEAST, -1, dtype=np.int32)  # by id; -1 for those that were never shown
+        self._ids = np.empty(0, dtype=np.int64)  # by rank
         self._array = pa.array([], pa.string())
 
     @property
@@ -53,33 +53,35 @@ class Ranks:
         shown = np.zeros(len(self._ids) + 1, dtype=bool)
         shown[ranks] = True
         new = distinct_of_sorted(ordered(cells[ranks < 0])) if shown[-1] else cells[:0]
-        new = new[np.searchsorted(new, 0):]
+        new = new[np.searchsorted(new, 0) :]
         if len(new) or not shown[:-1].all():
             self._change(shown[:-1], new)
             ranks = self._rank[cells]
         rows = len(columns[0])
-        return self._array, [ranks[place * rows:(place + 1) * rows] for place in range(len(columns))]
+        return self._array, [ranks[place * rows : (place + 1) * rows] for place in range(len(columns))]
 
     def alone(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
         """The same, for something that the next answer has nothing in common with."""
         if not columns:
             return pa.array([], pa.string()), []
         distinct, cells = np.unique(np.concatenate(columns), return_inverse=True)
-        unbound = int(distinct.searchsorted(0))                  # 1 if some cell is, or 0
+        unbound = int(distinct.searchsorted(0))  # 1 if some cell is, or 0
         terms = self._dictionary.decode(distinct[unbound:])
         order = sorted(range(len(terms)), key=terms.__getitem__)
         rank = np.full(len(distinct), -1, dtype=np.int32)
         rank[np.array(order, dtype=np.int64) + unbound] = np.arange(len(order), dtype=np.int32)
         ranks, rows = rank[cells], len(columns[0])
-        return (pa.array([terms[place] for place in order], pa.string()),
-                [ranks[place * rows:(place + 1) * rows] for place in range(len(columns))])
+        return (
+            pa.array([terms[place] for place in order], pa.string()),
+            [ranks[place * rows : (place + 1) * rows] for place in range(len(columns))],
+        )
 
     def _change(self, mask: np.ndarray, ids: np.ndarray) -> None:
         """Keep those of the terms that a mask tells, and put the terms of new ids between them."""
         fresh = self._dictionary.decode(ids)
         order = sorted(range(len(fresh)), key=fresh.__getitem__)
         fresh, ids = pa.array([fresh[place] for place in order], pa.string()), ids[order]
-        before = np.concatenate([[0], np.cumsum(mask)])                     # how many are kept of those before
+        before = np.concatenate([[0], np.cumsum(mask)])  # how many are kept of those before
         places = before[pc.search_sorted(self._array, fresh).to_numpy()] + np.arange(len(ids))
         old = np.ones(int(before[-1]) + len(ids), dtype=bool)
         old[places] = False
@@ -100,7 +102,7 @@ def ranks_by(key: Callable[[str], str] | None, dictionary: TermDictionary, ids: 
     keys = terms if key is None else list(map(key, terms))
     order = sorted(range(len(keys)), key=keys.__getitem__)
     ranks = np.empty(len(distinct), dtype=np.int64)
-    ranks[:len(distinct) - len(bound)] = -1
+    ranks[: len(distinct) - len(bound)] = -1
     place = 0
     for before, now in zip([None, *order], order):
         place += before is not None and keys[before] != keys[now]

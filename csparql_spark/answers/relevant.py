@@ -21,13 +21,18 @@ import numpy as np
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 
-ROUNDS = 2       # what one round has left out lets the next one leave out more; most is gone after two
+ROUNDS = 2  # what one round has left out lets the next one leave out more; most is gone after two
 
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def relevant(reads: tuple[tuple[Pattern, ...], ...] | None, dictionary: TermDictionary,
-             s: np.ndarray, p: np.ndarray, o: np.ndarray) -> Columns:
+def relevant(
+    reads: tuple[tuple[Pattern, ...], ...] | None,
+    dictionary: TermDictionary,
+    s: np.ndarray,
+    p: np.ndarray,
+    o: np.ndarray,
+) -> Columns:
     """The triples of the columns that can matter to what is read; all of them if that is not known."""
     columns = (s, p, o)
     if reads is None:
@@ -35,7 +40,7 @@ def relevant(reads: tuple[tuple[Pattern, ...], ...] | None, dictionary: TermDict
     mask = np.zeros(len(s), dtype=bool)
     for patterns in reads:
         candidates = _candidates(patterns, dictionary, columns)
-        if all(len(rows) for rows in candidates):        # a pattern that nothing fits leaves no solution at all
+        if all(len(rows) for rows in candidates):  # a pattern that nothing fits leaves no solution at all
             for rows in candidates:
                 mask[rows] = True
     return s[mask], p[mask], o[mask]

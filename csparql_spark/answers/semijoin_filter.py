@@ -34,9 +34,9 @@ from csparql_spark.relations.graph import Facts
 
 Groups = frozenset[tuple[Pattern, ...]]
 
-MOST_PATTERNS = 32       # so many are looked at for each triple
-LOOKED = 50_000          # so many triples tell whether it pays
-WORTH = 0.9              # it does not, where a greater part is let in
+MOST_PATTERNS = 32  # so many are looked at for each triple
+LOOKED = 50_000  # so many triples tell whether it pays
+WORTH = 0.9  # it does not, where a greater part is let in
 
 
 def narrow(groups: Iterable[tuple[Pattern, ...]]) -> Groups | None:
@@ -49,7 +49,7 @@ class Waiting:
     def __init__(self, reads: Groups | None, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
         self._groups = None if reads is None else [Meeting(patterns) for patterns in sorted(reads)]
-        self._blocks: deque[tuple[Facts, int]] = deque()         # with the last of their tags
+        self._blocks: deque[tuple[Facts, int]] = deque()  # with the last of their tags
         self._arrivals = self._departures = 0
 
     def __len__(self) -> int:
@@ -109,8 +109,9 @@ class Waiting:
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
     def renumber(self, table: np.ndarray) -> None:
-        self._blocks = deque((Facts(table[facts.s], table[facts.p], table[facts.o], facts.tag), last)
-                             for facts, last in self._blocks)
+        self._blocks = deque(
+            (Facts(table[facts.s], table[facts.p], table[facts.o], facts.tag), last) for facts, last in self._blocks
+        )
         for group in self._groups or ():
             group.renumber(table)
 
@@ -130,8 +131,8 @@ class Meeting:
 
     def __init__(self, patterns: tuple[Pattern, ...]) -> None:
         self._patterns = patterns
-        self._shared = shared_places(patterns)                   # for each variable: (pattern, position), …
-        self._met = [np.zeros(0, dtype=np.uint32) for _ in self._shared]        # by id: a bit for each of these
+        self._shared = shared_places(patterns)  # for each variable: (pattern, position), …
+        self._met = [np.zeros(0, dtype=np.uint32) for _ in self._shared]  # by id: a bit for each of these
 
     def fits(self, dictionary: TermDictionary, facts: Facts) -> list[np.ndarray]:
         """For each pattern the rows that fit it by themselves."""
@@ -149,8 +150,10 @@ class Meeting:
             for bit, column in enumerate(terms):
                 met[column] |= np.uint32(1 << bit)
             all_ = self._all(places)
-            waited = waited or any(((then != 0) & (then != all_) & (met[column] == all_)).any()
-                                   for then, column in zip(before, terms, strict=True))
+            waited = waited or any(
+                ((then != 0) & (then != all_) & (met[column] == all_)).any()
+                for then, column in zip(before, terms, strict=True)
+            )
         return waited
 
     def sort_out(self, facts: Facts, fits: list[np.ndarray], ready: np.ndarray, waits: np.ndarray) -> None:
@@ -170,8 +173,8 @@ class Meeting:
 
     def renumber(self, table: np.ndarray) -> None:
         for number, met in enumerate(self._met):
-            met = met[:len(table)]
-            old = np.flatnonzero(table[:len(met)] >= 0)
+            met = met[: len(table)]
+            old = np.flatnonzero(table[: len(met)] >= 0)
             new = np.zeros(int(table.max(initial=-1)) + 1, dtype=np.uint32)
             new[table[old]] = met[old]
             self._met[number] = new

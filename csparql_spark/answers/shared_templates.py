@@ -33,11 +33,11 @@ from csparql_spark.relations.keys import stable_order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import TooMuchAtOnce
 
-MANY = 8                # members that are worth it
-MOST_CONSTANTS = 2      # of a member: as many ids as fit into one number
+MANY = 8  # members that are worth it
+MOST_CONSTANTS = 2  # of a member: as many ids as fit into one number
 ID_BITS = 31
-PASSED_OVER = 50        # moves for which nothing is tried again after it was too much
-LEAST_ROWS = 1_000      # so many are gone through, however little has come
+PASSED_OVER = 50  # moves for which nothing is tried again after it was too much
+LEAST_ROWS = 1_000  # so many are gone through, however little has come
 NOWHERE = slice(0, 0)
 
 Span = tuple[int, int, int]
@@ -47,12 +47,12 @@ class TemplateMember(Protocol):
     """Who keeps the matches of a pattern of the family."""
 
     variables: tuple[str, ...]
-    constants_apart: tuple[int, ...]        # the ids of its constants, in the order of the template
+    constants_apart: tuple[int, ...]  # the ids of its constants, in the order of the template
 
 
 class Generalized(NamedTuple):
-    template: tuple[Pattern, ...]           # with `?=0`, … for constants, and other names for variables
-    names: dict[str, str]                   # the variable in the template for each variable
+    template: tuple[Pattern, ...]  # with `?=0`, … for constants, and other names for variables
+    names: dict[str, str]  # the variable in the template for each variable
     constants: tuple[str, ...]
 
 
@@ -128,8 +128,11 @@ class Family:
 
         body = tuple((ground(s), ground(p), ground(o)) for s, p, o in self._body)
         shape = Shape(body, tuple(name for name in self._used if name not in alike))
-        some = {name: _mask(ids, len(self._dictionary)) for name, ids in zip(self._constants, wanted, strict=True)
-                if name not in alike}
+        some = {
+            name: _mask(ids, len(self._dictionary))
+            for name, ids in zip(self._constants, wanted, strict=True)
+            if name not in alike
+        }
         most = max(LEAST_ROWS, added.size * len(members) // 4)
         found = []
         for place in range(len(body)):
@@ -140,8 +143,15 @@ class Family:
             found.append(rows)
         return self._parted(found, alike)
 
-    def _joined(self, shape: Shape, place: int, added: Facts, some: dict[str, np.ndarray], most: int,
-                alike: tuple[tuple[str, int], ...]) -> Relation | None:
+    def _joined(
+        self,
+        shape: Shape,
+        place: int,
+        added: Facts,
+        some: dict[str, np.ndarray],
+        most: int,
+        alike: tuple[tuple[str, int], ...],
+    ) -> Relation | None:
         """The new matches that begin with one of the patterns; None if there is too much to go through."""
         graph, pattern = self._moving.graph, shape.body[place]
         if isinstance(pattern[1], int):
@@ -150,7 +160,7 @@ class Family:
         if not len(rows.tag):
             return rows
         for step in self._steps(shape, place, alike):
-            try:                                            # without anything bound, each row with each that is found
+            try:  # without anything bound, each row with each that is found
                 rows = run((step,), graph, rows, most if step.bound else most // len(rows.tag))
             except TooMuchAtOnce:
                 return None
@@ -170,9 +180,12 @@ class Family:
 
     def _parted(self, found: list[Relation], alike: dict[str, int]) -> TemplateMatches:
         tag = np.concatenate([rows.tag for rows in found])
-        columns = {name: np.full(len(tag), alike[name]) if name in alike else
-                   np.concatenate([rows.columns[name] for rows in found if len(rows.tag)] or [tag])
-                   for name in self._used}
+        columns = {
+            name: np.full(len(tag), alike[name])
+            if name in alike
+            else np.concatenate([rows.columns[name] for rows in found if len(rows.tag)] or [tag])
+            for name in self._used
+        }
         numbers = columns[self._constants[0]].astype(np.int64)
         for name in self._constants[1:]:
             numbers = (numbers << ID_BITS) | columns[name]
@@ -180,8 +193,12 @@ class Family:
         distinct, starts = np.unique(numbers[order], return_index=True)
         ends = [*starts[1:].tolist(), len(order)]
         places = dict(zip(distinct.tolist(), map(slice, starts.tolist(), ends), strict=True))
-        return TemplateMatches(places, Relation({name: column[order] for name, column in columns.items()
-                                       if name not in self._constants}, tag[order]))
+        return TemplateMatches(
+            places,
+            Relation(
+                {name: column[order] for name, column in columns.items() if name not in self._constants}, tag[order]
+            ),
+        )
 
 
 def _number(ids: Sequence[int]) -> int:

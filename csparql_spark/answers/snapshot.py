@@ -39,10 +39,10 @@ from csparql_spark.answers.relevant import Columns, relevant
 from csparql_spark.relations.rows import Triples
 from csparql_spark.windows.content import Content
 
-DEFAULT = ""                     # the name of the default graph
-MOST_MULTIPLIED = 100_000_000    # solutions of patterns that are not connected: ten seconds, if they are but counted
-MOST_HERE = 200_000              # solutions that are soon gone through, whatever is asked of each
-TRIPLE_BYTES = 150               # bytes of a triple in the store, about
+DEFAULT = ""  # the name of the default graph
+MOST_MULTIPLIED = 100_000_000  # solutions of patterns that are not connected: ten seconds, if they are but counted
+MOST_HERE = 200_000  # solutions that are soon gone through, whatever is asked of each
+TRIPLE_BYTES = 150  # bytes of a triple in the store, about
 
 _NOTHING: Columns = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 
@@ -73,13 +73,13 @@ class Snapshot:
         self.limits = Limits() if limits is None else limits
         self._content = content
         self._start()
-        self.version = 0            # grows when what is held changes
+        self.version = 0  # grows when what is held changes
 
     def _start(self) -> None:
         self._generation = self._content.dictionary.generation
         self._store = ox.Store()
         self._stored = {DEFAULT: Triples.none()}
-        self._in_step = True                # whether the store holds what is said to be stored
+        self._in_step = True  # whether the store holds what is said to be stored
         self._functions = Functions(self._content.dictionary)
         self._text: tuple[int, str] | None = None
         self._most: tuple[int, int] | None = None
@@ -92,7 +92,7 @@ class Snapshot:
             version = self.version
             self._start()
             self.version = version + 1
-        stored, self._stored, self._in_step = self._stored, {}, False      # should one of the next steps fail
+        stored, self._stored, self._in_step = self._stored, {}, False  # should one of the next steps fail
         graphs = {DEFAULT: dataset.default, **dataset.named}
         changed = graphs.keys() != stored.keys()
         for name in stored.keys() - graphs.keys():
@@ -101,7 +101,7 @@ class Snapshot:
         for name, columns in graphs.items():
             triples = Triples.of(*relevant(self.plan.reads, self._content.dictionary, *columns))
             if name and name not in stored:
-                self._store.add_graph(self._graph(name))      # a graph without a triple is one, too
+                self._store.add_graph(self._graph(name))  # a graph without a triple is one, too
             changed |= self._step(name, stored.get(name, Triples.none()), triples)
             stored[name] = triples
         if changed or self.plan.volatile or self.plan.stamps:
@@ -111,8 +111,10 @@ class Snapshot:
         for triples in stored.values():
             product = largest_product(self.plan.reads, self._content.dictionary, triples.s, triples.p, triples.o)
             if product > MOST_MULTIPLIED:
-                raise TooMuch(f"parts of its pattern have nothing in common, and together {product:,} solutions: "
-                                  f"{MOST_MULTIPLIED:,} are gone through at most; connect the parts by a variable")
+                raise TooMuch(
+                    f"parts of its pattern have nothing in common, and together {product:,} solutions: "
+                    f"{MOST_MULTIPLIED:,} are gone through at most; connect the parts by a variable"
+                )
 
     def _step(self, name: str, stored: Triples, triples: Triples) -> bool:
         """Bring one graph from what is held to these triples; whether that was a change."""
@@ -148,7 +150,7 @@ class Snapshot:
         limit = limits.rows
         limits.check_bytes(self.state_bytes, "the triples that it looks at")
         self._functions.begin(instant=self._instant, stamps=self._dataset.stamps)
-        rows = self._rows(0 if plan.form == "ASK" else limit)        # one row says yes
+        rows = self._rows(0 if plan.form == "ASK" else limit)  # one row says yes
         if plan.form == "ASK":
             return Result.boolean(len(rows) > 0)
         limits.check_rows(len(rows))
@@ -170,13 +172,18 @@ class Snapshot:
         order = sorted(range(len(terms)), key=terms.__getitem__)
         rank = np.empty(len(order) + 1, dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        rank[-1] = -1                                          # an unbound cell comes first
+        rank[-1] = -1  # an unbound cell comes first
         place = np.where(rows >= 0, np.searchsorted(distinct, rows), len(order))
         ranks = rank[place]
         if not self.plan.ordered and ranks.shape[1]:
             ranks = ranks[np.lexsort(ranks.T[::-1])]
-        return Bindings.from_ids(self.plan.variables, pa.array([terms[i] for i in order], pa.string()),
-                                 list(ranks.T), len(rows), in_order=True)
+        return Bindings.from_ids(
+            self.plan.variables,
+            pa.array([terms[i] for i in order], pa.string()),
+            list(ranks.T),
+            len(rows),
+            in_order=True,
+        )
 
     def _rows(self, limit: int) -> np.ndarray:
         """One row of ids for each solution; -1 where a variable is unbound."""
@@ -194,9 +201,10 @@ class Snapshot:
             pa.py_buffer(cells.translate(None, b"<i:>")),
             read_options=pa.csv.ReadOptions(column_names=[str(place) for place in range(width)], use_threads=False),
             parse_options=pa.csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
-            convert_options=pa.csv.ConvertOptions(column_types={str(place): pa.int64() for place in range(width)}))
+            convert_options=pa.csv.ConvertOptions(column_types={str(place): pa.int64() for place in range(width)}),
+        )
         columns = [pc.fill_null(column, -1).to_numpy() for column in table.columns]
-        return np.stack(columns, axis=1)[:, :len(plan.variables)]
+        return np.stack(columns, axis=1)[:, : len(plan.variables)]
 
     def _evaluated(self, text: str) -> bytes:
         return self._functions.solutions(self._store, text, self.plan.aggregates)
@@ -205,12 +213,15 @@ class Snapshot:
         """How many solutions are gone through at most."""
         if self._most is None or self._most[0] != self.version:
             s, p, o = merged((triples.s, triples.p, triples.o) for triples in self._stored.values())
-            self._most = self.version, self.plan.rows * most_solutions(
-                self.plan.blocks, self._content.dictionary, s, p, o, MOST_HERE)
+            self._most = (
+                self.version,
+                self.plan.rows * most_solutions(self.plan.blocks, self._content.dictionary, s, p, o, MOST_HERE),
+            )
         return self._most[1]
 
     def _apart(self, text: str) -> bytes:
         """Evaluate it where it can be ended. What was computed there gets its ids here, too."""
+
         def work() -> bytes:
             found = self._evaluated(text)
             return b"%d\n%b%b" % (len(found), found, "\n".join(self._functions.computed).encode())
@@ -221,11 +232,13 @@ class Snapshot:
         except TooSlow as error:
             raise (limits.too_long_on_the_clock if error.on_the_clock else limits.too_long) from error
         except TooLarge as error:
-            raise TooMuch(f"its answer needs more memory than the {size(limits.bytes)} that a query may have: connect "
-                          "all parts of its pattern by variables, or choose a narrower RANGE") from error
+            raise TooMuch(
+                f"its answer needs more memory than the {size(limits.bytes)} that a query may have: connect "
+                "all parts of its pattern by variables, or choose a narrower RANGE"
+            ) from error
         except Failed as error:
             raise RuntimeError(str(error)) from error
-        found, computed = rest[:int(length)], rest[int(length):].decode()
+        found, computed = rest[: int(length)], rest[int(length) :].decode()
         self._functions.computed = computed.split("\n") if computed else []
         return found
 

@@ -33,14 +33,15 @@ class Block:
     def __init__(self) -> None:
         self.triples: list[Pattern] = []
         self.others: list[Operator] = []
-        self.uses: Counter[str] = Counter()        # how often the text names a variable in it
+        self.uses: Counter[str] = Counter()  # how often the text names a variable in it
 
 
 class Steps:
     """The paths of one body."""
 
-    def __init__(self, iri_of: Callable[[Tree], str], fresh: Callable[[str], str],
-                 source: Callable[[Tree], str]) -> None:
+    def __init__(
+        self, iri_of: Callable[[Tree], str], fresh: Callable[[str], str], source: Callable[[Tree], str]
+    ) -> None:
         """`fresh` makes a variable of its argument that there is not yet; `source` tells how something is written."""
         self._iri, self._fresh, self._source = iri_of, fresh, source
 
@@ -90,8 +91,11 @@ class Steps:
         nodes = None
         if sign != "+" and is_variable(start) and is_variable(end):
             node, verb, other = (self._fresh("node") for _ in range(3))
-            nodes = Project(Union((Scan(((node, verb, other),), (node,)), Scan(((other, verb, node),), (node,)))),
-                            (node,), distinct=True)
+            nodes = Project(
+                Union((Scan(((node, verb, other),), (node,)), Scan(((other, verb, node),), (node,)))),
+                (node,),
+                distinct=True,
+            )
         return Reach(steps, nodes, start, end, zero=sign != "+", far=sign != "?", written=f"{self._source(step)}{sign}")
 
     def _negated(self, subject: Node, negated: Tree, object: Node, block: Block) -> None:
@@ -114,6 +118,10 @@ class Steps:
     def _other_than(self, links: list[Node], subject: Node, object: Node) -> Operator:
         verb = self._fresh("verb")
         made = scans([(subject, verb, object)], {subject, object})
-        tests = [Expression(("(", f"!sameTerm(COALESCE({verb}),", Constant(link), ")", ")"), (verb,),
-                            written=f"{verb} != {link}") for link in links]
+        tests = [
+            Expression(
+                ("(", f"!sameTerm(COALESCE({verb}),", Constant(link), ")", ")"), (verb,), written=f"{verb} != {link}"
+            )
+            for link in links
+        ]
         return filtered(made, tests)

@@ -25,9 +25,9 @@ from csparql_spark.relations.keys import order_of, ordered, stable_order_of
 from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL
 
 UNBOUND = -1
-MOST_ROWS = 20_000_000       # rows of any table on the way to an answer
-MOST_CELLS = 64_000_000      # its rows, times its columns and the tag: half a gigabyte
-ROOM = 62                    # bits of a number for a row
+MOST_ROWS = 20_000_000  # rows of any table on the way to an answer
+MOST_CELLS = 64_000_000  # its rows, times its columns and the tag: half a gigabyte
+ROOM = 62  # bits of a number for a row
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -63,8 +63,11 @@ class Table:
                 return self
             rows = np.flatnonzero(rows)
         length = len(rows) if isinstance(rows, np.ndarray) else len(range(*rows.indices(self.length)))
-        return Table({name: column[rows] for name, column in self.columns.items()}, length,
-                     None if self.tag is None else self.tag[rows])
+        return Table(
+            {name: column[rows] for name, column in self.columns.items()},
+            length,
+            None if self.tag is None else self.tag[rows],
+        )
 
     def column(self, name: str) -> np.ndarray:
         found = self.columns.get(name)
@@ -85,9 +88,11 @@ def united(tables: Sequence[Table]) -> Table:
     """All rows of all tables."""
     names = dict.fromkeys(name for table in tables for name in table.columns)
     tagged = all(table.tag is not None for table in tables)
-    return Table({name: np.concatenate([table.column(name) for table in tables]) for name in names},
-                 sum(table.length for table in tables),
-                 np.concatenate([table.tag for table in tables]) if tagged else None)
+    return Table(
+        {name: np.concatenate([table.column(name) for table in tables]) for name in names},
+        sum(table.length for table in tables),
+        np.concatenate([table.tag for table in tables]) if tagged else None,
+    )
 
 
 def distinct(table: Table) -> Table:
@@ -97,7 +102,7 @@ def distinct(table: Table) -> Table:
     else:
         rows = numbered(list(table.columns.values()))
     order, starts = groups(rows)
-    firsts = order[starts]                               # the order is stable: the first of each
+    firsts = order[starts]  # the order is stable: the first of each
     tag = None
     if table.tag is not None and len(starts):
         tag = UNTIL.union.reduceat(table.tag[order], starts)
@@ -163,8 +168,11 @@ def compatible(left: Table, right: Table, overlapping: bool = False) -> Pairs:
                 continue
             left_rows = [left.columns[name][mine] for name in names]
             right_rows = [right.columns[name][theirs] for name in names]
-            found = (_members(left_rows, right_rows) if overlapping
-                     else matching(left_rows, right_rows, len(mine), len(theirs)))
+            found = (
+                _members(left_rows, right_rows)
+                if overlapping
+                else matching(left_rows, right_rows, len(mine), len(theirs))
+            )
             parts.append((mine[found[0]], theirs[found[1]]))
     if len(parts) == 1:
         return parts[0]
@@ -238,8 +246,7 @@ def _ways(table: Table, shared: Sequence[str]) -> Iterator[tuple[np.ndarray, fro
         if len(column) and column.min() < 0:
             ways |= (column < 0).astype(np.int64) << place
     for way in distinct_of_sorted(ordered(ways)).tolist():
-        yield np.flatnonzero(ways == way), frozenset(
-            name for place, name in enumerate(shared) if not way >> place & 1)
+        yield np.flatnonzero(ways == way), frozenset(name for place, name in enumerate(shared) if not way >> place & 1)
 
 
 def _members(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> Pairs:
@@ -252,7 +259,7 @@ def _numbered_alike(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> 
     if len(left) == 1:
         return left[0], right[0]
     numbers = numbered([np.concatenate(pair) for pair in zip(left, right)])
-    return numbers[:len(left[0])], numbers[len(left[0]):]
+    return numbers[: len(left[0])], numbers[len(left[0]) :]
 
 
 def _bits(column: np.ndarray) -> int:

@@ -76,8 +76,14 @@ def translated(plan: Plan, body: str) -> Operator:
 class _Grouping(Expressions):
     """Expressions over the solutions of a group, for which aggregates are variables."""
 
-    def __init__(self, reading: Reading, refuse: Callable[[Tree], list[Piece]],
-                 fresh: Callable[[str], str], base: str | None, source: Callable[[Tree], str]) -> None:
+    def __init__(
+        self,
+        reading: Reading,
+        refuse: Callable[[Tree], list[Piece]],
+        fresh: Callable[[str], str],
+        base: str | None,
+        source: Callable[[Tree], str],
+    ) -> None:
         super().__init__(reading, refuse)
         self._fresh, self.base, self._source = fresh, base, source
         self.aggregates: dict[tuple[object, ...], Aggregate] = {}
@@ -95,14 +101,20 @@ class _Grouping(Expressions):
         distinct = node.token("DISTINCT") is not None
         if distinct and expression is None:
             raise NotMaintainable("COUNT(DISTINCT *) compares whole solutions")
-        inner = None if expression is None else Expression(tuple(super().as_id(expression)), names_in(expression),
-                                                           base=self.base, written=self._source(expression))
+        inner = (
+            None
+            if expression is None
+            else Expression(
+                tuple(super().as_id(expression)), names_in(expression), base=self.base, written=self._source(expression)
+            )
+        )
         separator = node.token("STRING")
         between = " " if separator is None else parse(separator.text).value
         key = function, inner, distinct, between
         if key not in self.aggregates:
-            self.aggregates[key] = Aggregate(self._fresh("set"), function, inner, distinct, between,
-                                              written=self._source(node))
+            self.aggregates[key] = Aggregate(
+                self._fresh("set"), function, inner, distinct, between, written=self._source(node)
+            )
         return self.aggregates[key].name
 
 
@@ -125,7 +137,7 @@ class _Translator:
         where = form.node("Where")
         if where is not None:
             pattern = self._group(where.child("Group"))
-        else:                                      # CONSTRUCT WHERE: its template is its pattern
+        else:  # CONSTRUCT WHERE: its template is its pattern
             self._uses.update(name for name in names for _ in range(2))
             block = Block()
             block.triples += plan.template
@@ -184,8 +196,9 @@ class _Translator:
             case "Minus":
                 return Minus(made, self._group(groups[0]))
             case "Bind":
-                return Extend(made, part.tokens("VAR")[-1].text,
-                              self._term(part.child("Expression"), self._expressions))
+                return Extend(
+                    made, part.tokens("VAR")[-1].text, self._term(part.child("Expression"), self._expressions)
+                )
             case "Values":
                 return join(made, self._data(part))
             case "GraphBlock":
@@ -198,11 +211,20 @@ class _Translator:
                 raise NotMaintainable("a sub-SELECT within EXISTS")
             pattern, tests, nested = self._parts(group)
             found = all_of(pattern)
-            strange = next((part for part in found if not isinstance(
-                part, (Unit, Scan, Reach, Data, Join, Union, Filter, Project))), None)
+            strange = next(
+                (
+                    part
+                    for part in found
+                    if not isinstance(part, (Unit, Scan, Reach, Data, Join, Union, Filter, Project))
+                ),
+                None,
+            )
             if nested or strange is not None:
-                what = "EXISTS" if nested or isinstance(strange, Exists) else {
-                    LeftJoin: "OPTIONAL", Minus: "MINUS", Extend: "BIND"}[type(strange)]
+                what = (
+                    "EXISTS"
+                    if nested or isinstance(strange, Exists)
+                    else {LeftJoin: "OPTIONAL", Minus: "MINUS", Extend: "BIND"}[type(strange)]
+                )
                 raise NotMaintainable(f"{what} within EXISTS")
             for part in all_of(pattern):
                 # There a term of the solution around it leads to itself, whether or not it is in the graph.
@@ -211,15 +233,19 @@ class _Translator:
                 # What a filter further inside sees of the solution around it, a join does not.
                 if isinstance(part, Filter) and any(not set(test.names) <= bound(part.inner) for test in part.tests):
                     raise NotMaintainable(
-                        "a filter in a group within EXISTS looks at what that group may leave unbound")
+                        "a filter in a group within EXISTS looks at what that group may leave unbound"
+                    )
             inner = Exists(inner, pattern, tuple(tests), denied)
         return inner
 
     def _joined(self, block: Block) -> Operator:
         inside = frozenset().union(*map(named, block.others))
         nodes = dict.fromkeys(node for triple in block.triples for node in triple if is_variable(node))
-        shown = [node for node in (*nodes, *inside) if node[0] == "?" and
-                (self._star or self._uses[node] > block.uses[node]) and self._uses[node]]
+        shown = [
+            node
+            for node in (*nodes, *inside)
+            if node[0] == "?" and (self._star or self._uses[node] > block.uses[node]) and self._uses[node]
+        ]
         made = scans(block.triples, {*shown, *inside})
         for other in block.others:
             made = join(made, other)
@@ -246,27 +272,35 @@ class _Translator:
         exists: list[tuple[Tree, bool]] = []
         for constraint in (found for node in self._nodes(modifiers, "Having") for found in node.nodes("Constraint")):
             self._split(constraint.nodes()[0], expressions, tests, exists)
-        shown = [(item.tokens("VAR")[-1].text, self._term(item.child("Expression"), expressions))
-                 for item in (projection.nodes("ProjectionItem") if projection is not None else ())
-                 if item.node("Expression") is not None]
-        conditions = tuple((self._term(condition, expressions), bool(condition.tokens("DESC")))
-                           for node in self._nodes(modifiers, "OrderBy") for condition in node.nodes("OrderCondition"))
+        shown = [
+            (item.tokens("VAR")[-1].text, self._term(item.child("Expression"), expressions))
+            for item in (projection.nodes("ProjectionItem") if projection is not None else ())
+            if item.node("Expression") is not None
+        ]
+        conditions = tuple(
+            (self._term(condition, expressions), bool(condition.tokens("DESC")))
+            for node in self._nodes(modifiers, "OrderBy")
+            for condition in node.nodes("OrderCondition")
+        )
         if grouped:
             pattern = GroupBy(pattern, tuple(dict.fromkeys(keys)), tuple(grouping.aggregates.values()))
         if tests:
             pattern = Filter(pattern, tuple(tests))
         pattern = self._existing(pattern, exists)
-        for data in values:                     # behind the query: they are joined with its groups, if it forms any
+        for data in values:  # behind the query: they are joined with its groups, if it forms any
             pattern = join(pattern, self._data(data))
         for name, expression in shown:
             pattern = Extend(pattern, name, expression)
-        numbers = {node.rule: int(node.leaf("INTEGER").text)
-                   for node in (modifiers.walk("Limit", "Offset", outside=("Group",)) if modifiers is not None else ())}
+        numbers = {
+            node.rule: int(node.leaf("INTEGER").text)
+            for node in (modifiers.walk("Limit", "Offset", outside=("Group",)) if modifiers is not None else ())
+        }
         limit, offset = numbers.get("Limit"), numbers.get("Offset", 0)
         if conditions or limit is not None or offset:
             pattern = OrderBy(pattern, conditions, names)
-        distinct = projection is not None and any(True for node in select.nodes("Distinct")
-                                                  for _ in node.tokens("DISTINCT"))
+        distinct = projection is not None and any(
+            True for node in select.nodes("Distinct") for _ in node.tokens("DISTINCT")
+        )
         pattern = Project(pattern, names, distinct)
         return pattern if limit is None and not offset else Slice(pattern, offset, limit)
 
@@ -281,7 +315,7 @@ class _Translator:
         row: list[Node | None] = []
         alone = block.tokens()[0].key == "VAR"
         opened = block.children.index(block.leaf("{"))
-        for child in block.children[opened + 1:]:
+        for child in block.children[opened + 1 :]:
             if isinstance(child, Tree):
                 cell = None if child.tokens("UNDEF") else self._reading.constant(child)
                 if alone:
@@ -296,8 +330,9 @@ class _Translator:
 
     # --- expressions
 
-    def _split(self, tree: Tree, expressions: Expressions, tests: list[Expression],
-               exists: list[tuple[Tree, bool]]) -> None:
+    def _split(
+        self, tree: Tree, expressions: Expressions, tests: list[Expression], exists: list[tuple[Tree, bool]]
+    ) -> None:
         """A condition as conditions that all have to be true."""
         core = core_of(tree)
         if core.rule == "And":
@@ -308,13 +343,20 @@ class _Translator:
         else:
             with expressions.row(()):
                 pieces = ("(", *self._written(lambda: expressions.value(core)), ")")
-            tests.append(Expression(pieces, self._names(core, expressions), self._comparison(core),
-                                    self._base, self._source(core)))
+            tests.append(
+                Expression(
+                    pieces, self._names(core, expressions), self._comparison(core), self._base, self._source(core)
+                )
+            )
 
     def _term(self, tree: Tree, expressions: Expressions) -> Expression:
         with expressions.row(()):
-            return Expression(tuple(self._written(lambda: expressions.as_id(tree))), self._names(tree, expressions),
-                              base=self._base, written=self._source(core_of(tree)))
+            return Expression(
+                tuple(self._written(lambda: expressions.as_id(tree))),
+                self._names(tree, expressions),
+                base=self._base,
+                written=self._source(core_of(tree)),
+            )
 
     def _source(self, tree: Tree) -> str:
         """As it stands in the text, on one line."""
@@ -361,8 +403,11 @@ def names_in(tree: Tree) -> tuple[str, ...]:
 
 def core_of(tree: Tree) -> Tree:
     """An expression without the brackets around it, and without the rules that say nothing."""
-    while len(inner := tree.nodes()) == 1 and tree.rule not in ("Literal", "Set") and (
-            not tree.tokens() or tree.rule in ("Bracketed", "GroupCondition", "OrderCondition")):
+    while (
+        len(inner := tree.nodes()) == 1
+        and tree.rule not in ("Literal", "Set")
+        and (not tree.tokens() or tree.rule in ("Bracketed", "GroupCondition", "OrderCondition"))
+    ):
         tree = inner[0]
     return tree
 

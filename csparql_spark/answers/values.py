@@ -1,8 +1,8 @@
 """The values of literals: numbers, points in time and durations, for what compares and adds them.
 
-    number('"01"^^<…#byte>')          # Number("integer", 1)
-    number('"x"^^<…#integer>')        # None: a literal whose text is not in its datatype has no value
-    number_term(Number("decimal", Decimal("2.50")))      # '"2.5"^^<…#decimal>'
+number('"01"^^<…#byte>')          # Number("integer", 1)
+number('"x"^^<…#integer>')        # None: a literal whose text is not in its datatype has no value
+number_term(Number("decimal", Decimal("2.50")))      # '"2.5"^^<…#decimal>'
 """
 
 from __future__ import annotations
@@ -18,16 +18,32 @@ import numpy as np
 from csparql_spark.rdf.terms import XSD, literal, parse
 from csparql_spark.remembering import remembered
 
-_INTEGERS = frozenset(XSD + name for name in (
-    "integer", "byte", "short", "int", "long", "unsignedByte", "unsignedShort", "unsignedInt", "unsignedLong",
-    "nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"))
+_INTEGERS = frozenset(
+    XSD + name
+    for name in (
+        "integer",
+        "byte",
+        "short",
+        "int",
+        "long",
+        "unsignedByte",
+        "unsignedShort",
+        "unsignedInt",
+        "unsignedLong",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "nonPositiveInteger",
+        "negativeInteger",
+    )
+)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,4000}(?:\.[0-9]{0,4000})?|\.[0-9]{1,4000})")
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN")
 _TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})?")
 _DURATION = re.compile(
     r"(-)?P(?=[0-9T])(?:([0-9]{1,18})Y)?(?:([0-9]{1,18})M)?(?:([0-9]{1,18})D)?"
-    r"(?:T(?=[0-9])(?:([0-9]{1,18})H)?(?:([0-9]{1,18})M)?(?:([0-9]{1,18}(?:\.[0-9]{1,18})?)S)?)?")
+    r"(?:T(?=[0-9])(?:([0-9]{1,18})H)?(?:([0-9]{1,18})M)?(?:([0-9]{1,18}(?:\.[0-9]{1,18})?)S)?)?"
+)
 _DURATIONS = frozenset(XSD + name for name in ("duration", "dayTimeDuration", "yearMonthDuration"))
 
 
@@ -47,7 +63,7 @@ def number(term: str) -> Number | None:
     text = text.strip(" \t\r\n")
     if datatype in _INTEGERS:
         return Number("integer", int(text)) if _INTEGER.fullmatch(text) else None
-    name = datatype[len(XSD):]
+    name = datatype[len(XSD) :]
     if name == "decimal":
         return Number("decimal", Decimal(text)) if _DECIMAL.fullmatch(text) else None
     if name in ("float", "double") and _DOUBLE.fullmatch(text):
@@ -57,7 +73,7 @@ def number(term: str) -> Number | None:
 
 
 def _single(value: float) -> np.float32:
-    with np.errstate(over="ignore"):            # what is too large is infinite
+    with np.errstate(over="ignore"):  # what is too large is infinite
         return np.float32(value)
 
 
@@ -72,7 +88,7 @@ def number_term(number: Number) -> str:
         text = str(value)
     elif value != value or value in (math.inf, -math.inf):
         text = "NaN" if value != value else "INF" if value > 0 else "-INF"
-    else:                     # the fewest digits that are enough, without an exponent: as Oxigraph does
+    else:  # the fewest digits that are enough, without an exponent: as Oxigraph does
         text = f"{Decimal(str(value)):f}".removesuffix(".0")
     return literal(text, datatype=XSD + number.kind)
 
@@ -96,8 +112,9 @@ def moment(term: str) -> datetime | None:
     if kind != "literal" or datatype != f"{XSD}dateTime" or (match := _TIME.fullmatch(text.strip())) is None:
         return None
     try:
-        return datetime.fromisoformat(f"{match[1]}{match[2][:7].ljust(7, '0') if match[2] else ''}"
-                                      f"{(match[3] or 'Z').replace('Z', '+00:00')}").astimezone(timezone.utc)
+        return datetime.fromisoformat(
+            f"{match[1]}{match[2][:7].ljust(7, '0') if match[2] else ''}{(match[3] or 'Z').replace('Z', '+00:00')}"
+        ).astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
 

@@ -24,17 +24,26 @@ from typing import NamedTuple
 from csparql_spark.rdf.terms import XSD, parse
 from csparql_spark.remembering import remembered
 
-APART = 14 * 3600            # seconds: no zone is further from UTC
+APART = 14 * 3600  # seconds: no zone is further from UTC
 
 _YEAR, _MONTH, _DAY = "(?P<year>-?(?:[1-9][0-9]{4,17}|[0-9]{4}))", "(?P<month>[0-9]{2})", "(?P<day>[0-9]{2})"
 _CLOCK = r"(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}):(?P<seconds>[0-9]{2}(?:\.[0-9]{1,18})?)"
 _ZONE = r"(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?"
-_SHAPES = {f"{XSD}{name}": re.compile(shape + _ZONE) for name, shape in {
-    "dateTime": f"{_YEAR}-{_MONTH}-{_DAY}T{_CLOCK}", "date": f"{_YEAR}-{_MONTH}-{_DAY}", "time": _CLOCK,
-    "gYear": _YEAR, "gYearMonth": f"{_YEAR}-{_MONTH}", "gMonth": f"--{_MONTH}", "gMonthDay": f"--{_MONTH}-{_DAY}",
-    "gDay": f"---{_DAY}"}.items()}
+_SHAPES = {
+    f"{XSD}{name}": re.compile(shape + _ZONE)
+    for name, shape in {
+        "dateTime": f"{_YEAR}-{_MONTH}-{_DAY}T{_CLOCK}",
+        "date": f"{_YEAR}-{_MONTH}-{_DAY}",
+        "time": _CLOCK,
+        "gYear": _YEAR,
+        "gYearMonth": f"{_YEAR}-{_MONTH}",
+        "gMonth": f"--{_MONTH}",
+        "gMonthDay": f"--{_MONTH}-{_DAY}",
+        "gDay": f"---{_DAY}",
+    }.items()
+}
 _SHAPES[f"{XSD}dateTimeStamp"] = _SHAPES[f"{XSD}dateTime"]
-_BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)        # days, in a year of 365
+_BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)  # days, in a year of 365
 
 DATATYPES = frozenset(_SHAPES)
 
@@ -62,12 +71,19 @@ def are_comparable(one: TimePoint | None, other: TimePoint | None) -> bool:
 def point(term: str) -> TimePoint | None:
     """The point in time of a term; None if it is none."""
     _, text, datatype, *_ = parse(term)
-    shape = None if datatype is None else _SHAPES.get(datatype)             # only literals have one
+    shape = None if datatype is None else _SHAPES.get(datatype)  # only literals have one
     if shape is None or (match := shape.fullmatch(text)) is None:
         return None
     # What a datatype leaves out is the same for all its points: those of a leap year, so that 29 February is there.
-    fields = {"year": "1972", "month": "1", "day": "1", "hours": "0", "minutes": "0", "seconds": "0", **{
-        name: part for name, part in match.groupdict().items() if part is not None}}
+    fields = {
+        "year": "1972",
+        "month": "1",
+        "day": "1",
+        "hours": "0",
+        "minutes": "0",
+        "seconds": "0",
+        **{name: part for name, part in match.groupdict().items() if part is not None},
+    }
     month = int(fields["month"])
     if not 1 <= month <= 12:
         return None

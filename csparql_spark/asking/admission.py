@@ -63,8 +63,9 @@ def check_maintained(names: Collection[str], texts: Mapping[str, str], maintenan
         raise Refusal("not-supported", f"{because}: set maintenance to another strategy, or to {AUTO}")
 
 
-def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Collection[str] = (),
-          rules: Collection[str] = ()) -> ContinuousQuery:
+def admit(
+    text: str, *, base: str | None, streams: Collection[str], graphs: Collection[str] = (), rules: Collection[str] = ()
+) -> ContinuousQuery:
     """The query of the text. Raises `LanguageError` when it does not parse, and `Refusal`."""
     query = read(text, base)
     if not query.windows:
@@ -75,11 +76,16 @@ def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Coll
         raise Refusal("not-supported", str(error)) from error
     for window in query.windows:
         if window.stream not in streams:
-            raise Refusal("unknown-stream", f"there is no stream <{window.stream}>: create it first with "
-                          f"PUT /streams/{{name or encoded IRI}}")
+            raise Refusal(
+                "unknown-stream",
+                f"there is no stream <{window.stream}>: create it first with PUT /streams/{{name or encoded IRI}}",
+            )
     if query.kind == "query" and query.form == "ASK" and query.output != "RSTREAM":
-        raise Refusal("not-supported", f"{query.output} tells which rows are new or have ceased, and ASK has none: "
-                      "leave it out, or SELECT what the question is about")
+        raise Refusal(
+            "not-supported",
+            f"{query.output} tells which rows are new or have ceased, and ASK has none: "
+            "leave it out, or SELECT what the question is about",
+        )
     for name in query.entailment:
         try:
             known(name, rules)
@@ -87,8 +93,11 @@ def admit(text: str, *, base: str | None, streams: Collection[str], graphs: Coll
             raise Refusal("unknown-rules", str(error)) from error
     for graph in (*query.graphs, *query.named_graphs):
         if graph not in graphs:
-            raise Refusal("unknown-graph", f"there is no background graph <{graph}>: load it first with "
-                          "PUT /graphs?graph={encoded IRI}, or give it to `csparql-spark run` with --background")
+            raise Refusal(
+                "unknown-graph",
+                f"there is no background graph <{graph}>: load it first with "
+                "PUT /graphs?graph={encoded IRI}, or give it to `csparql-spark run` with --background",
+            )
     _check_names(query)
     return query
 
@@ -97,8 +106,13 @@ def _check_names(query: ContinuousQuery) -> None:
     """Refuse two things of one name: one of them would hide the other."""
     for window in query.windows:
         if window.stream in (*query.graphs, *query.named_graphs):
-            raise Refusal("not-supported", f"<{window.stream}> is read both as a stream and as a background graph: put "
-                          "one of them under another IRI")
+            raise Refusal(
+                "not-supported",
+                f"<{window.stream}> is read both as a stream and as a background graph: put "
+                "one of them under another IRI",
+            )
         if window.name in query.named_graphs:
-            raise Refusal("not-supported", f"<{window.name}> names both a window and a graph of FROM NAMED: give the "
-                          "window another name")
+            raise Refusal(
+                "not-supported",
+                f"<{window.name}> names both a window and a graph of FROM NAMED: give the window another name",
+            )

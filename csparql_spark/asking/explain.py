@@ -36,7 +36,7 @@ from csparql_spark.schedule.routing import group_key
 from csparql_spark.windows.content import Content
 from csparql_spark.windows.rule import moves_together, widest_of
 
-MOST_BACKGROUND = 200_000       # triples that are closed to show which rules are run; a larger one is not looked at
+MOST_BACKGROUND = 200_000  # triples that are closed to show which rules are run; a larger one is not looked at
 SNAPSHOT = "snapshot (an Oxigraph store kept in step with the window)"
 TYPE = f"<{RDF}type>"
 _PREFIX = re.compile(r"(?i:PREFIX)\s+([^\s:]*):\s*<([^>]*)>")
@@ -103,26 +103,39 @@ class QueryDescription(TypedDict):
     rules: NotRequired[RulesDescription]
 
 
-def explained(query: ContinuousQuery, *, background: Mapping[str, Chunk],
-              rules: Mapping[str, str], maintenance: str = AUTO) -> QueryDescription:
+def explained(
+    query: ContinuousQuery, *, background: Mapping[str, Chunk], rules: Mapping[str, str], maintenance: str = AUTO
+) -> QueryDescription:
     """What there is to say of a query that can be registered. Graphs that are not in `background` count as empty;
     `maintenance` names the strategy that is asked for."""
     made = plan(query)
     because = why_snapshot(query)
     tree = _plan(query, made, background) if because is None else None
     description: QueryDescription = {
-        "text": show(query).rstrip(), "summary": describe(query).rstrip(),
-        "windows": [describe_window(window) for window in query.windows], "instants": describe_instants(query),
-        "tells": describe_output(query), "sparql": query.body.rstrip(),
-        "evaluator": "maintained" if because is None else "snapshot", "because": because,
+        "text": show(query).rstrip(),
+        "summary": describe(query).rstrip(),
+        "windows": [describe_window(window) for window in query.windows],
+        "instants": describe_instants(query),
+        "tells": describe_output(query),
+        "sparql": query.body.rstrip(),
+        "evaluator": "maintained" if because is None else "snapshot",
+        "because": because,
         "reads": None if made.reads is None else [[" ".join(one) for one in patterns] for patterns in made.reads],
-        "group": {"key": group_key(query), "streams": sorted({window.stream for window in query.windows}),
-                  "graphs": list(query.graphs), "entailment": list(query.entailment),
-                  "widest": widest_of(query.windows) or None if moves_together(query) else None},
+        "group": {
+            "key": group_key(query),
+            "streams": sorted({window.stream for window in query.windows}),
+            "graphs": list(query.graphs),
+            "entailment": list(query.entailment),
+            "widest": widest_of(query.windows) or None if moves_together(query) else None,
+        },
         "shards": {"count": 1, "because": "a group has one shard: its windows are in one place"},
-        "closures": [{"window": closure.window, "strategy": closure.strategy, "because": closure.because}
-                     for closure in closures_of(query, rules_of(query.entailment, rules), maintenance)],
-        "plan": tree, "join_order": None if tree is None else list(join_orders(tree))}
+        "closures": [
+            {"window": closure.window, "strategy": closure.strategy, "because": closure.because}
+            for closure in closures_of(query, rules_of(query.entailment, rules), maintenance)
+        ],
+        "plan": tree,
+        "join_order": None if tree is None else list(join_orders(tree)),
+    }
     if query.entailment:
         description["rules"] = _rules(query, background, rules)
     return description
@@ -143,14 +156,21 @@ def _rules(query: ContinuousQuery, background: Mapping[str, Chunk], texts: Mappi
     general = rules_of(query.entailment, texts)
     chunks = [background[graph] for graph in query.graphs if graph in background]
     if sum(map(len, chunks)) > MOST_BACKGROUND:
-        return {"written": len(general), "run": None,
-                "because": f"the background has more than {MOST_BACKGROUND:,} triples"}
+        return {
+            "written": len(general),
+            "run": None,
+            "because": f"the background has more than {MOST_BACKGROUND:,} triples",
+        }
     chunk, dictionary = Chunk.concat(chunks), TermDictionary()
     ids = dictionary.encode(chunk.terms)
     facts = closed(general, dictionary, (ids[chunk.s], ids[chunk.p], ids[chunk.o]))
     prepared = prepare(general, dictionary, facts, asked_for(plan(query)))
-    return {"written": len(general), "background": {"stated": len(chunk), "closed": len(facts[0])},
-            "presumed": sorted(prepared.predicates), "run": [str(rule) for rule in prepared.rules]}
+    return {
+        "written": len(general),
+        "background": {"stated": len(chunk), "closed": len(facts[0])},
+        "presumed": sorted(prepared.predicates),
+        "run": [str(rule) for rule in prepared.rules],
+    }
 
 
 def open_ended(tree: PlanNode) -> Iterator[str]:
@@ -197,10 +217,18 @@ class Shortened:
 def written(description: QueryDescription) -> str:
     """The explanation as text, with IRIs as the query's prefixes shorten them."""
     short = Shortened(description["sparql"])
-    lines = [description["text"], "", description["summary"], "", "SPARQL body:", description["sparql"], "",
-             f"evaluation: {_evaluation(description)}",
-             f"group:      {description['group']['key']}, which all queries that read the same streams, graphs and "
-             "rules share"]
+    lines = [
+        description["text"],
+        "",
+        description["summary"],
+        "",
+        "SPARQL body:",
+        description["sparql"],
+        "",
+        f"evaluation: {_evaluation(description)}",
+        f"group:      {description['group']['key']}, which all queries that read the same streams, graphs and "
+        "rules share",
+    ]
     for window, strategy, because in (closure.values() for closure in description["closures"]):
         lines.append(f"closure:    {strategy}{f' of <{window}>' if window else ''}: {because}")
     for patterns in description["reads"] or ():
@@ -209,15 +237,22 @@ def written(description: QueryDescription) -> str:
         lines.append("reads:      all triples")
     orders = [order for scan in description["join_order"] or () for order in scan]
     if orders:
-        lines += ["join order: what is new for the first of a line is looked up in the others, one after the other",
-                  *(f"  {'  then  '.join(map(short.pattern, order))}" for order in orders)]
+        lines += [
+            "join order: what is new for the first of a line is looked up in the others, one after the other",
+            *(f"  {'  then  '.join(map(short.pattern, order))}" for order in orders),
+        ]
     tree, rules = description["plan"], description.get("rules")
     if tree is not None:
         lines += ["plan:", *(f"  {short.line(line)}" for line in written_plan(tree))]
     if rules is not None:
         run = rules["run"]
-        lines.append(f"rules:      {rules['written']} written, " + (
-            f"not worked out: {rules['because']}" if run is None else
-            f"{len(run)} run for this query and background{':' if run else ''}"))
+        lines.append(
+            f"rules:      {rules['written']} written, "
+            + (
+                f"not worked out: {rules['because']}"
+                if run is None
+                else f"{len(run)} run for this query and background{':' if run else ''}"
+            )
+        )
         lines += [f"  {short.line(rule)}" for rule in run or ()]
     return "\n".join(lines)

@@ -45,8 +45,12 @@ class Current:
 
     def watched(self, record: QueryRecord, query: ContinuousQuery, instant: int) -> Watched:
         """What a query saw when it answered an instant; its background is that of now."""
-        return Watched(query, instant, self.windows(query, self.sighting(record, instant)),
-                       {graph: self.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
+        return Watched(
+            query,
+            instant,
+            self.windows(query, self.sighting(record, instant)),
+            {graph: self.graph(graph) for graph in (*query.graphs, *query.named_graphs)},
+        )
 
     def windows(self, query: ContinuousQuery, sighting: Sighting) -> list[Chunk]:
         """What each window of a query held, in the order of its text."""
@@ -64,7 +68,7 @@ class Current:
         """What a window held that counts: no more is read than the last entries that hold so many elements."""
         begin, end = count.view()
         pieces: list[Chunk] = []
-        later = 0                       # elements that were logged after those of an entry, up to the moment
+        later = 0  # elements that were logged after those of an entry, up to the moment
         for entry in self._log.recent(window.stream, moment.since) if end else ():
             if entry.seq > moment.seq:
                 continue
@@ -100,7 +104,7 @@ class Current:
         tail, texts = self._log.tail(), {}
         for setting in self._registry.settings("rules"):
             entry = self._log.last_as_is(setting.name, "rules", tail)
-            if entry is None:           # set, or deleted, in this moment
+            if entry is None:  # set, or deleted, in this moment
                 continue
             if entry.damage is not None:
                 if setting.name in wanted:

@@ -27,7 +27,7 @@ from csparql_spark.asking.one_shot import Question, Watched, ask, default_graph
 from csparql_spark.rdf.chunk import Chunk
 
 MOST_TRIPLES = 200_000
-SIGHT = "urn:csparql-spark:default-graph"       # what the query sees, under a name
+SIGHT = "urn:csparql-spark:default-graph"  # what the query sees, under a name
 
 
 class PatternCount(NamedTuple):
@@ -36,9 +36,9 @@ class PatternCount(NamedTuple):
 
 
 class Missing(NamedTuple):
-    triples: int                    # that the windows see
-    patterns: list[PatternCount]    # of the body, in the order of the text; none if it may look at anything
-    lost: int | None                # the first pattern that cannot be joined to those before it
+    triples: int  # that the windows see
+    patterns: list[PatternCount]  # of the body, in the order of the text; none if it may look at anything
+    lost: int | None  # the first pattern that cannot be joined to those before it
     says: str
 
 
@@ -47,15 +47,23 @@ def looked(watched: Watched, rules: Mapping[str, str]) -> Missing:
     query, triples = watched.query, sum(map(len, watched.windows))
     size = triples + sum(len(watched.graphs[graph]) for graph in query.graphs)
     if size > MOST_TRIPLES:
-        raise Refusal("not-supported", f"the windows and the background hold {size:,} triples, and at most "
-                      f"{MOST_TRIPLES:,} are looked through for what is missing: ask about a narrower window")
+        raise Refusal(
+            "not-supported",
+            f"the windows and the background hold {size:,} triples, and at most "
+            f"{MOST_TRIPLES:,} are looked through for what is missing: ask about a narrower window",
+        )
     reads = plan(query).reads
     named = any(window.name is not None for window in query.windows) or query.named_graphs
     if not triples and not query.graphs:
         return Missing(0, [], None, "The windows are empty: nothing came in on the streams in that time.")
     if not reads or named:
-        return Missing(triples, [], None, f"The windows hold {triples:,} triples. The body is not made of plain "
-                       "patterns, so what matches them is not counted.")
+        return Missing(
+            triples,
+            [],
+            None,
+            f"The windows hold {triples:,} triples. The body is not made of plain "
+            "patterns, so what matches them is not counted.",
+        )
     graphs = {SIGHT: default_graph(watched, rules)}
     counts = {pattern: _count(pattern, graphs) for pattern in dict.fromkeys(itertools.chain(*reads))}
     lost: int | None = None
@@ -91,10 +99,10 @@ def written(pattern: Pattern) -> str:
 def _sentence(triples: int, patterns: list[PatternCount], lost: int | None) -> str:
     size = f"The windows hold {triples:,} triple{'' if triples == 1 else 's'}."
     if lost is None:
-        return (f"{size} All patterns are found together, so a filter, or a part that is said apart, lets nothing "
-                "through.")
+        return (
+            f"{size} All patterns are found together, so a filter, or a part that is said apart, lets nothing through."
+        )
     pattern = patterns[lost]
     if not pattern.matches:
         return f"{size} Nothing matches {pattern.text}."
     return f"{size} {pattern.matches:,} match {pattern.text}, but none of them fits the patterns before it."
-

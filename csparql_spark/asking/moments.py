@@ -35,7 +35,7 @@ from csparql_spark.store import QueryRecord
 from csparql_spark.windows.counting import TurnCount, arrive
 from csparql_spark.windows.progress import Clock
 
-AT_ONCE = 5000              # outlines that are read together
+AT_ONCE = 5000  # outlines that are read together
 
 
 class Sighting(NamedTuple):
@@ -101,8 +101,10 @@ class Follower:
         self._name, self._log = record.name, log
         query = read(record.text, record.base, record.compiled)
         clocks = {window.stream: _spec(clock(window.stream)) for window in query.windows}
-        self.member = Member({"id": record.id, "name": record.name, "text": record.text, "base": record.base,
-                              "clocks": clocks}, record.registered)
+        self.member = Member(
+            {"id": record.id, "name": record.name, "text": record.text, "base": record.base, "clocks": clocks},
+            record.registered,
+        )
         self.counted = {self.member.windows[place].stream for place in self.member.counts}
         self.guesses = False
 
@@ -123,7 +125,7 @@ class Follower:
             progress.arrived(entry.subject, entry.at, *stamped(entry))
             if entry.subject in self.counted:
                 payload = self._log.payload(entry.seq)
-                if payload is not None:             # not forgotten meanwhile
+                if payload is not None:  # not forgotten meanwhile
                     self._count(entry.subject, Chunk.from_ipc(payload).stamped(entry.at).t)
 
     def _count(self, stream: str, stamps: np.ndarray) -> None:

@@ -87,20 +87,29 @@ def ask(question: Question, limits: Limits | None = None) -> Result:
         if graph not in question.graphs and graph not in question.watched:
             raise Refusal("unknown-graph", f"there is no background graph <{graph}>")
     content = Content()
-    others = {graph: _watched(content, question.watched[graph], question.rules)
-              for graph in wanted if graph in question.watched}
-    background = {graph: others[graph].dataset.default if graph in others else _encoded(content, question.graphs[graph])
-                  for graph in wanted}
+    others = {
+        graph: _watched(content, question.watched[graph], question.rules)
+        for graph in wanted
+        if graph in question.watched
+    }
+    background = {
+        graph: others[graph].dataset.default if graph in others else _encoded(content, question.graphs[graph])
+        for graph in wanted
+    }
     windows = [_elements(content, _chunk_of(window, question)) for window in query.windows]
     own = _sees(content, query, windows, background.__getitem__, question.rules)
     named: dict[str, Columns] = {}
-    for name, columns in (*(graph for other in others.values() for graph in other.dataset.named.items()),
-                          *((graph, own.named[graph]) for graph in query.named_graphs)):
+    for name, columns in (
+        *(graph for other in others.values() for graph in other.dataset.named.items()),
+        *((graph, own.named[graph]) for graph in query.named_graphs),
+    ):
         named[name] = merged([named[name], columns]) if name in named else columns
     stamped = [*windows, *(window for other in others.values() for window in other.windows)]
     snapshot = Snapshot(made, content, LIMITS if limits is None else limits)
-    snapshot.move(Dataset(own.default, {**own.named, **named}, stamps_of(stamped) if made.stamps and stamped else None),
-                  instant=question.instant)
+    snapshot.move(
+        Dataset(own.default, {**own.named, **named}, stamps_of(stamped) if made.stamps and stamped else None),
+        instant=question.instant,
+    )
     return snapshot.answer()
 
 
@@ -113,8 +122,12 @@ def _asked_graphs(question: Question) -> ContinuousQuery:
             default, named = query.graphs, query.named_graphs
         else:
             default, named = question.graphs.keys(), question.graphs.keys()
-    return dataclasses.replace(query, graphs=tuple(default or ()), named_graphs=tuple(named or ()),
-                               entailment=tuple(dict.fromkeys((*query.entailment, *question.entailment))))
+    return dataclasses.replace(
+        query,
+        graphs=tuple(default or ()),
+        named_graphs=tuple(named or ()),
+        entailment=tuple(dict.fromkeys((*query.entailment, *question.entailment))),
+    )
 
 
 class Watching(NamedTuple):
@@ -127,8 +140,9 @@ class Watching(NamedTuple):
 def _watched(content: Content, watched: Watched, rules: Mapping[str, str]) -> Watching:
     """What a registered query sees."""
     windows = [_elements(content, chunk) for chunk in watched.windows]
-    return Watching(_sees(content, watched.query, windows, lambda graph: _encoded(content, watched.graphs[graph]),
-                          rules), windows)
+    return Watching(
+        _sees(content, watched.query, windows, lambda graph: _encoded(content, watched.graphs[graph]), rules), windows
+    )
 
 
 def default_graph(watched: Watched, rules: Mapping[str, str]) -> Chunk:
@@ -139,22 +153,31 @@ def default_graph(watched: Watched, rules: Mapping[str, str]) -> Chunk:
     return Chunk.from_columns(pa.array(terms, pa.string()), *columns)
 
 
-def _sees(content: Content, query: ContinuousQuery, windows: list[Elements], background: Callable[[str], Columns],
-          texts: Mapping[str, str]) -> Dataset:
+def _sees(
+    content: Content,
+    query: ContinuousQuery,
+    windows: list[Elements],
+    background: Callable[[str], Columns],
+    texts: Mapping[str, str],
+) -> Dataset:
     """The dataset of a query whose windows hold this, closed anew."""
     graphs: dict[str | None, Columns] = {}
     if query.entailment:
         try:
             rules = rules_of(query.entailment, texts)
-            graphs = {graph.name: _closure(content, rules, graph, windows, background) for graph in graphs_of(query)
-                      if graph.entails}
+            graphs = {
+                graph.name: _closure(content, rules, graph, windows, background)
+                for graph in graphs_of(query)
+                if graph.entails
+            }
         except (RuleSetError, UnsafeRules) as error:
             raise Refusal("unknown-rules", str(error)) from error
     return dataset_of(query, windows, background, graphs)
 
 
-def _closure(content: Content, rules: Sequence[Rule], graph: Graph, windows: list[Elements],
-             background: Callable[[str], Columns]) -> Columns:
+def _closure(
+    content: Content, rules: Sequence[Rule], graph: Graph, windows: list[Elements], background: Callable[[str], Columns]
+) -> Columns:
     """A graph that entails."""
     stated = merged(windows[place][:3] for place in graph.places)
     known = merged(background(name) for name in (*graph.background, *graph.help))

@@ -36,7 +36,7 @@ from csparql_spark.schedule.routing import Router
 from csparql_spark.store.registry import QueryRecord, StreamRecord
 from csparql_spark.windows.rule import emptied, grid_of, is_timed
 
-PIECE = 50_000       # elements in one chunk of a replayed recording
+PIECE = 50_000  # elements in one chunk of a replayed recording
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,17 @@ class Script:
     until: int | None = None
 
     @classmethod
-    def of(cls, text: str, *, streams: Mapping[str, Chunk], background: Mapping[str, Chunk] | None = None,
-           rules: Mapping[str, str] | None = None, entailment: Collection[str] = (), base: str | None = None,
-           until: int | None = None) -> Script:
+    def of(
+        cls,
+        text: str,
+        *,
+        streams: Mapping[str, Chunk],
+        background: Mapping[str, Chunk] | None = None,
+        rules: Mapping[str, str] | None = None,
+        entailment: Collection[str] = (),
+        base: str | None = None,
+        until: int | None = None,
+    ) -> Script:
         """Check a query against what is there to replay: recordings, background graphs, texts of rule sets by name.
         `entailment` are regimes besides those that the query names. Raises `LanguageError` and `Refusal`. There are as
         many parameters as there are things to replay: `testing.replay` and `run` give them as they are given them."""
@@ -67,8 +75,11 @@ class Script:
         check_together(query.entailment, rules)
         for iri, chunk in streams.items():
             if chunk.unstamped:
-                raise Refusal("no-timestamps", f"{chunk.unstamped} of the {len(chunk)} triples recorded for <{iri}> "
-                              "have no timestamp: name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>")
+                raise Refusal(
+                    "no-timestamps",
+                    f"{chunk.unstamped} of the {len(chunk)} triples recorded for <{iri}> "
+                    "have no timestamp: name their graphs <urn:t:EPOCH-MILLISECONDS> or <urn:t:DATETIME>",
+                )
         return cls(query, base, streams, background, rules, until)
 
     @property
@@ -86,7 +97,7 @@ class Script:
         grid = grid_of(self.query)
         if grid is None:
             return closed
-        if not all(map(is_timed, fed)):        # turns wait for the clock, as instants of time do
+        if not all(map(is_timed, fed)):  # turns wait for the clock, as instants of time do
             member = Member({"id": 0, "text": self.query.text, "base": self.base, "clocks": {}}, 0)
             for iri, chunk in self._in_order(None):
                 member.arrived(iri, chunk.t, np.unique(chunk.t))
@@ -116,19 +127,22 @@ class Script:
     def entries(self) -> Iterator[Entry]:
         """The entries of the log, as a log would number them."""
         for seq, draft in enumerate(self.drafts(), 1):
-            yield Entry(seq, draft.kind, draft.at or 0, draft.subject, draft.rows, draft.first, draft.last, 0,
-                        draft.payload)
+            yield Entry(
+                seq, draft.kind, draft.at or 0, draft.subject, draft.rows, draft.first, draft.last, 0, draft.payload
+            )
 
     def _in_order(self, end: int | None) -> Iterator[tuple[str, Chunk]]:
         """The chunks of all streams, in the order of their first stamps."""
-        return heapq.merge(*(self._pieces(iri, chunk, end) for iri, chunk in self.streams.items()),
-                           key=lambda piece: int(piece[1].t[0]))
+        return heapq.merge(
+            *(self._pieces(iri, chunk, end) for iri, chunk in self.streams.items()),
+            key=lambda piece: int(piece[1].t[0]),
+        )
 
     @staticmethod
     def _pieces(iri: str, chunk: Chunk, end: int | None) -> Iterator[tuple[str, Chunk]]:
         order = np.argsort(chunk.t, kind="stable")
         if end is not None:
-            order = order[:np.searchsorted(chunk.t[order], end, side="right")]
+            order = order[: np.searchsorted(chunk.t[order], end, side="right")]
         stamps = chunk.t[order]
         start = 0
         while start < len(order):
@@ -152,4 +166,3 @@ def answer(entries: Iterable[Entry], evaluator: str = AUTO, maintenance: str = A
                 groups[row.group] = Group(row.group, evaluator)
                 groups[row.group].maintain(maintenance)
             yield from groups[row.group].feed([row])
-

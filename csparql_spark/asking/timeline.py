@@ -35,8 +35,9 @@ class Dot(NamedTuple):
     late: bool
 
 
-def dots(entries: Iterable[Entry], payload: Callable[[Entry], bytes], *, clock: Clock, low: int, high: int,
-         most: int) -> list[Dot]:
+def dots(
+    entries: Iterable[Entry], payload: Callable[[Entry], bytes], *, clock: Clock, low: int, high: int, most: int
+) -> list[Dot]:
     """The elements stamped low < t <= high of a stream's chunks, which come as outlines in the order of the log."""
     stamps, triples, late = [], [], []
     reading = BEGINNING_OF_TIME
@@ -65,14 +66,18 @@ def waits(stream: str, clock: Clock, reading: int, instant: int | None) -> str |
         which = "" if instant is None else f"{written(instant)} "
         return f"The query that makes <{stream}> has not answered {which}yet."
     if reading == BEGINNING_OF_TIME:
-        return (f"Nothing has come on <{stream}> since the query was registered. It is on the event clock: windows "
-                "close when later elements come, not when time goes by.")
+        return (
+            f"Nothing has come on <{stream}> since the query was registered. It is on the event clock: windows "
+            "close when later elements come, not when time goes by."
+        )
     if instant is None:
         return None
     newest, needed = reading + clock.delay + 1, instant + clock.delay + 1
     delay = f" (with its delay of {in_words(clock.delay)})" if clock.delay else ""
-    return (f"The instant {written(instant)} waits for an element of <{stream}> stamped {written(needed)} or later"
-            f"{delay}; the newest one is stamped {written(newest)}.")
+    return (
+        f"The instant {written(instant)} waits for an element of <{stream}> stamped {written(needed)} or later"
+        f"{delay}; the newest one is stamped {written(newest)}."
+    )
 
 
 def written(instant: int) -> str:
@@ -108,5 +113,13 @@ def _together(at: np.ndarray, count: np.ndarray, late: np.ndarray, low: int, wid
     bucket = (at - low - 1) // width
     begins = np.flatnonzero(np.r_[True, (bucket[1:] != bucket[:-1]) | (late[1:] != late[:-1])])
     ends = np.r_[begins[1:], len(at)] - 1
-    return [Dot(*dot) for dot in zip(at[begins].tolist(), at[ends].tolist(), np.add.reduceat(count, begins).tolist(),
-                                     late[begins].tolist(), strict=True)]
+    return [
+        Dot(*dot)
+        for dot in zip(
+            at[begins].tolist(),
+            at[ends].tolist(),
+            np.add.reduceat(count, begins).tolist(),
+            late[begins].tolist(),
+            strict=True,
+        )
+    ]

@@ -37,11 +37,11 @@ from csparql_spark.rdf.terms import from_oxigraph
 from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.windows.rule import until_of
 
-MOST_FACTS = 50_000             # that can have a part in a derivation
-MOST_ELEMENTS = 2_000_000       # of windows, that are read to find them
+MOST_FACTS = 50_000  # that can have a part in a derivation
+MOST_ELEMENTS = 2_000_000  # of windows, that are read to find them
 AT_ONCE = 10_000
 
-Windows = Callable[[int], Iterable[Chunk]]      # what each window of a query holds, by its place in the text
+Windows = Callable[[int], Iterable[Chunk]]  # what each window of a query holds, by its place in the text
 
 
 class Tree(TypedDict, total=False):
@@ -82,18 +82,27 @@ def triple_of(text: str) -> Triple:
     written = text.strip().removesuffix(".").strip()
     try:
         quads = ox.parse(f"{written} .", format=ox.RdfFormat.TURTLE)
-        triples = [(from_oxigraph(quad.subject), from_oxigraph(quad.predicate), from_oxigraph(quad.object))
-                   for quad in quads]
+        triples = [
+            (from_oxigraph(quad.subject), from_oxigraph(quad.predicate), from_oxigraph(quad.object)) for quad in quads
+        ]
     except (SyntaxError, TermError) as error:
-        raise Refusal("bad-triple", f"{text!r} is not a triple: write its subject, predicate and object as in "
-                      f'<urn:a> <urn:p> "1" ({error})') from error
+        raise Refusal(
+            "bad-triple",
+            f'{text!r} is not a triple: write its subject, predicate and object as in <urn:a> <urn:p> "1" ({error})',
+        ) from error
     if len(triples) != 1:
         raise Refusal("bad-triple", f"{text!r} holds {len(triples)} triples: ask for one")
     return triples[0]
 
 
-def reasons(query: ContinuousQuery, rules: Sequence[Rule], instant: int, triple: Triple, windows: Windows,
-            background: Mapping[str, Chunk]) -> list[Reason]:
+def reasons(
+    query: ContinuousQuery,
+    rules: Sequence[Rule],
+    instant: int,
+    triple: Triple,
+    windows: Windows,
+    background: Mapping[str, Chunk],
+) -> list[Reason]:
     """Why the graphs of a query hold a triple at an instant, for each that does, in the order of `graphs_of`.
     `windows` gives what a window holds, stamped, in the order of the log. Raises `Refusal` if there is too much to look
     at."""
@@ -128,8 +137,9 @@ class GraphFacts:
         self.triple, self.rules = triple, rules
         self.tags: dict[Triple, int] = {}
         self._wanted = list(dict.fromkeys([Atom(*triple), *(atom for rule in rules for atom in rule.body)]))
-        self._constants = list(dict.fromkeys(node for atom in self._wanted for node in atom.nodes
-                                             if not is_variable(node)))
+        self._constants = list(
+            dict.fromkeys(node for atom in self._wanted for node in atom.nodes if not is_variable(node))
+        )
         self._where = "the default graph" if graph.name is None else f"<{graph.name}>"
         self._read = 0
 
@@ -137,8 +147,11 @@ class GraphFacts:
         """Add elements of a window."""
         self._read += len(chunk)
         if self._read > MOST_ELEMENTS:
-            raise Refusal("not-supported", f"the windows of {self._where} see more than {MOST_ELEMENTS:,} elements, "
-                          "and at most so many are read to explain one: ask about a query with a narrower window")
+            raise Refusal(
+                "not-supported",
+                f"the windows of {self._where} see more than {MOST_ELEMENTS:,} elements, "
+                "and at most so many are read to explain one: ask about a query with a narrower window",
+            )
         self.add(chunk, tags)
 
     def add(self, chunk: Chunk, tags: np.ndarray | int) -> None:
@@ -146,14 +159,17 @@ class GraphFacts:
         places = np.flatnonzero(self._fitting(chunk))
         tags = np.broadcast_to(tags, len(chunk))
         for first in range(0, len(places), AT_ONCE):
-            taken = places[first:first + AT_ONCE]
+            taken = places[first : first + AT_ONCE]
             columns = (chunk.terms.take(pa.array(ids[taken])).to_pylist() for ids in (chunk.s, chunk.p, chunk.o))
             for fact, tag in zip(zip(*columns), tags[taken].tolist(), strict=True):
                 self.tags[fact] = max(tag, self.tags.get(fact, tag))
             if len(self.tags) > MOST_FACTS:
-                raise Refusal("not-supported", f"more than {MOST_FACTS:,} triples of {self._where} can have a part in "
-                              "this, and at most so many are looked at to explain one: ask about a query with a "
-                              "narrower window")
+                raise Refusal(
+                    "not-supported",
+                    f"more than {MOST_FACTS:,} triples of {self._where} can have a part in "
+                    "this, and at most so many are looked at to explain one: ask about a query with a "
+                    "narrower window",
+                )
 
     def _fitting(self, chunk: Chunk) -> np.ndarray:
         """Which triples of a chunk fit one of the wanted patterns."""
@@ -178,15 +194,19 @@ def as_tree(derivation: Derivation) -> Tree:
     if rule is None:
         tree["given"] = True
     else:
-        tree |= {"rule": rule.name or str(rule), "text": str(rule),
-                 "premises": [as_tree(premise) for premise in derivation.premises]}
+        tree |= {
+            "rule": rule.name or str(rule),
+            "text": str(rule),
+            "premises": [as_tree(premise) for premise in derivation.premises],
+        }
     return tree
 
 
 def as_json(found: Sequence[Reason]) -> Explanation:
     """What was found as JSON: the first graph that holds the triple (null: the default graph) and why, and all of
     them."""
-    graphs: list[GraphReason] = [{"why": as_tree(reason.derivation), "text": str(reason.derivation),
-                                  "graph": reason.graph} for reason in found]
+    graphs: list[GraphReason] = [
+        {"why": as_tree(reason.derivation), "text": str(reason.derivation), "graph": reason.graph} for reason in found
+    ]
     first: GraphReason = graphs[0] if graphs else {"why": None, "text": None, "graph": None}
     return {"holds": bool(graphs), **first, "graphs": graphs}

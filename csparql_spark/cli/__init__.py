@@ -29,8 +29,19 @@ from csparql_spark import __version__
 from csparql_spark.cli.suggestions import SuggestingGroup
 
 # command: the module that has it
-MODULES = {"serve": "serve", "demo": "demo", "token": "tokens", "store": "store", "config": "config",
-           "doctor": "doctor", "push": "push", "tail": "tail", "run": "run", "check": "read", "explain": "read"}
+MODULES = {
+    "serve": "serve",
+    "demo": "demo",
+    "token": "tokens",
+    "store": "store",
+    "config": "config",
+    "doctor": "doctor",
+    "push": "push",
+    "tail": "tail",
+    "run": "run",
+    "check": "read",
+    "explain": "read",
+}
 
 
 class Commands(SuggestingGroup):
@@ -46,8 +57,9 @@ class Commands(SuggestingGroup):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, "-V", "--version", message="csparql-spark %(version)s",
-                      help="Print the version and exit.")
+@click.version_option(
+    __version__, "-V", "--version", message="csparql-spark %(version)s", help="Print the version and exit."
+)
 def main() -> None:
     """Continuous queries over RDF streams.
 

@@ -20,27 +20,35 @@ from importlib import resources
 GRAPH = "http://example.org/city"
 STREAMS = ("traffic", "parking", "weather")
 QUERIES = {"Speeds": "speeds", "Reporting": "reporting", "Jams": "jams", "ParkInstead": "park-instead"}
-STEP = 5_000                    # between two readings of a sensor, in ms
-BEGIN = 1_767_595_500_000       # Monday, 2026-01-05, 06:45 UTC: before the rush
-DELAY = 5_000                   # how late the streams take readings for granted
-TARDY = 20_000                  # how late those of the camera with the bad connection are, now and then
+STEP = 5_000  # between two readings of a sensor, in ms
+BEGIN = 1_767_595_500_000  # Monday, 2026-01-05, 06:45 UTC: before the rush
+DELAY = 5_000  # how late the streams take readings for granted
+TARDY = 20_000  # how late those of the camera with the bad connection are, now and then
 
 _HOUR, _DAY = 3_600_000, 86_400_000
-_PREFIXES = ("@prefix c: <http://example.org/city#> . @prefix s: <http://example.org/city/sensors/> .\n"
-             "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n")
-_CLASSES = (("Device", "device", None), ("Sensor", "sensor", "Device"), ("RoadSensor", "road sensor", "Sensor"),
-            ("Camera", "camera", "RoadSensor"), ("Loop", "induction loop", "RoadSensor"),
-            ("ParkingSensor", "parking sensor", "Sensor"), ("Barrier", "barrier", "ParkingSensor"),
-            ("WeatherStation", "weather station", "Sensor"))
+_PREFIXES = (
+    "@prefix c: <http://example.org/city#> . @prefix s: <http://example.org/city/sensors/> .\n"
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+)
+_CLASSES = (
+    ("Device", "device", None),
+    ("Sensor", "sensor", "Device"),
+    ("RoadSensor", "road sensor", "Sensor"),
+    ("Camera", "camera", "RoadSensor"),
+    ("Loop", "induction loop", "RoadSensor"),
+    ("ParkingSensor", "parking sensor", "Sensor"),
+    ("Barrier", "barrier", "ParkingSensor"),
+    ("WeatherStation", "weather station", "Sensor"),
+)
 
 
 @dataclass(frozen=True)
 class District:
     name: str
-    x: int                      # on the map, in units of 100 m; the middle is at 0, 0
+    x: int  # on the map, in units of 100 m; the middle is at 0, 0
     y: int
-    free_flow: float            # km/h, when nobody is there
-    places: int                 # of its car park
+    free_flow: float  # km/h, when nobody is there
+    places: int  # of its car park
 
     @property
     def key(self) -> str:
@@ -52,10 +60,15 @@ class District:
         return min(1.0, math.hypot(self.x, self.y) / 40)
 
 
-DISTRICTS = (District("Old Town", 0, 0, 38, 320), District("Harbour", 14, -12, 52, 540),
-             District("Market", -8, 9, 42, 260), District("University", 10, 16, 46, 410),
-             District("Station", -18, -6, 44, 680), District("Hillside", -24, 26, 56, 150))
-_ROADS = 4                      # traffic sensors of a district
+DISTRICTS = (
+    District("Old Town", 0, 0, 38, 320),
+    District("Harbour", 14, -12, 52, 540),
+    District("Market", -8, 9, 42, 260),
+    District("University", 10, 16, 46, 410),
+    District("Station", -18, -6, 44, 680),
+    District("Hillside", -24, 26, 56, 150),
+)
+_ROADS = 4  # traffic sensors of a district
 _STATIONS = (DISTRICTS[1], DISTRICTS[3], DISTRICTS[5])
 _TARDY = f"{DISTRICTS[2].key}-0"
 
@@ -70,10 +83,14 @@ class City:
         for name, label, above in _CLASSES:
             lines.append(f'c:{name} rdfs:label "{label}"{f" ; rdfs:subClassOf c:{above}" if above else ""} .')
         for district in DISTRICTS:
-            near = sorted((other for other in DISTRICTS if other != district),
-                          key=lambda other: math.hypot(other.x - district.x, other.y - district.y))[:2]
-            lines.append(f'c:{district.key} a c:District ; rdfs:label "{district.name}" ; c:x {district.x} ; '
-                         f"c:y {district.y} ; c:nextTo {', '.join(f'c:{other.key}' for other in near)} .")
+            near = sorted(
+                (other for other in DISTRICTS if other != district),
+                key=lambda other: math.hypot(other.x - district.x, other.y - district.y),
+            )[:2]
+            lines.append(
+                f'c:{district.key} a c:District ; rdfs:label "{district.name}" ; c:x {district.x} ; '
+                f"c:y {district.y} ; c:nextTo {', '.join(f'c:{other.key}' for other in near)} ."
+            )
             for number in range(_ROADS):
                 kind = "Loop" if number % 2 else "Camera"
                 lines.append(f"s:{district.key}-{number} a c:{kind} ; c:in c:{district.key} .")
@@ -88,8 +105,9 @@ class City:
         graphs: dict[int, list[str]] = {}
         for stamp, reading in readings:
             graphs.setdefault(stamp, []).append(f"[] {reading} .")
-        return _PREFIXES + "\n".join(f"<urn:t:{stamp}> {{ {' '.join(nodes)} }}"
-                                    for stamp, nodes in graphs.items()) + "\n"
+        return (
+            _PREFIXES + "\n".join(f"<urn:t:{stamp}> {{ {' '.join(nodes)} }}" for stamp, nodes in graphs.items()) + "\n"
+        )
 
     def _traffic(self, at: int, dice: random.Random) -> list[tuple[int, str]]:
         readings = []
@@ -104,19 +122,28 @@ class City:
         return readings
 
     def _parking(self, at: int, dice: random.Random) -> list[tuple[int, str]]:
-        return [(at, f"c:by s:{district.key}-park ; c:free {max(0, round(free))}") for district in DISTRICTS
-                for free in [district.places * (1 - self.full(district, at)) + dice.gauss(0, 3)]]
+        return [
+            (at, f"c:by s:{district.key}-park ; c:free {max(0, round(free))}")
+            for district in DISTRICTS
+            for free in [district.places * (1 - self.full(district, at)) + dice.gauss(0, 3)]
+        ]
 
     def _weather(self, at: int, dice: random.Random) -> list[tuple[int, str]]:
         hour = at % _DAY / _HOUR
         celsius = 4 + 5 * math.sin((hour - 9) / 24 * 2 * math.pi)
-        return [(at, f"c:by s:{district.key}-sky ; c:celsius {celsius + dice.gauss(0, 0.2):.1f} ; "
-                     f"c:rain {self.rain(at):.2f}") for district in _STATIONS]
+        return [
+            (
+                at,
+                f"c:by s:{district.key}-sky ; c:celsius {celsius + dice.gauss(0, 0.2):.1f} ; "
+                f"c:rain {self.rain(at):.2f}",
+            )
+            for district in _STATIONS
+        ]
 
     def crowd(self, district: District, at: int) -> float:
         """How many are on the way, 0 to about 1: twice a day nearly all, in the middle first."""
         hour = at % _DAY / _HOUR - 0.4 * district.far
-        rush = 0.85 * math.exp(-((hour - 8.0) / 0.9) ** 2) + 0.8 * math.exp(-((hour - 17.3) / 1.2) ** 2)
+        rush = 0.85 * math.exp(-(((hour - 8.0) / 0.9) ** 2)) + 0.8 * math.exp(-(((hour - 17.3) / 1.2) ** 2))
         day = 0.35 / (1 + math.exp(-(hour - 6.5) * 3)) / (1 + math.exp((hour - 20.5) * 1.5))
         return (0.05 + day + rush) * (1 - 0.35 * district.far)
 

@@ -1,6 +1,6 @@
 """`config`: what holds, and why: each setting with its value, and where it comes from.
 
-    csparql-spark config --port 9000
+csparql-spark config --port 9000
 """
 
 from __future__ import annotations
@@ -25,8 +25,18 @@ def config(config: Path | None, as_json: bool, **given: object) -> None:
     found = resolved(given, config)
     values = {key: getattr(found.settings, one.attribute) for key, one in declared().items()}
     if as_json:
-        click.echo(json.dumps({key: {"value": MASK if one.secret and values[key] else one.kind.plain(values[key]),
-                                     "origin": found.origins[key]} for key, one in declared().items()}, indent=1))
+        click.echo(
+            json.dumps(
+                {
+                    key: {
+                        "value": MASK if one.secret and values[key] else one.kind.plain(values[key]),
+                        "origin": found.origins[key],
+                    }
+                    for key, one in declared().items()
+                },
+                indent=1,
+            )
+        )
         return
     shown = {key: one.shown(values[key]) for key, one in declared().items()}
     wide, wider = max(map(len, shown)), max(map(len, shown.values()))

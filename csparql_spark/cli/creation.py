@@ -18,7 +18,7 @@ from csparql_spark.client import Client, ProblemError, Unreachable
 class Creation:
     def __init__(self, client: Client, stream: str, clock: str, delay: str) -> None:
         self._client, self._stream, self._settings = client, stream, (clock, delay)
-        self._made: dict[str, object] | None = None      # a stream that is ours, as the server says: only compared
+        self._made: dict[str, object] | None = None  # a stream that is ours, as the server says: only compared
         self.pending = True
 
     def make(self) -> None:

@@ -1,6 +1,6 @@
 """`demo`: a server, and a city that is replayed into it (see `feeding`).
 
-    csparql-spark demo --speed 20
+csparql-spark demo --speed 20
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ _PIN = re.compile(r"([A-Za-z0-9_.-]+)==([^;,\s]+)\s*(;.*extra.*)?")
 @dataclass(frozen=True)
 class Finding:
     about: str
-    state: str                  # "ok", "warning" or "problem"
-    text: str                   # what was seen
-    do: str = ""                # what to do about it
+    state: str  # "ok", "warning" or "problem"
+    text: str  # what was seen
+    do: str = ""  # what to do about it
 
 
 Check = Callable[[Settings], Iterator[Finding]]
@@ -78,22 +78,31 @@ def doctor(config: Path | None, as_json: bool, **given: object) -> None:
 def python(settings: Settings) -> Iterator[Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < OLDEST_PYTHON:
-        yield Finding("Python", "problem", f"{version} in {sys.executable} is too old",
-                      "install Python 3.11 or newer: make PYTHON=/path/to/python3 install")
+        yield Finding(
+            "Python",
+            "problem",
+            f"{version} in {sys.executable} is too old",
+            "install Python 3.11 or newer: make PYTHON=/path/to/python3 install",
+        )
     else:
         yield Finding("Python", "ok", f"{version}, {sys.executable}")
     worker = os.environ.get("PYSPARK_PYTHON")
     if worker and os.path.realpath(worker) != os.path.realpath(sys.executable):
-        yield Finding("PYSPARK_PYTHON", "warning", f"is {worker}, and does not count",
-                      f"the workers run {sys.executable}, where the packages are: unset it, so that nobody is misled")
+        yield Finding(
+            "PYSPARK_PYTHON",
+            "warning",
+            f"is {worker}, and does not count",
+            f"the workers run {sys.executable}, where the packages are: unset it, so that nobody is misled",
+        )
 
 
 def packages(settings: Settings) -> Iterator[Finding]:
     try:
         required = metadata.requires("csparql-spark") or []
     except metadata.PackageNotFoundError:
-        yield Finding("packages", "problem", "csparql-spark itself is not installed",
-                      "install it: make install, or pip install .")
+        yield Finding(
+            "packages", "problem", "csparql-spark itself is not installed", "install it: make install, or pip install ."
+        )
         return
     pins = (pin for text in required if (pin := _PIN.fullmatch(text.strip())) and not pin[3])
     yield from against({pin[1]: pin[2] for pin in pins})
@@ -107,17 +116,26 @@ def against(pins: dict[str, str], installed: Callable[[str], str] = metadata.ver
             found = installed(name)
         except metadata.PackageNotFoundError:
             wrong += 1
-            yield Finding(name, "problem", "is not installed",
-                          f"install it: {sys.executable} -m pip install {name}=={pinned}")
+            yield Finding(
+                name, "problem", "is not installed", f"install it: {sys.executable} -m pip install {name}=={pinned}"
+            )
             continue
         if name == "pandas" and int(found.split(".")[0]) >= 3:
             wrong += 1
-            yield Finding(name, "problem", f"is {found}, and Spark needs one before 3",
-                          f"install it: {sys.executable} -m pip install pandas=={pinned}")
+            yield Finding(
+                name,
+                "problem",
+                f"is {found}, and Spark needs one before 3",
+                f"install it: {sys.executable} -m pip install pandas=={pinned}",
+            )
         elif found != pinned:
             wrong += 1
-            yield Finding(name, "warning", f"is {found}, and {pinned} was tested",
-                          f"if something is odd: {sys.executable} -m pip install {name}=={pinned}")
+            yield Finding(
+                name,
+                "warning",
+                f"is {found}, and {pinned} was tested",
+                f"if something is odd: {sys.executable} -m pip install {name}=={pinned}",
+            )
     if not wrong:
         yield Finding("packages", "ok", f"{len(pins)} of the versions that were tested")
 
@@ -127,8 +145,12 @@ def java(settings: Settings) -> Iterator[Finding]:
     found = os.path.join(home, "bin", "java") if home else shutil.which("java")
     install = "install a Java runtime, 17 or newer (on Debian: apt-get install openjdk-17-jre-headless), "
     if found is None or not os.path.exists(found):
-        yield Finding("Java", "problem", f"was not found in {f'JAVA_HOME, {home}' if home else 'PATH'}",
-                      f"{install}and put it on PATH or point JAVA_HOME at it")
+        yield Finding(
+            "Java",
+            "problem",
+            f"was not found in {f'JAVA_HOME, {home}' if home else 'PATH'}",
+            f"{install}and put it on PATH or point JAVA_HOME at it",
+        )
         return
     try:
         shown = subprocess.run([found, "-version"], capture_output=True, text=True, check=False, timeout=30).stderr
@@ -139,8 +161,12 @@ def java(settings: Settings) -> Iterator[Finding]:
     version = match[1] if match else "of an unknown version"
     major = version.removeprefix("1.").split(".")[0].split("-")[0]
     if not major.isdigit() or int(major) < OLDEST_JAVA:
-        yield Finding("Java", "problem", f"{found} is {version}, and 17 or newer is needed",
-                      f"{install}and put it first on PATH or point JAVA_HOME at it")
+        yield Finding(
+            "Java",
+            "problem",
+            f"{found} is {version}, and 17 or newer is needed",
+            f"{install}and put it first on PATH or point JAVA_HOME at it",
+        )
     else:
         yield Finding("Java", "ok", f"{version}, {found}")
 
@@ -153,8 +179,13 @@ def directory(settings: Settings) -> Iterator[Finding]:
         return
     yield Finding("data", "ok", f"{path}" if there == path else f"{path} will be made")
     yield from _format(DataDirectory(path).database)
-    yield _room("disk", shutil.disk_usage(there).free, LITTLE_DISK, f" in {there}",
-                "make room, or choose another directory with --data")
+    yield _room(
+        "disk",
+        shutil.disk_usage(there).free,
+        LITTLE_DISK,
+        f" in {there}",
+        "make room, or choose another directory with --data",
+    )
 
 
 def _format(database: Path) -> Iterator[Finding]:
@@ -163,13 +194,20 @@ def _format(database: Path) -> Iterator[Finding]:
     try:
         version = Database.format(database)
     except DatabaseFault as error:
-        yield Finding("store", "problem", f"{database} cannot be read ({error})",
-                      "put back a copy of the file, or choose another directory with --data")
+        yield Finding(
+            "store",
+            "problem",
+            f"{database} cannot be read ({error})",
+            "put back a copy of the file, or choose another directory with --data",
+        )
         return
     if version not in (0, SCHEMA_VERSION, *SINCE):
-        yield Finding("store", "problem",
-                      f"{database} has the format {version}, and this version writes {SCHEMA_VERSION}",
-                      "choose another directory with --data, or the version of csparql-spark that wrote it")
+        yield Finding(
+            "store",
+            "problem",
+            f"{database} has the format {version}, and this version writes {SCHEMA_VERSION}",
+            "choose another directory with --data, or the version of csparql-spark that wrote it",
+        )
     else:
         yield Finding("store", "ok", f"format {version}, {database.stat().st_size / 1e6:.1f} MB")
 
@@ -180,8 +218,9 @@ def server(settings: Settings) -> Iterator[Finding]:
         try:
             running = Settings.handed_down(settings.data / HANDED_DOWN)
         except (OSError, ValueError, KeyError):
-            yield Finding("server", "warning", "one runs here, and does not say where it listens",
-                          "ask its /health yourself")
+            yield Finding(
+                "server", "warning", "one runs here, and does not say where it listens", "ask its /health yourself"
+            )
             return
         yield health(f"http://{_asked(running.host)}:{running.port}/health")
         return
@@ -198,24 +237,35 @@ def health(url: str) -> Finding:
         with urllib.request.urlopen(asked, timeout=5) as response:
             report = json.loads(response.read())
     except (OSError, ValueError) as error:
-        return Finding("server", "problem", f"one runs here, and {url} is not answered ({error})",
-                       "read what it prints, and start it again")
+        return Finding(
+            "server",
+            "problem",
+            f"one runs here, and {url} is not answered ({error})",
+            "read what it prints, and start it again",
+        )
     engine = report.get("engine", {})
     more = f": {engine['reason']}" if engine.get("reason") else ""
     if damaged := report.get("damaged"):
         others = report.get("damages", len(damaged)) - 1
-        return Finding("server", "problem", f"{url} says {report.get('status')}: {damaged[0]['reason']}"
-                       f"{f'; and {others} more' if others else ''}",
-                       "`csparql-spark store check` names all that is damaged on the disk, docs/reliability.md says "
-                       "what to do about each")
+        return Finding(
+            "server",
+            "problem",
+            f"{url} says {report.get('status')}: {damaged[0]['reason']}{f'; and {others} more' if others else ''}",
+            "`csparql-spark store check` names all that is damaged on the disk, docs/reliability.md says "
+            "what to do about each",
+        )
     if report.get("status") == "degraded":
-        return Finding("server", "problem", f"{url} says degraded{more}",
-                       "engine/engine.log in the data directory says why")
+        return Finding(
+            "server", "problem", f"{url} says degraded{more}", "engine/engine.log in the data directory says why"
+        )
     if report.get("status") == "behind":
         seconds = f" by {engine['lag_ms'] / 1000:.0f} s" if "lag_ms" in engine else ""
-        return Finding("server", "warning", f"{url} says behind{seconds}{more}",
-                       "ask again in a while; if it is not less then, GET /queries/NAME/measures tells which query "
-                       "takes long")
+        return Finding(
+            "server",
+            "warning",
+            f"{url} says behind{seconds}{more}",
+            "ask again in a while; if it is not less then, GET /queries/NAME/measures tells which query takes long",
+        )
     state = "ok" if report.get("status") == "ok" else "warning"
     return Finding("server", state, f"{url} says {report.get('status')}{more}")
 
@@ -223,16 +273,22 @@ def health(url: str) -> Finding:
 def port(settings: Settings) -> Iterator[Finding]:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         reason = "is taken by another program" if taken else f"cannot be used ({error.strerror})"
-        yield Finding("port", "problem", f"{settings.port} of {settings.host} {reason}",
-                      f"stop what uses it, or choose another one: {ANOTHER_PORT}" if taken else
-                      "choose others with --host and --port")
+        yield Finding(
+            "port",
+            "problem",
+            f"{settings.port} of {settings.host} {reason}",
+            f"stop what uses it, or choose another one: {ANOTHER_PORT}"
+            if taken
+            else "choose others with --host and --port",
+        )
     else:
         yield Finding("port", "ok", f"{settings.port} of {settings.host} is free")
 
@@ -245,15 +301,18 @@ def doors(settings: Settings) -> Iterator[Finding]:
         yield Finding("tokens", "problem", str(error))
         return
     count = len(tokens.all())
-    yield Finding("tokens", "ok", f"{count} token{'' if count == 1 else 's'}" if count else
-                  "none: everybody on this machine may do everything")
+    yield Finding(
+        "tokens",
+        "ok",
+        f"{count} token{'' if count == 1 else 's'}" if count else "none: everybody on this machine may do everything",
+    )
 
 
 def memory(settings: Settings) -> Iterator[Finding]:
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
-        return                  # no Linux: nobody knows
+        return  # no Linux: nobody knows
     match = re.search(r"MemAvailable:\s+(\d+) kB", text)
     if match is None:
         return
@@ -271,9 +330,15 @@ def console(settings: Settings) -> Iterator[Finding]:
         yield Finding("console", "ok", f"built, in {settings.web / 'dist'}")
         return
     node = shutil.which("node")
-    yield Finding("console", "warning", f"is not built, and Node {'is there' if node else 'was not found'}",
-                  "make serve builds it" if node else "install Node 20 or newer, then make serve builds it; "
-                  "without it the server answers over HTTP all the same")
+    yield Finding(
+        "console",
+        "warning",
+        f"is not built, and Node {'is there' if node else 'was not found'}",
+        "make serve builds it"
+        if node
+        else "install Node 20 or newer, then make serve builds it; "
+        "without it the server answers over HTTP all the same",
+    )
 
 
 def clock(settings: Settings) -> Iterator[Finding]:
@@ -288,8 +353,12 @@ def clock(settings: Settings) -> Iterator[Finding]:
     if time.gmtime().tm_year < 2024:
         yield Finding("clock", "problem", f"it cannot be {now}", "set the clock: it stamps what is pushed")
     elif abs(drift) > DRIFT_SECONDS:
-        yield Finding("clock", "warning", f"that of the file system of {settings.data} is {drift:+.1f} s away",
-                      "set both clocks, by NTP for instance")
+        yield Finding(
+            "clock",
+            "warning",
+            f"that of the file system of {settings.data} is {drift:+.1f} s away",
+            "set both clocks, by NTP for instance",
+        )
     else:
         yield Finding("clock", "ok", now)
 

@@ -27,7 +27,7 @@ from csparql_spark.settings import Settings
 from csparql_spark.store.tokens import is_loopback
 
 SEED = 1
-PASSED = 5 * 60_000             # of the replay, when it begins, in ms
+PASSED = 5 * 60_000  # of the replay, when it begins, in ms
 PUSH_SECONDS = 0.5
 
 
@@ -49,7 +49,7 @@ def main(data: Path, handed: Path, browser: bool, line: int | None) -> None:
             if not shown:
                 shown = webbrowser.open(f"{settings.base}/#/queries/Speeds?tab=chart") or True
             feed(client, City(SEED), begun, settings.speed)
-        except (OSError, http.client.HTTPException) as error:        # the web process may be down for a moment
+        except (OSError, http.client.HTTPException) as error:  # the web process may be down for a moment
             print(f"csparql-spark demo: {_sentence(error)}; trying again", file=sys.stderr, flush=True)
             time.sleep(2)
 
@@ -58,8 +58,11 @@ class DemoClient:
     """Sends requests to a server on this machine."""
 
     def __init__(self, settings: Settings, token: str | None) -> None:
-        host = settings.host if is_loopback(settings.host) else {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(
-            settings.host, settings.host)
+        host = (
+            settings.host
+            if is_loopback(settings.host)
+            else {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+        )
         self._url = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
         self._token = token
 
@@ -87,7 +90,7 @@ def prepare(client: DemoClient) -> int:
         try:
             client.send("PUT", f"/queries/{name}", city.query(name), "application/sparql-query")
         except urllib.error.HTTPError as error:
-            if error.code != 409:        # somebody has registered another query under this name: theirs stays
+            if error.code != 409:  # somebody has registered another query under this name: theirs stays
                 raise
     known = [last for stream in city.STREAMS if (last := client.last_instant(stream)) is not None]
     return max(known) if known else city.BEGIN - city.STEP

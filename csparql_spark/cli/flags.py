@@ -1,8 +1,8 @@
 """Flags of commands that are made of the settings: one for each that is not secret, and `--config`.
 
-    @click.command()
-    @flags(without=("demo",))
-    def serve(config: Path | None, **given: object): ...        # `given`: settings, by attribute
+@click.command()
+@flags(without=("demo",))
+def serve(config: Path | None, **given: object): ...        # `given`: settings, by attribute
 """
 
 from __future__ import annotations
@@ -32,17 +32,25 @@ class Value(click.ParamType):
             self.fail(str(problem), param, context)
 
 
-def flags(without: tuple[str, ...] = (), only: tuple[str, ...] | None = None,
-          defaults: Mapping[str, object] = MappingProxyType({})) -> Callable[[Callable], Callable]:
+def flags(
+    without: tuple[str, ...] = (),
+    only: tuple[str, ...] | None = None,
+    defaults: Mapping[str, object] = MappingProxyType({}),
+) -> Callable[[Callable], Callable]:
     """The flags of all settings (or `only` of some), as options of a command; `defaults` are those that the command has
     of its own, by key."""
+
     def add(command: Callable) -> Callable:
         keys = [key for key in declared() if key not in without and (only is None or key in only)]
         for key in reversed(keys):
             if not declared()[key].secret:
                 command = _option(declared()[key], defaults.get(key, declared()[key].default))(command)
-        return click.option("--config", type=click.Path(path_type=Path, dir_okay=False),
-                            help="File of settings (TOML).  [default: csparql-spark.toml, if it is there]")(command)
+        return click.option(
+            "--config",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="File of settings (TOML).  [default: csparql-spark.toml, if it is there]",
+        )(command)
+
     return add
 
 
@@ -61,5 +69,6 @@ def _option(one: Setting, default: object) -> Callable[[Callable], Callable]:
     text = f"{one.meaning}{f'  [default: {shown}]' if shown else ''}"
     if isinstance(one.kind, Switch):
         return click.option(f"{one.flag}/--no-{one.key}", one.attribute, default=None, help=text)
-    return click.option(one.flag, one.attribute, type=Value(one.kind), default=None, help=text,
-                        metavar=one.kind.word.upper())
+    return click.option(
+        one.flag, one.attribute, type=Value(one.kind), default=None, help=text, metavar=one.kind.word.upper()
+    )

@@ -49,8 +49,14 @@ class Base(click.ParamType):
         return iri if iri.endswith(("/", "#")) else f"{iri}/"
 
 
-base = click.option("--base", type=Base(), default=BASE, show_default=True, envvar="CSPARQL_BASE_URL",
-                    help="What relative IRIs start from, as the setting base-url of a server.")
+base = click.option(
+    "--base",
+    type=Base(),
+    default=BASE,
+    show_default=True,
+    envvar="CSPARQL_BASE_URL",
+    help="What relative IRIs start from, as the setting base-url of a server.",
+)
 
 
 def absolute(given: Iterable[tuple[str, str]], start: str) -> tuple[tuple[str, str], ...]:
@@ -70,7 +76,7 @@ class Named(RuleSet):
         return iri, file
 
     def _parted(self, value: str) -> tuple[str, str, str]:
-        return value.rpartition("=")             # an IRI may have this sign too
+        return value.rpartition("=")  # an IRI may have this sign too
 
 
 class InstantParameter(click.ParamType):

@@ -34,18 +34,22 @@ HANDED = "CSPARQL_SPARK_MOST_"
 @dataclass(frozen=True)
 class Given:
     settings: Settings
-    origins: dict[str, str]             # key → where its value comes from
+    origins: dict[str, str]  # key → where its value comes from
     warnings: list[str]
 
 
-def resolve(flags: Mapping[str, object], environment: Mapping[str, str], directory: Path,
-            config: Path | None = None) -> Given:
+def resolve(
+    flags: Mapping[str, object], environment: Mapping[str, str], directory: Path, config: Path | None = None
+) -> Given:
     """The settings of a server that is started so. Raises `Failure`. `flags` are values by key, read already."""
-    values: dict[str, object] = {}      # of any setting, as its kind has read it
+    values: dict[str, object] = {}  # of any setting, as its kind has read it
     origins = dict.fromkeys(declared(), "default")
     warnings: list[str] = []
-    for source in (from_file(_file(environment, directory, config)), from_environment(environment, warnings),
-                   ((key, value, f"flag --{key}") for key, value in flags.items())):
+    for source in (
+        from_file(_file(environment, directory, config)),
+        from_environment(environment, warnings),
+        ((key, value, f"flag --{key}") for key, value in flags.items()),
+    ):
         for key, value, origin in source:
             values[key], origins[key] = value, origin
     settings = Settings.of_read(values)
@@ -68,8 +72,9 @@ def from_file(path: Path | None) -> Iterator[tuple[str, object, str]]:
         one = declared().get(key)
         if one is None:
             meant = _near(key)
-            raise Failure(f"{place}: there is no setting {key!r}{f': did you mean {meant!r}?' if meant else ''} "
-                          f"({LISTED})")
+            raise Failure(
+                f"{place}: there is no setting {key!r}{f': did you mean {meant!r}?' if meant else ''} ({LISTED})"
+            )
         value = _read(one, value, f"{place}: {key}")
         yield key, path.parent / value if isinstance(value, Path) else value, f"{path}:{_line(text, key)}"
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from csparql_spark.rdf.chunk import Chunk
 
-TICK_MS = 100            # of the recording's own time: what is closer together is sent together
+TICK_MS = 100  # of the recording's own time: what is closer together is sent together
 
 
 class Recording:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-SOON_SECONDS = 30.0          # a child that lived shorter than this did not start well
+SOON_SECONDS = 30.0  # a child that lived shorter than this did not start well
 LONGEST_PAUSE = 10.0
 GRACE_SECONDS = 5.0
 LOOK_SECONDS = 0.1
@@ -34,8 +34,8 @@ class Child:
     name: str
     command: list[str]
     descriptors: tuple[int, ...] = ()
-    log: Path | None = None      # where what it prints goes; None: where what we print goes
-    environment: dict[str, str] = field(default_factory=dict, repr=False)      # besides ours; secrets may be there
+    log: Path | None = None  # where what it prints goes; None: where what we print goes
+    environment: dict[str, str] = field(default_factory=dict, repr=False)  # besides ours; secrets may be there
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     pause: float = 0.0
@@ -43,7 +43,7 @@ class Child:
 
 
 def _say_on_stderr(line: str) -> None:
-    print(f"{line}\n", end="", file=sys.stderr, flush=True)        # in one write: the children print there too
+    print(f"{line}\n", end="", file=sys.stderr, flush=True)  # in one write: the children print there too
 
 
 class Supervisor:
@@ -76,10 +76,15 @@ class Supervisor:
         child.started = time.monotonic()
         with contextlib.ExitStack() as opened:
             log = opened.enter_context(_log(child.log)) if child.log else None
-            child.process = subprocess.Popen([*child.command, "--lifeline", str(lifeline)], start_new_session=True,
-                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                             env={**os.environ, **child.environment},
-                                             pass_fds=(lifeline, *child.descriptors))
+            child.process = subprocess.Popen(
+                [*child.command, "--lifeline", str(lifeline)],
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **child.environment},
+                pass_fds=(lifeline, *child.descriptors),
+            )
 
     def _look(self, lifeline: int) -> None:
         now = time.monotonic()
@@ -94,9 +99,11 @@ class Supervisor:
                 gave_up = child.process.returncode > 0 and now - child.started < SOON_SECONDS
                 child.pause = min(max(2 * child.pause, 0.5), LONGEST_PAUSE) if gave_up else 0.0
                 child.resume = now + child.pause
-                self._say(f"csparql-spark: the {child.name} process has ended ({_how(child.process.returncode)}); "
-                          f"it is started again{f' in {child.pause:.1f} s' if child.pause else ''}"
-                          f"{f' (its last words are in {child.log})' if child.log else ''}")
+                self._say(
+                    f"csparql-spark: the {child.name} process has ended ({_how(child.process.returncode)}); "
+                    f"it is started again{f' in {child.pause:.1f} s' if child.pause else ''}"
+                    f"{f' (its last words are in {child.log})' if child.log else ''}"
+                )
                 child.process = None
 
     def _end(self) -> None:
@@ -121,7 +128,7 @@ class Supervisor:
             except ProcessLookupError:
                 return
             process.wait()
-            time.sleep(0.01)          # until the last of the group is gone, and not only told to go
+            time.sleep(0.01)  # until the last of the group is gone, and not only told to go
 
 
 def _log(path: Path) -> BinaryIO:

@@ -24,14 +24,24 @@ from csparql_spark.rdf.pushes import AnyFormat, PushFormat, push_format_of_path,
 
 ARROW = PushFormat.ARROW.media_type
 FORMATS: dict[str, AnyFormat] = {
-    "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS, "ttl": RdfFormat.TURTLE, "trig": RdfFormat.TRIG,
-    "jsonld": RdfFormat.JSON_LD, "rdf": RdfFormat.RDF_XML, "ndjson": PushFormat.NDJSON, "arrow": PushFormat.ARROW}
+    "nt": RdfFormat.N_TRIPLES,
+    "nq": RdfFormat.N_QUADS,
+    "ttl": RdfFormat.TURTLE,
+    "trig": RdfFormat.TRIG,
+    "jsonld": RdfFormat.JSON_LD,
+    "rdf": RdfFormat.RDF_XML,
+    "ndjson": PushFormat.NDJSON,
+    "arrow": PushFormat.ARROW,
+}
 LINES = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS, PushFormat.NDJSON)
-PATIENCE_SECONDS = 0.2          # that lines on standard input wait for others
+PATIENCE_SECONDS = 0.2  # that lines on standard input wait for others
 PIECE = 1 << 16
 # What people take for RDF, and what to do with it.
-NO_RDF = {".csv": "make triples of its rows first, or ", ".tsv": "make triples of its rows first, or ",
-          ".json": "JSON-LD is `--format jsonld`, a triple on each line is `--format ndjson`; "}
+NO_RDF = {
+    ".csv": "make triples of its rows first, or ",
+    ".tsv": "make triples of its rows first, or ",
+    ".json": "JSON-LD is `--format jsonld`, a triple on each line is `--format ndjson`; ",
+}
 STDIN = "file:///dev/stdin"
 
 
@@ -51,20 +61,40 @@ class Rate(click.ParamType):
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--stream", required=True, help="The stream: its name or its IRI.")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), help="What the files are written in.  "
-              "[default: by their extensions; nq on standard input]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    help="What the files are written in.  [default: by their extensions; nq on standard input]",
+)
 @click.option("--batch", type=click.IntRange(1, 1_000_000), default=500, show_default=True, help="Triples in a push.")
 @click.option("--rate", type=Rate("/s"), help="Triples in a second.  [default: as fast as it goes]")
 @click.option("--speed", type=Rate("x"), help="Replay at so many times the pace of the timestamps: 1x, 10x.")
 @click.option("--loop", is_flag=True, help="Begin again at the end; timestamps go on from where they were.")
 @click.option("--create", is_flag=True, help="Make the stream, unless it is there.")
-@click.option("--clock", type=click.Choice(["arrival", "event"]), default="arrival", show_default=True,
-              help="With --create: the stream's clock.")
+@click.option(
+    "--clock",
+    type=click.Choice(["arrival", "event"]),
+    default="arrival",
+    show_default=True,
+    help="With --create: the stream's clock.",
+)
 @click.option("--delay", default="0", help="With --create: how late timestamps may be, as 2s.")
 @reaching
 # The parameters are many: click hands over each argument and each option by its name.
-def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, batch: int, rate: float | None,
-         speed: float | None, loop: bool, create: bool, clock: str, delay: str) -> None:
+def push(
+    client: Client,
+    files: tuple[str, ...],
+    stream: str,
+    form: str | None,
+    batch: int,
+    rate: float | None,
+    speed: float | None,
+    loop: bool,
+    create: bool,
+    clock: str,
+    delay: str,
+) -> None:
     """Push FILEs into a stream; - is standard input, of which N-Triples, N-Quads and NDJSON are pushed as they come.
 
     Formats: N-Triples, N-Quads, Turtle, TriG, JSON-LD, RDF/XML, NDJSON and Arrow, by extension; .gz too. A push whose
@@ -92,15 +122,18 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
                 with as_failure("standard input" if name == "-" else name):
                     recording = Recording(_read(name, format), batch)
                 if not len(recording.chunk) and not turn:
-                    why = (": JSON's names mean something only where an @context says what"
-                           if format is RdfFormat.JSON_LD else "")
+                    why = (
+                        ": JSON's names mean something only where an @context says what"
+                        if format is RdfFormat.JSON_LD
+                        else ""
+                    )
                     click.echo(f"csparql-spark: {name} holds no triples{why}", err=True)
                 if turn and recording.timed:
                     shift = turn * (recording.span + 1000)
                 sender.replay(recording, speed, shift)
             turn += 1
             if creation is not None:
-                creation.make()         # also where there is nothing to push
+                creation.make()  # also where there is nothing to push
             if not loop:
                 break
     except KeyboardInterrupt:
@@ -111,8 +144,10 @@ def push(client: Client, files: tuple[str, ...], stream: str, form: str | None, 
         raise
     finally:
         sender.clear()
-    click.echo(f"{sender.triples:,} triple{'' if sender.triples == 1 else 's'} in {sender.pushes:,} "
-               f"push{'' if sender.pushes == 1 else 'es'}")
+    click.echo(
+        f"{sender.triples:,} triple{'' if sender.triples == 1 else 's'} in {sender.pushes:,} "
+        f"push{'' if sender.pushes == 1 else 'es'}"
+    )
 
 
 class Warned(TypedDict):
@@ -179,8 +214,9 @@ class _Sender:
         if sys.stderr.isatty() and now - self._shown > 0.2:
             self._shown = now
             pace = self.triples / max(now - self._began, 0.001)
-            click.echo(f"\r\x1b[K{self.triples:,} triples, {pace:,.0f}/s, at {receipt.seq} in the log", nl=False,
-                       err=True)
+            click.echo(
+                f"\r\x1b[K{self.triples:,} triples, {pace:,.0f}/s, at {receipt.seq} in the log", nl=False, err=True
+            )
 
     @staticmethod
     def clear() -> None:
@@ -198,10 +234,14 @@ def _format(name: str, form: str | None) -> AnyFormat:
     format = RdfFormat.N_QUADS if name == "-" else push_format_of_path(name)
     if format is None:
         extension = Path(name.removesuffix(".gz")).suffix.lower()
-        what = (f"the extension {extension} is not that of a format of RDF" if extension else
-                "no extension tells its format")
-        raise Failure(f"{name}: {what}: {NO_RDF.get(extension, '')}say which it is with --format "
-                      f"({', '.join(FORMATS)})")
+        what = (
+            f"the extension {extension} is not that of a format of RDF"
+            if extension
+            else "no extension tells its format"
+        )
+        raise Failure(
+            f"{name}: {what}: {NO_RDF.get(extension, '')}say which it is with --format ({', '.join(FORMATS)})"
+        )
     return format
 
 

@@ -18,9 +18,13 @@ PATIENCE_SECONDS = 60.0
 
 def reaching(command: Callable) -> Callable:
     """Gives a command the options, and a client as its first argument."""
+
     @click.option("--url", default=URL, show_default=True, envvar="CSPARQL_URL", help="The server.")
-    @click.option("--token-file", type=click.Path(path_type=Path), help="File that holds the token for the server.  "
-                  "[default: the environment's CSPARQL_TOKEN]")
+    @click.option(
+        "--token-file",
+        type=click.Path(path_type=Path),
+        help="File that holds the token for the server.  [default: the environment's CSPARQL_TOKEN]",
+    )
     @click.option("--token", envvar="CSPARQL_TOKEN", hidden=True, expose_value=True, default=None, callback=_private)
     @click.option("-q", "--quiet", is_flag=True, help="Do not say what is waited for.")
     @functools.wraps(command)
@@ -36,6 +40,7 @@ def reaching(command: Callable) -> Callable:
             raise Failure(f"--url: {error}") from error
         with client, refused():
             command(client, **given)
+
     return reached
 
 
@@ -48,8 +53,10 @@ def refused() -> Iterator[None]:
         except ProblemError as error:
             raise Failure(str(error)) from error
         except Unreachable as error:
-            raise Failure(f"{str(error).rstrip('.')}. Start a server there with `csparql-spark serve`, or name another "
-                          "one with --url") from error
+            raise Failure(
+                f"{str(error).rstrip('.')}. Start a server there with `csparql-spark serve`, or name another "
+                "one with --url"
+            ) from error
 
 
 def _waiting(text: str) -> None:
@@ -58,6 +65,8 @@ def _waiting(text: str) -> None:
 
 def _private(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     if context.get_parameter_source("token") is click.core.ParameterSource.COMMANDLINE:
-        raise Failure("a token on the command line can be read by everybody on this machine: "
-                      "use --token-file, or set CSPARQL_TOKEN")
+        raise Failure(
+            "a token on the command line can be read by everybody on this machine: "
+            "use --token-file, or set CSPARQL_TOKEN"
+        )
     return value

@@ -56,8 +56,10 @@ def check(files: tuple[Path, ...], base: str) -> None:
             click.echo(f"{file}: {error}", err=True)
         else:
             click.echo(f"{file}: {query.kind} {query.name or '(no name)'} is fine")
-            for warning in (*query.warnings, *(f"{one}: a server has it after PUT /rules/{name}"
-                                               for name, one in _strangers(query, ()))):
+            for warning in (
+                *query.warnings,
+                *(f"{one}: a server has it after PUT /rules/{name}" for name, one in _strangers(query, ())),
+            ):
                 click.echo(f"{file}: warning: {warning}")
     if wrong:
         raise Failure(f"{wrong} of {several(len(files), 'file')} cannot be registered")
@@ -65,14 +67,23 @@ def check(files: tuple[Path, ...], base: str) -> None:
 
 @click.command()
 @click.argument("file", type=FILES)
-@click.option("--maintenance", type=click.Choice(["volz", "imars"]),
-              help="Print the maintenance program that the paper makes from a rule set: FILE, or the name of one.")
-@click.option("--background", type=Named(), multiple=True,
-              help="A background graph, for the rules that are run over it.")
+@click.option(
+    "--maintenance",
+    type=click.Choice(["volz", "imars"]),
+    help="Print the maintenance program that the paper makes from a rule set: FILE, or the name of one.",
+)
+@click.option(
+    "--background", type=Named(), multiple=True, help="A background graph, for the rules that are run over it."
+)
 @click.option("--rules", type=RuleSet(), multiple=True, help="A rule set for USING ENTAILMENT.")
 @given.base
-def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, str], ...],
-            rules: tuple[tuple[str, str], ...], base: str) -> None:
+def explain(
+    file: Path,
+    maintenance: str | None,
+    background: tuple[tuple[str, str], ...],
+    rules: tuple[tuple[str, str], ...],
+    base: str,
+) -> None:
     """Show how a query is read and answered: its windows and instants in words, its SPARQL body, the evaluator and why
     it is that one, and the rules that are run for it."""
     if maintenance is not None:
@@ -90,8 +101,10 @@ def explain(file: Path, maintenance: str | None, background: tuple[tuple[str, st
     try:
         explanation = explained(_answerable(query, base), background=_graphs(background, base), rules=texts)
     except Refusal as error:
-        click.echo(f"{show(query).rstrip()}\n\n{describe(query).rstrip()}\n\nSPARQL body:\n{query.body.rstrip()}\n\n"
-                   f"evaluation: refused: {error}")
+        click.echo(
+            f"{show(query).rstrip()}\n\n{describe(query).rstrip()}\n\nSPARQL body:\n{query.body.rstrip()}\n\n"
+            f"evaluation: refused: {error}"
+        )
         return
     click.echo(written(explanation))
 
@@ -138,5 +151,10 @@ def _rules(file: Path) -> tuple[Rule, ...]:
 
 def _answerable(query: ContinuousQuery, base: str) -> ContinuousQuery:
     """The query, if it can be registered where everything exists that it reads; raises `Refusal`."""
-    return admit(query.text, base=base, streams={window.stream for window in query.windows},
-                 graphs={*query.graphs, *query.named_graphs}, rules=query.entailment)
+    return admit(
+        query.text,
+        base=base,
+        streams={window.stream for window in query.windows},
+        graphs={*query.graphs, *query.named_graphs},
+        rules=query.entailment,
+    )

@@ -1,6 +1,6 @@
 """`run --why`: why a triple holds, at each instant of a replay.
 
-    csparql-spark run query.csparql --stream … --why '<http://ex.org/ann> <http://ex.org/isIn> <http://ex.org/rome>'
+csparql-spark run query.csparql --stream … --why '<http://ex.org/ann> <http://ex.org/isIn> <http://ex.org/rome>'
 """
 
 from __future__ import annotations
@@ -27,8 +27,14 @@ class Reasons:
         self._streams = {iri: chunk.take(chunk.t.argsort(kind="stable")) for iri, chunk in script.streams.items()}
 
     def __call__(self, name: str, at: int, answer: Result) -> None:
-        found = reasons(self._script.query, self._rules, at, self._triple, lambda place: [self._holding(place, at)],
-                        self._script.background)
+        found = reasons(
+            self._script.query,
+            self._rules,
+            at,
+            self._triple,
+            lambda place: [self._holding(place, at)],
+            self._script.background,
+        )
         if self._form == "json":
             click.echo(json.dumps({"query": name, "at": at, **as_json(found)}, ensure_ascii=False))
         elif not found:

@@ -31,25 +31,50 @@ Printer = Callable[[str, int, Result], None]
 
 @click.command()
 @click.argument("query", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
-@click.option("--stream", "streams", type=Named(), multiple=True,
-              help="A recorded stream: N-Quads or TriG whose graph names are timestamps (urn:t:…); may end in .gz.")
-@click.option("--background", type=Named(), multiple=True,
-              help="A background graph: any RDF format, by its extension; may end in .gz.")
-@click.option("--rules", type=RuleSet(), multiple=True,
-              help="A rule set for USING ENTAILMENT: a file of Jena's rules.")
+@click.option(
+    "--stream",
+    "streams",
+    type=Named(),
+    multiple=True,
+    help="A recorded stream: N-Quads or TriG whose graph names are timestamps (urn:t:…); may end in .gz.",
+)
+@click.option(
+    "--background",
+    type=Named(),
+    multiple=True,
+    help="A background graph: any RDF format, by its extension; may end in .gz.",
+)
+@click.option("--rules", type=RuleSet(), multiple=True, help="A rule set for USING ENTAILMENT: a file of Jena's rules.")
 @click.option("--entailment", multiple=True, help="A regime besides those that the query names: rdfs, owl-horst, …")
 @click.option("--format", "form", type=click.Choice(["json", "csv", "table"]), default="table", show_default=True)
-@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True,
-              help="`local` runs the processor in this process, `spark` the same one within Spark, which takes some "
-              "time to start; the answers are the same.")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="local",
+    show_default=True,
+    help="`local` runs the processor in this process, `spark` the same one within Spark, which takes some "
+    "time to start; the answers are the same.",
+)
 @given.base
-@click.option("--until", type=InstantParameter(), help="Last instant: epoch milliseconds or an xsd:dateTime.  "
-              "[default: when all windows have closed]")
+@click.option(
+    "--until",
+    type=InstantParameter(),
+    help="Last instant: epoch milliseconds or an xsd:dateTime.  [default: when all windows have closed]",
+)
 @click.option("--why", metavar="'S P O'", help="Instead of answers, print at each instant why this triple holds.")
 # The parameters are many: click hands over each argument and each option by its name.
-def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tuple[str, str], ...],
-        rules: tuple[tuple[str, str], ...], entailment: tuple[str, ...], form: str, engine: str, base: str,
-        until: int | None, why: str | None) -> None:
+def run(
+    query: Path,
+    streams: tuple[tuple[str, str], ...],
+    background: tuple[tuple[str, str], ...],
+    rules: tuple[tuple[str, str], ...],
+    entailment: tuple[str, ...],
+    form: str,
+    engine: str,
+    base: str,
+    until: int | None,
+    why: str | None,
+) -> None:
     """Run QUERY over recorded streams, and print its answers at each instant.
 
     The streams are on the event clock: their timestamps say when things happened, and the replay is as fast as it can
@@ -69,9 +94,15 @@ def run(query: Path, streams: tuple[tuple[str, str], ...], background: tuple[tup
         with as_failure(path):
             check_rules(name, texts[name], texts)
     with as_failure(str(query)):
-        script = Script.of(text, streams={iri: chunks[iri] for iri, _ in streams},
-                           background={iri: chunks[iri] for iri, _ in background}, rules=texts, entailment=entailment,
-                           base=base, until=until)
+        script = Script.of(
+            text,
+            streams={iri: chunks[iri] for iri, _ in streams},
+            background={iri: chunks[iri] for iri, _ in background},
+            rules=texts,
+            entailment=entailment,
+            base=base,
+            until=until,
+        )
     for warning in script.query.warnings:
         click.echo(f"csparql-spark: {query}: warning: {warning}", err=True)
     if why is not None:
@@ -87,12 +118,15 @@ def _given(query: ContinuousQuery, streams: Sequence[str], background: Sequence[
     there = f" (there are {', '.join(f'<{iri}>' for iri in streams)})" if streams else ""
     for window in query.windows:
         if window.stream not in streams:
-            raise Refusal("unknown-stream", f"there is no stream <{window.stream}>: give its recording with "
-                          f"--stream {window.stream}=FILE{there}")
+            raise Refusal(
+                "unknown-stream",
+                f"there is no stream <{window.stream}>: give its recording with --stream {window.stream}=FILE{there}",
+            )
     for graph in (*query.graphs, *query.named_graphs):
         if graph not in background:
-            raise Refusal("unknown-graph", f"there is no background graph <{graph}>: give it with "
-                          f"--background {graph}=FILE")
+            raise Refusal(
+                "unknown-graph", f"there is no background graph <{graph}>: give it with --background {graph}=FILE"
+            )
 
 
 def _print_all(script: Script, engine: str, printer: Printer) -> None:
@@ -106,7 +140,7 @@ def _print_all(script: Script, engine: str, printer: Printer) -> None:
             progress.show(message.instant)
     except _troubles(engine) as error:
         raise Failure(str(error)) from error
-    except BrokenPipeError:          # the reader (head, say) has seen enough
+    except BrokenPipeError:  # the reader (head, say) has seen enough
         sys.stderr.close()
     progress.clear()
 

@@ -58,8 +58,10 @@ def start(settings: Settings, *, browser: bool = False) -> None:
         with directory.lock() as lock, _listen(settings.host, settings.port) as listening:
             with _usable(directory):
                 if directory.narrow():
-                    click.echo(f"csparql-spark: others could read what is in {directory.path}: now only its owner can",
-                               err=True)
+                    click.echo(
+                        f"csparql-spark: others could read what is in {directory.path}: now only its owner can",
+                        err=True,
+                    )
                 tokens = Tokens(directory.path, settings.tokens)
                 for address in (settings.host, listening.getsockname()[0]):
                     refuse_open_doors(address, tokens)
@@ -76,23 +78,47 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                 handed = ["--settings", str(settings.hand_down(directory.path))]
                 own = ["--data", str(directory.path)]
             children = [
-                Child("web", [sys.executable, "-m", "csparql_spark.server.process", *own, *handed,
-                              "--fd", str(listening.fileno())], (lock, listening.fileno()),
-                      environment={**pools(), **limits(settings)}),
-                Child("engine", [sys.executable, "-m", "csparql_spark.spark.engine", *own,
-                                 "--master", settings.master], (lock,), directory.engine / "engine.log",
-                      environment={**pools(), **limits(settings), MAINTENANCE: settings.maintenance}),
+                Child(
+                    "web",
+                    [
+                        sys.executable,
+                        "-m",
+                        "csparql_spark.server.process",
+                        *own,
+                        *handed,
+                        "--fd",
+                        str(listening.fileno()),
+                    ],
+                    (lock, listening.fileno()),
+                    environment={**pools(), **limits(settings)},
+                ),
+                Child(
+                    "engine",
+                    [sys.executable, "-m", "csparql_spark.spark.engine", *own, "--master", settings.master],
+                    (lock,),
+                    directory.engine / "engine.log",
+                    environment={**pools(), **limits(settings), MAINTENANCE: settings.maintenance},
+                ),
             ]
             if settings.demo:
                 shown = ["--browser"] if browser else []
-                children.append(Child("demo", [sys.executable, "-m", "csparql_spark.cli.feeding", *own, *handed,
-                                               *shown], environment=demo_environment))
-            click.echo(f"csparql-spark serves {settings.base} from {directory.path}; "
-                       "the engine is ready in some seconds (Ctrl-C stops)")
+                children.append(
+                    Child(
+                        "demo",
+                        [sys.executable, "-m", "csparql_spark.cli.feeding", *own, *handed, *shown],
+                        environment=demo_environment,
+                    )
+                )
+            click.echo(
+                f"csparql-spark serves {settings.base} from {directory.path}; "
+                "the engine is ready in some seconds (Ctrl-C stops)"
+            )
             if settings.demo:
-                click.echo(f"  the demo, in a browser:  {settings.base}/#/queries/Speeds?tab=chart\n"
-                           f"  its answers, as they come:  curl -N '{settings.base}/queries/Speeds/answers' "
-                           "-H 'Accept: text/event-stream'")
+                click.echo(
+                    f"  the demo, in a browser:  {settings.base}/#/queries/Speeds?tab=chart\n"
+                    f"  its answers, as they come:  curl -N '{settings.base}/queries/Speeds/answers' "
+                    "-H 'Accept: text/event-stream'"
+                )
             sys.stdout.flush()
             Supervisor(children).run()
             Scratch(directory).clear()
@@ -107,8 +133,10 @@ def begin(directory: DataDirectory, database: Database) -> None:
     try:
         sentence = leave_another(directory, database)
     except OSError as error:
-        raise StoreError(f"{directory.checkpoint} is not of the database that is there, and cannot be set aside "
-                         f"({error.strerror}): delete it, then start again") from error
+        raise StoreError(
+            f"{directory.checkpoint} is not of the database that is there, and cannot be set aside "
+            f"({error.strerror}): delete it, then start again"
+        ) from error
     if sentence is not None:
         click.echo(f"csparql-spark: {sentence}", err=True)
     Incarnations(database).begin(at=int(time.time() * 1000))
@@ -123,15 +151,17 @@ def _usable(directory: DataDirectory) -> Iterator[None]:
         with directory.usable():
             yield
     except DatabaseFault as error:
-        raise Failure(f"{directory.database} cannot be used ({error}): make room if the disk is full, put back a copy "
-                      "of the file if it is damaged, or choose another directory with --data") from error
+        raise Failure(
+            f"{directory.database} cannot be used ({error}): make room if the disk is full, put back a copy "
+            "of the file if it is damaged, or choose another directory with --data"
+        ) from error
 
 
 def _fold(database: Database) -> None:
     """When everybody has ended."""
     try:
         database.fold()
-    except DatabaseFault as error:          # all is durable beside the file, too
+    except DatabaseFault as error:  # all is durable beside the file, too
         click.echo(f"csparql-spark: {database.path}-wal stays, and belongs to the database ({error})", err=True)
     finally:
         database.close()
@@ -152,13 +182,16 @@ def limits(settings: Settings) -> dict[str, str]:
 def _listen(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(1024)
     except OSError as error:
-        raise Failure(f"cannot listen on {host}:{port} ({error.strerror}): stop what uses the port, "
-                      "or choose another one with --port, as in `csparql-spark serve --port 8001`, or "
-                      "`make serve PORT=8001`") from error
+        raise Failure(
+            f"cannot listen on {host}:{port} ({error.strerror}): stop what uses the port, "
+            "or choose another one with --port, as in `csparql-spark serve --port 8001`, or "
+            "`make serve PORT=8001`"
+        ) from error
     return listening

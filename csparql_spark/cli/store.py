@@ -1,7 +1,7 @@
 """`store`: whether what a data directory holds is whole, and what is to become of what is not.
 
-    csparql-spark store check --data data
-    csparql-spark store skip 812 --data data
+csparql-spark store check --data data
+csparql-spark store skip 812 --data data
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ from csparql_spark.store.inspection import DamagedRow, inspect, refuse_another_v
 
 DATA_ALONE = flags(only=("data",))
 # What is better made again than passed over.
-AGAIN = {"stream": "delete the queries that read the stream and the stream, and create it again",
-         "register": "delete the query and register it again"}
-BEFORE = {"background": "the graph is what the entry before it says, if the log still has that: better set it again",
-          "rules": "the rule set is what the entry before it says, if the log still has that: better set it again"}
+AGAIN = {
+    "stream": "delete the queries that read the stream and the stream, and create it again",
+    "register": "delete the query and register it again",
+}
+BEFORE = {
+    "background": "the graph is what the entry before it says, if the log still has that: better set it again",
+    "rules": "the rule set is what the entry before it says, if the log still has that: better set it again",
+}
 
 # What they ended would be there again.
 ENDS = {"drop": "deleted the stream {}", "unregister": "deleted the query {}"}
@@ -54,20 +58,35 @@ def check(as_json: bool, config: Path | None, **given: object) -> None:
     with as_failure():
         found = inspect(_database(path))
     if as_json:
-        click.echo(json.dumps({
-            "entries": found.entries, "answers": found.answers, "unchecked": found.unchecked, "skipped": found.skipped,
-            "file": found.pages, "damaged": [_as_json(one) for one in found.damaged]}, ensure_ascii=False))
+        click.echo(
+            json.dumps(
+                {
+                    "entries": found.entries,
+                    "answers": found.answers,
+                    "unchecked": found.unchecked,
+                    "skipped": found.skipped,
+                    "file": found.pages,
+                    "damaged": [_as_json(one) for one in found.damaged],
+                },
+                ensure_ascii=False,
+            )
+        )
     else:
         for line in _table(found.damaged):
             click.echo(line)
         for line in found.pages:
             click.echo(f"the file itself: {line}")
         count = len(found.damaged) + len(found.pages)
-        click.echo(f"{found.entries:,} entries and {found.answers:,} answers were read: "
-                   + ("all are whole" if found.whole else f"{count:,} place{'s are' if count > 1 else ' is'} damaged")
-                   + (f"; {found.unchecked:,} are older than checksums and were not checked" if found.unchecked else "")
-                   + (f"; {found.skipped:,} {'was' if found.skipped == 1 else 'were'} passed over before"
-                      if found.skipped else ""))
+        click.echo(
+            f"{found.entries:,} entries and {found.answers:,} answers were read: "
+            + ("all are whole" if found.whole else f"{count:,} place{'s are' if count > 1 else ' is'} damaged")
+            + (f"; {found.unchecked:,} are older than checksums and were not checked" if found.unchecked else "")
+            + (
+                f"; {found.skipped:,} {'was' if found.skipped == 1 else 'were'} passed over before"
+                if found.skipped
+                else ""
+            )
+        )
     sys.exit(0 if found.whole else 1)
 
 
@@ -94,8 +113,9 @@ def skip(seq: int, yes: bool, config: Path | None, **given: object) -> None:
                 click.confirm("Pass it over?", abort=True, err=True)
             Damages(database).skip(damage)
             database.close()
-    click.echo(f"the entry {seq} is passed over; queries that have failed because of it are to be deleted and "
-               "registered again")
+    click.echo(
+        f"the entry {seq} is passed over; queries that have failed because of it are to be deleted and registered again"
+    )
 
 
 def _damaged(database: Database, directory: DataDirectory, seq: int) -> Damage:
@@ -109,11 +129,13 @@ def _damaged(database: Database, directory: DataDirectory, seq: int) -> Damage:
     damage = next((one for one in damages.all() if (one.what, one.place) == (ENTRY, seq)), None)
     if entry.damage is None or damage is None:
         raise Failure(f"the entry {seq} can be read: only what is damaged is passed over")
-    row = next(iter(log.outline(seq - 1, 1)), None)         # as it stands there, whether it can be believed or not
+    row = next(iter(log.outline(seq - 1, 1)), None)  # as it stands there, whether it can be believed or not
     if row is not None and row.seq == seq and row.kind in ENDS:
-        raise Failure(f"{damage.reason}. It cannot be passed over: it seems to have "
-                      f"{ENDS[row.kind].format(row.subject)}, which would be there again. Delete the queries that have "
-                      "failed because of it and register them again: those that come after it do not need it")
+        raise Failure(
+            f"{damage.reason}. It cannot be passed over: it seems to have "
+            f"{ENDS[row.kind].format(row.subject)}, which would be there again. Delete the queries that have "
+            "failed because of it and register them again: those that come after it do not need it"
+        )
     if damage.kind in AGAIN:
         raise Failure(f"{damage.reason}, and cannot be passed over: start the server, and {AGAIN[damage.kind]}")
     return damage
@@ -150,10 +172,21 @@ class AnswerDamage(TypedDict):
 def _as_json(found: DamagedRow) -> EntryDamage | AnswerDamage:
     damage = found.damage
     if damage.what == ENTRY:
-        return {"seq": damage.place, "kind": damage.kind, "subject": damage.subject, "at": damage.at,
-                "size": found.size, "reason": damage.reason}
-    return {"position": damage.place, "query": int(damage.subject or 0), "at": damage.at, "size": found.size,
-            "reason": damage.reason}
+        return {
+            "seq": damage.place,
+            "kind": damage.kind,
+            "subject": damage.subject,
+            "at": damage.at,
+            "size": found.size,
+            "reason": damage.reason,
+        }
+    return {
+        "position": damage.place,
+        "query": int(damage.subject or 0),
+        "at": damage.at,
+        "size": found.size,
+        "reason": damage.reason,
+    }
 
 
 def _table(found: list[DamagedRow]) -> list[str]:
@@ -165,8 +198,16 @@ def _table(found: list[DamagedRow]) -> list[str]:
         damage = one.damage
         of = damage.subject or "?" if damage.what == ENTRY else f"query {damage.subject}"
         why = damage.reason.partition(" is damaged: ")[2]
-        rows.append((str(damage.place), damage.kind or "?" if damage.what == ENTRY else "answer", of, _time(damage.at),
-                     "?" if one.size is None else f"{one.size:,}", why))
+        rows.append(
+            (
+                str(damage.place),
+                damage.kind or "?" if damage.what == ENTRY else "answer",
+                of,
+                _time(damage.at),
+                "?" if one.size is None else f"{one.size:,}",
+                why,
+            )
+        )
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + f"  {row[5]}" for row in rows]
 

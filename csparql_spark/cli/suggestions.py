@@ -1,7 +1,7 @@
 """Suggestions: what somebody may have meant who mistyped a command, an option or a setting.
 
-    nearest("serv", ["serve", "demo"])                  # "serve"; None if nothing is near
-    @click.group(cls=SuggestingGroup)                   # what is wrong with a use of its commands is one sentence
+nearest("serv", ["serve", "demo"])                  # "serve"; None if nothing is near
+@click.group(cls=SuggestingGroup)                   # what is wrong with a use of its commands is one sentence
 """
 
 from __future__ import annotations
@@ -30,8 +30,12 @@ def _mistyped(context: click.Context) -> Iterator[None]:
         yield
     except click.NoSuchOption as error:
         used = error.ctx or context
-        known = [name for parameter in used.command.get_params(used) for name in
-                 (*parameter.opts, *parameter.secondary_opts) if name.startswith("--") and not _hidden(parameter)]
+        known = [
+            name
+            for parameter in used.command.get_params(used)
+            for name in (*parameter.opts, *parameter.secondary_opts)
+            if name.startswith("--") and not _hidden(parameter)
+        ]
         raise _unknown("option", error.option_name, known, used) from error
     except click.exceptions.NoArgsIsHelpError:
         raise
@@ -39,8 +43,11 @@ def _mistyped(context: click.Context) -> Iterator[None]:
         used = error.ctx or context
         raise Failure(error.format_message() if error.param is None else _lacking(error.param, used)) from error
     except click.UsageError as error:
-        path = (error.ctx.command_path if error.ctx is not None else
-                " ".join(filter(None, (context.command_path, context.invoked_subcommand))))
+        path = (
+            error.ctx.command_path
+            if error.ctx is not None
+            else " ".join(filter(None, (context.command_path, context.invoked_subcommand)))
+        )
         raise Failure(f"{error.format_message()} (see `{path} --help`)") from error
 
 
@@ -55,8 +62,9 @@ class SuggestingGroup(click.Group):
         with _mistyped(context):
             return super().invoke(context)
 
-    def resolve_command(self, context: click.Context, args: list[str]
-                        ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if not context.resilient_parsing and self.get_command(context, args[0]) is None:
             raise _unknown("command", args[0], self.list_commands(context), context)
         return super().resolve_command(context, args)
@@ -71,8 +79,7 @@ def _unknown(what: str, name: str, known: list[str], context: click.Context) -> 
 def _lacking(parameter: click.Parameter, context: click.Context) -> str:
     path = context.command_path
     meaning = (getattr(parameter, "help", None) or "").partition("  ")[0].rstrip(".")
-    what = (f"{parameter.opts[0]} ({meaning[:1].lower()}{meaning[1:]})" if meaning else
-            parameter.make_metavar(context))
+    what = f"{parameter.opts[0]} ({meaning[:1].lower()}{meaning[1:]})" if meaning else parameter.make_metavar(context)
     return f"{path.partition(' ')[2]} lacks {what.strip('[]')}: see `{path} --help`"
 
 

@@ -54,7 +54,7 @@ def tail(client: Client, queries: tuple[str, ...], start: str, form: str, count:
         if error.code == "unknown-query":
             raise Failure(f"{error}{_meant(client, queries)}") from error
         raise
-    except BrokenPipeError:          # the reader (head, say) has seen enough
+    except BrokenPipeError:  # the reader (head, say) has seen enough
         sys.stderr.close()
     except KeyboardInterrupt:
         pass
@@ -63,21 +63,28 @@ def tail(client: Client, queries: tuple[str, ...], start: str, form: str, count:
 def _meant(client: Client, names: tuple[str, ...]) -> str:
     """Which queries may be meant by names that are none."""
     known = {query["name"].casefold(): query["name"] for query in client.queries()}
-    near = [known[found] for name in names if name not in known.values()
-            and (found := nearest(name.casefold(), known)) is not None]
+    near = [
+        known[found]
+        for name in names
+        if name not in known.values() and (found := nearest(name.casefold(), known)) is not None
+    ]
     return f" Did you mean {' and '.join(near)}?" if near else ""
 
 
 def _notice(event: Event) -> None:
     query = event.data.get("query")
     data = event.data
-    gaps = {"restored": f"the server's database was put back to an earlier state: what {query} said after "
-                        f"{data.get('after')} is not so any more",
-            "damaged": f"answers of {query} at {data.get('first')} are damaged on the disk of the server"}
+    gaps = {
+        "restored": f"the server's database was put back to an earlier state: what {query} said after "
+        f"{data.get('after')} is not so any more",
+        "damaged": f"answers of {query} at {data.get('first')} are damaged on the disk of the server",
+    }
     gone = f"answers of {query} between {data.get('after')} and {data.get('next')} are kept no longer"
-    sentences = {"gap": gaps.get(data.get("reason", ""), gone),
-                 "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
-                 "end": f"the query {query} has ended: {data.get('reason')}"}
+    sentences = {
+        "gap": gaps.get(data.get("reason", ""), gone),
+        "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
+        "end": f"the query {query} has ended: {data.get('reason')}",
+    }
     click.echo(f"csparql-spark: {sentences.get(event.kind, f'{event.kind}: {query}')}", err=True)
 
 

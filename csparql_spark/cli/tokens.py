@@ -1,7 +1,7 @@
 """`token`: making, listing and removing the tokens of a data directory. A running server sees it at its next request.
 
-    csparql-spark token add lab --scope push --scope read
-    csparql-spark token remove lab
+csparql-spark token add lab --scope push --scope read
+csparql-spark token remove lab
 """
 
 from __future__ import annotations
@@ -33,10 +33,19 @@ def token() -> None:
 
 @token.command()
 @click.argument("name")
-@click.option("--scope", "scopes", type=click.Choice(SCOPES), multiple=True, required=True,
-              help="What it is good for; may be given several times. register includes read, admin all others.")
-@click.option("--as-setting", is_flag=True,
-              help="Keep nothing, and print what to put into the setting `tokens` (or CSPARQL_TOKENS).")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(SCOPES),
+    multiple=True,
+    required=True,
+    help="What it is good for; may be given several times. register includes read, admin all others.",
+)
+@click.option(
+    "--as-setting",
+    is_flag=True,
+    help="Keep nothing, and print what to put into the setting `tokens` (or CSPARQL_TOKENS).",
+)
 @DATA_ALONE
 def add(name: str, scopes: tuple[str, ...], as_setting: bool, config: Path | None, **given: object) -> None:
     """Make a token NAME and print it: this once, for only its hash is kept."""
@@ -45,13 +54,15 @@ def add(name: str, scopes: tuple[str, ...], as_setting: bool, config: Path | Non
         if as_setting:
             secret, record = made(name, scopes)
             click.echo(f"{secret}\n{record.as_setting}")
-            click.echo("The first line is the token, and is not shown again; the second goes into the settings.",
-                       err=True)
+            click.echo(
+                "The first line is the token, and is not shown again; the second goes into the settings.", err=True
+            )
             return
         directory = DataDirectory(settings.data).create()
         click.echo(Tokens(directory.path, settings.tokens).add(name, scopes))
-    click.echo(f"Keep it: it is not shown again. Programs send it as `Authorization: Bearer …`. ({directory.path})",
-               err=True)
+    click.echo(
+        f"Keep it: it is not shown again. Programs send it as `Authorization: Bearer …`. ({directory.path})", err=True
+    )
 
 
 @token.command("list")
@@ -62,8 +73,11 @@ def show(config: Path | None, **given: object) -> None:
     with as_failure():
         tokens = Tokens(settings.data, settings.tokens).all()
     for one in tokens:
-        since = ("in the settings" if one.created is None else
-                 datetime.datetime.fromtimestamp(one.created / 1000, datetime.UTC).strftime("since %Y-%m-%d %H:%M UTC"))
+        since = (
+            "in the settings"
+            if one.created is None
+            else datetime.datetime.fromtimestamp(one.created / 1000, datetime.UTC).strftime("since %Y-%m-%d %H:%M UTC")
+        )
         click.echo(f"{one.name:20} {', '.join(one.granted):28} {since}")
     if not tokens:
         click.echo(f"There are no tokens in {settings.data}: make one with `csparql-spark token add`.", err=True)

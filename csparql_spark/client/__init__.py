@@ -41,9 +41,17 @@ from csparql_spark.client.times import Time, place
 __all__ = ["IRI", "Answer", "BlankNode", "Client", "Event", "Literal", "ProblemError", "Term", "Triple", "Unreachable"]
 
 RESULTS, TRIPLES = "application/sparql-results+json", "application/n-triples"
-FORMATS = {"nt": "application/n-triples", "nq": "application/n-quads", "turtle": "text/turtle", "ttl": "text/turtle",
-           "trig": "application/trig", "jsonld": "application/ld+json", "rdfxml": "application/rdf+xml",
-           "ndjson": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
+FORMATS = {
+    "nt": "application/n-triples",
+    "nq": "application/n-quads",
+    "turtle": "text/turtle",
+    "ttl": "text/turtle",
+    "trig": "application/trig",
+    "jsonld": "application/ld+json",
+    "rdfxml": "application/rdf+xml",
+    "ndjson": "application/x-ndjson",
+    "arrow": "application/vnd.apache.arrow.stream",
+}
 
 
 @dataclass(frozen=True)
@@ -51,21 +59,28 @@ class Answer:
     """What a query said at an instant. A SELECT has `rows`, an ASK `truth`, a CONSTRUCT `triples` (N-Triples text)."""
 
     query: str | None
-    at: int | None                          # epoch ms
+    at: int | None  # epoch ms
     variables: tuple[str, ...] = ()
     rows: list[dict[str, Term]] = field(default_factory=list)
     truth: bool | None = None
     triples: str | None = None
-    until: list[int | None] | None = None   # of each row: when it stops holding; None: it does not
-    id: str | None = None                   # of the event, where it came as one
-    data: dict[str, Any] = field(default_factory=dict, repr=False)     # all of it, as it came
+    until: list[int | None] | None = None  # of each row: when it stops holding; None: it does not
+    id: str | None = None  # of the event, where it came as one
+    data: dict[str, Any] = field(default_factory=dict, repr=False)  # all of it, as it came
 
 
 class Client:
     """May be used by several threads: each has its own connection."""
 
-    def __init__(self, url: str = "http://127.0.0.1:8000", token: str | None = None, *, timeout: float = 30.0,
-                 patience: float = 60.0, waiting: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8000",
+        token: str | None = None,
+        *,
+        timeout: float = 30.0,
+        patience: float = 60.0,
+        waiting: Callable[[str], None] | None = None,
+    ) -> None:
         """`waiting` is told, once for each outage that lasts for more than a second, what is waited for, and until
         when; from a thread of its own."""
         self._wire = Wire(url, token, timeout=timeout, patience=patience, waiting=waiting)
@@ -73,13 +88,15 @@ class Client:
 
     # Streams
 
-    def create_stream(self, name: str, clock: str = "arrival", delay: str | int | timedelta = 0,
-                      **settings: Any) -> dict[str, Any]:
+    def create_stream(
+        self, name: str, clock: str = "arrival", delay: str | int | timedelta = 0, **settings: Any
+    ) -> dict[str, Any]:
         """Make a stream, or do nothing if it is there and the same; its description. A delay is in ms, or as 2s."""
         return self.make_stream(name, clock, delay, **settings)[0]
 
-    def make_stream(self, name: str, clock: str = "arrival", delay: str | int | timedelta = 0,
-                    **settings: Any) -> tuple[dict[str, Any], bool]:
+    def make_stream(
+        self, name: str, clock: str = "arrival", delay: str | int | timedelta = 0, **settings: Any
+    ) -> tuple[dict[str, Any], bool]:
         """As `create_stream`, and whether it is new."""
         length = delay // timedelta(milliseconds=1) if isinstance(delay, timedelta) else delay
         asked = {"clock": clock, **({"delay": length} if length else {}), **settings}
@@ -90,8 +107,15 @@ class Client:
         """The description of a stream, with what is kept of it, and the queries that read it."""
         return self._json("GET", f"/streams/{segment(name)}")
 
-    def push(self, stream: str, data: str | bytes | Iterable[Triple], format: str = "turtle", *,
-             key: str | None = None, encoding: str | None = None) -> dict[str, Any]:
+    def push(
+        self,
+        stream: str,
+        data: str | bytes | Iterable[Triple],
+        format: str = "turtle",
+        *,
+        key: str | None = None,
+        encoding: str | None = None,
+    ) -> dict[str, Any]:
         """Push into a stream (its name or its IRI); what the server says of it, once it is durable.
 
         `data` is a document in the format (a name in `FORMATS`, or a media type), or triples (subject, predicate,
@@ -99,7 +123,7 @@ class Client:
         predicate is an IRI, that of an object a literal.
         """
         if not isinstance(data, (str, bytes)):
-            data, format = "".join(map(quad, data)) or "\n", "nq"         # no triples are a document, too
+            data, format = "".join(map(quad, data)) or "\n", "nq"  # no triples are a document, too
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         if encoding:
             headers["Content-Encoding"] = encoding
@@ -170,8 +194,13 @@ class Client:
 
     # Events
 
-    def subscribe(self, *names: str, start: Time = "latest", last: str | None = None,
-                  notice: Callable[[Event], None] | None = None) -> Iterator[Answer]:
+    def subscribe(
+        self,
+        *names: str,
+        start: Time = "latest",
+        last: str | None = None,
+        notice: Callable[[Event], None] | None = None,
+    ) -> Iterator[Answer]:
         """The answers of the queries as they become true, from `start` (latest, beginning, an instant) or behind the
         event `last`, for ever: it comes back when the connection breaks, and ends when all queries are deleted.
 
@@ -194,8 +223,14 @@ class Client:
 
     # The wire
 
-    def _json(self, method: str, path: str, body: str | bytes | None = None, kind: str | None = None,
-              headers: dict[str, str] | None = None) -> dict[str, Any]:
+    def _json(
+        self,
+        method: str,
+        path: str,
+        body: str | bytes | None = None,
+        kind: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> dict[str, Any]:
         status, _, content = self._wire.ask(method, path, body, kind, headers)
         return self._read(status, content) if content.strip() else {}
 
@@ -224,7 +259,17 @@ def _answer(data: dict[str, Any], query: str | None, id: str | None = None) -> A
     # An event holds the results; a response is the results, with the rest beside its head.
     results = data["results"] if "head" in data.get("results", {}) else data
     variables = tuple(results.get("head", {}).get("vars", ()))
-    rows = [{name: term(value) for name, value in row.items()}
-            for row in results.get("results", {}).get("bindings", ())]
-    return Answer(data.get("query", query), data.get("at"), variables, rows, results.get("boolean"),
-                  data.get("triples"), data.get("until"), id, data)
+    rows = [
+        {name: term(value) for name, value in row.items()} for row in results.get("results", {}).get("bindings", ())
+    ]
+    return Answer(
+        data.get("query", query),
+        data.get("at"),
+        variables,
+        rows,
+        results.get("boolean"),
+        data.get("triples"),
+        data.get("until"),
+        id,
+        data,
+    )

@@ -25,7 +25,7 @@ from csparql_spark.client.waiting import Outage, Say, reason
 TEMPORARY = (429, 502, 503, 504)
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
-_dice = random.Random()         # its own: whoever seeds Python's gets what he expects, whatever threads wait here
+_dice = random.Random()  # its own: whoever seeds Python's gets what he expects, whatever threads wait here
 
 
 class ProblemError(Exception):
@@ -48,12 +48,13 @@ class Unreachable(OSError):
 class Wire:
     """May be used by several threads: each has its own connection."""
 
-    def __init__(self, url: str, token: str | None, *, timeout: float, patience: float,
-                 waiting: Say | None = None) -> None:
+    def __init__(
+        self, url: str, token: str | None, *, timeout: float, patience: float, waiting: Say | None = None
+    ) -> None:
         try:
             parts = urlsplit(url)
             host = parts.hostname if parts.scheme in ("http", "https") and parts.port != 0 else None
-        except ValueError:          # of the port, or of brackets
+        except ValueError:  # of the port, or of brackets
             host = None
         if not host:
             meant = f"http://{url}" if re.fullmatch(r"[\w.-]+:\d{1,5}/?", url) else "http://127.0.0.1:8000"
@@ -63,28 +64,39 @@ class Wire:
         self._token, self._timeout, self._parts, self._host = token, timeout, parts, host
         self._local = threading.local()
 
-    def ask(self, method: str, path: str, body: str | bytes | None = None, kind: str | None = None,
-             headers: dict[str, str] | None = None) -> tuple[int, http.client.HTTPMessage, bytes]:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: str | bytes | None = None,
+        kind: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
         """Status, headers and body; tries again while that makes sense. Raises `ProblemError` and `Unreachable`.
 
         Every request of this client may be sent twice: it says what shall be, or carries a key.
         """
         content = body.encode() if isinstance(body, str) else body
-        sent = {"Accept": "application/json", **self.authorized(), **({"Content-Type": kind} if kind else {}),
-                **(headers or {})}
+        sent = {
+            "Accept": "application/json",
+            **self.authorized(),
+            **({"Content-Type": kind} if kind else {}),
+            **(headers or {}),
+        }
         with self.outage() as outage:
             outage.begin(self.patience)
             return self._asked(method, path, content, sent, outage)
 
-    def _asked(self, method: str, path: str, content: bytes | None, sent: dict[str, str], outage: Outage
-               ) -> tuple[int, http.client.HTTPMessage, bytes]:
+    def _asked(
+        self, method: str, path: str, content: bytes | None, sent: dict[str, str], outage: Outage
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
         deadline, growing = time.monotonic() + self.patience, pauses()
         again = False
         while True:
             wait = None
             try:
                 status, headers, answer = self._once(method, path, content, sent)
-                gone = status == 404 and method == "DELETE" and again       # by the attempt whose answer got lost
+                gone = status == 404 and method == "DELETE" and again  # by the attempt whose answer got lost
                 if status < 400 or gone:
                     return status, headers, b"" if gone else answer
                 failure: Exception = problem_of(self.url, status, answer)
@@ -102,8 +114,9 @@ class Wire:
             time.sleep(pause)
             again = True
 
-    def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]
-              ) -> tuple[int, http.client.HTTPMessage, bytes]:
+    def _once(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
         connection = getattr(self._local, "connection", None) or self.connection(self._timeout)
         self._local.connection = connection
         try:
@@ -162,5 +175,10 @@ def problem_of(url: str, status: int, body: bytes) -> ProblemError:
 
 def stranger(url: str, status: int) -> ProblemError:
     """What answers is something else than a server of ours."""
-    return ProblemError(status, {"code": "stranger", "detail": f"{url} answered {status}, and not as a server of "
-                                                               "csparql-spark does: is that its URL?"})
+    return ProblemError(
+        status,
+        {
+            "code": "stranger",
+            "detail": f"{url} answered {status}, and not as a server of csparql-spark does: is that its URL?",
+        },
+    )

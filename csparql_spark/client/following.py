@@ -23,7 +23,7 @@ from csparql_spark.client.times import Time, place
 from csparql_spark.client.waiting import Outage
 
 EVENTS = "text/event-stream"
-SILENCE_SECONDS = 60.0          # the server says something at least every 15 seconds
+SILENCE_SECONDS = 60.0  # the server says something at least every 15 seconds
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _followed(wire: Wire, names: tuple[str, ...], start: str, last: str | None, 
         except Gone:
             return
         except ProblemError as problem:
-            if problem.code == "unknown-query" and last is not None:        # deleted while we were away
+            if problem.code == "unknown-query" and last is not None:  # deleted while we were away
                 return
             if problem.status not in TEMPORARY:
                 raise

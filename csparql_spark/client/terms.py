@@ -1,8 +1,8 @@
 """Terms of RDF as Python values, and Python values as terms.
 
-    IRI("http://ex.org/kitchen"), Literal("21.5", XSD + "double").to_python()         # …, 21.5
-    term({"type": "uri", "value": "http://ex.org/kitchen"})                            # of SPARQL JSON
-    quad((IRI("urn:s"), IRI("urn:p"), 21.5, 1700000000000))                            # a line of N-Quads, stamped
+IRI("http://ex.org/kitchen"), Literal("21.5", XSD + "double").to_python()         # …, 21.5
+term({"type": "uri", "value": "http://ex.org/kitchen"})                            # of SPARQL JSON
+quad((IRI("urn:s"), IRI("urn:p"), 21.5, 1700000000000))                            # a line of N-Quads, stamped
 """
 
 from __future__ import annotations
@@ -112,5 +112,6 @@ def _literal(value: Any) -> Literal:
         return Literal(value.isoformat(), XSD + "dateTime")
     if isinstance(value, str):
         return Literal(value)
-    raise ValueError(f"{value!r} is no term: use IRI, BlankNode, Literal, or a str, bool, int, float, Decimal or "
-                     "datetime")
+    raise ValueError(
+        f"{value!r} is no term: use IRI, BlankNode, Literal, or a str, bool, int, float, Decimal or datetime"
+    )

@@ -23,8 +23,9 @@ def milliseconds(value: Time) -> int:
     """Raises `ValueError` with a sentence."""
     if isinstance(value, datetime):
         if value.utcoffset() is None:
-            raise ValueError(f"{value!r} has no time zone: give it one, as in "
-                             "value.replace(tzinfo=datetime.timezone.utc)")
+            raise ValueError(
+                f"{value!r} has no time zone: give it one, as in value.replace(tzinfo=datetime.timezone.utc)"
+            )
         return (value - _EPOCH) // _MILLISECOND
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return math.floor(value)
@@ -39,10 +40,12 @@ def milliseconds(value: Time) -> int:
             pass
         else:
             return milliseconds(moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc))
-    if hasattr(value, "__index__") and not isinstance(value, bool):         # numbers of others, as numpy's
+    if hasattr(value, "__index__") and not isinstance(value, bool):  # numbers of others, as numpy's
         return int(value)
-    raise ValueError(f"{value!r} is no instant: use a datetime with a time zone, an ISO time like "
-                     "2026-01-01T12:00:00Z, or milliseconds since 1970")
+    raise ValueError(
+        f"{value!r} is no instant: use a datetime with a time zone, an ISO time like "
+        "2026-01-01T12:00:00Z, or milliseconds since 1970"
+    )
 
 
 def place(value: Time, *words: str) -> str:

@@ -69,6 +69,9 @@ class Outage:
 
     def _tell(self) -> None:
         assert self._say is not None
-        again = ("trying again" if self._until is None else
-                 f"trying again until {time.strftime('%H:%M:%S', time.localtime(self._until))}")
+        again = (
+            "trying again"
+            if self._until is None
+            else f"trying again until {time.strftime('%H:%M:%S', time.localtime(self._until))}"
+        )
         self._say(f"waiting for {self._url}: {self._reason.rstrip('.')}; {again}")

@@ -40,11 +40,11 @@ class Bell:
         """Sleep until rung, at most `timeout` seconds; true if it rang."""
         if self._listening is None:
             if not self.path.exists():
-                with contextlib.suppress(FileExistsError):      # another listener was quicker
+                with contextlib.suppress(FileExistsError):  # another listener was quicker
                     os.mkfifo(self.path, 0o600)
             # Opened for both directions, so that the pipe never reports end-of-file when a ringer closes it.
             self._listening = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
-        looking = select.poll()         # select() takes no descriptor above 1023, and a web process has more than that
+        looking = select.poll()  # select() takes no descriptor above 1023, and a web process has more than that
         looking.register(self._listening, select.POLLIN)
         if not looking.poll(1000 * timeout):
             return False

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from zlib import adler32, crc32
 
 LARGE = 1 << 16
-_SIGNED = 1 << 63               # SQLite's integers have a sign
+_SIGNED = 1 << 63  # SQLite's integers have a sign
 
 
 class EntryHead(NamedTuple):

@@ -27,8 +27,13 @@ PAYLOAD = "its payload is not what was written"
 HEAD = "what it says of itself is not what was written, so every query that was there may have had to read it"
 LONGEST_NAME = 200
 
-_OF = {"chunk": "of the stream {}", "background": "that set the graph {}", "rules": "that set the rule set {}",
-       "register": "that registered the query {}", "stream": "that made the stream {}"}
+_OF = {
+    "chunk": "of the stream {}",
+    "background": "that set the graph {}",
+    "rules": "that set the rule set {}",
+    "register": "that registered the query {}",
+    "stream": "that made the stream {}",
+}
 _COLUMNS = "what, place, kind, subject, at, noticed, reason, skipped"
 
 
@@ -73,21 +78,37 @@ class Damages:
         if key in self._noted or self._database.connection.in_transaction:
             return
         self._noted.add(key)
-        own, new = Database(self._database.path), True      # the reader's connection is in the middle of reading
+        own, new = Database(self._database.path), True  # the reader's connection is in the middle of reading
         try:
             with own.transaction(durable=False) as connection:
-                new = connection.execute(
-                    f"INSERT OR IGNORE INTO damages ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
-                    (damage.what, damage.place, damage.kind, damage.subject, damage.at, damage.noticed,
-                     damage.reason)).rowcount == 1
+                new = (
+                    connection.execute(
+                        f"INSERT OR IGNORE INTO damages ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+                        (
+                            damage.what,
+                            damage.place,
+                            damage.kind,
+                            damage.subject,
+                            damage.at,
+                            damage.noticed,
+                            damage.reason,
+                        ),
+                    ).rowcount
+                    == 1
+                )
         except DatabaseFault as error:
-            print(f"csparql-spark: it could not be noted that something is damaged: {error}", file=sys.stderr,
-                  flush=True)
+            print(
+                f"csparql-spark: it could not be noted that something is damaged: {error}", file=sys.stderr, flush=True
+            )
         finally:
             own.close()
         if new:
-            print(f"csparql-spark: {damage.reason} ({self._database.path}); `csparql-spark store check` finds all that "
-                  "is damaged", file=sys.stderr, flush=True)
+            print(
+                f"csparql-spark: {damage.reason} ({self._database.path}); `csparql-spark store check` finds all that "
+                "is damaged",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def all(self) -> list[Damage]:
         rows = self._database.connection.execute(f"SELECT {_COLUMNS} FROM damages ORDER BY what, place")
@@ -97,7 +118,9 @@ class Damages:
         """The newest entry after a place of which nobody can tell whom it concerned, and which is not passed over."""
         row = self._database.connection.execute(
             f"SELECT {_COLUMNS} FROM damages WHERE what = 'entry' AND kind IS NULL AND skipped IS NULL AND place > ? "
-            "ORDER BY place DESC LIMIT 1", (after,)).fetchone()
+            "ORDER BY place DESC LIMIT 1",
+            (after,),
+        ).fetchone()
         return Damage(*row) if row else None
 
     def skip(self, damage: Damage) -> None:
@@ -106,18 +129,21 @@ class Damages:
         with self._database.transaction() as connection:
             connection.execute(
                 "REPLACE INTO log (seq, kind, at, head_sum, payload_sum) VALUES (?, 'skipped', ?, ?, ?)",
-                (damage.place, damage.at, head_sum(EntryHead("skipped", damage.at)), payload_sum(None)))
-            connection.execute(f"INSERT OR IGNORE INTO damages ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
-                               (ENTRY, damage.place, damage.kind, damage.subject, damage.at, damage.noticed,
-                                damage.reason))
-            connection.execute("UPDATE damages SET skipped = ? WHERE what = 'entry' AND place = ?",
-                               (now, damage.place))
+                (damage.place, damage.at, head_sum(EntryHead("skipped", damage.at)), payload_sum(None)),
+            )
+            connection.execute(
+                f"INSERT OR IGNORE INTO damages ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+                (ENTRY, damage.place, damage.kind, damage.subject, damage.at, damage.noticed, damage.reason),
+            )
+            connection.execute("UPDATE damages SET skipped = ? WHERE what = 'entry' AND place = ?", (now, damage.place))
 
 
 def forget(connection: sqlite3.Connection) -> None:
     """What is forgotten is not damaged any more."""
-    connection.execute("DELETE FROM damages WHERE what = 'entry' AND place NOT IN (SELECT seq FROM log) "
-                       "OR what = 'answer' AND place NOT IN (SELECT position FROM answers)")
+    connection.execute(
+        "DELETE FROM damages WHERE what = 'entry' AND place NOT IN (SELECT seq FROM log) "
+        "OR what = 'answer' AND place NOT IN (SELECT position FROM answers)"
+    )
 
 
 def _now() -> int:

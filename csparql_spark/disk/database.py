@@ -87,7 +87,8 @@ CREATE TABLE measures (
 """
 
 # Pushes that were named by who sent them, and what they were told; see `repeats`.
-REPEATS = ("""
+REPEATS = (
+    """
 CREATE TABLE IF NOT EXISTS repeats (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
     stream    INTEGER NOT NULL,   -- the entry that made the stream
@@ -97,10 +98,14 @@ CREATE TABLE IF NOT EXISTS repeats (
     told      TEXT    NOT NULL,   -- JSON
     UNIQUE (stream, key)
 )
-""", "CREATE INDEX IF NOT EXISTS repeats_of_stream ON repeats (stream, id)")
+""",
+    "CREATE INDEX IF NOT EXISTS repeats_of_stream ON repeats (stream, id)",
+)
 
 # Which log this is, and which incarnations it has had; see `incarnations`. The first one begins with the file.
-INCARNATIONS = ("CREATE TABLE IF NOT EXISTS identity (name TEXT NOT NULL)", """
+INCARNATIONS = (
+    "CREATE TABLE IF NOT EXISTS identity (name TEXT NOT NULL)",
+    """
 CREATE TABLE IF NOT EXISTS incarnations (
     number    INTEGER PRIMARY KEY AUTOINCREMENT,
     name      TEXT    NOT NULL UNIQUE,
@@ -108,8 +113,10 @@ CREATE TABLE IF NOT EXISTS incarnations (
     seq       INTEGER NOT NULL,   -- of the newest entry
     at        INTEGER NOT NULL
 )
-""", "INSERT INTO identity SELECT lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM identity)",
-                "INSERT INTO incarnations SELECT 1, '', 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM incarnations)")
+""",
+    "INSERT INTO identity SELECT lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM identity)",
+    "INSERT INTO incarnations SELECT 1, '', 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM incarnations)",
+)
 
 # Checksums of entries and answers (see `checksum`; NULL: none was made), and what was found to be damaged (`damage`).
 # A registration is looked at by many, so its views show what they check it by.
@@ -117,7 +124,10 @@ CHECKSUMS = (
     "ALTER TABLE log ADD COLUMN head_sum INTEGER",
     "ALTER TABLE log ADD COLUMN payload_sum INTEGER",
     "ALTER TABLE answers ADD COLUMN checksum INTEGER",
-    "DROP VIEW IF EXISTS streams", STREAMS, "DROP VIEW queries", QUERIES,
+    "DROP VIEW IF EXISTS streams",
+    STREAMS,
+    "DROP VIEW queries",
+    QUERIES,
     """
 CREATE TABLE damages (
     what      TEXT    NOT NULL,   -- "entry" of the log, or "answer"
@@ -130,52 +140,63 @@ CREATE TABLE damages (
     skipped   INTEGER,            -- when it was decided to be passed over, if it was
     PRIMARY KEY (what, place)
 ) WITHOUT ROWID
-""")
+""",
+)
 
 # How far who has come. All of that was in one table `positions (reader, seq)`, under names: the engine ("engine" and
 # "batch end"; see `progress`), the relay ("relay 17"; `relays`), retention ("forgotten 17" and "forgotten 17 at";
 # `order`), and the batches whose ends were settled ("end 41 5000"; `batch_ends`).
-POSITIONS = ("""
+POSITIONS = (
+    """
 CREATE TABLE engine_progress (
     one       INTEGER PRIMARY KEY CHECK (one = 1),
     read      INTEGER NOT NULL,   -- the last entry that Spark has noted as read
     batch_end INTEGER NOT NULL    -- the last entry of which everything is answered
 )
-""", """
+""",
+    """
 CREATE TABLE relayed (
     query     INTEGER PRIMARY KEY,
     instant   INTEGER NOT NULL    -- the newest that is in the log
 )
-""", """
+""",
+    """
 CREATE TABLE forgotten (
     query     INTEGER PRIMARY KEY,
     position  INTEGER NOT NULL,   -- of the last answer that is gone, and its instant
     instant   INTEGER NOT NULL
 )
-""", """
+""",
+    """
 CREATE TABLE batch_ends (
     after     INTEGER NOT NULL,   -- the entry that it takes all that comes after, up to a tick
     tick      INTEGER NOT NULL,
     seq       INTEGER NOT NULL,   -- its last entry
     PRIMARY KEY (after, tick)
 ) WITHOUT ROWID
-""", """
+""",
+    """
 INSERT INTO engine_progress
     SELECT 1, coalesce(max(CASE reader WHEN 'engine' THEN seq END), 0),
            coalesce(max(CASE reader WHEN 'batch end' THEN seq END), 0) FROM positions
-""", """
+""",
+    """
 INSERT OR IGNORE INTO relayed
     SELECT CAST(substr(reader, 7) AS INTEGER), seq FROM positions WHERE reader GLOB 'relay [0-9]*'
-""", """
+""",
+    """
 INSERT OR IGNORE INTO forgotten
     SELECT CAST(substr(gone.reader, 11) AS INTEGER), gone.seq, at.seq
     FROM positions AS gone JOIN positions AS at ON at.reader = gone.reader || ' at'
     WHERE gone.reader GLOB 'forgotten [0-9]*'
-""", """
+""",
+    """
 INSERT OR IGNORE INTO batch_ends
     SELECT CAST(substr(reader, 5) AS INTEGER), CAST(substr(reader, 5 + instr(substr(reader, 5), ' ')) AS INTEGER), seq
     FROM positions WHERE reader GLOB 'end [0-9]* *'
-""", "DROP TABLE positions")
+""",
+    "DROP TABLE positions",
+)
 
 # What version 1 wrote. Later versions are made of it by what has come `SINCE`, in a new file as in an old one.
 SCHEMA = """
@@ -218,12 +239,16 @@ CREATE TABLE status (
 """
 
 # What has come since a version of the file was written.
-SINCE = {1: (SETTINGS,), 2: ("DROP VIEW IF EXISTS queries", QUERIES, MEASURES, *REPEATS),
-         3: (*INCARNATIONS, *CHECKSUMS), 4: POSITIONS}
+SINCE = {
+    1: (SETTINGS,),
+    2: ("DROP VIEW IF EXISTS queries", QUERIES, MEASURES, *REPEATS),
+    3: (*INCARNATIONS, *CHECKSUMS),
+    4: POSITIONS,
+}
 
 CHECKED_BYTES = 64 << 20
 TURN_SECONDS = 30.0
-READ_SECONDS = 5          # readers wait for nobody, but for a moment when the database is recovered after a crash
+READ_SECONDS = 5  # readers wait for nobody, but for a moment when the database is recovered after a crash
 
 
 class Database:
@@ -239,8 +264,10 @@ class Database:
             with self.transaction() as connection:
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 if version not in (0, *SINCE, SCHEMA_VERSION):
-                    raise StoreError(f"{self.path} was written by another version of csparql-spark (format {version}, "
-                                     f"this one writes {SCHEMA_VERSION}): choose another directory with --data")
+                    raise StoreError(
+                        f"{self.path} was written by another version of csparql-spark (format {version}, "
+                        f"this one writes {SCHEMA_VERSION}): choose another directory with --data"
+                    )
                 _bring_up_to_date(connection, version)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         except DatabaseFault as error:
@@ -271,9 +298,11 @@ class Database:
             raise self._damaged(line)
 
     def _damaged(self, line: str) -> StoreError:
-        return StoreError(f"{self.path} is damaged ({' '.join(line.split())}): put back a copy of the file and "
-                          f"delete {self.path.name}-wal and {self.path.name}-shm beside it, which do not belong to "
-                          "the copy, or choose another directory with --data")
+        return StoreError(
+            f"{self.path} is damaged ({' '.join(line.split())}): put back a copy of the file and "
+            f"delete {self.path.name}-wal and {self.path.name}-shm beside it, which do not belong to "
+            "the copy, or choose another directory with --data"
+        )
 
     @staticmethod
     def format(path: Path) -> int:
@@ -286,7 +315,7 @@ class Database:
         if getattr(self._local, "pid", None) != os.getpid():
             new = not self.path.exists() or not self.path.stat().st_size
             connection = connect(self.path, timeout=READ_SECONDS)
-            if new:         # what is forgotten is given back to the disk; see `vacuum`
+            if new:  # what is forgotten is given back to the disk; see `vacuum`
                 self._set(connection, "auto_vacuum = INCREMENTAL")
             self._set(connection, "journal_mode = WAL")
             self._set(connection, "synchronous = FULL")
@@ -309,7 +338,7 @@ class Database:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:       # a full disk, say, has undone it already
+                if connection.in_transaction:  # a full disk, say, has undone it already
                     connection.execute("ROLLBACK")
                 raise
         finally:
@@ -360,13 +389,20 @@ def schema_damage(connection: sqlite3.Connection) -> str | None:
         _bring_up_to_date(new, 0)
         expected = _schema(new)
     there = _schema(connection)
-    return next((f"the {kind} {name} is not as it was made" for (kind, name), sql in expected.items()
-                 if there.get((kind, name)) != sql), None)
+    return next(
+        (
+            f"the {kind} {name} is not as it was made"
+            for (kind, name), sql in expected.items()
+            if there.get((kind, name)) != sql
+        ),
+        None,
+    )
 
 
 def _schema(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
-    rows = connection.execute("SELECT type, name, sql FROM sqlite_master "
-                              "WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'")
+    rows = connection.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
+    )
     return {(kind, name): " ".join(str(sql).split()) for kind, name, sql in rows}
 
 

@@ -28,10 +28,12 @@ from pathlib import Path
 
 from csparql_spark.disk.errors import StoreError
 
-PRIVATE = 0o077              # as a umask: what others may not do
+PRIVATE = 0o077  # as a umask: what others may not do
 # All that a server makes there. `lost+found` is there where a file system begins.
-OURS = re.compile(r"store\.db(-wal|-shm|-journal)?|engine|.*\.bell|server\.lock"
-                  r"|(settings|tokens|sessions)\.(json|new|lock)|\.writable|lost\+found")
+OURS = re.compile(
+    r"store\.db(-wal|-shm|-journal)?|engine|.*\.bell|server\.lock"
+    r"|(settings|tokens|sessions)\.(json|new|lock)|\.writable|lost\+found"
+)
 
 
 class DataDirectory:
@@ -62,8 +64,9 @@ class DataDirectory:
             probe.write_bytes(b"")
             probe.unlink()
         except OSError as error:
-            raise StoreError(f"the data directory {self.path} cannot be written ({error.strerror}): "
-                             "choose another one with --data") from error
+            raise StoreError(
+                f"the data directory {self.path} cannot be written ({error.strerror}): choose another one with --data"
+            ) from error
         return self
 
     def narrow(self) -> bool:
@@ -86,9 +89,11 @@ class DataDirectory:
         try:
             yield
         except OSError as error:
-            raise StoreError(f"{error.filename or self.path} cannot be used ({error.strerror or error}): make room if "
-                             f"the disk is full, let {self.path} belong to the user who runs the server, with all "
-                             "that is in it, or choose another directory with --data") from error
+            raise StoreError(
+                f"{error.filename or self.path} cannot be used ({error.strerror or error}): make room if "
+                f"the disk is full, let {self.path} belong to the user who runs the server, with all "
+                "that is in it, or choose another directory with --data"
+            ) from error
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[int]:
@@ -100,9 +105,11 @@ class DataDirectory:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 holder = os.read(descriptor, 32).decode("ascii", "replace").strip()
-                raise StoreError(f"the data directory {self.path} is in use by another server"
-                                 f"{f' (process {holder})' if holder else ''}: "
-                                 "stop that one, or choose another directory with --data") from None
+                raise StoreError(
+                    f"the data directory {self.path} is in use by another server"
+                    f"{f' (process {holder})' if holder else ''}: "
+                    "stop that one, or choose another directory with --data"
+                ) from None
             os.ftruncate(descriptor, 0)
             os.write(descriptor, str(os.getpid()).encode())
             yield descriptor
@@ -124,6 +131,6 @@ def _is_wide(path: Path) -> bool:
     """Whether others may do something with a file or directory of ours."""
     try:
         found = path.lstat()
-    except FileNotFoundError:        # somebody has just put a file of tokens in the place of another one
+    except FileNotFoundError:  # somebody has just put a file of tokens in the place of another one
         return False
     return not stat.S_ISLNK(found.st_mode) and found.st_uid == os.geteuid() and bool(found.st_mode & PRIVATE)

@@ -40,8 +40,12 @@ class PageDamaged(DatabaseFault):
     """It is a page of the file that cannot be read, and not the file as a whole, or the moment."""
 
 
-_KINDS = {sqlite3.SQLITE_BUSY: DatabaseBusy, sqlite3.SQLITE_FULL: DatabaseFull,
-          sqlite3.SQLITE_CORRUPT: PageDamaged, sqlite3.SQLITE_TOOBIG: PageDamaged}
+_KINDS = {
+    sqlite3.SQLITE_BUSY: DatabaseBusy,
+    sqlite3.SQLITE_FULL: DatabaseFull,
+    sqlite3.SQLITE_CORRUPT: PageDamaged,
+    sqlite3.SQLITE_TOOBIG: PageDamaged,
+}
 
 
 def fault_of(error: sqlite3.Error | UnicodeDecodeError) -> DatabaseFault:

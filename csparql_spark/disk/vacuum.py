@@ -20,12 +20,12 @@ from csparql_spark.disk.database import Database, in_turn
 from csparql_spark.disk.errors import DatabaseBusy, DatabaseFault
 
 INCREMENTAL = 2
-STEP_PAGES = 128                # moved while the others wait
-PAUSE_SECONDS = 0.005           # between two steps, at least: as long as the step has taken, too
-SLACK_PAGES = 1024              # that stay free, or a quarter of those that are filled: what is given is taken again
-WAL_BYTES = 16 << 20            # a log of changes that is larger is emptied, if nothing was given back, too
-EMPTY_SECONDS = 0.5             # for which that is tried
-SMALL_BYTES = 64 << 20          # a file of this size is written anew in a moment
+STEP_PAGES = 128  # moved while the others wait
+PAUSE_SECONDS = 0.005  # between two steps, at least: as long as the step has taken, too
+SLACK_PAGES = 1024  # that stay free, or a quarter of those that are filled: what is given is taken again
+WAL_BYTES = 16 << 20  # a log of changes that is larger is emptied, if nothing was given back, too
+EMPTY_SECONDS = 0.5  # for which that is tried
+SMALL_BYTES = 64 << 20  # a file of this size is written anew in a moment
 SPARE_BYTES = 16 << 20
 
 
@@ -50,7 +50,7 @@ def give_back(database: Database, wait: Callable[[float], object]) -> int:
 
 
 def _step(connection: sqlite3.Connection, pages: int) -> None:
-    connection.execute("PRAGMA synchronous = NORMAL")        # that a page is free is no news that could be lost
+    connection.execute("PRAGMA synchronous = NORMAL")  # that a page is free is no news that could be lost
     connection.execute("PRAGMA busy_timeout = 0")
     try:
         # A script, because its statements are run to their ends: each row of this pragma is one page.
@@ -74,7 +74,7 @@ def _empty_wal(database: Database, given: int) -> None:
         while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] and time.monotonic() < deadline:
             time.sleep(0.001)
     except DatabaseBusy:
-        pass                        # who reads meanwhile holds it up: the next time, then
+        pass  # who reads meanwhile holds it up: the next time, then
     finally:
         Database.usual(connection)
 
@@ -88,17 +88,21 @@ def convert(database: Database, say: Callable[[str], None]) -> bool:
     if connection.execute("PRAGMA auto_vacuum").fetchone()[0] == INCREMENTAL:
         return False
     if size > SMALL_BYTES and free * 4 < pages:
-        return False                # it fills what is free, and has little to give back
+        return False  # it fills what is free, and has little to give back
     # A copy beside the file, and once more in the log of changes.
     needed, room = 2 * used + SPARE_BYTES, shutil.disk_usage(path.parent).free
     if room < needed:
-        say(f"{path} has {_mb(size)}, of which {_mb(size - used)} are free, and cannot give them back: it was made by "
+        say(
+            f"{path} has {_mb(size)}, of which {_mb(size - used)} are free, and cannot give them back: it was made by "
             f"an older version and has to be written anew once, for which {_mb(needed)} of room are needed on its disk "
-            f"and {_mb(room)} are there. Make room and start again; until then it goes on as it is")
+            f"and {_mb(room)} are there. Make room and start again; until then it goes on as it is"
+        )
         return False
     if size > SMALL_BYTES:
-        say(f"{path} has {_mb(size)}, of which {_mb(size - used)} are free: it is written anew, once, which takes "
-            f"about {max(1, used // (50 << 20))} s and {_mb(needed)} of room for that time")
+        say(
+            f"{path} has {_mb(size)}, of which {_mb(size - used)} are free: it is written anew, once, which takes "
+            f"about {max(1, used // (50 << 20))} s and {_mb(needed)} of room for that time"
+        )
     begun = time.monotonic()
     try:
         _rewrite(connection, path.parent)
@@ -124,8 +128,9 @@ def _rewrite(connection: sqlite3.Connection, beside: Path) -> None:
 
 def _sizes(connection: sqlite3.Connection) -> tuple[int, int, int]:
     """Pages, those of them that are free, and the bytes of one."""
-    return tuple(connection.execute(f"PRAGMA {name}").fetchone()[0]
-                 for name in ("page_count", "freelist_count", "page_size"))
+    return tuple(
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
 
 
 def _mb(size: int) -> str:

@@ -54,7 +54,7 @@ from csparql_spark.windows.rule import (
 )
 
 TaggedColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-Background = Callable[[], Columns]        # looked at only where something has to be prepared
+Background = Callable[[], Columns]  # looked at only where something has to be prepared
 Outcome = TypeVar("Outcome")
 
 
@@ -72,15 +72,15 @@ class Contradicted(Exception):
 class Closures:
     def __init__(self, content: Content, number: Callable[[str], int], members: Mapping[int, Member]) -> None:
         self._content, self._number, self._members = content, number, members
-        self._texts: dict[str, str] = {}                   # users' rule files
-        self._digests: dict[str, bytes] = {}               # of the background graphs
-        self.maintenance = AUTO                            # the strategy that somebody asks for
-        self._rules: tuple[Rule, ...] = ()                 # as they are written: by them a strategy is chosen
+        self._texts: dict[str, str] = {}  # users' rule files
+        self._digests: dict[str, bytes] = {}  # of the background graphs
+        self.maintenance = AUTO  # the strategy that somebody asks for
+        self._rules: tuple[Rule, ...] = ()  # as they are written: by them a strategy is chosen
         self._prepared: Prepared | None = None
-        self._asked: set[Atom] | None = set()              # what the closures are made for: under rules,
-        self._read: Groups | None = frozenset()            # and without; the members who ask for no more than that:
+        self._asked: set[Atom] | None = set()  # what the closures are made for: under rules,
+        self._read: Groups | None = frozenset()  # and without; the members who ask for no more than that:
         self._covered: set[int] = set()
-        self._schema_moves = False                         # the streams speak about the schema: presume nothing
+        self._schema_moves = False  # the streams speak about the schema: presume nothing
         self._sliding: dict[Slide, list[Sliding]] = {}
         self._replaced: dict[tuple[tuple[Window, ...], int], Replaced] = {}
         self._reach: dict[tuple[tuple[str, int], ...], int] = {}
@@ -123,18 +123,26 @@ class Closures:
             if read is not None and 2 * sum(map(len, read)) <= semijoin_filter.MOST_PATTERNS:
                 self.restart()
 
-    def closed(self, member: Member, windows: list[Elements], moment: Moment,
-               background: Background) -> dict[str | None, Columns]:
+    def closed(
+        self, member: Member, windows: list[Elements], moment: Moment, background: Background
+    ) -> dict[str | None, Columns]:
         """The graphs of a member that entail, by their names. `windows`: what its windows hold."""
-        return self._presuming(member, background, lambda prepared: {
-            graph.name: self._entailed(prepared, member, graph, windows, moment)
-            for graph in graphs_of(member.query) if graph.entails})
+        return self._presuming(
+            member,
+            background,
+            lambda prepared: {
+                graph.name: self._entailed(prepared, member, graph, windows, moment)
+                for graph in graphs_of(member.query)
+                if graph.entails
+            },
+        )
 
     def sliding(self, member: Member, moment: Moment, background: Background) -> tuple[Sliding, int]:
         """The closed default graph of a member whose windows move together, and its widest RANGE: what is tagged later
         than the instant minus that holds for the member."""
-        return self._presuming(member, background,
-                               lambda prepared: self._slid_for(prepared, list(member.windows), moment))
+        return self._presuming(
+            member, background, lambda prepared: self._slid_for(prepared, list(member.windows), moment)
+        )
 
     def _presuming(self, member: Member, background: Background, close: Callable[[Prepared], Outcome]) -> Outcome:
         """Close under the rules that presume a schema, and once more under the rules as they are if they presumed
@@ -146,15 +154,17 @@ class Closures:
             self.restart()
             return close(self._ready(member, background))
 
-    def _entailed(self, prepared: Prepared, member: Member, graph: Graph, windows: list[Elements],
-                  moment: Moment) -> Columns:
+    def _entailed(
+        self, prepared: Prepared, member: Member, graph: Graph, windows: list[Elements], moment: Moment
+    ) -> Columns:
         """A graph that entails."""
         if not graph.places:
             return prepared.background
         s, p, o, tag = self._closure(prepared, member, graph, windows, moment)
         own = tag < ALWAYS
-        return entailed(graph, merged(windows[place][:3] for place in graph.places), (s, p, o),
-                        lambda: (s[own], p[own], o[own]))
+        return entailed(
+            graph, merged(windows[place][:3] for place in graph.places), (s, p, o), lambda: (s[own], p[own], o[own])
+        )
 
     def _ready(self, member: Member, background: Background) -> Prepared:
         """What closures are made of; they are made anew for a member that asks for more than those before."""
@@ -182,8 +192,7 @@ class Closures:
         dictionary = self._content.dictionary
         name = rules, tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
         facts = closed_once(name, rules, dictionary, background)
-        return (as_they_are(rules, facts) if self._schema_moves
-                else prepare(rules, dictionary, facts, self._asked))
+        return as_they_are(rules, facts) if self._schema_moves else prepare(rules, dictionary, facts, self._asked)
 
     def _wanted(self, prepared: Prepared) -> Groups | None:
         """What is made of triples that come: the patterns that are read, and what rules look at."""
@@ -197,8 +206,9 @@ class Closures:
 
     # --- one graph
 
-    def _closure(self, prepared: Prepared, member: Member, graph: Graph, windows: list[Elements],
-                 moment: Moment) -> TaggedColumns:
+    def _closure(
+        self, prepared: Prepared, member: Member, graph: Graph, windows: list[Elements], moment: Moment
+    ) -> TaggedColumns:
         """All that follows from what a graph's windows hold with the background, tagged."""
         specs = [member.windows[place] for place in graph.places]
         if moves_together(member.query):
@@ -206,8 +216,7 @@ class Closures:
             return sliding.facts.visible(oldest_tag(moment.instant, widest))
         key = tuple(specs), moment.since
         if key not in self._replaced:
-            self._replaced[key] = Replaced(
-                self._materialization(prepared, movement_of(member.query, specs)), prepared)
+            self._replaced[key] = Replaced(self._materialization(prepared, movement_of(member.query, specs)), prepared)
         stated = [windows[place][:3] for place in graph.places]
         self._check(prepared, [(p, o) for _, p, o in stated])
         return self._replaced[key].move(merged(stated))
@@ -226,18 +235,26 @@ class Closures:
         known = self._sliding.setdefault(slide, [])
         behind = [one for one in known if one.moment.instant <= moment.instant]
         if not behind:
-            behind = [Sliding(self._materialization(prepared, Movement(together=True)), self._content, prepared,
-                              self._wanted(prepared))]
+            behind = [
+                Sliding(
+                    self._materialization(prepared, Movement(together=True)),
+                    self._content,
+                    prepared,
+                    self._wanted(prepared),
+                )
+            ]
             known.append(behind[0])
         chosen = max(behind, key=lambda one: one.moment.instant)
         if chosen.moment != moment:
             horizon = oldest_tag(moment.instant, max(widest, self._reach_of(slide.streams)))
             arrivals = []
             for stream, offset in slide.streams:
-                elements = self._content.window(self._number(stream), stamp_of(horizon, offset), moment.instant,
-                                                slide.since)
-                new = np.flatnonzero((elements.t > chosen.moment.instant)
-                                     | logged_after(elements.seq, chosen.moment.seq))
+                elements = self._content.window(
+                    self._number(stream), stamp_of(horizon, offset), moment.instant, slide.since
+                )
+                new = np.flatnonzero(
+                    (elements.t > chosen.moment.instant) | logged_after(elements.seq, chosen.moment.seq)
+                )
                 arrivals.append((Elements(*(column[new] for column in elements)), offset))
             self._check(prepared, [(elements.p, elements.o) for elements, _ in arrivals])
             chosen.move(arrivals, moment, horizon)
@@ -268,8 +285,13 @@ class Closures:
             known[:] = [one for one in known if one.moment.seq == newest]
         if not self._replaced:
             return
-        live = {(windows, since) for member in self._members.values() if member.failed is None
-                for windows in map(tuple, closed_windows(member.query)) for since in (0, member.id)}
+        live = {
+            (windows, since)
+            for member in self._members.values()
+            if member.failed is None
+            for windows in map(tuple, closed_windows(member.query))
+            for since in (0, member.id)
+        }
         for key in self._replaced.keys() - live:
             del self._replaced[key]
 
@@ -285,8 +307,9 @@ class Closures:
             one.renumber(table)
         if self._prepared is not None:
             s, p, o = self._prepared.background
-            self._prepared = Prepared(self._prepared.rules, (table[s], table[p], table[o]), self._prepared.predicates,
-                                      self._prepared.classes)
+            self._prepared = Prepared(
+                self._prepared.rules, (table[s], table[p], table[o]), self._prepared.predicates, self._prepared.classes
+            )
 
     def _all(self) -> list[Sliding | Replaced]:
         return [one for known in self._sliding.values() for one in known] + list(self._replaced.values())
@@ -301,7 +324,7 @@ class Sliding:
         self.facts.load_closed(*known)
         self._waiting = Waiting(wanted, content.dictionary)
         self._waiting.introduce(known)
-        self.shared = Shared(self.facts.moving, content)       # what queries over it have in common
+        self.shared = Shared(self.facts.moving, content)  # what queries over it have in common
         self.moment = Moment(0, BEGINNING_OF_TIME, 0)
 
     def move(self, arrivals: Iterable[tuple[Elements, int]], moment: Moment, horizon: int) -> None:

@@ -23,10 +23,10 @@ from dataclasses import dataclass, field
 
 from csparql_spark.engine.member import Member
 
-MOST_DUE = 256               # instants of one query in one batch whose latency is told: the newest
-MOST_TREES = 10              # plan trees that are told at once
-TREE_SECONDS = 5.0           # between two of one query
-REMEMBERED_SECONDS = 600.0   # when a query's tree was told
+MOST_DUE = 256  # instants of one query in one batch whose latency is told: the newest
+MOST_TREES = 10  # plan trees that are told at once
+TREE_SECONDS = 5.0  # between two of one query
+REMEMBERED_SECONDS = 600.0  # when a query's tree was told
 
 
 @dataclass(slots=True)
@@ -36,8 +36,8 @@ class Note:
     member: Member
     instant: int = 0
     instants: int = 0
-    rows: int = 0            # of all its answers
-    last_rows: int = 0       # of the newest
+    rows: int = 0  # of all its answers
+    last_rows: int = 0  # of the newest
     micros: int = 0
     last_micros: int = 0
     due: list[int | None] = field(default_factory=list)
@@ -46,8 +46,8 @@ class Note:
 class Costs:
     def __init__(self) -> None:
         self._notes: dict[int, Note] = {}
-        self._trees: dict[int, float] = {}          # when the plan tree of a query was told
-        self.refused = 0                            # patterns of rules, which the whole group has a part in
+        self._trees: dict[int, float] = {}  # when the plan tree of a query was told
+        self.refused = 0  # patterns of rules, which the whole group has a part in
 
     def note(self, member: Member, *, instant: int, rows: int, micros: int, due: int | None) -> None:
         note = self._notes.get(member.id)
@@ -61,8 +61,9 @@ class Costs:
         if len(note.due) >= 2 * MOST_DUE:
             del note.due[:-MOST_DUE]
 
-    def report(self, *, elements: Callable[[int], int], state: Callable[[int], int],
-             nodes: Callable[[int], object]) -> bytes | None:
+    def report(
+        self, *, elements: Callable[[int], int], state: Callable[[int], int], nodes: Callable[[int], object]
+    ) -> bytes | None:
         """What was noted, as JSON; the functions say of a query what is not noted on the way."""
         if not self._notes:
             return None
@@ -71,10 +72,20 @@ class Costs:
         trees = self._due_trees(notes)
         reports = []
         for id, note in notes.items():
-            one = {"query": id, "instant": note.instant, "instants": note.instants, "rows": note.rows,
-                   "last_rows": note.last_rows, "micros": note.micros, "last_micros": note.last_micros,
-                   "elements": elements(id), "late": note.member.progress.late, "state": state(id),
-                   "due": note.due[-MOST_DUE:], "refused_patterns": refused}
+            one = {
+                "query": id,
+                "instant": note.instant,
+                "instants": note.instants,
+                "rows": note.rows,
+                "last_rows": note.last_rows,
+                "micros": note.micros,
+                "last_micros": note.last_micros,
+                "elements": elements(id),
+                "late": note.member.progress.late,
+                "state": state(id),
+                "due": note.due[-MOST_DUE:],
+                "refused_patterns": refused,
+            }
             if id in trees and (tree := nodes(id)) is not None:
                 one["nodes"] = tree
             reports.append(one)

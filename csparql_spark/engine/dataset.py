@@ -58,21 +58,35 @@ def graphs_of(query: ContinuousQuery) -> list[Graph]:
     """The graphs of a query: the default graph first, then its named windows and graphs, in the order of the text."""
     entails = bool(query.entailment)
     unnamed = tuple(place for place, window in enumerate(query.windows) if window.name is None)
-    return [Graph(None, unnamed, query.graphs, (), entails),
-            *(Graph(window.name, (place,), (), query.graphs if entails else (), entails)
-              for place, window in enumerate(query.windows) if window.name is not None),
-            *(Graph(graph, (), (graph,), (), False) for graph in query.named_graphs)]
+    return [
+        Graph(None, unnamed, query.graphs, (), entails),
+        *(
+            Graph(window.name, (place,), (), query.graphs if entails else (), entails)
+            for place, window in enumerate(query.windows)
+            if window.name is not None
+        ),
+        *(Graph(graph, (), (graph,), (), False) for graph in query.named_graphs),
+    ]
 
 
-def dataset_of(query: ContinuousQuery, windows: Sequence[Elements], background: Callable[[str], Columns],
-               closed: Mapping[str | None, Columns], *, stamped: bool = False) -> Dataset:
+def dataset_of(
+    query: ContinuousQuery,
+    windows: Sequence[Elements],
+    background: Callable[[str], Columns],
+    closed: Mapping[str | None, Columns],
+    *,
+    stamped: bool = False,
+) -> Dataset:
     """The dataset of a query whose windows hold this, in the order of the text. `closed` has the graphs that entail, as
     `entailed` makes them; with `stamped` the dataset says when a triple came."""
     graphs: dict[str | None, Columns] = {}
-    for graph in graphs_of(query):              # of two of one name a window hides the other
+    for graph in graphs_of(query):  # of two of one name a window hides the other
         if graph.name not in graphs:
-            graphs[graph.name] = closed[graph.name] if graph.entails else merged(
-                [*(windows[place][:3] for place in graph.places), *map(background, graph.background)])
+            graphs[graph.name] = (
+                closed[graph.name]
+                if graph.entails
+                else merged([*(windows[place][:3] for place in graph.places), *map(background, graph.background)])
+            )
     default = graphs.pop(None)
     stamps: Stamps | None = stamps_of(windows) if stamped and windows else None
     return Dataset(default, {name: columns for name, columns in graphs.items() if name is not None}, stamps)

@@ -41,5 +41,8 @@ def asked_for(plan: Plan) -> set[Atom] | None:
     """The triple patterns that a plan asks for; None if that is any."""
     if plan.reads is None:
         return None
-    return {Atom(*(f"?{node[2:]}" if node.startswith("_:") else node for node in pattern))
-            for patterns in plan.reads for pattern in patterns}
+    return {
+        Atom(*(f"?{node[2:]}" if node.startswith("_:") else node for node in pattern))
+        for patterns in plan.reads
+        for pattern in patterns
+    }

@@ -61,19 +61,19 @@ class Group:
         self._evaluator = evaluator
         self.seq = 0
         self.members: dict[int, Member] = {}
-        self.streams: dict[str, int] = {}                 # IRI of a stream or graph → its number in `content`
-        self.graphs: dict[str, int] = {}                  # background graph → place of the entry that set it
+        self.streams: dict[str, int] = {}  # IRI of a stream or graph → its number in `content`
+        self.graphs: dict[str, int] = {}  # background graph → place of the entry that set it
         self.content = Content()
-        self.new_graphs: dict[str, bytes] = {}            # background that came since it was kept
-        self.unreadable: dict[int, str] = {}              # queries that could not be read when the group came back
-        self.fresh = [Piece()]                            # what came since it was kept, cut at registrations
-        self.rules: dict[str, tuple[int, str]] = {}       # user's rule set → place of the entry that set it, its text
+        self.new_graphs: dict[str, bytes] = {}  # background that came since it was kept
+        self.unreadable: dict[int, str] = {}  # queries that could not be read when the group came back
+        self.fresh = [Piece()]  # what came since it was kept, cut at registrations
+        self.rules: dict[str, tuple[int, str]] = {}  # user's rule set → place of the entry that set it, its text
         self.arrival = Arrival()
-        self._untimed: list[Member] | None = []           # members that look at more than this clock; None: not known
-        self._soonest: int | None = None                  # no other member has an instant before; None: not known
+        self._untimed: list[Member] | None = []  # members that look at more than this clock; None: not known
+        self._soonest: int | None = None  # no other member has an instant before; None: not known
         self._views = Views(self.content, self.number, self.members, maintained_only=evaluator == INCREMENTAL)
         self._costs = Costs()
-        self._arrival: int | None = None                     # when the entry arrived that is being answered
+        self._arrival: int | None = None  # when the entry arrived that is being answered
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Message]:
         """Take the next rows, in the order of the log; say what became true."""
@@ -101,7 +101,7 @@ class Group:
             match row.kind:
                 case "register":
                     yield from self._register(row)
-                    continue            # it moves no clock: nothing is due to the others that was not before
+                    continue  # it moves no clock: nothing is due to the others that was not before
                 case "unregister":
                     self._unregister(row)
                 case "pause" | "resume":
@@ -140,7 +140,7 @@ class Group:
             case "register":
                 if self.key == UNREADABLE:
                     yield QueryFailure(row.seq, row.at, reason)
-                elif self.members.pop(row.seq, None) is not None:       # read while it was whole
+                elif self.members.pop(row.seq, None) is not None:  # read while it was whole
                     self.members_changed()
                 return
             case "background":
@@ -155,7 +155,7 @@ class Group:
                 yield self._fail(member, row.at, ValueError(reason))
 
     def _unregister(self, row: Row) -> None:
-        self.members.pop(json.loads(row.payload or b"")["id"], None)       # none, if it could not be read
+        self.members.pop(json.loads(row.payload or b"")["id"], None)  # none, if it could not be read
         self.members_changed()
 
     def _turn(self, row: Row) -> Iterator[Message]:
@@ -163,7 +163,7 @@ class Group:
         the arrival clock."""
         member = self.members.get(json.loads(row.payload or b"")["id"])
         if member is None:
-            return                          # it could not be read
+            return  # it could not be read
         member.progress.tick(None, row.at - 1)
         self._soonest = None
         # What has passed is answered before a pause, and passed over before a resume.
@@ -200,7 +200,7 @@ class Group:
         chunk = Chunk.from_ipc(row.payload or b"").stamped(row.at)
         first, last = chunk.first, chunk.last
         if row.subject is None or first is None or last is None:
-            return                          # it is empty
+            return  # it is empty
         stream = self.number(row.subject)
         self.content.add(stream, row.seq, chunk)
         self.fresh[-1].take(stream, row.seq, chunk)
@@ -217,7 +217,7 @@ class Group:
                     member.arrived(row.subject, chunk.t, np.unique(chunk.t))
                     if any(window.elements is not None for window in member.windows):
                         apart = True
-        if apart:       # a slide must not hide which triples came in one push
+        if apart:  # a slide must not hide which triples came in one push
             self.fresh.append(Piece())
 
     def limit(self, limits: Limits) -> None:
@@ -251,8 +251,10 @@ class Group:
         for member, too_many in failed:
             yield self._fail(member, too_many.instant, too_many)
         if members is None and (self._soonest is None or self.arrival.reading >= self._soonest):
-            self._soonest = min((member.soonest() for member in self.members.values()
-                                 if member.timed and member.failed is None), default=END_OF_TIME)
+            self._soonest = min(
+                (member.soonest() for member in self.members.values() if member.timed and member.failed is None),
+                default=END_OF_TIME,
+            )
         # The widest windows first: the others may cut their answers out of theirs.
         for instant, _, id in sorted(due):
             member = self.members[id]
@@ -271,10 +273,15 @@ class Group:
             with counted() as refused:
                 _, rows, payload = self._views.say(member, instant, self.seq)
             self._costs.refused += refused.count
-        except Exception as error:       # whatever a query does to the evaluator, it does to itself alone
+        except Exception as error:  # whatever a query does to the evaluator, it does to itself alone
             return self._fail(member, instant, error)
-        self._costs.note(member, instant=instant, rows=rows, micros=(time.perf_counter_ns() - begun) // 1000,
-                         due=self._arrival if member.progress.event else instant)
+        self._costs.note(
+            member,
+            instant=instant,
+            rows=rows,
+            micros=(time.perf_counter_ns() - begun) // 1000,
+            due=self._arrival if member.progress.event else instant,
+        )
         return InstantAnswer(member.id, instant, 0, rows, payload)
 
     def costs(self) -> BatchCosts | None:
@@ -301,8 +308,13 @@ class Group:
         horizons = {}
         for iri, stream in self.streams.items():
             if iri not in self.graphs:
-                reach = [member.horizon(window) for member in self.members.values() if member.failed is None
-                         for window in member.windows if window.stream == iri and is_timed(window)]
+                reach = [
+                    member.horizon(window)
+                    for member in self.members.values()
+                    if member.failed is None
+                    for window in member.windows
+                    if window.stream == iri and is_timed(window)
+                ]
                 known = [horizon for horizon in reach if horizon is not None]
                 if len(known) == len(reach):
                     horizons[stream] = min(known, default=END_OF_TIME)

@@ -78,8 +78,9 @@ def restore(key: str, state: State, remembered: StoredGroup | None = None) -> St
     if value is None:
         return StoredGroup(key)
     summary: Summary = json.loads(value)
-    if remembered is not None and (remembered.seq > summary["seq"]
-                                   or not any(str(id) in summary["members"] for id in remembered.members)):
+    if remembered is not None and (
+        remembered.seq > summary["seq"] or not any(str(id) in summary["members"] for id in remembered.members)
+    ):
         remembered = None
     if remembered is not None and remembered.seq == summary["seq"]:
         return remembered
@@ -96,8 +97,9 @@ def restore(key: str, state: State, remembered: StoredGroup | None = None) -> St
     return group
 
 
-def _restore_content(group: StoredGroup, state: State, summary: Summary,
-                     keys: Collection[StateKey]) -> dict[int, Registration]:
+def _restore_content(
+    group: StoredGroup, state: State, summary: Summary, keys: Collection[StateKey]
+) -> dict[int, Registration]:
     """Take slides, background and rule sets that the group lacks; the registrations among what it lacks."""
     for key in group.stored.keys() - set(keys):
         del group.stored[key]
@@ -113,7 +115,7 @@ def _restore_content(group: StoredGroup, state: State, summary: Summary,
                 rule_set, seq, text = json.loads(value)
                 group.set_rules(rule_set, seq, text)
             case ValueKind.LAST_ANSWER | ValueKind.CHANGES:
-                pass            # they are read with their members
+                pass  # they are read with their members
             case _ if key in graphs:
                 group.set_background(graphs[key], key.seq, value)
                 group.new_graphs.clear()
@@ -124,8 +126,14 @@ def _restore_content(group: StoredGroup, state: State, summary: Summary,
     return registrations
 
 
-def _restore_member(group: StoredGroup, state: State, id: int, progress: MemberState,
-                    registrations: Mapping[int, Registration], keys: Collection[StateKey]) -> None:
+def _restore_member(
+    group: StoredGroup,
+    state: State,
+    id: int,
+    progress: MemberState,
+    registrations: Mapping[int, Registration],
+    keys: Collection[StateKey],
+) -> None:
     if id not in group.members:
         registration = registrations[id]
         try:
@@ -139,10 +147,12 @@ def _restore_member(group: StoredGroup, state: State, id: int, progress: MemberS
     group.stored_answers.pop(id, None)
     member.before = None
     if StateKey.last_answer(id) in keys:
-        pieces = list(itertools.takewhile(keys.__contains__, map(StateKey.changes, itertools.repeat(id),
-                                                                 itertools.count())))
-        member.before = Before(state.get(StateKey.last_answer(id)),
-                               [change for key in pieces for change in unpacked(state.get(key))])
+        pieces = list(
+            itertools.takewhile(keys.__contains__, map(StateKey.changes, itertools.repeat(id), itertools.count()))
+        )
+        member.before = Before(
+            state.get(StateKey.last_answer(id)), [change for key in pieces for change in unpacked(state.get(key))]
+        )
         group.stored_answers[id] = AnswerExtent(member.before.whole, len(member.before.changes), len(pieces))
 
 
@@ -165,18 +175,29 @@ def save(group: StoredGroup, state: State) -> None:
     for iri, payload in group.new_graphs.items():
         state.put(StateKey(group.graphs[iri], group.streams[iri]), payload)
     group.new_graphs = {}
-    group.stored_answers = {id: _save_answer(id, member.before, group.stored_answers.get(id), state)
-                            for id, member in group.members.items() if member.before is not None}
+    group.stored_answers = {
+        id: _save_answer(id, member.before, group.stored_answers.get(id), state)
+        for id, member in group.members.items()
+        if member.before is not None
+    }
     for id, extent in group.stored_answers.items():
         permanent |= {StateKey.last_answer(id), *(StateKey.changes(id, piece) for piece in range(extent.pieces))}
     group.stored |= dict.fromkeys(permanent)
     for key, newest in list(group.stored.items()):
-        if key not in permanent and (newest is None or not lasting(
-                newest, horizons.get(key.stream, BEGINNING_OF_TIME), key.seq, places.get(key.stream, END_OF_TIME))):
+        if key not in permanent and (
+            newest is None
+            or not lasting(
+                newest, horizons.get(key.stream, BEGINNING_OF_TIME), key.seq, places.get(key.stream, END_OF_TIME)
+            )
+        ):
             del group.stored[key]
             state.drop(key)
-    summary = {"seq": group.seq, "streams": group.streams, "graphs": group.graphs,
-               "members": {id: member.state() for id, member in group.members.items()}}
+    summary = {
+        "seq": group.seq,
+        "streams": group.streams,
+        "graphs": group.graphs,
+        "members": {id: member.state() for id, member in group.members.items()},
+    }
     state.set_summary(json.dumps(summary).encode())
 
 
@@ -185,8 +206,11 @@ def _save_slides(group: StoredGroup, state: State, horizons: dict[int, int], pla
     for piece in group.fresh:
         for stream, chunks in piece.chunks.items():
             horizon, place = horizons.get(stream, BEGINNING_OF_TIME), places.get(stream, END_OF_TIME)
-            remaining = [chunk.take(np.flatnonzero(lasting(chunk.t, horizon, piece.seq, place))) for chunk in chunks
-                         if chunk.last is not None and lasting(chunk.last, horizon, piece.seq, place)]
+            remaining = [
+                chunk.take(np.flatnonzero(lasting(chunk.t, horizon, piece.seq, place)))
+                for chunk in chunks
+                if chunk.last is not None and lasting(chunk.last, horizon, piece.seq, place)
+            ]
             if remaining:
                 chunk = Chunk.concat(remaining)
                 key = StateKey(piece.seq, stream)
@@ -202,5 +226,5 @@ def _save_answer(id: int, answer: Before, extent: AnswerExtent | None, state: St
         extent = AnswerExtent(answer.whole, 0, 0)
     if len(answer.changes) == extent.changes:
         return extent
-    state.put(StateKey.changes(id, extent.pieces), packed(answer.changes[extent.changes:]))
+    state.put(StateKey.changes(id, extent.pieces), packed(answer.changes[extent.changes :]))
     return AnswerExtent(answer.whole, len(answer.changes), extent.pieces + 1)

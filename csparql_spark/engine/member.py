@@ -39,7 +39,7 @@ from csparql_spark.windows.counting import CountState, arrive, count_of
 from csparql_spark.windows.progress import Arrival, Clock, Progress
 from csparql_spark.windows.rule import END_OF_TIME, grid_of, horizon_of, widest_of
 
-MOST_INSTANTS = 200_000      # a step of one second, and silence for more than two days
+MOST_INSTANTS = 200_000  # a step of one second, and silence for more than two days
 
 
 class ProgressState(TypedDict):
@@ -79,19 +79,20 @@ class Member:
         self.id = registration["id"]
         self.query: ContinuousQuery = read(registration["text"], registration["base"], registration.get("compiled"))
         self.plan = plan(self.query)
-        self.snapshot = why_snapshot(self.query) is not None     # which evaluator answers it
+        self.snapshot = why_snapshot(self.query) is not None  # which evaluator answers it
         self.asked = asked_for(self.plan)
         self.windows = self.query.windows
         self.widest = widest_of(self.windows)
         self.grid = grid_of(self.query)
         clocks = {stream: Clock(**clock) for stream, clock in registration["clocks"].items()}
         self.progress = Progress.begin(at=at, clocks=clocks, shared=arrival)
-        self.counts = {place: count for place, window in enumerate(self.windows)
-                       if (count := count_of(window)) is not None}
+        self.counts = {
+            place: count for place, window in enumerate(self.windows) if (count := count_of(window)) is not None
+        }
         self.next: int | None = None
-        self.answered: int | None = None        # the newest instant that was due
-        self.turned: int | None = None          # the newest turn of any window that counts
-        self.before: Before | None = None       # what was answered there, where the query tells what has changed
+        self.answered: int | None = None  # the newest instant that was due
+        self.turned: int | None = None  # the newest turn of any window that counts
+        self.before: Before | None = None  # what was answered there, where the query tells what has changed
         self.failed = registration.get("failed")
         self.paused = registration.get("paused", False)
         self._answered_before = registration.get("answered")
@@ -119,13 +120,21 @@ class Member:
         """The instants that have passed and are not answered yet; they count as answered from now on. `TooManyInstants`
         if there are too many at once."""
         passed, timed = self.progress.passed, list[int]()
-        turns = {turn for count in self.counts.values() for turn, _ in count.turns
-                 if self.turns_tell and (self.turns_only or turn <= passed)}
+        turns = {
+            turn
+            for count in self.counts.values()
+            for turn, _ in count.turns
+            if self.turns_tell and (self.turns_only or turn <= passed)
+        }
         if len(turns) > MOST_INSTANTS:
-            raise TooManyInstants(min(turns), (
-                f"so many elements have come at once that its windows have turned {len(turns):,} times, and at "
-                f"most {MOST_INSTANTS:,} instants are answered at once: delete the query and register it again with "
-                "a larger STEP, or with COMPUTE EVERY"))
+            raise TooManyInstants(
+                min(turns),
+                (
+                    f"so many elements have come at once that its windows have turned {len(turns):,} times, and at "
+                    f"most {MOST_INSTANTS:,} instants are answered at once: delete the query and register it again with "
+                    "a larger STEP, or with COMPUTE EVERY"
+                ),
+            )
         if self.grid is not None:
             if self.next is None:
                 start = self._start()
@@ -134,10 +143,14 @@ class Member:
                 self.next = self.grid.at_or_after(start)
             most = len(turns) + self.grid.most_between(self.next, passed)
             if most > MOST_INSTANTS:
-                raise TooManyInstants(self.next, (
-                    f"the clock has moved from {self.next} to {passed} at once, which is {most:,} instants of this "
-                    f"query, and at most {MOST_INSTANTS:,} are answered at once: delete the query and register it "
-                    "again (over a new stream, if a wrong timestamp was the reason)"))
+                raise TooManyInstants(
+                    self.next,
+                    (
+                        f"the clock has moved from {self.next} to {passed} at once, which is {most:,} instants of this "
+                        f"query, and at most {MOST_INSTANTS:,} are answered at once: delete the query and register it "
+                        "again (over a new stream, if a wrong timestamp was the reason)"
+                    ),
+                )
             timed = list(self.grid.between(self.next, passed))
             if timed:
                 self.next = self.grid.after(timed[-1])
@@ -180,8 +193,11 @@ class Member:
     def arrived(self, stream: str, stamps: np.ndarray, pushed: np.ndarray) -> None:
         """Triples of a stream have arrived, stamped so; `pushed` are the stamps of the graphs that they make up."""
         for graphs, arrivals in ((False, stamps), (True, pushed)):
-            counts = [count for place, count in self.counts.items() if self.windows[place].stream == stream
-                      and (self.windows[place].elements is not None) is graphs]
+            counts = [
+                count
+                for place, count in self.counts.items()
+                if self.windows[place].stream == stream and (self.windows[place].elements is not None) is graphs
+            ]
             before = [instant for instant in (self.answered, self.turned) if instant is not None]
             turned = arrive(counts, arrivals, max(before, default=None), apart=self.turns_tell)
             if turned is not None:
@@ -196,7 +212,7 @@ class Member:
         """Elements stamped this or earlier are not seen again through this window of time; None while that is not
         known."""
         soonest = self.next
-        if self.turns_tell:         # a turn may come at any time after what was answered
+        if self.turns_tell:  # a turn may come at any time after what was answered
             soonest = None if soonest is None or self.answered is None else min(soonest, self.answered + 1)
         return None if soonest is None else horizon_of(window, soonest)
 
@@ -208,16 +224,26 @@ class Member:
 
     def state(self) -> MemberState:
         progress = self.progress
-        return {"registered": progress.registered, "next": self.next, "answered": self.answered,
-                "turned": self.turned, "failed": self.failed, "paused": self.paused,
-                "counts": {str(place): count.state() for place, count in self.counts.items()},
-                "progress": {"arrival": progress.arrival, "event": progress.event, "first": progress.first,
-                             "late": progress.late}}
+        return {
+            "registered": progress.registered,
+            "next": self.next,
+            "answered": self.answered,
+            "turned": self.turned,
+            "failed": self.failed,
+            "paused": self.paused,
+            "counts": {str(place): count.state() for place, count in self.counts.items()},
+            "progress": {
+                "arrival": progress.arrival,
+                "event": progress.event,
+                "first": progress.first,
+                "late": progress.late,
+            },
+        }
 
     def restore(self, state: MemberState) -> None:
         self.next, self.answered, self.turned = state["next"], state["answered"], state["turned"]
         self.failed = state["failed"]
-        self.paused = state.get("paused", False)        # a state that was kept before there was pausing does not say
+        self.paused = state.get("paused", False)  # a state that was kept before there was pausing does not say
         for place, counted in state["counts"].items():
             self.counts[int(place)].restore(counted)
         progress = state["progress"]

@@ -1,12 +1,12 @@
 """Messages: what a group says. Each kind is a type, and who hears them asks of which.
 
-    InstantAnswer     a query's answer at an instant, or a part of it
-    QueryFailure      the instant from which a query answers no more, and why: it is said once
-    BatchCosts        what the answers of a batch have cost (see `costs`); no query says that, and no answer hangs on it
+InstantAnswer     a query's answer at an instant, or a part of it
+QueryFailure      the instant from which a query answers no more, and why: it is said once
+BatchCosts        what the answers of a batch have cost (see `costs`); no query says that, and no answer hangs on it
 
-    for message in group.feed(rows):
-        if isinstance(message, QueryFailure):
-            print(message.query, message.reason)
+for message in group.feed(rows):
+    if isinstance(message, QueryFailure):
+        print(message.query, message.reason)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class InstantAnswer(NamedTuple):
     instant: int
     part: int
     rows: int
-    payload: bytes         # a `Result`
+    payload: bytes  # a `Result`
 
 
 class QueryFailure(NamedTuple):
@@ -29,8 +29,8 @@ class QueryFailure(NamedTuple):
 
 
 class BatchCosts(NamedTuple):
-    payload: bytes         # JSON
+    payload: bytes  # JSON
 
 
 Message = InstantAnswer | QueryFailure
-Report = QueryFailure | BatchCosts         # what is not an answer
+Report = QueryFailure | BatchCosts  # what is not an answer

@@ -43,7 +43,7 @@ class LastRows:
 
     before: Before
     rows: Table
-    version: tuple[Incremental, int]     # who said it, and of which version of what is looked at
+    version: tuple[Incremental, int]  # who said it, and of which version of what is looked at
 
 
 class Changing:
@@ -54,7 +54,7 @@ class Changing:
     def maintained(self, member: Member, evaluator: Incremental, widest: int, instant: int) -> Result:
         """What a member tells at an instant whose answers `evaluator` maintains, `widest` being its widest RANGE."""
         last, version = self._last.get(member.id), (evaluator, evaluator.version)
-        if last is not None and last.before is not member.before:        # the group has come back from what is kept
+        if last is not None and last.before is not member.before:  # the group has come back from what is kept
             last = None
         if last is not None and last.version == version:
             return evaluator.answer_of(last.rows.take(slice(0)))
@@ -70,7 +70,7 @@ class Changing:
             mine, others = (come, gone) if member.query.output == "ISTREAM" else (gone, come)
             alone = unshared(list(mine.columns.values()), list(others.columns.values()))[0]
             answer = new if mine is come else evaluator.answer_of(mine)
-            if len(alone) < mine.length:          # some hold longer, or shorter, than before: that is no change
+            if len(alone) < mine.length:  # some hold longer, or shorter, than before: that is no change
                 answer = difference(answer, evaluator.answer_of(others))
             if before.worn:
                 before = member.before = Before(answer_of(evaluator, widest).to_bytes())
@@ -86,14 +86,13 @@ class Changing:
         before, member.before = member.before, (record := Before(payload))
         self._last.pop(member.id, None)
         now = Result.from_bytes(payload)
-        then = before.answer() if before is not None else difference(now, now)       # nothing, of its kind
+        then = before.answer() if before is not None else difference(now, now)  # nothing, of its kind
         return difference(now, then) if member.query.output == "ISTREAM" else difference(then, now), record
 
     def nbytes(self, member: Member) -> int:
         """What is held of its last answer."""
         last = self._last.get(member.id)
-        return ((0 if last is None else last.rows.nbytes)
-                + (0 if member.before is None else member.before.nbytes))
+        return (0 if last is None else last.rows.nbytes) + (0 if member.before is None else member.before.nbytes)
 
     def forget(self, members: Collection[int]) -> None:
         """Drop what is held for others than these."""
@@ -107,8 +106,14 @@ class Changing:
 
     def renumber(self, table: np.ndarray) -> None:
         for last in self._last.values():
-            last.rows = Table({name: np.where(column == UNBOUND, UNBOUND, table[column])
-                               for name, column in last.rows.columns.items()}, last.rows.length, last.rows.tag)
+            last.rows = Table(
+                {
+                    name: np.where(column == UNBOUND, UNBOUND, table[column])
+                    for name, column in last.rows.columns.items()
+                },
+                last.rows.length,
+                last.rows.tag,
+            )
 
 
 def _until(rows: Table, widest: int) -> Table:
@@ -123,8 +128,8 @@ def _columns(rows: Table, others: Table) -> tuple[list[np.ndarray], list[np.ndar
         until = np.concatenate([rows.tag, others.tag])
         ending = until != ALWAYS
         until = np.where(ending, until - until.min(initial=ALWAYS) + 1, 0)
-        mine.append(until[:rows.length])
-        theirs.append(until[rows.length:])
+        mine.append(until[: rows.length])
+        theirs.append(until[rows.length :])
     return mine, theirs
 
 

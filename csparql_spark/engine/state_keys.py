@@ -25,12 +25,12 @@ from typing import NamedTuple
 class ValueKind(Enum):
     """What a value of the state is."""
 
-    ELEMENTS = "elements"              # a slide, or a background graph
+    ELEMENTS = "elements"  # a slide, or a background graph
     REGISTRATION = "registration"
     SUMMARY = "summary"
-    LAST_ANSWER = "last answer"        # it changes under its key
+    LAST_ANSWER = "last answer"  # it changes under its key
     RULE_SET = "rule set"
-    CHANGES = "changes"                # these, too
+    CHANGES = "changes"  # these, too
 
 
 _NUMBERS = {-1: ValueKind.REGISTRATION, -2: ValueKind.SUMMARY, -3: ValueKind.LAST_ANSWER, -4: ValueKind.RULE_SET}

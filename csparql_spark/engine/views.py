@@ -34,7 +34,7 @@ from csparql_spark.language import Window
 from csparql_spark.windows.content import END_OF_TIME, Content, Elements
 from csparql_spark.windows.rule import at_once, bounds_of, logged_after, oldest_tag
 
-LIMITS = Limits()            # of each query, where nobody says anything else
+LIMITS = Limits()  # of each query, where nobody says anything else
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ViewState:
 
     maintained: Maintained | None = None
     matched: Matched | None = None
-    overflown: bool = False          # there were more matches than can be maintained
+    overflown: bool = False  # there were more matches than can be maintained
     debt: Debt = field(default_factory=Debt)
 
 
@@ -111,18 +111,24 @@ class LastLook(NamedTuple):
 
 
 class Views:
-    def __init__(self, content: Content, number: Callable[[str], int], members: Mapping[int, Member], *,
-                 maintained_only: bool = False) -> None:
+    def __init__(
+        self,
+        content: Content,
+        number: Callable[[str], int],
+        members: Mapping[int, Member],
+        *,
+        maintained_only: bool = False,
+    ) -> None:
         """`number` gives the number that a stream or graph has in `content`; `members` are those of the group. With
         `maintained_only` no answer that cannot be maintained any more is matched anew."""
         self._maintained_only = maintained_only
-        self.given: Limits | None = None                  # what each query may have, if somebody has said it
+        self.given: Limits | None = None  # what each query may have, if somebody has said it
         self._content, self._number = content, number
         self.closures = Closures(content, number, members)
         self._changing = Changing(content)
         self._states: dict[View, ViewState] = {}
         self._members: dict[int, LastLook] = {}
-        self._known: dict[tuple[int, int], View] = {}     # by member, and since when it looks
+        self._known: dict[tuple[int, int], View] = {}  # by member, and since when it looks
         self._distinct: dict[View, View] = {}
         self._sights: dict[tuple[str, int], Sight] = {}
 
@@ -154,8 +160,11 @@ class Views:
             # It needs more room than there is: the store looks no further than an answer may be large.
             state.overflown, state.maintained = True, None
             source, reply = self._matched_anew(member, state, sights, moment)
-        size += (source.evaluator.state_bytes + (0 if source.reply is None else len(source.reply.payload))
-                 + self._changing.nbytes(member))
+        size += (
+            source.evaluator.state_bytes
+            + (0 if source.reply is None else len(source.reply.payload))
+            + self._changing.nbytes(member)
+        )
         self._members[member.id] = LastLook(view, elements, size)
         self.limits.check_bytes(size, f"the {elements:,} elements in its windows and what follows from them")
         return reply
@@ -193,13 +202,19 @@ class Views:
         evaluator.move(after=oldest_tag(moment.instant, widest))
 
         if member.query.output != "RSTREAM" and by_rows(member.plan):
-            return source, self._timed(state, moment, evaluator.version,
-                                       lambda: self._changing.maintained(member, evaluator, widest, moment.instant))
-        return source, self._of_whole(member, self._replied(state, source, moment,
-                                                            lambda: answer_of(evaluator, widest)))
+            return source, self._timed(
+                state,
+                moment,
+                evaluator.version,
+                lambda: self._changing.maintained(member, evaluator, widest, moment.instant),
+            )
+        return source, self._of_whole(
+            member, self._replied(state, source, moment, lambda: answer_of(evaluator, widest))
+        )
 
-    def _matched_anew(self, member: Member, state: ViewState, sights: list[Sight],
-                      moment: Moment) -> tuple[Matched, Reply]:
+    def _matched_anew(
+        self, member: Member, state: ViewState, sights: list[Sight], moment: Moment
+    ) -> tuple[Matched, Reply]:
         source = state.matched
         if source is None:
             source = state.matched = Matched(Snapshot(member.plan, self._content))
@@ -218,8 +233,9 @@ class Views:
         changed = self._changing.whole(member, reply.payload)
         return Reply(reply.version, len(changed), changed.to_bytes())
 
-    def _replied(self, state: ViewState, source: Maintained | Matched, moment: Moment,
-                 ask: Callable[[], Result]) -> Reply:
+    def _replied(
+        self, state: ViewState, source: Maintained | Matched, moment: Moment, ask: Callable[[], Result]
+    ) -> Reply:
         """What a view says at a version of what it sees."""
         if source.reply is None or source.reply.version != source.evaluator.version:
             source.reply = self._timed(state, moment, source.evaluator.version, ask)
@@ -229,8 +245,8 @@ class Views:
         deadline = Deadline(self.limits)
         answer = ask()
         reply = Reply(version, len(answer), answer.to_bytes())
-        deadline.check()                     # whatever it was that took so long: the others wait for it
-        if self.given is not None:           # in a recording nobody waits
+        deadline.check()  # whatever it was that took so long: the others wait for it
+        if self.given is not None:  # in a recording nobody waits
             state.debt.note(moment.instant, deadline.took, self.limits)
         return reply
 
@@ -251,8 +267,11 @@ class Views:
         self._states = {view: state for view, state in self._states.items() if view in used}
 
     def _dataset(self, member: Member, windows: list[Elements], moment: Moment) -> Dataset:
-        closed = {} if not member.query.entailment else self.closures.closed(
-            member, windows, moment, lambda: self._background(member))
+        closed = (
+            {}
+            if not member.query.entailment
+            else self.closures.closed(member, windows, moment, lambda: self._background(member))
+        )
         return dataset_of(member.query, windows, self._graph, closed, stamped=member.plan.stamps)
 
     def _background(self, member: Member) -> Columns:
@@ -275,7 +294,7 @@ class Views:
             elements = contents(self._content, stream, window, Moment(0, instant, seq), None)
             oldest = int(elements.seq.min()) if len(elements.seq) else END_OF_TIME
             if not self._content.whole(stream, bounds.low):
-                oldest = 0           # graphs that others look at may hold what was forgotten since
+                oldest = 0  # graphs that others look at may hold what was forgotten since
             sight = self._sights[key] = Sight(bounds.closes, seq, elements, oldest)
         return sight
 

@@ -53,7 +53,7 @@ class DurationProblem(Exception):
     def __init__(self, code: str, message: str, hint: str | None = None, instead: str | None = None) -> None:
         super().__init__(code, message, hint, instead)
         self.code = code
-        self.instead = instead      # what to write for the unit, or for an ISO 8601 duration
+        self.instead = instead  # what to write for the unit, or for an ISO 8601 duration
         self.message = message
         self.hint = hint
 
@@ -70,7 +70,9 @@ def iso_milliseconds(text: str) -> int:
     match = _ISO.fullmatch(text)
     if match is None and _ISO.fullmatch(text.upper()):
         raise DurationProblem(
-            "bad-duration", f'"{text}" is not a duration.', f"ISO durations are upper case: write {text.upper()}.",
+            "bad-duration",
+            f'"{text}" is not a duration.',
+            f"ISO durations are upper case: write {text.upper()}.",
             text.upper(),
         )
     if match is None or text == "P" or match["time"] == "T":

@@ -16,8 +16,9 @@ from collections.abc import Callable
 
 
 class ArrivalClock:
-    def __init__(self, floor: int = 0, *, wall: Callable[[], float] = time.time,
-                 steady: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, floor: int = 0, *, wall: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic
+    ) -> None:
         self._wall, self._steady = wall, steady
         self._at = max(float(floor), wall() * 1000)
         self._read = steady()

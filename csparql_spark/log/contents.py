@@ -18,7 +18,7 @@ from csparql_spark.disk.damage import Damaged
 from csparql_spark.log.entries import Draft, Entry
 from csparql_spark.remembering import bounded
 
-MOST, LONGEST = 16_384, 2048     # registrations that are remembered, and bytes of one
+MOST, LONGEST = 16_384, 2048  # registrations that are remembered, and bytes of one
 
 # The compiled form of a query, as JSON has it: `language.queries.compiled` knows what is in it.
 Compiled = Mapping[str, object]
@@ -27,11 +27,11 @@ Compiled = Mapping[str, object]
 @dataclass(frozen=True, slots=True)
 class StreamMade:
     name: str
-    clock: str                       # "arrival", "event", or "derived"
-    delay: int                       # ms that an element on the event clock may be late
-    producer: str | None = None      # of a derived stream: the name of the query whose answers it holds
-    mqtt: str | None = None          # which topics of the broker it is fed with
-    mqtt_format: str | None = None   # media type of messages that do not tell theirs
+    clock: str  # "arrival", "event", or "derived"
+    delay: int  # ms that an element on the event clock may be late
+    producer: str | None = None  # of a derived stream: the name of the query whose answers it holds
+    mqtt: str | None = None  # which topics of the broker it is fed with
+    mqtt_format: str | None = None  # media type of messages that do not tell theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class StreamDropped:
 class QueryRegistered:
     text: str
     base: str | None
-    paused: bool = False             # whether it begins so
+    paused: bool = False  # whether it begins so
     compiled: Compiled | None = field(default=None, repr=False)
 
 
@@ -106,8 +106,19 @@ class EntrySkipped:
     pass
 
 
-Content = (StreamMade | StreamDropped | QueryRegistered | QueryUnregistered | QueryTurned | TriplesPushed
-           | InstantPassed | GraphSet | RulesSet | ElementsLost | EntrySkipped)
+Content = (
+    StreamMade
+    | StreamDropped
+    | QueryRegistered
+    | QueryUnregistered
+    | QueryTurned
+    | TriplesPushed
+    | InstantPassed
+    | GraphSet
+    | RulesSet
+    | ElementsLost
+    | EntrySkipped
+)
 
 
 def draft_of(content: Content, subject: str | None = None) -> Draft:
@@ -182,7 +193,7 @@ def registered(payload: bytes) -> QueryRegistered:
     return QueryRegistered(fields["text"], fields["base"], fields.get("paused", False), fields.get("compiled"))
 
 
-def fields_of(content: StreamMade | QueryRegistered) -> dict[str, object]:      # JSON, whatever a query compiles to
+def fields_of(content: StreamMade | QueryRegistered) -> dict[str, object]:  # JSON, whatever a query compiles to
     """What is written of it: all fields but those that say nothing."""
     fields = {field.name: getattr(content, field.name) for field in dataclasses.fields(content)}
     always = ("name", "clock", "delay", "text", "base")

@@ -21,8 +21,8 @@ from typing import Protocol
 from csparql_spark.log.entries import Draft, Entry, Reply
 from csparql_spark.log.guards import Guard
 
-KEPT_MS = 24 * 60 * 60 * 1000       # for so long the key of a push is remembered
-KEPT_KEYS = 100_000                 # and so many of one stream
+KEPT_MS = 24 * 60 * 60 * 1000  # for so long the key of a push is remembered
+KEPT_KEYS = 100_000  # and so many of one stream
 
 
 class Reused(Exception):

@@ -31,7 +31,7 @@ KINDS = (*REGISTRY_KINDS, "chunk", "tick", "damaged", "skipped")
 # Nobody needs the payload of these.
 IN_THE_HEAD = ("drop", "unregister", "pause", "resume", "tick", "skipped")
 
-Reply = dict[str, object]       # what was answered to a push: JSON, which is given back as it is, whatever is in it
+Reply = dict[str, object]  # what was answered to a push: JSON, which is given back as it is, whatever is in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +86,4 @@ class Entry:
     last: int | None = None
     unstamped: int = 0
     payload: bytes | None = None
-    damage: str | None = None       # what of it is damaged
+    damage: str | None = None  # what of it is damaged

@@ -60,11 +60,11 @@ class LiveKey:
 class Fold:
     def __init__(self, reads_of: ReadsOf = unknown) -> None:
         self.seq = 0
-        self.streams: dict[int, LiveStream] = {}                    # by the place of the entry that made it
+        self.streams: dict[int, LiveStream] = {}  # by the place of the entry that made it
         self.queries: dict[int, LiveQuery] = {}
-        self.settings: dict[tuple[str, str], int] = {}              # by kind and name: the entry that set it
-        self.keys: dict[int, dict[str, LiveKey]] = {}               # of each stream, in the order in which they came
-        self.relayed: dict[int, int] = {}                           # of each query the newest instant
+        self.settings: dict[tuple[str, str], int] = {}  # by kind and name: the entry that set it
+        self.keys: dict[int, dict[str, LiveKey]] = {}  # of each stream, in the order in which they came
+        self.relayed: dict[int, int] = {}  # of each query the newest instant
         self._reads_of = reads_of
         self._reads: dict[int, Reads] = {}
 
@@ -84,8 +84,10 @@ class Fold:
                 self.queries = {id: query for id, query in self.queries.items() if query.name != name}
                 self._reads = {id: reads for id, reads in self._reads.items() if id in self.queries}
             case "pause" | "resume":
-                self.queries = {id: replace(query, paused=entry.kind == "pause") if query.name == name else query
-                                for id, query in self.queries.items()}
+                self.queries = {
+                    id: replace(query, paused=entry.kind == "pause") if query.name == name else query
+                    for id, query in self.queries.items()
+                }
             case "background" | "rules":
                 self.settings.pop((entry.kind, name), None)
                 if entry.payload is not None:
@@ -107,8 +109,11 @@ class Fold:
                     return None
                 return Refused(guard, reply=known.reply if known.digest == digest else None)
             case Unread():
-                readers = tuple(query.name for id, query in self.queries.items()
-                                if query.name != guard.but and self.reads(id).any_of(guard))
+                readers = tuple(
+                    query.name
+                    for id, query in self.queries.items()
+                    if query.name != guard.but and self.reads(id).any_of(guard)
+                )
                 return Refused(guard, readers=readers) if readers else None
         return None if self._holds(guard) else Refused(guard)
 
@@ -163,7 +168,7 @@ class Fold:
             keys[key] = LiveKey(digest, beside.reply_to(entry), entry.at)
         if beside.newest is not None:
             prefixed = [key for key in keys if key.startswith(beside.prefix)]
-            for key in prefixed[:max(0, len(prefixed) - beside.newest)]:
+            for key in prefixed[: max(0, len(prefixed) - beside.newest)]:
                 del keys[key]
 
     def forget_keys(self, before: int, most: int) -> int:
@@ -176,7 +181,7 @@ class Fold:
                 old = [place for place, key in enumerate(names) if keys[key].at < before]
                 # Stamps never go back: what is old, and what is too many, stands in front.
                 cut = max(old[-1] + 1 if old else 0, len(names) - most)
-                self.keys[stream] = {key: keys[key] for key in names[max(0, cut):]}
+                self.keys[stream] = {key: keys[key] for key in names[max(0, cut) :]}
             else:
                 del self.keys[stream]
             gone += len(keys) - len(self.keys.get(stream, {}))

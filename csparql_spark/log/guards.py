@@ -127,7 +127,7 @@ class Every:
     guards: tuple[Guard, ...]
 
 
-Guard = (Absent | Present | Same | IsPaused | IsSet | Unchanged | Unread | Unfilled | Room | Unused | Once | Every)
+Guard = Absent | Present | Same | IsPaused | IsSet | Unchanged | Unread | Unfilled | Room | Unused | Once | Every
 
 # What makes them of their fields as JSON has them.
 _GUARDS: dict[str, Callable[..., Guard]] = {

@@ -28,7 +28,7 @@ class MemoryLog:
         self.fold = Fold(reads_of)
         self.clock = clock or ArrivalClock()
         self._entries: list[Entry] = []
-        self._floor = 0                     # no entry is stamped earlier from now on
+        self._floor = 0  # no entry is stamped earlier from now on
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -39,8 +39,17 @@ class MemoryLog:
             refusal = None if guard is None else self.fold.refusal(guard)
             if refusal is not None:
                 raise refusal
-            entry = Entry(len(self._entries) + 1, draft.kind, self._stamp(draft), draft.subject, draft.rows,
-                          draft.first, draft.last, draft.unstamped, draft.payload)
+            entry = Entry(
+                len(self._entries) + 1,
+                draft.kind,
+                self._stamp(draft),
+                draft.subject,
+                draft.rows,
+                draft.first,
+                draft.last,
+                draft.unstamped,
+                draft.payload,
+            )
             self.fold.take(entry, draft.beside)
             self._entries.append(entry)
             return entry
@@ -80,12 +89,15 @@ class MemoryLog:
     def waiting_since(self, after: int) -> int | None:
         if after >= self.tail():
             return None
-        stamps = (entry.at for entry in (*reversed(self._entries[:after + 1]), *self._entries[after + 1:])
-                  if entry.kind != "tick" or entry.subject is None)
+        stamps = (
+            entry.at
+            for entry in (*reversed(self._entries[: after + 1]), *self._entries[after + 1 :])
+            if entry.kind != "tick" or entry.subject is None
+        )
         return next(stamps, None)
 
     def read(self, after: int, upto: int) -> Iterable[Entry]:
-        return [_as_is(entry) for entry in self._entries[after:max(after, upto)]]
+        return [_as_is(entry) for entry in self._entries[after : max(after, upto)]]
 
     def one(self, seq: int) -> Entry | None:
         return _as_is(self._entries[seq - 1]) if 1 <= seq <= self.tail() else None
@@ -95,23 +107,39 @@ class MemoryLog:
         return None if entry is None else _whole(entry).payload
 
     def outline(self, after: int, limit: int) -> list[Entry]:
-        return [replace(entry, payload=None) for entry in self._entries[after:after + limit]]
+        return [replace(entry, payload=None) for entry in self._entries[after : after + limit]]
 
     def registrations(self, after: int, upto: int) -> Iterable[Entry]:
-        return [replace(entry, payload=None) if entry.kind == "background" else entry
-                for entry in self.read(after, upto) if entry.kind in REGISTRY_KINDS]
+        return [
+            replace(entry, payload=None) if entry.kind == "background" else entry
+            for entry in self.read(after, upto)
+            if entry.kind in REGISTRY_KINDS
+        ]
 
     def last(self, subject: str, kind: str, upto: int) -> Entry | None:
         entry = self.last_as_is(subject, kind, upto)
         return None if entry is None else _whole(entry)
 
     def last_as_is(self, subject: str, kind: str, upto: int) -> Entry | None:
-        return next((_as_is(entry) for entry in reversed(self._entries[:upto])
-                     if (entry.subject, entry.kind) == (subject, kind)), None)
+        return next(
+            (
+                _as_is(entry)
+                for entry in reversed(self._entries[:upto])
+                if (entry.subject, entry.kind) == (subject, kind)
+            ),
+            None,
+        )
 
     def chunks(self, stream: str, *, low: int, high: int, after: int) -> Iterator[Entry]:
-        return (_whole(entry) for entry in self._of_stream(stream, after) if low < entry.at <= high
-                or entry.last is not None and entry.first is not None and entry.last > low and entry.first <= high)
+        return (
+            _whole(entry)
+            for entry in self._of_stream(stream, after)
+            if low < entry.at <= high
+            or entry.last is not None
+            and entry.first is not None
+            and entry.last > low
+            and entry.first <= high
+        )
 
     def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
         return (replace(entry, payload=None) for entry in self._of_stream(stream, after) if entry.kind == "chunk")
@@ -120,8 +148,14 @@ class MemoryLog:
         return (_whole(entry) for entry in reversed(self._of_stream(stream, after)))
 
     def newest(self, stream: str) -> int | None:
-        return max((entry.at if entry.last is None or entry.unstamped and entry.at > entry.last else entry.last
-                    for entry in self._of_stream(stream, 0) if entry.kind == "chunk"), default=None)
+        return max(
+            (
+                entry.at if entry.last is None or entry.unstamped and entry.at > entry.last else entry.last
+                for entry in self._of_stream(stream, 0)
+                if entry.kind == "chunk"
+            ),
+            default=None,
+        )
 
     def totals(self, stream: str) -> tuple[int, int]:
         rows = [entry.rows for entry in self._of_stream(stream, 0) if entry.kind == "chunk"]
@@ -129,8 +163,11 @@ class MemoryLog:
 
     def _of_stream(self, stream: str, after: int) -> list[Entry]:
         """What was logged of a stream, and what stands in the place of what is lost."""
-        return [_as_is(entry) for entry in self._entries[after:]
-                if entry.subject == stream and entry.kind in ("chunk", "damaged")]
+        return [
+            _as_is(entry)
+            for entry in self._entries[after:]
+            if entry.subject == stream and entry.kind in ("chunk", "damaged")
+        ]
 
 
 def _as_is(entry: Entry) -> Entry:

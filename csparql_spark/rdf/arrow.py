@@ -25,7 +25,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.columns import BadTerm, chunk_of_columns
 from csparql_spark.rdf.errors import RdfError
 
-MOST_BYTES = 2**29           # of buffers once they are decompressed, and of the dictionaries that a body goes through
+MOST_BYTES = 2**29  # of buffers once they are decompressed, and of the dictionaries that a body goes through
 
 _SCHEMA_HINT = "send columns s, p and o of strings in N-Triples syntax, and perhaps t (milliseconds or a timestamp)"
 # With the continuation mark that writers put before each message, and as they did before there was one.
@@ -43,8 +43,16 @@ def read_arrow(body: bytes, *, blank_prefix: str) -> Chunk:
         _refuse_explosive(body)
         columns = _columns(body)
     # Arrow's own exceptions are of several kinds; struct's is that of a header which is shorter than it says.
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError,
-            struct.error) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        OverflowError,
+        MemoryError,
+        struct.error,
+    ) as error:
         if isinstance(error, RdfError):
             raise
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
@@ -105,8 +113,10 @@ def _bounded(reader: pa.ipc.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]
                 last[place] = address
                 total += dictionary.get_total_buffer_size()
         if total > MOST_BYTES:
-            raise RdfError(f"The dictionaries of the data have more than {MOST_BYTES} bytes: send one dictionary, and "
-                           "only its new terms with later batches, or push the triples in parts")
+            raise RdfError(
+                f"The dictionaries of the data have more than {MOST_BYTES} bytes: send one dictionary, and "
+                "only its new terms with later batches, or push the triples in parts"
+            )
         yield batch
 
 

@@ -95,7 +95,8 @@ def _refuse_entities(body: bytes) -> None:
         if match[1] or b"&" in value:
             raise RdfError(
                 "An entity of the document is defined through another one: write its value out",
-                *place(body, match.start()), match[0].decode("utf-8", "replace")[:80],
+                *place(body, match.start()),
+                match[0].decode("utf-8", "replace")[:80],
             )
         expansion += len(value) * body.count(b"&" + match[2] + b";")
     if expansion > ENTITY_FACTOR * len(body) + ENTITY_ALLOWANCE:

@@ -26,20 +26,24 @@ from csparql_spark.rdf.quads import renamed
 from csparql_spark.rdf.stamps import EARLIEST, LATEST
 
 NAMES = ("s", "p", "o")
-MOST_TRIPLES = 5_000_000     # of one push: their ids are some hundred bytes each while they are sorted
-MOST_TEXT = 2**30            # bytes of distinct terms
+MOST_TRIPLES = 5_000_000  # of one push: their ids are some hundred bytes each while they are sorted
+MOST_TEXT = 2**30  # bytes of distinct terms
 
 # Valid and canonical beyond doubt; what it does not match may still be either.
 _PATH = r"[A-Za-z0-9._~:@!$&'()*+,;=-]"
-_IRI = (rf"<[A-Za-z][A-Za-z0-9+.-]*:(?://[A-Za-z0-9._~-]+(?::[0-9]{{1,5}})?(?:/(?:{_PATH}|/)*)?|{_PATH}(?:{_PATH}|/)*)"
-        rf"(?:\?(?:{_PATH}|[/?])*)?(?:#(?:{_PATH}|[/?])*)?>")
+_IRI = (
+    rf"<[A-Za-z][A-Za-z0-9+.-]*:(?://[A-Za-z0-9._~-]+(?::[0-9]{{1,5}})?(?:/(?:{_PATH}|/)*)?|{_PATH}(?:{_PATH}|/)*)"
+    rf"(?:\?(?:{_PATH}|[/?])*)?(?:#(?:{_PATH}|[/?])*)?>"
+)
 _TEXT = r'"(?:[ !#-\[\]-~]|[\x{a0}-\x{d7ff}])*"'
 _PLAIN = rf"^(?:{_IRI}|_:[A-Za-z0-9_][A-Za-z0-9_-]*|{_TEXT}(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?|\^\^{_IRI})?)$"
 # Datatypes that canonical N-Triples writes in another way, or not at all, come from these two vocabularies.
 _NOT_PLAIN = r"#(?:string|langString|dirLangString)>$"
 # One term and nothing else: neither a second one nor the rest of a line.
-_ONE = (r'^(?:<[^\x00-\x20<>"{}|^`]*>|_:[^\s<>"\\]+|"(?:[^"\\\n\r]|\\.)*"'
-        r'(?:@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[a-z]+)?|\^\^<[^\x00-\x20<>"{}|^`]*>)?)$')
+_ONE = (
+    r'^(?:<[^\x00-\x20<>"{}|^`]*>|_:[^\s<>"\\]+|"(?:[^"\\\n\r]|\\.)*"'
+    r'(?:@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[a-z]+)?|\^\^<[^\x00-\x20<>"{}|^`]*>)?)$'
+)
 _BEFORE, _AFTER = "<urn:x> <urn:x> ", " ."
 
 
@@ -112,9 +116,15 @@ def _rewritten(chunk: Chunk, which: np.ndarray) -> pa.StringArray:
     wrong = pc.index(pc.match_substring_regex(texts, _ONE), False).as_py()
     if wrong >= 0:
         text = texts[wrong].as_py()
-        raise _bad(chunk, int(which[wrong]), TRIPLE_TERMS if text.startswith("<<") else
-                   "This is no term in N-Triples syntax: write <IRI>, _:label, or \"text\" with a @language or "
-                   "^^<datatype> behind it", text)
+        raise _bad(
+            chunk,
+            int(which[wrong]),
+            TRIPLE_TERMS
+            if text.startswith("<<")
+            else 'This is no term in N-Triples syntax: write <IRI>, _:label, or "text" with a @language or '
+            "^^<datatype> behind it",
+            text,
+        )
     around = [pa.scalar(text, pa.large_string()) for text in (_BEFORE, f"{_AFTER}\n", "")]
     lines = pc.binary_join_element_wise(around[0], texts.cast(pa.large_string()), *around[1:])
     document = lines.buffers()[2].to_pybytes()
@@ -131,8 +141,10 @@ def _rewritten(chunk: Chunk, which: np.ndarray) -> pa.StringArray:
 def _check_positions(chunk: Chunk) -> None:
     literal = pc.starts_with(chunk.terms, '"').to_numpy(zero_copy_only=False)
     blank = pc.starts_with(chunk.terms, "_:").to_numpy(zero_copy_only=False)
-    for name, ids, banned, what in (("s", chunk.s, literal, "A subject is an IRI or a blank node"),
-                                    ("p", chunk.p, literal | blank, "A predicate is an IRI")):
+    for name, ids, banned, what in (
+        ("s", chunk.s, literal, "A subject is an IRI or a blank node"),
+        ("p", chunk.p, literal | blank, "A predicate is an IRI"),
+    ):
         wrong = banned[ids]
         if wrong.any():
             row = int(np.argmax(wrong))
@@ -141,6 +153,7 @@ def _check_positions(chunk: Chunk) -> None:
 
 def _bad(chunk: Chunk, id: int, message: str, offending: str) -> BadTerm:
     """The problem, at the first place of a term."""
-    row, name = min((int(np.argmax(ids == id)), name) for name, ids in zip(NAMES, (chunk.s, chunk.p, chunk.o))
-                    if (ids == id).any())
+    row, name = min(
+        (int(np.argmax(ids == id)), name) for name, ids in zip(NAMES, (chunk.s, chunk.p, chunk.o)) if (ids == id).any()
+    )
     return BadTerm(message, row, name, offending if len(offending) <= 80 else offending[:79] + "…")

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-SPARE = 1024            # terms that may be forgotten without anything being compacted
+SPARE = 1024  # terms that may be forgotten without anything being compacted
 
 
 class Holder(Protocol):
@@ -38,7 +38,7 @@ class Holder(Protocol):
 class TermDictionary:
     def __init__(self) -> None:
         self.holders: list[Holder] = []
-        self.generation = 0                 # grows when ids change their meaning
+        self.generation = 0  # grows when ids change their meaning
         self._ids: dict[str, int] = {}
         self._terms: list[str] = []
 

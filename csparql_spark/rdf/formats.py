@@ -155,7 +155,7 @@ def explained(error: SyntaxError, body: bytes, format: RdfFormat) -> RdfError:
     line = _line(body, error.lineno)
     start = (error.offset or 1) - 1
     end = error.end_offset - 1 if error.end_offset is not None and error.end_lineno == error.lineno else None
-    if format is RdfFormat.JSON_LD:             # its parser counts columns in bytes, the others in characters
+    if format is RdfFormat.JSON_LD:  # its parser counts columns in bytes, the others in characters
         before, at = line[:start].decode("utf-8", "replace"), line[start:end].decode("utf-8", "replace")
     else:
         text = line.decode("utf-8", "replace")

@@ -20,15 +20,18 @@ from csparql_spark.rdf.terms import XSD
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
-_OBJECT = pa.struct([("type", pa.string()), ("value", pa.string()), ("datatype", pa.string()),
-                     ("xml:lang", pa.string())])
+_OBJECT = pa.struct(
+    [("type", pa.string()), ("value", pa.string()), ("datatype", pa.string()), ("xml:lang", pa.string())]
+)
 # The column that holds values of such a Python type.
 SHAPES: dict[type, pa.DataType] = {str: pa.string(), dict: _OBJECT}
 _MEMBERS = {field.name for field in _OBJECT}
 _LITERALS = ("literal", "typed-literal")
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"))
-HINT = ('write a string in N-Triples syntax ("<urn:a>", "_:b", "\\"text\\"@en") or an object as '
-        '{"type": "uri", "value": "urn:a"}')
+HINT = (
+    'write a string in N-Triples syntax ("<urn:a>", "_:b", "\\"text\\"@en") or an object as '
+    '{"type": "uri", "value": "urn:a"}'
+)
 
 
 class JsonNumber(str):
@@ -74,7 +77,7 @@ def as_terms(column: pa.Array) -> pa.Array | None:
 
 
 def _of_object(value: dict[str, Json]) -> str:
-    members = {name: member for name, member in value.items() if type(member) is str}       # a JsonNumber is none
+    members = {name: member for name, member in value.items() if type(member) is str}  # a JsonNumber is none
     kind, text = members.get("type"), members.get("value")
     datatype, language = members.get("datatype"), members.get("xml:lang")
     strings = all(name in members for name, member in value.items() if member is not None)
@@ -85,8 +88,9 @@ def _of_object(value: dict[str, Json]) -> str:
             raise ValueError("A literal has a datatype or an xml:lang, and not both")
         for character, written in _ESCAPES:
             text = text.replace(character, written)
-        return f'"{text}"' + (f"@{language}" if language is not None else
-                              f"^^<{datatype}>" if datatype is not None else "")
+        return f'"{text}"' + (
+            f"@{language}" if language is not None else f"^^<{datatype}>" if datatype is not None else ""
+        )
     if datatype is not None or language is not None:
         raise ValueError("Only a literal has a datatype or an xml:lang")
     return f"<{text}>" if kind == "uri" else f"_:{text}"

@@ -36,7 +36,7 @@ from csparql_spark.rdf.quads import split
 from csparql_spark.rdf.stamps import parse_stamp, stamps
 
 DEEPEST = 100
-BLOCK = 16 << 20             # of lines that are read as columns at once; a line is not longer, or it is read by itself
+BLOCK = 16 << 20  # of lines that are read as columns at once; a line is not longer, or it is read by itself
 
 _PIECE = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -55,7 +55,7 @@ def read_ndjson(body: bytes, *, base: str | None, blank_prefix: str) -> Chunk:
         try:
             return chunk_of_columns(*columns, blank_prefix)
         except BadTerm:
-            pass             # reading line by line tells where
+            pass  # reading line by line tells where
     return _line_by_line(body, base, blank_prefix)
 
 
@@ -106,8 +106,9 @@ def _deep(body: bytes) -> bool:
 
 def _count_lines(body: bytes) -> int:
     lines = pc.split_pattern(pa.array([body], pa.large_binary()), b"\n").flatten()
-    return len(lines) - (pc.sum(pc.equal(pc.binary_length(pc.ascii_trim_whitespace(
-        lines.cast(pa.large_string()))), 0)).as_py() or 0)
+    return len(lines) - (
+        pc.sum(pc.equal(pc.binary_length(pc.ascii_trim_whitespace(lines.cast(pa.large_string()))), 0)).as_py() or 0
+    )
 
 
 def _stamps(column: pa.Array | None) -> pa.Array | None:
@@ -167,15 +168,22 @@ def _object(line: bytes, number: int) -> dict[str, Json]:
     except UnicodeDecodeError as error:
         raise RdfError("The line is not UTF-8", number + 1, place(line, error.start)[1]) from error
     except json.JSONDecodeError as error:
-        raise RdfError(f"The line is not JSON: {error.msg}", number + 1, error.pos + 1,
-                       text[error.pos : error.pos + 40].strip() or None) from error
+        raise RdfError(
+            f"The line is not JSON: {error.msg}",
+            number + 1,
+            error.pos + 1,
+            text[error.pos : error.pos + 40].strip() or None,
+        ) from error
     except RecursionError as error:
         raise RdfError(f"The line nests objects more than {DEEPEST} deep", number + 1, 1) from error
     except ValueError as error:
         raise RdfError(f"The line is not JSON: {error}", number + 1, 1) from error
     if not isinstance(members, dict):
-        raise RdfError('The line is no JSON object: write one object a line, as {"s": "<urn:a>", "p": "<urn:p>", '
-                       '"o": 21.5}', number + 1, 1)
+        raise RdfError(
+            'The line is no JSON object: write one object a line, as {"s": "<urn:a>", "p": "<urn:p>", "o": 21.5}',
+            number + 1,
+            1,
+        )
     return members
 
 
@@ -202,15 +210,16 @@ def _stamp(value: Json, line: bytes, number: int) -> int | None:
     if value is None:
         return None
     try:
-        if not isinstance(value, str):           # numbers are strings that keep their spelling
+        if not isinstance(value, str):  # numbers are strings that keep their spelling
             raise ValueError("it is neither a number nor a string")
         return parse_stamp(value)
     except ValueError as error:
         _fail(f"t does not tell a time: {error}. Write epoch milliseconds or an xsd:dateTime", line, number, "t", None)
 
 
-def _json_ld(members: dict[str, Json], line: bytes, number: int, base: str | None
-             ) -> Iterator[tuple[str, str, str, int | None]]:
+def _json_ld(
+    members: dict[str, Json], line: bytes, number: int, base: str | None
+) -> Iterator[tuple[str, str, str, int | None]]:
     text, at = line, None
     context = members.get("@context")
     try:
@@ -225,7 +234,7 @@ def _json_ld(members: dict[str, Json], line: bytes, number: int, base: str | Non
     try:
         refuse_explosive(text, "JSON-LD")
         document = ox.serialize(ox.parse(text, format=ox.RdfFormat.JSON_LD, base_iri=base), format=ox.RdfFormat.N_QUADS)
-        quads = split(document or b"")           # it is bytes where no output is named
+        quads = split(document or b"")  # it is bytes where no output is named
         stamped = stamps(quads).tolist()
     except (SyntaxError, RdfError) as error:
         why = error if isinstance(error, RdfError) else explained(error, text, RdfFormat.JSON_LD)

@@ -22,7 +22,7 @@ from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Packing, Permuta
 from csparql_spark.relations.runs import UNBOUNDED, Runs
 from csparql_spark.relations.tags import NEVER, UNTIL, Algebra
 
-IDLE = 1                # an order is given up when so many times its rows were added since it was asked for
+IDLE = 1  # an order is given up when so many times its rows were added since it was asked for
 
 
 class Facts(NamedTuple):
@@ -46,7 +46,7 @@ class Facts(NamedTuple):
         return cls(nothing, nothing, nothing, nothing)
 
 
-Block = tuple[np.ndarray, Column, np.ndarray, np.ndarray]      # facts; the predicate may be one for all of them
+Block = tuple[np.ndarray, Column, np.ndarray, np.ndarray]  # facts; the predicate may be one for all of them
 
 
 class Selection:
@@ -54,8 +54,9 @@ class Selection:
 
     __slots__ = ("_keys", "_order", "_packing", "index", "tag")
 
-    def __init__(self, index: np.ndarray, keys: np.ndarray, tag: np.ndarray, order: Permutation,
-                 packing: Packing) -> None:
+    def __init__(
+        self, index: np.ndarray, keys: np.ndarray, tag: np.ndarray, order: Permutation, packing: Packing
+    ) -> None:
         self.index, self.tag, self._keys, self._order, self._packing = index, tag, keys, order, packing
 
     def __len__(self) -> int:
@@ -73,9 +74,9 @@ class TaggedGraph:
     def __init__(self, now: int | None = None, algebra: Algebra = UNTIL) -> None:
         self.algebra = algebra
         self._packing = Packing()
-        self._main = Runs(now, algebra)                 # in the order PSO
+        self._main = Runs(now, algebra)  # in the order PSO
         self._others: dict[Permutation, Runs] = {}
-        self._idle: dict[Permutation, int] = {}         # rows added since an order was asked for
+        self._idle: dict[Permutation, int] = {}  # rows added since an order was asked for
 
     @property
     def now(self) -> int:
@@ -105,7 +106,7 @@ class TaggedGraph:
 
     def _keys(self, blocks: Iterable[Block]) -> tuple[np.ndarray, np.ndarray]:
         blocks = [block for block in blocks if len(block[3])]
-        for _, p, _, _ in blocks:                       # first, because it may change how keys are packed
+        for _, p, _, _ in blocks:  # first, because it may change how keys are packed
             previous = self._packing.learn(p)
             if previous is not None:
                 self._widen(previous)
@@ -177,8 +178,9 @@ class TaggedGraph:
         """Triples that are not there do not matter."""
         self._others_too(Runs.remove, s, p, o)
 
-    def _others_too(self, change: Callable[[Runs, np.ndarray], None], s: np.ndarray, p: np.ndarray,
-                    o: np.ndarray) -> None:
+    def _others_too(
+        self, change: Callable[[Runs, np.ndarray], None], s: np.ndarray, p: np.ndarray, o: np.ndarray
+    ) -> None:
         keys = self._packing.pack(s, p, o)
         keys = distinct(ordered(keys[keys >= 0]))
         change(self._main, keys)
@@ -193,8 +195,14 @@ class TaggedGraph:
         """The tags of these triples, zero for those that are not there."""
         return self._main.tags_of(self._packing.pack(s, p, o))
 
-    def search(self, s: Column | None = None, p: Column | None = None, o: Column | None = None,
-               fresh: bool = True, most: int = UNBOUNDED) -> Selection:
+    def search(
+        self,
+        s: Column | None = None,
+        p: Column | None = None,
+        o: Column | None = None,
+        fresh: bool = True,
+        most: int = UNBOUNDED,
+    ) -> Selection:
         """All rows that have the given terms in their places. Columns are searched row by row; without any, there is
         one search. `fresh`: whether the fresh triples are looked at too; `most`: see `Runs.slices`."""
         bound = {place: column for place, column in (("o", o), ("p", p), ("s", s)) if column is not None}

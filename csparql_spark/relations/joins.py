@@ -19,7 +19,7 @@ import numpy as np
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.runs import UNBOUNDED
 
-Node = int | str                                        # the id of a term, or a variable
+Node = int | str  # the id of a term, or a variable
 Pattern = tuple[Node, Node, Node]
 PLACES = "spo"
 
@@ -42,12 +42,12 @@ class Shape(NamedTuple):
 class Step:
     """One pattern, matched in the graph."""
 
-    constants: dict[str, int]                           # by place
-    bound: dict[str, str]                               # variables that have a column already, by place
-    new: dict[str, str]                                 # by variable that gets a column: its place
-    same: tuple[tuple[str, str], ...]                   # places that have to be equal: a variable that occurs twice
-    carried: tuple[str, ...]                            # columns from before that are needed further on
-    fresh: bool                                         # whether to look at the graph's fresh facts
+    constants: dict[str, int]  # by place
+    bound: dict[str, str]  # variables that have a column already, by place
+    new: dict[str, str]  # by variable that gets a column: its place
+    same: tuple[tuple[str, str], ...]  # places that have to be equal: a variable that occurs twice
+    carried: tuple[str, ...]  # columns from before that are needed further on
+    fresh: bool  # whether to look at the graph's fresh facts
 
 
 Plan = tuple[Step, ...]
@@ -78,8 +78,9 @@ def plan(shape: Shape, graph: TaggedGraph, known: Iterable[str], done: int | Non
     return tuple(reversed(steps))
 
 
-def in_order(body: tuple[Pattern, ...], graph: TaggedGraph, known: Iterable[str],
-             done: int | None) -> list[tuple[int, frozenset[str]]]:
+def in_order(
+    body: tuple[Pattern, ...], graph: TaggedGraph, known: Iterable[str], done: int | None
+) -> list[tuple[int, frozenset[str]]]:
     """The places of the other patterns in the order in which they are taken, each with what is known before it."""
     known, order = set(known), []
     waiting = [place for place in range(len(body)) if place != done]
@@ -114,8 +115,14 @@ def _step(pattern: Pattern, before: frozenset[str], needed: set[str], fresh: boo
             same.append((first[node], place))
         else:
             first[node] = place
-    return Step(constants, bound, {name: place for name, place in first.items() if name in needed}, tuple(same),
-                tuple(sorted(before & needed)), fresh)
+    return Step(
+        constants,
+        bound,
+        {name: place for name, place in first.items() if name in needed},
+        tuple(same),
+        tuple(sorted(before & needed)),
+        fresh,
+    )
 
 
 def run(steps: Sequence[Step], graph: TaggedGraph, start: Relation, most: int = UNBOUNDED) -> Relation:
@@ -129,12 +136,13 @@ def run(steps: Sequence[Step], graph: TaggedGraph, start: Relation, most: int = 
 
 def _extended(step: Step, graph: TaggedGraph, rows: Relation, most: int) -> Relation:
     columns, tag = rows
-    found = graph.search(**step.constants, **{place: columns[name] for place, name in step.bound.items()},
-                         fresh=step.fresh, most=most)
+    found = graph.search(
+        **step.constants, **{place: columns[name] for place, name in step.bound.items()}, fresh=step.fresh, most=most
+    )
     for one, other in step.same:
         found = found.where(found.column(one) == found.column(other))
     index = found.index
-    if not step.bound and len(tag) != 1:                # each row with each match
+    if not step.bound and len(tag) != 1:  # each row with each match
         index = np.repeat(np.arange(len(tag)), len(found))
         found = found.where(np.tile(np.arange(len(found)), len(tag)))
     found_columns = {name: columns[name][index] for name in step.carried}

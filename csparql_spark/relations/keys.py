@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 BITS = 63
-RANK_BITS = 11          # at first; there are 26 for each term then
+RANK_BITS = 11  # at first; there are 26 for each term then
 Column = np.ndarray | int
 
 
@@ -46,8 +46,8 @@ BY_BOUND = {"p": PSO, "ps": PSO, "ops": PSO, "op": POS, "s": SPO, "o": OSP, "os"
 
 class Packing:
     def __init__(self) -> None:
-        self._ranks = np.full(256, -1, dtype=np.int64)         # by id; -1 for what is no predicate
-        self.predicates = np.empty(0, dtype=np.int64)          # by rank
+        self._ranks = np.full(256, -1, dtype=np.int64)  # by id; -1 for what is no predicate
+        self.predicates = np.empty(0, dtype=np.int64)  # by rank
         self._set_rank_bits(RANK_BITS)
 
     def _set_rank_bits(self, rank_bits: int) -> None:
@@ -71,7 +71,7 @@ class Packing:
         new = distinct(ordered(new))
         self._ranks[new] = np.arange(len(self.predicates), len(self.predicates) + len(new))
         self.predicates = np.concatenate([self.predicates, new])
-        needed = len(self.predicates).bit_length()        # the last rank of all is never used: it is a bound
+        needed = len(self.predicates).bit_length()  # the last rank of all is never used: it is a bound
         if needed <= self.rank_bits:
             return None
         previous = self.width
@@ -112,7 +112,7 @@ class Packing:
     def prefix(self, order: Permutation, bound: dict[str, Column]) -> tuple[Column, int]:
         """The least key that has these terms in its first places, and the distance to the first key beyond them."""
         low: Column = 0
-        for place in order.places[:len(bound)]:
+        for place in order.places[: len(bound)]:
             column = bound[place]
             if place == "p":
                 column = self.ranks(column)
@@ -139,8 +139,10 @@ class Packing:
 
     def _check(self, id: int) -> None:
         if id >= self.masks["s"]:
-            raise OverflowError(f"The id {id} is too great: with {len(self.predicates)} predicates, ids go up to "
-                                f"{self.masks['s'] - 1}. Compact the term dictionary.")
+            raise OverflowError(
+                f"The id {id} is too great: with {len(self.predicates)} predicates, ids go up to "
+                f"{self.masks['s'] - 1}. Compact the term dictionary."
+            )
 
     def _grow(self, id: int) -> None:
         if id >= len(self._ranks):

@@ -24,7 +24,7 @@ import numpy as np
 
 from csparql_spark.relations.graph import Facts, TaggedGraph
 
-LEAST = 65_536          # facts that are remembered, however small the graph is
+LEAST = 65_536  # facts that are remembered, however small the graph is
 
 
 class Mark:
@@ -40,10 +40,10 @@ class Moving:
     def __init__(self, graph: TaggedGraph | None = None) -> None:
         self.graph = TaggedGraph() if graph is None else graph
         self._additions: list[Facts] = []
-        self._first = 0                     # the number of the first that is remembered
+        self._first = 0  # the number of the first that is remembered
         self._count = 0
         self._marks: weakref.WeakSet[Mark] = weakref.WeakSet()
-        self._looks = 0                     # how often somebody has looked since it was found out what all have seen
+        self._looks = 0  # how often somebody has looked since it was found out what all have seen
 
     @property
     def remembered(self) -> int:
@@ -71,7 +71,7 @@ class Moving:
     def forget(self) -> None:
         """The graph was changed in another way: whoever follows it starts anew."""
         self._drop(len(self._additions))
-        self._first += 1                    # nobody is there yet, not even who has seen everything
+        self._first += 1  # nobody is there yet, not even who has seen everything
 
     def since(self, mark: Mark) -> Facts | None:
         """The facts that were told since a mark, which then stands at now; None: too much was told, or it is not known
@@ -79,7 +79,7 @@ class Moving:
         place, mark.place = mark.place, self._first + len(self._additions)
         if place < self._first:
             return None
-        facts = _together(self._additions[place - self._first:])
+        facts = _together(self._additions[place - self._first :])
         self._looks += 1
         # To find out who has seen what takes a look at all marks: it is done once for as many as there are.
         if self._additions and self._looks >= len(self._marks):
@@ -94,8 +94,10 @@ class Moving:
 
     def _free(self) -> None:
         """Forget what everybody has seen."""
-        passed = min((mark.place for mark in self._marks if mark.place >= self._first),
-                     default=self._first + len(self._additions))
+        passed = min(
+            (mark.place for mark in self._marks if mark.place >= self._first),
+            default=self._first + len(self._additions),
+        )
         self._drop(passed - self._first)
 
     def _drop(self, count: int) -> None:

@@ -23,7 +23,7 @@ from csparql_spark.relations.keys import distinct, ordered
 from csparql_spark.relations.runs import Runs
 from csparql_spark.relations.tags import NEVER
 
-BITS = 62               # of a record; its keys are positive, and so is the key after the last
+BITS = 62  # of a record; its keys are positive, and so is the key after the last
 NUMBER_BITS = 31
 
 
@@ -35,7 +35,7 @@ class Numbers:
     """Integers, numbered in the order in which they were first seen."""
 
     def __init__(self) -> None:
-        self._numbers = Runs()                              # the numbers, as tags
+        self._numbers = Runs()  # the numbers, as tags
         self._values = np.empty(1024, dtype=np.int64)
         self.given = 0
 
@@ -53,9 +53,9 @@ class Numbers:
             raise KeysTooWide
         if total > len(self._values):
             grown = np.empty(max(total, 2 * len(self._values)), dtype=np.int64)
-            grown[:self.given] = self._values[:self.given]
+            grown[: self.given] = self._values[: self.given]
             self._values = grown
-        self._values[self.given:total] = new
+        self._values[self.given : total] = new
         self._numbers.add(new, np.arange(self.given, total))
         self._numbers.settle()
         self.given = total
@@ -70,7 +70,7 @@ class Records:
         if bits > BITS - NUMBER_BITS:
             raise KeysTooWide
         self.bits = bits
-        self._parts: list[int] = []                         # how many columns are added by each level
+        self._parts: list[int] = []  # how many columns are added by each level
         room = BITS
         for _ in range(width):
             if not self._parts or room < bits:
@@ -94,7 +94,7 @@ class Records:
         for level, count in enumerate(self._parts):
             if level:
                 keys = self._numbers[level - 1].of(keys)
-            for column in columns[place:place + count]:
+            for column in columns[place : place + count]:
                 keys = (keys << self.bits) | column
             place += count
         return keys

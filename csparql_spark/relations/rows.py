@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-BITS = 21                    # three ids of 21 bits fit into a positive int64
+BITS = 21  # three ids of 21 bits fit into a positive int64
 MASK = (1 << BITS) - 1
 
 
@@ -57,7 +57,7 @@ class Triples:
             return self._unpack(mine[theirs[place] != mine])
         columns = [np.concatenate(pair) for pair in ((self.s, other.s), (self.p, other.p), (self.o, other.o))]
         theirs = np.arange(len(columns[0])) >= len(self)
-        order = np.lexsort((~theirs, *reversed(columns)))          # of equal triples, theirs come first
+        order = np.lexsort((~theirs, *reversed(columns)))  # of equal triples, theirs come first
         s, p, o = (column[order] for column in columns)
         twin = np.zeros(len(s), dtype=bool)
         twin[1:] = (s[1:] == s[:-1]) & (p[1:] == p[:-1]) & (o[1:] == o[:-1])

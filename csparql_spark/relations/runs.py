@@ -22,13 +22,13 @@ from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.sieve import Sieve
 from csparql_spark.relations.tags import UNTIL, Algebra
 
-UNBOUNDED = int(np.iinfo(np.int64).max)     # as many rows as there are
-SMALL = 4096                                # rows that are merged without a thought
-RATIO = 3                                   # a run is merged into one that is less than so many times as long
-SIEVED = 20_000                             # rows from which it pays not to look up what cannot be there
-SAMPLE = 1000                               # so many rows tell when about half of a run is dead
-DENSE = 8                                   # cells of a table for each value that is looked for in it
-MANY = 256                                  # so many look-ups are quicker when their keys are sorted first
+UNBOUNDED = int(np.iinfo(np.int64).max)  # as many rows as there are
+SMALL = 4096  # rows that are merged without a thought
+RATIO = 3  # a run is merged into one that is less than so many times as long
+SIEVED = 20_000  # rows from which it pays not to look up what cannot be there
+SAMPLE = 1000  # so many rows tell when about half of a run is dead
+DENSE = 8  # cells of a table for each value that is looked for in it
+MANY = 256  # so many look-ups are quicker when their keys are sorted first
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -42,9 +42,9 @@ class Run:
 
     def __init__(self, keys: np.ndarray, tags: np.ndarray) -> None:
         self.keys, self.tags = keys, tags
-        self.least = int(tags.min())                # no row expires before
-        self.half: int | None = None                # about half of the rows have expired then
-        self.dropped = 0                            # rows whose tag became zero since the run was written
+        self.least = int(tags.min())  # no row expires before
+        self.half: int | None = None  # about half of the rows have expired then
+        self.dropped = 0  # rows whose tag became zero since the run was written
 
     def all_hold(self, now: int) -> bool:
         return not self.dropped and self.least > now
@@ -60,7 +60,7 @@ class Run:
         if self.least > now:
             return False
         if self.half is None:
-            sample = np.sort(self.tags[::1 + len(self.tags) // SAMPLE])
+            sample = np.sort(self.tags[:: 1 + len(self.tags) // SAMPLE])
             self.half = int(sample[len(sample) // 2])
         return self.half <= now
 
@@ -76,8 +76,8 @@ class Runs:
         self.now = algebra.zero if now is None else now
         self.algebra = algebra
         self.runs: list[Run] = []
-        self.fresh = False                          # whether the last run is the fresh one
-        self._sieve: Sieve | None = None            # all keys are in it, if there is one
+        self.fresh = False  # whether the last run is the fresh one
+        self._sieve: Sieve | None = None  # all keys are in it, if there is one
 
     @property
     def rows(self) -> int:
@@ -101,7 +101,7 @@ class Runs:
                 grows = after != before
                 grown[places[~grows]] = False
                 run.drop(rows[grows], self.algebra.zero)
-                if not self.algebra.idempotent:             # otherwise, what has grown is the new tag
+                if not self.algebra.idempotent:  # otherwise, what has grown is the new tag
                     tags = tags.copy()
                     tags[places] = after
         self._append(keys, tags, grown)
@@ -261,7 +261,7 @@ class Runs:
             return None
         first = first[hits]
         counts = run.keys.searchsorted(low[hits] + span) - first
-        if inverse is not None:                                     # from the distinct look-ups to all of them
+        if inverse is not None:  # from the distinct look-ups to all of them
             place = np.full(len(low), -1, dtype=np.int64)
             place[hits] = np.arange(len(hits))
             which = place[inverse]
@@ -292,9 +292,9 @@ def merged(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarr
     # Sorting two sorted runs is merging them, for a merge sort. The lowest bit says where a key comes from: the tags
     # follow in the order that they have already.
     both = np.empty(len(keys) + len(less), dtype=np.uint64)
-    np.left_shift(keys.view(np.uint64), 1, out=both[:len(keys)])
-    np.left_shift(less.view(np.uint64), 1, out=both[len(keys):])
-    both[len(keys):] |= 1
+    np.left_shift(keys.view(np.uint64), 1, out=both[: len(keys)])
+    np.left_shift(less.view(np.uint64), 1, out=both[len(keys) :])
+    both[len(keys) :] |= 1
     both.sort(kind="stable")
     from_less = (both & 1).astype(np.bool_)
     all_tags = np.empty(len(both), dtype=np.int64)
@@ -323,8 +323,8 @@ def grouped(low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     least = low.min()
     cell = low - least
     differing = int(np.bitwise_or.reduce(cell))
-    shift = (differing & -differing).bit_length() - 1           # all differ by multiples of two to this power
-    if 0 <= differing >> shift < DENSE * len(low):              # a table of all that are possible takes no sorting
+    shift = (differing & -differing).bit_length() - 1  # all differ by multiples of two to this power
+    if 0 <= differing >> shift < DENSE * len(low):  # a table of all that are possible takes no sorting
         cell >>= shift
         there = np.zeros((differing >> shift) + 1, dtype=bool)
         there[cell] = True

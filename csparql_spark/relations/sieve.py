@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-SPARSE = 8                                  # cells for a key, at least
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)     # multiplied with it, neighbours are far from one another
+SPARSE = 8  # cells for a key, at least
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # multiplied with it, neighbours are far from one another
 
 
 class Sieve:

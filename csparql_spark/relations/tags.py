@@ -32,19 +32,19 @@ import numpy as np
 
 from csparql_spark.relations.keys import distinct, order_of, ordered
 
-ALWAYS = int(np.iinfo(np.int64).max)        # the tag of what never expires
-NEVER = int(np.iinfo(np.int64).min)         # the tag of what does not hold
+ALWAYS = int(np.iinfo(np.int64).max)  # the tag of what never expires
+NEVER = int(np.iinfo(np.int64).min)  # the tag of what does not hold
 
 
 @dataclass(frozen=True, slots=True)
 class Algebra:
     """Tags that are one int64 each. Rows whose tags are `zero` or less do not hold."""
 
-    union: np.ufunc             # of two derivations of a fact
-    join: np.ufunc              # of two premises of a derivation
+    union: np.ufunc  # of two derivations of a fact
+    join: np.ufunc  # of two premises of a derivation
     zero: int
     one: int
-    idempotent: bool            # whether a fact that is derived again in the same way stays as it is
+    idempotent: bool  # whether a fact that is derived again in the same way stays as it is
 
     def united(self, keys: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The distinct keys, sorted, each with the union of its tags."""
@@ -97,7 +97,7 @@ class Product:
         """Until when the wanted keys hold: the union of their instants in united rows, `zero` where there is none."""
         result = np.full(len(wanted), self.times.zero)
         if len(keys):
-            last = keys.searchsorted(wanted, side="right") - 1             # instants are sorted: the latest of each key
+            last = keys.searchsorted(wanted, side="right") - 1  # instants are sorted: the latest of each key
             known = np.flatnonzero((last >= 0) & (keys.take(last, mode="clip") == wanted))
             result[known] = tags.until[last[known]]
         return result

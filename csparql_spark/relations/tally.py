@@ -24,7 +24,7 @@ class Tally:
     def __init__(self) -> None:
         nothing = np.empty(0, dtype=np.int64)
         self._packing = Packing()
-        self._keys, self._tags = nothing, Counted(nothing, nothing)        # united
+        self._keys, self._tags = nothing, Counted(nothing, nothing)  # united
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -35,15 +35,20 @@ class Tally:
             previous = self._packing.learn(p)
             if previous is not None:
                 self._keys = self._packing.widened(self._keys, previous)
-        parts = [(self._packing.pack(s, p, o), tag, np.full(len(tag), sign))
-                 for sign, blocks in ((1, more), (-1, fewer)) for s, p, o, tag in blocks]
+        parts = [
+            (self._packing.pack(s, p, o), tag, np.full(len(tag), sign))
+            for sign, blocks in ((1, more), (-1, fewer))
+            for s, p, o, tag in blocks
+        ]
         if not parts:
             return Facts.none()
         keys, until, number = (np.concatenate(columns) for columns in zip(*parts))
         concerned = distinct(ordered(keys))
         old, tags = self._take(concerned)
-        keys, tags = COUNTED.united(np.concatenate([old, keys]), Counted(np.concatenate([tags.until, until]),
-                                                                         np.concatenate([tags.number, number])))
+        keys, tags = COUNTED.united(
+            np.concatenate([old, keys]),
+            Counted(np.concatenate([tags.until, until]), np.concatenate([tags.number, number])),
+        )
         self._put(keys, tags)
         return Facts(*self._packing.unpack(concerned), COUNTED.until(concerned, keys, tags))
 

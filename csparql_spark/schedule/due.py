@@ -23,18 +23,18 @@ DUE_AT_ONCE = frozenset({"tick", "register", "unregister", "pause", "resume", "b
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    batch_rows: int = 500_000        # triples in one batch, at most (a single chunk may be larger)
-    batch_answers: int = 5_000       # answers in one batch, about (one entry may make more due)
-    large_rows: int = 100_000        # a tail of this size is worth a trigger
-    hold_ms: int = 1000              # the longest that a tail waits
+    batch_rows: int = 500_000  # triples in one batch, at most (a single chunk may be larger)
+    batch_answers: int = 5_000  # answers in one batch, about (one entry may make more due)
+    large_rows: int = 100_000  # a tail of this size is worth a trigger
+    hold_ms: int = 1000  # the longest that a tail waits
 
 
 class Due:
     def __init__(self, router: Router, limits: BatchLimits = BatchLimits()) -> None:
         self._router = router
         self._limits = limits
-        self._passed: dict[str, int] = {}        # readings of the event clocks, as far as outlines have shown them
-        self._ticked: int | None = None          # the newest tick of the arrival clock that was let through
+        self._passed: dict[str, int] = {}  # readings of the event clocks, as far as outlines have shown them
+        self._ticked: int | None = None  # the newest tick of the arrival clock that was let through
 
     def end(self, start: int, outline: list[Entry], now: int, *, finish: bool = False) -> int:
         """How far to read. `outline`: the next entries after `start`, without payloads; `now`: the arrival clock;
@@ -68,8 +68,11 @@ class Due:
         before, self._ticked = self._ticked, tick
         if before is None or before >= tick:
             return 0
-        return sum(routed.grid.most_between(before + 1, tick) for routed in self._router.queries.values()
-                   if routed.grid is not None and not routed.paused)
+        return sum(
+            routed.grid.most_between(before + 1, tick)
+            for routed in self._router.queries.values()
+            if routed.grid is not None and not routed.paused
+        )
 
     def _makes_due(self, entry: Entry) -> bool:
         if entry.kind in DUE_AT_ONCE:
@@ -77,8 +80,9 @@ class Due:
         if entry.kind != "chunk" or entry.last is None or entry.subject is None:
             return False
         clock = self._router.clock(entry.subject)
-        readers = [routed for routed in self._router.queries.values()
-                   if entry.subject in routed.streams and not routed.paused]
+        readers = [
+            routed for routed in self._router.queries.values() if entry.subject in routed.streams and not routed.paused
+        ]
         if any(routed.counts for routed in readers):
             return True
         if clock["kind"] == "arrival":

@@ -23,19 +23,19 @@ from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Router
 from csparql_spark.windows.grid import Grid
 
-LEAD_MS = 120                # about what passes until the reader of a batch that is begun now looks into the log
-LATEST_MS = 200              # a tick that is not there by then is not waited for any longer
-MOST_ENTRIES = 2000          # with so many that wait already, the first of them are answered first
+LEAD_MS = 120  # about what passes until the reader of a batch that is begun now looks into the log
+LATEST_MS = 200  # a tick that is not there by then is not waited for any longer
+MOST_ENTRIES = 2000  # with so many that wait already, the first of them are answered first
 MOST_ROWS = 100_000
 
 
 class Foresight:
     def __init__(self, router: Router) -> None:
         self._router = router
-        self._version: int | None = None         # of the router, for which the grid is
+        self._version: int | None = None  # of the router, for which the grid is
         self._grid: Grid | None = None
-        self._ticked: int | None = None          # the newest tick that was seen
-        self._begun: int | None = None           # the newest instant that a batch was begun for
+        self._ticked: int | None = None  # the newest tick that was seen
+        self._begun: int | None = None  # the newest instant that a batch was begun for
 
     def tick(self, outline: Sequence[Entry], now: int) -> int | None:
         """The instant whose tick a batch is to be begun for at `now`. `outline`: what waits in the log."""
@@ -63,7 +63,7 @@ class Foresight:
         if grid is None:
             return None
         next = grid.at_or_after(now) if self._ticked is None else grid.after(self._ticked)
-        if next < now - LATEST_MS:               # whoever writes ticks does not do so
+        if next < now - LATEST_MS:  # whoever writes ticks does not do so
             next = grid.at_or_after(now)
         return next if self._begun is None or next > self._begun else grid.after(self._begun)
 
@@ -71,8 +71,13 @@ class Foresight:
         """The instants that ticks are written for (see `ticker`)."""
         if self._version != self._router.version:
             self._version = self._router.version
-            steps = {step for routed in self._router.queries.values() if routed.grid is not None and not routed.paused
-                     and any(self._router.clock(stream)["kind"] == "arrival" for stream in routed.streams)
-                     for step in routed.grid.steps}
+            steps = {
+                step
+                for routed in self._router.queries.values()
+                if routed.grid is not None
+                and not routed.paused
+                and any(self._router.clock(stream)["kind"] == "arrival" for stream in routed.streams)
+                for step in routed.grid.steps
+            }
             self._grid = Grid(tuple(sorted(steps))) if steps else None
         return self._grid

@@ -45,10 +45,11 @@ class Relay:
     def __init__(self, registry: Registry, answers: AnswerStore, writer: LogWriter) -> None:
         self._registry, self._answers, self._writer = registry, answers, writer
         self._lock = threading.Lock()
-        self._waiting: set[int] | None = None         # None: look at all
-        self._given_up: set[int] = set()              # queries whose answers cannot be read
-        self._worker = WorkerThread("relay", self._work, Trouble(
-            (StoreError,), "derived streams wait, the store fails", RETRY_SECONDS))
+        self._waiting: set[int] | None = None  # None: look at all
+        self._given_up: set[int] = set()  # queries whose answers cannot be read
+        self._worker = WorkerThread(
+            "relay", self._work, Trouble((StoreError,), "derived streams wait, the store fails", RETRY_SECONDS)
+        )
 
     def start(self) -> Relay:
         self._worker.wake()
@@ -83,10 +84,13 @@ class Relay:
                 continue
             try:
                 self._relay(query, stream)
-            except ValueError as error:       # its own misfortune: the other streams go on
+            except ValueError as error:  # its own misfortune: the other streams go on
                 self._given_up.add(query.id)
-                print(f"csparql-spark: the stream <{stream.iri}> ends, an answer of {query.name} cannot be read: "
-                      f"{error}", file=sys.stderr, flush=True)
+                print(
+                    f"csparql-spark: the stream <{stream.iri}> ends, an answer of {query.name} cannot be read: {error}",
+                    file=sys.stderr,
+                    flush=True,
+                )
 
     def _relay(self, query: QueryRecord, stream: StreamRecord) -> None:
         """Relay what the query has said since it was looked at last."""
@@ -95,11 +99,12 @@ class Relay:
                 if self._worker.stopped.is_set():
                     return
                 try:
-                    self._writer.append(replace(draft_of(query.id, stream.iri, instant, parts),
-                                                beside=Relayed(query.id, instant)),
-                                        Once(query.id, stream.id, instant))
+                    self._writer.append(
+                        replace(draft_of(query.id, stream.iri, instant, parts), beside=Relayed(query.id, instant)),
+                        Once(query.id, stream.id, instant),
+                    )
                 except Refused:
-                    return          # the query is gone
+                    return  # the query is gone
 
     def _page(self, query: int) -> Iterator[tuple[int, list[StoredAnswer]]]:
         """The next instants that are not relayed, each with all its parts."""
@@ -116,8 +121,10 @@ def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnsw
     if it is no answer."""
     for part in parts:
         if part.damage is not None:
-            return contents.draft_of(ElementsLost(f"{part.damage}, and the stream {stream} is without it",
-                                                 first=instant, last=instant), stream)
+            return contents.draft_of(
+                ElementsLost(f"{part.damage}, and the stream {stream} is without it", first=instant, last=instant),
+                stream,
+            )
     lines = b"".join(Result.from_bytes(part.payload).ntriples or b"" for part in parts)
     if not lines:
         return contents.draft_of(InstantPassed(instant), stream)

@@ -60,7 +60,7 @@ class RegisteredText(TypedDict):
     base: str | None
     compiled: NotRequired[Form]
     paused: NotRequired[bool]
-    failed: NotRequired[str]           # why it has failed before
+    failed: NotRequired[str]  # why it has failed before
     answered: NotRequired[int | None]  # up to which instant it has answered before
 
 
@@ -80,30 +80,30 @@ class Routed(NamedTuple):
     streams: tuple[str, ...]
     graphs: tuple[str, ...]
     grid: Grid | None
-    counts: bool = False       # whether a window that counts makes instants of its own: then each push may make one
+    counts: bool = False  # whether a window that counts makes instants of its own: then each push may make one
     entailment: tuple[str, ...] = ()
     paused: bool = False
 
 
-Thing = tuple[str, str]        # a stream, graph or rule set: ("stream", "http://…/temp")
+Thing = tuple[str, str]  # a stream, graph or rule set: ("stream", "http://…/temp")
 
-DAMAGED = "damaged"            # a row in the place of a damaged entry: what that was, and where, and the sentence
-UNREADABLE = "unreadable"      # the group of queries whose text cannot be read (any more): it tells why
+DAMAGED = "damaged"  # a row in the place of a damaged entry: what that was, and where, and the sentence
+UNREADABLE = "unreadable"  # the group of queries whose text cannot be read (any more): it tells why
 
 
 class Router:
     def __init__(self, background: Callable[[str], Entry | None] = lambda graph: None) -> None:
         """`background` finds the newest `background` entry of a graph where the router stands, with its payload."""
         self.seq = 0
-        self.version = 0                           # how many entries of the registry it has taken
+        self.version = 0  # how many entries of the registry it has taken
         self._background = background
         self._clocks: dict[str, ClockSpec] = {}
         self._queries: dict[str, Routed] = {}
-        self._readers: defaultdict[Thing, dict[str, int]] = defaultdict(dict)       # and how many queries of each group
+        self._readers: defaultdict[Thing, dict[str, int]] = defaultdict(dict)  # and how many queries of each group
         self._graphs: dict[str, int] = {}
-        self._rules: dict[str, Entry] = {}         # users' rule sets; they are small
-        self._damaged: dict[str, str] = {}         # streams of which it is not known how they were made, and why
-        self._unknown: str | None = None           # why it is not known of some entry what it made, if there is one
+        self._rules: dict[str, Entry] = {}  # users' rule sets; they are small
+        self._damaged: dict[str, str] = {}  # streams of which it is not known how they were made, and why
+        self._unknown: str | None = None  # why it is not known of some entry what it made, if there is one
 
     @property
     def queries(self) -> dict[str, Routed]:
@@ -121,7 +121,7 @@ class Router:
         self.version += entry.kind not in ("chunk", "tick")
         if entry.damage is not None:
             return self._of_damaged(entry, sent)
-        subject = entry.subject or ""           # only a tick of the arrival clock is about nothing
+        subject = entry.subject or ""  # only a tick of the arrival clock is about nothing
         match entry.kind:
             case "stream":
                 made = stream_made(_content(entry))
@@ -151,8 +151,14 @@ class Router:
             case "chunk":
                 return self._to(entry, [("stream", subject)])
             case "tick" if entry.subject is None:
-                return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
-                                        and self.clock(thing[1])["kind"] == "arrival"])
+                return self._to(
+                    entry,
+                    [
+                        thing
+                        for thing in self._readers
+                        if thing[0] == "stream" and self.clock(thing[1])["kind"] == "arrival"
+                    ],
+                )
             case "tick":
                 return self._to(entry, [("stream", subject)])
             case "skipped":
@@ -171,9 +177,16 @@ class Router:
         """The query that an entry registers; it is there from now on."""
         try:
             query = read(made.text, made.base, made.compiled)
-            routed = Routed(entry.seq, group_key(query), tuple(dict.fromkeys(w.stream for w in query.windows)),
-                            tuple(dict.fromkeys((*query.graphs, *query.named_graphs))), grid_of(query),
-                            not is_known_before(query), query.entailment, made.paused)
+            routed = Routed(
+                entry.seq,
+                group_key(query),
+                tuple(dict.fromkeys(w.stream for w in query.windows)),
+                tuple(dict.fromkeys((*query.graphs, *query.named_graphs))),
+                grid_of(query),
+                not is_known_before(query),
+                query.entailment,
+                made.paused,
+            )
         except (LanguageError, ValueError):
             routed = Routed(entry.seq, UNREADABLE, (), (), None)
         self._forget(entry.subject or "")
@@ -197,11 +210,14 @@ class Router:
             if (routed.group, self._graphs.get(graph)) in sent:
                 continue
             if graph in self._graphs and (background := self._background(graph)) is not None:
-                if background.damage is not None:       # whatever of it is damaged: it is this graph that lacks
+                if background.damage is not None:  # whatever of it is damaged: it is this graph that lacks
                     background = dataclasses.replace(background, kind="background", subject=graph)
                 rows.append(_row(routed.group, background, background.payload))
-        rows += [_row(routed.group, self._rules[name], self._rules[name].payload) for name in routed.entailment
-                 if name in self._rules]
+        rows += [
+            _row(routed.group, self._rules[name], self._rules[name].payload)
+            for name in routed.entailment
+            if name in self._rules
+        ]
         # What is whole is there before the query, and what is damaged concerns it: it must be there to fail.
         rows = [row._replace(seq=entry.seq) if row.kind == DAMAGED else row for row in rows]
         return [_row(routed.group, entry, json.dumps(registration).encode()), *_unsent(rows, sent)]
@@ -212,8 +228,9 @@ class Router:
             if stream in self._damaged:
                 return self._damaged[stream]
         # Who was let in reads what there is: what is not known here was made by an entry that cannot be read.
-        known = (all(stream in self._clocks for stream in routed.streams)
-                 and all(graph in self._graphs for graph in routed.graphs))
+        known = all(stream in self._clocks for stream in routed.streams) and all(
+            graph in self._graphs for graph in routed.graphs
+        )
         return None if known else self._unknown
 
     def _forget(self, name: str) -> Routed | None:
@@ -236,7 +253,7 @@ class Router:
                 self._forget(subject)
                 self._queries[subject] = Routed(entry.seq, UNREADABLE, (), (), None)
                 return [_row(UNREADABLE, entry, None)]
-            case "stream":      # queries that are there know its clock; those that come fail
+            case "stream":  # queries that are there know its clock; those that come fail
                 self._damaged[subject] = entry.damage or ""
                 return []
             case "background":
@@ -247,8 +264,9 @@ class Router:
                 return _unsent(self._to(entry, [("rules", subject)]), sent)
         if entry.subject is None:
             self._unknown = entry.damage
-        return self._to(entry, [thing for thing in self._readers if thing[0] == "stream"
-                                and entry.subject in (None, thing[1])])
+        return self._to(
+            entry, [thing for thing in self._readers if thing[0] == "stream" and entry.subject in (None, thing[1])]
+        )
 
     def everywhere(self, row: Row) -> list[Row]:
         """The row for its group, and for all others: nobody can tell any more which of them it concerns."""
@@ -258,7 +276,7 @@ class Router:
     def _set_rules(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
         subject = entry.subject or ""
         if entry.payload is None:
-            self._rules.pop(subject, None)         # nobody uses it: that was seen to
+            self._rules.pop(subject, None)  # nobody uses it: that was seen to
             return []
         self._rules[subject] = entry
         return _unsent(self._to(entry, [("rules", subject)]), sent)
@@ -276,8 +294,11 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 
 def _read_by(routed: Routed) -> set[Thing]:
     """What a query reads, or is run under."""
-    return {*(("stream", iri) for iri in routed.streams), *(("graph", iri) for iri in routed.graphs),
-            *(("rules", name) for name in routed.entailment)}
+    return {
+        *(("stream", iri) for iri in routed.streams),
+        *(("graph", iri) for iri in routed.graphs),
+        *(("rules", name) for name in routed.entailment),
+    }
 
 
 def _unsent(rows: list[Row], sent: set[tuple[str, int]]) -> list[Row]:
@@ -290,8 +311,11 @@ def _unsent(rows: list[Row], sent: set[tuple[str, int]]) -> list[Row]:
 
 def group_key(query: ContinuousQuery) -> str:
     """The key of the group of a query."""
-    shared = {"streams": sorted({window.stream for window in query.windows}),
-              "graphs": sorted(set(query.graphs)), "entailment": sorted(query.entailment)}
+    shared = {
+        "streams": sorted({window.stream for window in query.windows}),
+        "graphs": sorted(set(query.graphs)),
+        "entailment": sorted(query.entailment),
+    }
     if query.named_graphs:
         shared["named"] = sorted(set(query.named_graphs))
     return hashlib.sha256(json.dumps(shared).encode()).hexdigest()[:16]

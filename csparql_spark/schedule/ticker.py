@@ -23,7 +23,7 @@ from csparql_spark.windows.rule import grid_of
 from csparql_spark.worker_thread import Trouble, WorkerThread
 
 RETRY_SECONDS = 1.0
-LOOK_SECONDS = 1.0           # its longest sleep: meanwhile the machine may have slept, or somebody have set the clock
+LOOK_SECONDS = 1.0  # its longest sleep: meanwhile the machine may have slept, or somebody have set the clock
 
 
 class Timetable(NamedTuple):
@@ -37,12 +37,13 @@ class Timetable(NamedTuple):
 class Ticker:
     def __init__(self, registry: Registry, writer: LogWriter) -> None:
         self._registry, self._writer = registry, writer
-        self._timetables: dict[int, Timetable] = {}     # by the place of the registration
-        self._grid: Grid | None = None                  # the instants there are
-        self._ticked: int | None = None                 # the newest tick; None: it has not looked yet
-        self._due: tuple[Grid, int] | None = None       # the instants, and one after which the next is due
-        self._worker = WorkerThread("ticker", self._work, Trouble(
-            (StoreError,), "no tick was written", RETRY_SECONDS), pause=self._pause)
+        self._timetables: dict[int, Timetable] = {}  # by the place of the registration
+        self._grid: Grid | None = None  # the instants there are
+        self._ticked: int | None = None  # the newest tick; None: it has not looked yet
+        self._due: tuple[Grid, int] | None = None  # the instants, and one after which the next is due
+        self._worker = WorkerThread(
+            "ticker", self._work, Trouble((StoreError,), "no tick was written", RETRY_SECONDS), pause=self._pause
+        )
 
     def start(self) -> Ticker:
         self._worker.wake()
@@ -95,8 +96,11 @@ class Ticker:
             self._timetables[record.id] = _timetable(record)
         turns = self._registry.turns()
         self._timetables = {id: self._timetables[id] for id in turns if id in self._timetables}
-        going = {timetable for id, timetable in self._timetables.items()
-                 if not (timetable.paused if turns[id] is None else turns[id])}
+        going = {
+            timetable
+            for id, timetable in self._timetables.items()
+            if not (timetable.paused if turns[id] is None else turns[id])
+        }
         steps = {step for timetable in going if not timetable.streams <= event for step in timetable.steps}
         return Grid(tuple(sorted(steps))) if steps else None
 
@@ -105,6 +109,6 @@ def _timetable(record: QueryRecord) -> Timetable:
     try:
         query = read(record.text, record.base, record.compiled)
     except LanguageError:
-        return Timetable(frozenset(), ())           # the engine says of this query that it cannot be read
+        return Timetable(frozenset(), ())  # the engine says of this query that it cannot be read
     grid, streams = grid_of(query), frozenset(window.stream for window in query.windows)
     return Timetable(streams, () if grid is None else grid.steps, record.paused)

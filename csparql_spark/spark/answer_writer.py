@@ -22,7 +22,7 @@ from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.store import AnswerStore, StoredAnswer
 
-SLICE_SECONDS = 0.02         # answers wait for others so long: a transaction has its price
+SLICE_SECONDS = 0.02  # answers wait for others so long: a transaction has its price
 
 
 class Teller:

@@ -26,8 +26,13 @@ from csparql_spark.store.witness import Witness
 
 
 class Sink:
-    def __init__(self, answers: AnswerStore, stages: Stages | None = None, batches: Batches | None = None,
-                 witness: Witness | None = None) -> None:
+    def __init__(
+        self,
+        answers: AnswerStore,
+        stages: Stages | None = None,
+        batches: Batches | None = None,
+        witness: Witness | None = None,
+    ) -> None:
         """What is not given is not written."""
         self._answers, self._stages, self._batches, self._witness = answers, stages, batches, witness
 
@@ -39,8 +44,11 @@ class Sink:
         costs = [(at, costs_in(report.payload)) for report, at in reports if isinstance(report, BatchCosts)]
         end = self._batches.end(batch_id) if self._batches is not None else None
         if reports or end is not None:
-            failures = [(report.query, report.instant, report.reason) for report, _ in reports
-                        if isinstance(report, QueryFailure)]
+            failures = [
+                (report.query, report.instant, report.reason)
+                for report, _ in reports
+                if isinstance(report, QueryFailure)
+            ]
             self._answers.write((), failures, costs=costs, end=end)
         if self._witness is not None:
             self._witness.write()

@@ -29,4 +29,4 @@ class Batches:
             offset = json.loads((self._offsets / str(batch)).read_text().rstrip().rpartition("\n")[2])
             return self._ends.of(offset["seq"], offset["tick"]) if "tick" in offset else offset["seq"]
         except (OSError, ValueError, KeyError, TypeError):
-            return None         # only a hint hangs on it
+            return None  # only a hint hangs on it

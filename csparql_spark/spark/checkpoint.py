@@ -32,15 +32,25 @@ from csparql_spark.store.witness import Witness
 
 # What Spark says of a file that is cut, changed or gone; each file has a checksum beside it. The path must stand in the
 # same sentence: a plan names the checkpoint in errors of any kind.
-_SIGNS = ("Failed to read log file (?:file:)?{0}", "Checksum error: (?:file:)?{0}", "Checksum validation failed.*{0}",
-          r"(?:File )?(?:file:)?{0}\S* does not exist", r"{0}\S* \(No such file or directory\)",
-          "(?:[Ee]rror|[Ff]ailed) [a-z ]*reading .*{0}", "[Mm]alformed .*{0}", "Corruption: .*{0}",
-          r"\[STDS_FAILED_TO_READ_\w+\] .*{0}", r"\[CANNOT_LOAD_STATE_STORE")
+_SIGNS = (
+    "Failed to read log file (?:file:)?{0}",
+    "Checksum error: (?:file:)?{0}",
+    "Checksum validation failed.*{0}",
+    r"(?:File )?(?:file:)?{0}\S* does not exist",
+    r"{0}\S* \(No such file or directory\)",
+    "(?:[Ee]rror|[Ff]ailed) [a-z ]*reading .*{0}",
+    "[Mm]alformed .*{0}",
+    "Corruption: .*{0}",
+    r"\[STDS_FAILED_TO_READ_\w+\] .*{0}",
+    r"\[CANNOT_LOAD_STATE_STORE",
+)
 # A disk that is full or out of reach damages nothing: when it is there again, so is the checkpoint. Nor does a worker
 # that crashes while it reads.
-_OF_OTHERS = re.compile(r"worker exited unexpectedly|No space left|Permission denied|Too many open files|"
-                        r"Read-only file system|Input/output error|Disk quota exceeded|Stale file handle|"
-                        r"Cannot allocate memory")
+_OF_OTHERS = re.compile(
+    r"worker exited unexpectedly|No space left|Permission denied|Too many open files|"
+    r"Read-only file system|Input/output error|Disk quota exceeded|Stale file handle|"
+    r"Cannot allocate memory"
+)
 
 
 def lacking(directory: DataDirectory) -> str | None:
@@ -93,8 +103,11 @@ def _batches(path: Path) -> set[int]:
 def _files(path: Path) -> Iterator[Path]:
     """Those that were finished; Spark gives others a name that begins with a dot. Tables are copied under their names,
     and what a kill leaves of one is in no version of the state."""
-    return (found for found in path.rglob("*")
-            if found.is_file() and not found.name.startswith(".") and found.suffix != ".sst")
+    return (
+        found
+        for found in path.rglob("*")
+        if found.is_file() and not found.name.startswith(".") and found.suffix != ".sst"
+    )
 
 
 def _is_whole(metadata: Path, *, absent: bool) -> bool:
@@ -111,8 +124,10 @@ def leave_another(directory: DataDirectory, database: Database) -> str | None:
     contradiction = Witness(directory, database).contradiction()
     if contradiction is None:
         return None
-    return (f"{contradiction}; what the engine made of the other one is set aside as {set_aside(directory)}, and the "
-            "engine starts again from the log")
+    return (
+        f"{contradiction}; what the engine made of the other one is set aside as {set_aside(directory)}, and the "
+        "engine starts again from the log"
+    )
 
 
 def _sentences(error: BaseException | None) -> Iterator[str]:

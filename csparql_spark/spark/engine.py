@@ -27,8 +27,8 @@ from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Status
 from csparql_spark.store.witness import Witness
 
-LOOK_SECONDS = 1.0           # between two looks at what Spark tells of its batches
-LOOKS_UNTIL_FORGOTTEN = 60   # what the JVM means to delete at its end
+LOOK_SECONDS = 1.0  # between two looks at what Spark tells of its batches
+LOOKS_UNTIL_FORGOTTEN = 60  # what the JVM means to delete at its end
 
 
 @click.command()
@@ -67,26 +67,28 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
         reason = "the job has ended by itself"
     except EngineError as error:
         reason = str(error)
-    except Exception as error:       # of Spark's many: what matters is that the process ends, and says why in a line
+    except Exception as error:  # of Spark's many: what matters is that the process ends, and says why in a line
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if is_unreadable(directory, error):
             reason = f"{_set_aside(directory)} ({reason})"
     try:
         say("failed", reason=reason)
         print(f"csparql-spark engine: {reason}", file=sys.stderr, flush=True)
-    finally:                         # on a full disk neither may be said
-        os._exit(1)                  # whatever threads are still there must not keep a broken engine alive
+    finally:  # on a full disk neither may be said
+        os._exit(1)  # whatever threads are still there must not keep a broken engine alive
 
 
 def _set_aside(directory: DataDirectory) -> str:
-    return (f"the checkpoint could not be read and is set aside as {set_aside(directory)}: the engine starts again "
-            "from the log, which has all that windows of time can reach")
+    return (
+        f"the checkpoint could not be read and is set aside as {set_aside(directory)}: the engine starts again "
+        "from the log, which has all that windows of time can reach"
+    )
 
 
 def _wait(query: StreamingQuery, stages: Stages, exits: Exits | None) -> None:
     """Until the job ends: hear of its batches, and have the JVM forget what is gone."""
     looks = 0
-    while not query.awaitTermination(LOOK_SECONDS):    # type: ignore[arg-type]  # Spark takes parts of seconds, too
+    while not query.awaitTermination(LOOK_SECONDS):  # type: ignore[arg-type]  # Spark takes parts of seconds, too
         stages.look(query)
         looks += 1
         if exits is not None and looks % LOOKS_UNTIL_FORGOTTEN == 0:
@@ -94,8 +96,11 @@ def _wait(query: StreamingQuery, stages: Stages, exits: Exits | None) -> None:
                 exits.forget()
             except Closed as error:
                 exits = None
-                print(f"csparql-spark engine: the JVM keeps the paths of sockets that are gone: {error}",
-                      file=sys.stderr, flush=True)
+                print(
+                    f"csparql-spark engine: the JVM keeps the paths of sockets that are gone: {error}",
+                    file=sys.stderr,
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

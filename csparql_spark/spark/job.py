@@ -1,7 +1,7 @@
 """The job: one streaming query for all registered queries.
 
-    query = start(spark, DataDirectory("data"))
-    query.awaitTermination()
+query = start(spark, DataDirectory("data"))
+query.awaitTermination()
 """
 
 from __future__ import annotations
@@ -27,8 +27,14 @@ from csparql_spark.store.measures import Measures
 from csparql_spark.store.witness import Witness
 
 
-def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = False,
-          limits: Limits | None = None, stages: Stages | None = None) -> StreamingQuery:
+def start(
+    spark: SparkSession,
+    directory: DataDirectory,
+    *,
+    to_the_end: bool = False,
+    limits: Limits | None = None,
+    stages: Stages | None = None,
+) -> StreamingQuery:
     """Start the job over the log in `directory`; `to_the_end`: stop when everything that is in the log now is
     answered. `limits` of each query: those that the environment names, if none are given.
     `stages` hear of each batch. Which strategy maintains closures, the environment names, too."""
@@ -37,13 +43,28 @@ def start(spark: SparkSession, directory: DataDirectory, *, to_the_end: bool = F
     spark.dataSource.register(LogSource)
     rows = spark.readStream.format(LogSource.name()).option("data", str(directory.path)).load()
     # One partition is one task without a shuffle, which is a quarter of the price of a trigger.
-    reports = rows.coalesce(1).groupBy("group", "shard").transformWithStateInPandas(
-        statefulProcessor=GroupProcessor(str(directory.checkpoint), Teller(str(directory.path)), limits,
-                                         maintenance),
-        outputStructType=OUTPUT, outputMode="Update", timeMode="None")
+    reports = (
+        rows.coalesce(1)
+        .groupBy("group", "shard")
+        .transformWithStateInPandas(
+            statefulProcessor=GroupProcessor(
+                str(directory.checkpoint), Teller(str(directory.path)), limits, maintenance
+            ),
+            outputStructType=OUTPUT,
+            outputMode="Update",
+            timeMode="None",
+        )
+    )
     database = Database(directory.database)
-    sink = Sink(AnswerStore(database, directory.bell("answers"), Measures(database)), stages,
-                Batches(directory, database), Witness(directory, database))
-    writer = reports.writeStream.foreachBatch(sink).queryName("csparql").option(
-        "checkpointLocation", str(directory.checkpoint))
+    sink = Sink(
+        AnswerStore(database, directory.bell("answers"), Measures(database)),
+        stages,
+        Batches(directory, database),
+        Witness(directory, database),
+    )
+    writer = (
+        reports.writeStream.foreachBatch(sink)
+        .queryName("csparql")
+        .option("checkpointLocation", str(directory.checkpoint))
+    )
     return (writer.trigger(availableNow=True) if to_the_end else writer).start()

@@ -1,7 +1,7 @@
 """Play scripts through the whole pipeline: a store of their own, the engine process, and nothing left behind.
 
-    for message in play(script):
-        print(message.instant)
+for message in play(script):
+    print(message.instant)
 """
 
 from __future__ import annotations
@@ -48,10 +48,26 @@ def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Message]]:
         queries = [query.id for query in Registry(database).queries()]
         answers = AnswerStore(database, directory.bell("answers"))
         line = Lifeline(Path(path) / "line")
-        with (Path(path) / "engine.log").open("wb") as noise, subprocess.Popen(
-                [sys.executable, "-m", "csparql_spark.spark.engine", "--data", path, "--to-the-end",
-                 "--lifeline", str(line.reading)], stdin=subprocess.DEVNULL, stdout=noise, stderr=noise,
-                start_new_session=True, pass_fds=(line.reading,)) as engine:
+        with (
+            (Path(path) / "engine.log").open("wb") as noise,
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "csparql_spark.spark.engine",
+                    "--data",
+                    path,
+                    "--to-the-end",
+                    "--lifeline",
+                    str(line.reading),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=noise,
+                stderr=noise,
+                start_new_session=True,
+                pass_fds=(line.reading,),
+            ) as engine,
+        ):
             line.tie(engine.pid)
             try:
                 last = dict.fromkeys(queries, -(1 << 62))
@@ -63,11 +79,13 @@ def play_together(scripts: Sequence[Script]) -> Iterator[tuple[int, Message]]:
                     for place, query in enumerate(queries):
                         while page := answers.after(query, last[query], PAGE):
                             for answer in page:
-                                yield place, InstantAnswer(query, answer.instant, answer.part, answer.rows,
-                                                          answer.payload)
+                                yield (
+                                    place,
+                                    InstantAnswer(query, answer.instant, answer.part, answer.rows, answer.payload),
+                                )
                             last[query] = page[-1].instant
             finally:
-                line.cut()           # the JVM and its workers end with the engine
+                line.cut()  # the JVM and its workers end with the engine
                 engine.kill()
                 engine.wait()
                 Scratch(directory).clear()

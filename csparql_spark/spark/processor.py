@@ -31,8 +31,13 @@ _remembered: dict[tuple[str, str, int], StoredGroup] = {}
 
 
 class GroupProcessor(StatefulProcessor):
-    def __init__(self, job: str, teller: Teller, limits: Limits = Limits(),      # noqa: B008  it cannot change
-                 maintenance: str = AUTO) -> None:
+    def __init__(
+        self,
+        job: str,
+        teller: Teller,
+        limits: Limits = Limits(),  # noqa: B008  it cannot change
+        maintenance: str = AUTO,
+    ) -> None:
         """`job` names the checkpoint, so that a worker never takes one job's groups for another's; `limits` are what
         each query may have; `maintenance` names the strategy of their closures."""
         self._job, self._teller, self._limits, self._maintenance = job, teller, limits, maintenance
@@ -42,10 +47,12 @@ class GroupProcessor(StatefulProcessor):
         self._values = handle.getMapState("values", "seq long, stream int", "value binary")
         _settle_in()
 
-    def handleInputRows(self, key: tuple[str, int], rows: Iterator[pandas.DataFrame],
-                        timers: object) -> Iterator[pandas.DataFrame]:
-        batch = in_order(Row(*row) for frame in rows
-                         for row in zip(*(frame[field] for field in Row._fields), strict=True))
+    def handleInputRows(
+        self, key: tuple[str, int], rows: Iterator[pandas.DataFrame], timers: object
+    ) -> Iterator[pandas.DataFrame]:
+        batch = in_order(
+            Row(*row) for frame in rows for row in zip(*(frame[field] for field in Row._fields), strict=True)
+        )
         place = (self._job, *key)
         state = SparkState(self._values)
         # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.
@@ -55,7 +62,7 @@ class GroupProcessor(StatefulProcessor):
         rest = [row_of(failure) for failure in self._teller.through(group.feed(batch))]
         costs = group.costs()
         if costs is not None:
-            rest.append(row_of(costs, at=int(time.time() * 1000)))        # now is when all answers are told
+            rest.append(row_of(costs, at=int(time.time() * 1000)))  # now is when all answers are told
         save(group, state)
         if group.members:
             _remembered[place] = group

@@ -1,11 +1,11 @@
 """Report rows: what comes out of the processor, as rows of Spark, and as reports again where they are written down.
 
-    row                    (query, instant, part, rows, payload)
-    QueryFailure           its query and instant, -1, 0, its reason
-    BatchCosts             0, when all answers of the batch were there (epoch ms), -2, 0, their JSON
+row                    (query, instant, part, rows, payload)
+QueryFailure           its query and instant, -1, 0, its reason
+BatchCosts             0, when all answers of the batch were there (epoch ms), -2, 0, their JSON
 
-    report_of(row_of(QueryFailure(8, 1000, "too many")))       # the same
-    report_of(row_of(BatchCosts(b"[]"), at=1250))              # BatchCosts(b"[]")
+report_of(row_of(QueryFailure(8, 1000, "too many")))       # the same
+report_of(row_of(BatchCosts(b"[]"), at=1250))              # BatchCosts(b"[]")
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from csparql_spark.engine.messages import BatchCosts, QueryFailure, Report
 
 OUTPUT = "query long, instant long, part int, rows long, payload binary"
 
-_FAILURE, _COSTS = -1, -2       # in the place of a part's number
+_FAILURE, _COSTS = -1, -2  # in the place of a part's number
 
 
 class ReportRow(NamedTuple):

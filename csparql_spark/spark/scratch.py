@@ -30,7 +30,7 @@ from csparql_spark.disk import DataDirectory, StoreError
 PREFIX = "csparql-spark-"
 # A path of 107 bytes, without the slash and a name such as `.0098467d-b4a5-416d-a9fc-606dc2b7cc48.sock`.
 LONGEST = 107 - 1 - 42
-MADE = 8                # letters that a temporary directory's name ends with
+MADE = 8  # letters that a temporary directory's name ends with
 
 
 class Scratch:
@@ -48,7 +48,7 @@ class Scratch:
     def anew(self) -> Scratch:
         """Make it, empty."""
         self.clear()
-        self.local.parent.mkdir(0o700, exist_ok=True)          # somebody may have deleted it
+        self.local.parent.mkdir(0o700, exist_ok=True)  # somebody may have deleted it
         self.local.mkdir(0o700)
         if len(os.fsencode(self._sockets)) <= LONGEST:
             self._sockets.mkdir(0o700)
@@ -58,11 +58,14 @@ class Scratch:
 
     def _short(self) -> Path:
         """A temporary directory in which that of the sockets may be."""
-        found = next((place for place in _temporary()
-                      if len(os.fsencode(place / self._prefix)) + MADE <= LONGEST), None)
+        found = next(
+            (place for place in _temporary() if len(os.fsencode(place / self._prefix)) + MADE <= LONGEST), None
+        )
         if found is None:
-            raise StoreError(f"the path of {self._sockets} is too long for sockets, and those of temporary directories "
-                             "are, too: choose another directory with --data, or set TMPDIR to one with a short path")
+            raise StoreError(
+                f"the path of {self._sockets} is too long for sockets, and those of temporary directories "
+                "are, too: choose another directory with --data, or set TMPDIR to one with a short path"
+            )
         return found
 
     def clear(self) -> None:
@@ -89,8 +92,12 @@ class Scratch:
         return f"{PREFIX}{hashlib.blake2b(named, digest_size=8).hexdigest()}-"
 
     def _is_ours(self, path: Path) -> bool:
-        return (path.name.startswith(self._prefix) and path.is_dir() and not path.is_symlink()
-                and path.lstat().st_uid == os.geteuid())
+        return (
+            path.name.startswith(self._prefix)
+            and path.is_dir()
+            and not path.is_symlink()
+            and path.lstat().st_uid == os.geteuid()
+        )
 
 
 def _temporary() -> list[Path]:

@@ -33,16 +33,14 @@ SETTINGS = {
     # not need, and given back where it has become twice as large as what is in it: left alone, it is three times, and
     # gives back a tenth at a time. With less room than that it is collected whole three times a minute.
     JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms192m -Xmn112m "
-                  "-XX:MinHeapFreeRatio=40 -XX:MaxHeapFreeRatio=50 -XX:-ShrinkHeapInSteps",
+    "-XX:MinHeapFreeRatio=40 -XX:MaxHeapFreeRatio=50 -XX:-ShrinkHeapInSteps",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.streaming.stateStore.providerClass":
-        f"{_STREAMING}.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.checkpointFileManagerClass":
-        f"{_CHECKPOINTS}.FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.checkpointFileManagerClass": f"{_CHECKPOINTS}.FileSystemBasedCheckpointFileManager",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
@@ -69,7 +67,7 @@ SETTINGS = {
 }
 
 
-TRIES = 3                    # of a task, before the batch fails
+TRIES = 3  # of a task, before the batch fails
 
 
 class EngineError(Exception):
@@ -81,15 +79,18 @@ def check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if java is None or not os.path.exists(java):
-        raise EngineError("Java was not found: install a Java runtime, 17 or newer, "
-                          "and put it on PATH or point JAVA_HOME at it")
+        raise EngineError(
+            "Java was not found: install a Java runtime, 17 or newer, and put it on PATH or point JAVA_HOME at it"
+        )
     shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "([^"]+)"', shown)        # there may be other lines, about options and warnings
+    found = re.search(r'version "([^"]+)"', shown)  # there may be other lines, about options and warnings
     version = found[1] if found else ""
     major = version.split(".")[1] if version.startswith("1.") else version.split(".")[0].split("-")[0]
     if not major.isdigit() or int(major) < 17:
-        raise EngineError(f"Java 17 or newer is needed, and {java} is {version or 'of an unknown version'}: "
-                          "install a newer one, and put it first on PATH or point JAVA_HOME at it")
+        raise EngineError(
+            f"Java 17 or newer is needed, and {java} is {version or 'of an unknown version'}: "
+            "install a newer one, and put it first on PATH or point JAVA_HOME at it"
+        )
 
 
 def _worker_python(scratch: Scratch) -> Path:
@@ -104,7 +105,8 @@ def _worker_python(scratch: Scratch) -> Path:
     scratch.python.write_text(
         f"#!/bin/sh\n{f'export PYTHONPATH={shlex.quote(own)}' if own else 'unset PYTHONPATH'}\n"
         + "".join(f"export {name}={shlex.quote(value)}\n" for name, value in cpu_features.unwanted().items())
-        + f'exec {shlex.join(begin)} "$@"\n')
+        + f'exec {shlex.join(begin)} "$@"\n'
+    )
     scratch.python.chmod(0o700)
     return scratch.python
 
@@ -130,15 +132,24 @@ def open_session(directory: DataDirectory, *, master: str = "local[2]") -> Spark
     # Workers must be this Python with these packages, whatever PATH says.
     worker = str(_worker_python(scratch)) if master.startswith("local") else sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = os.environ["PYSPARK_PYTHON"] = worker
-    conf = SparkConf(loadDefaults=False).setMaster(patient(master)).setAppName("csparql-spark").setAll(list({
-        **SETTINGS,
-        **secrecy(master),
-        JAVA_OPTIONS: f"{SETTINGS[JAVA_OPTIONS]} {shlex.quote(f'-Djava.io.tmpdir={scratch.local}')}",
-        "spark.local.dir": str(scratch.local),
-        "spark.python.unix.domain.socket.dir": str(scratch.sockets),
-        "spark.sql.warehouse.dir": str(directory.engine / "warehouse"),
-    }.items()))
-    gateway = launch_gateway(conf, {"pass_fds": (line.reading,)})        # starts the JVM, and no context yet
+    conf = (
+        SparkConf(loadDefaults=False)
+        .setMaster(patient(master))
+        .setAppName("csparql-spark")
+        .setAll(
+            list(
+                {
+                    **SETTINGS,
+                    **secrecy(master),
+                    JAVA_OPTIONS: f"{SETTINGS[JAVA_OPTIONS]} {shlex.quote(f'-Djava.io.tmpdir={scratch.local}')}",
+                    "spark.local.dir": str(scratch.local),
+                    "spark.python.unix.domain.socket.dir": str(scratch.sockets),
+                    "spark.sql.warehouse.dir": str(directory.engine / "warehouse"),
+                }.items()
+            )
+        )
+    )
+    gateway = launch_gateway(conf, {"pass_fds": (line.reading,)})  # starts the JVM, and no context yet
     line.tie(gateway.proc.pid)
     callbacks.guard(gateway)
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)

@@ -35,12 +35,21 @@ from csparql_spark.store.batch_ends import Ends
 from csparql_spark.store.retention import Retention
 
 SCHEMA = "group string, shard int, seq long, kind string, at long, subject string, payload binary"
-ARROW = pa.schema([("group", pa.string()), ("shard", pa.int32()), ("seq", pa.int64()), ("kind", pa.string()),
-                   ("at", pa.int64()), ("subject", pa.string()), ("payload", pa.binary())])
+ARROW = pa.schema(
+    [
+        ("group", pa.string()),
+        ("shard", pa.int32()),
+        ("seq", pa.int64()),
+        ("kind", pa.string()),
+        ("at", pa.int64()),
+        ("subject", pa.string()),
+        ("payload", pa.binary()),
+    ]
+)
 
-LOOK_SECONDS = 1.0           # how long a call sleeps at most before it tells Spark that there is nothing
-AWAKE_SECONDS = 0.02         # and how long who waits for a tick: a ring may be lost
-LEAST_MS = 5                 # between two looks at what can be foreseen
+LOOK_SECONDS = 1.0  # how long a call sleeps at most before it tells Spark that there is nothing
+AWAKE_SECONDS = 0.02  # and how long who waits for a tick: a ring may be lost
+LEAST_MS = 5  # between two looks at what can be foreseen
 # So many entries are one batch at most: an engine that is killed takes its batch again, from the beginning.
 OUTLINE_ENTRIES = 4000
 BATCH_BYTES = 16 << 20
@@ -77,7 +86,7 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, data: str) -> None:
         self._data = data
         self._open: Opened | None = None
-        self._last: int | None = None        # with trigger(availableNow): where to stop
+        self._last: int | None = None  # with trigger(availableNow): where to stop
 
     def initialOffset(self) -> dict[str, int]:
         return {"seq": 0}
@@ -155,7 +164,7 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._open = Opened.of(self._data)
         return self._open
 
-    def __getstate__(self) -> dict[str, object]:        # attributes by their names, as pickle has them
+    def __getstate__(self) -> dict[str, object]:  # attributes by their names, as pickle has them
         return {**self.__dict__, "_open": None}
 
 
@@ -240,7 +249,7 @@ class Opened:
         """Bring the router to where the log stands after `seq`."""
         if self.router.seq == seq:
             return
-        if self.router.seq > seq:          # Spark runs a batch again
+        if self.router.seq > seq:  # Spark runs a batch again
             self._restart()
         for entry in self.log.registrations(self.router.seq, seq):
             # A registration that was damaged after it was read is told all the same: its query says nothing any more.
@@ -266,5 +275,6 @@ def _ahead(reached: int, tail: int) -> str:
 
 def _batch(rows: list[Row]) -> pa.RecordBatch:
     columns = zip(*rows, strict=True)
-    return pa.record_batch([pa.array(column, field.type) for column, field in zip(columns, ARROW, strict=True)],
-                           schema=ARROW)
+    return pa.record_batch(
+        [pa.array(column, field.type) for column, field in zip(columns, ARROW, strict=True)], schema=ARROW
+    )

@@ -44,10 +44,10 @@ class Stages:
     def __init__(self, status: Status) -> None:
         self._status = status
         nothing: StageTotals = {"batches": 0, "rows": 0, "stages": {}}
-        before = cast(StageTotals, {**nothing, **(status.of(NAME) or {})})      # nobody but `look` writes it
+        before = cast(StageTotals, {**nothing, **(status.of(NAME) or {})})  # nobody but `look` writes it
         self.batches, self.rows, self._stages = before["batches"], before["rows"], before["stages"]
-        self._last = self._sunk = -1          # the newest batch that was looked at, and the newest that was written
-        self._lock = threading.Lock()         # the sink is called by another thread
+        self._last = self._sunk = -1  # the newest batch that was looked at, and the newest that was written
+        self._lock = threading.Lock()  # the sink is called by another thread
 
     def sink(self, batch: int, seconds: float | None) -> None:
         """What a batch had to say is written, if there was anything."""
@@ -58,10 +58,13 @@ class Stages:
 
     def look(self, query: StreamingQuery) -> None:
         """Take what Spark has told since the last look."""
-        if self._last >= self._sunk:          # looking costs a little, and an idle engine is idle
+        if self._last >= self._sunk:  # looking costs a little, and an idle engine is idle
             return
-        new = [progress for progress in query.recentProgress
-               if progress.batchId > self._last and "addBatch" in progress.durationMs]
+        new = [
+            progress
+            for progress in query.recentProgress
+            if progress.batchId > self._last and "addBatch" in progress.durationMs
+        ]
         if not new:
             return
         with self._lock:
@@ -72,8 +75,11 @@ class Stages:
                 for stage in STAGES:
                     if stage in progress.durationMs:
                         self._took(stage, progress.durationMs[stage])
-            totals = {"batches": self.batches, "rows": self.rows,
-                      "stages": {stage: dict(took) for stage, took in self._stages.items()}}
+            totals = {
+                "batches": self.batches,
+                "rows": self.rows,
+                "stages": {stage: dict(took) for stage, took in self._stages.items()},
+            }
         self._status.say(NAME, totals)
 
     def _took(self, stage: str, ms: float) -> None:

@@ -21,7 +21,7 @@ def main() -> None:
     _, line, option, module, *rest = sys.argv
     os.setpgid(0, 0)
     lifeline.hold(Path(line))
-    if option != "-m":              # Spark asks for the version: python -c "…"
+    if option != "-m":  # Spark asks for the version: python -c "…"
         os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
     sys.argv = [module, *rest]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

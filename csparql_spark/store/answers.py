@@ -60,8 +60,14 @@ class AnswerStore:
         self._bell = Bell(bell)
         self._damages = Damages(database)
 
-    def write(self, answers: Iterable[StoredAnswer], failures: Iterable[tuple[int, int, str]] = (), *,
-              costs: Iterable[tuple[float, list[Cost]]] = (), end: int | None = None) -> None:
+    def write(
+        self,
+        answers: Iterable[StoredAnswer],
+        failures: Iterable[tuple[int, int, str]] = (),
+        *,
+        costs: Iterable[tuple[float, list[Cost]]] = (),
+        end: int | None = None,
+    ) -> None:
         """Write all of them or none, durably, and ring. `failures`: (query, instant, reason) of queries that failed;
         `costs`: what answers have cost, and when that was measured, epoch ms; `end`: the place up to which the batch
         has answered everything. Nobody waits for the disk if there are neither answers nor failures."""
@@ -78,16 +84,34 @@ class AnswerStore:
         if news:
             self._bell.ring()
 
-    def _write(self, answers: list[StoredAnswer], failures: list[tuple[int, int, str]],
-               costs: Iterable[tuple[float, list[Cost]]], end: int | None, *, durable: bool) -> None:
+    def _write(
+        self,
+        answers: list[StoredAnswer],
+        failures: list[tuple[int, int, str]],
+        costs: Iterable[tuple[float, list[Cost]]],
+        end: int | None,
+        *,
+        durable: bool,
+    ) -> None:
         with self._database.transaction(durable=durable) as connection:
             # What is forgotten was told, too: an engine that starts from the log again may come to it again.
             connection.executemany(
                 "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload, checksum) "
                 "SELECT ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE query = ? AND instant >= ?)",
-                ((a.query, a.instant, a.part, a.rows, a.payload,
-                  answer_sum(a.query, a.instant, a.part, a.rows, a.payload), a.query, a.instant)
-                 for a in answers))
+                (
+                    (
+                        a.query,
+                        a.instant,
+                        a.part,
+                        a.rows,
+                        a.payload,
+                        answer_sum(a.query, a.instant, a.part, a.rows, a.payload),
+                        a.query,
+                        a.instant,
+                    )
+                    for a in answers
+                ),
+            )
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
             if end is not None:
                 advance(connection, batch_end=end)
@@ -97,9 +121,10 @@ class AnswerStore:
 
     def latest(self, query: int) -> list[StoredAnswer]:
         """All parts of the newest instant."""
-        return self._select("WHERE query = ? AND instant = (SELECT max(instant) FROM answers WHERE query = ?) "
-                            "ORDER BY part",
-                            (query, query))
+        return self._select(
+            "WHERE query = ? AND instant = (SELECT max(instant) FROM answers WHERE query = ?) ORDER BY part",
+            (query, query),
+        )
 
     def at(self, query: int, instant: int) -> list[StoredAnswer]:
         return self._select("WHERE query = ? AND instant = ? ORDER BY part", (query, instant))
@@ -112,32 +137,40 @@ class AnswerStore:
         """The instants t with low <= t <= high that have answers, oldest first."""
         rows = self._database.connection.execute(
             "SELECT DISTINCT instant FROM answers WHERE query = ? AND instant >= ? AND instant <= ? "
-            "ORDER BY instant LIMIT ?", (query, low, high, limit))
+            "ORDER BY instant LIMIT ?",
+            (query, low, high, limit),
+        )
         return [instant for (instant,) in rows]
 
     def sizes(self, query: int, low: int, high: int, limit: int) -> list[tuple[int, int]]:
         """The newest instants from `low` to `high`, each with its number of rows, oldest first."""
         rows = self._database.connection.execute(
             "SELECT instant, sum(rows) FROM answers WHERE query = ? AND instant >= ? AND instant <= ? "
-            "GROUP BY instant ORDER BY instant DESC LIMIT ?", (query, low, high, limit)).fetchall()
+            "GROUP BY instant ORDER BY instant DESC LIMIT ?",
+            (query, low, high, limit),
+        ).fetchall()
         return rows[::-1]
 
     def bounds(self, query: int) -> tuple[int, int] | None:
         """The oldest and the newest instant that are kept."""
         low, high = self._database.connection.execute(
-            "SELECT min(instant), max(instant) FROM answers WHERE query = ?", (query,)).fetchone()
+            "SELECT min(instant), max(instant) FROM answers WHERE query = ?", (query,)
+        ).fetchone()
         return None if low is None else (low, high)
 
     def newest_instant(self, query: int) -> int | None:
         """The newest instant that was ever told; it may be forgotten."""
         return self._database.connection.execute(
             "SELECT max(instant) FROM (SELECT max(instant) AS instant FROM answers WHERE query = ? "
-            "UNION ALL SELECT instant FROM forgotten WHERE query = ?)", (query, query)).fetchone()[0]
+            "UNION ALL SELECT instant FROM forgotten WHERE query = ?)",
+            (query, query),
+        ).fetchone()[0]
 
     def queries_since(self, position: int) -> tuple[int, set[int]]:
         """The newest position, and the queries that have answers after `position`."""
         rows = self._database.connection.execute(
-            "SELECT query, max(position) FROM answers WHERE position > ? GROUP BY query", (position,)).fetchall()
+            "SELECT query, max(position) FROM answers WHERE position > ? GROUP BY query", (position,)
+        ).fetchall()
         return max((p for _, p in rows), default=position), {query for query, _ in rows}
 
     def relayed(self, query: int) -> int | None:
@@ -147,7 +180,8 @@ class AnswerStore:
     def failure(self, query: int) -> tuple[int, str] | None:
         """(instant, reason) if the query has failed."""
         return self._database.connection.execute(
-            "SELECT instant, reason FROM failures WHERE query = ?", (query,)).fetchone()
+            "SELECT instant, reason FROM failures WHERE query = ?", (query,)
+        ).fetchone()
 
     def wait(self, timeout: float) -> bool:
         """Sleep until answers are written, at most `timeout` seconds; true if some were. One listener a process."""
@@ -159,9 +193,10 @@ class AnswerStore:
             return [self._answer(row) for row in connection.execute(f"SELECT {WHOLE} FROM answers {clause}", values)]
         except PageDamaged:
             pass
-        found = []              # around what SQLite cannot read: where the parts stand, an index tells
+        found = []  # around what SQLite cannot read: where the parts stand, an index tells
         for position, query, instant, part in connection.execute(
-                f"SELECT position, query, instant, part FROM answers {clause}", values).fetchall():
+            f"SELECT position, query, instant, part FROM answers {clause}", values
+        ).fetchall():
             try:
                 row = connection.execute(f"SELECT {WHOLE} FROM answers WHERE position = ?", (position,)).fetchone()
             except PageDamaged as error:

@@ -28,9 +28,14 @@ class Ends:
     def of(self, after: int, tick: int) -> int | None:
         """The place where the batch ends that takes what comes after the place `after` up to the tick `tick`."""
         connection = self._database.connection
-        row = (connection.execute("SELECT seq FROM batch_ends WHERE after = ? AND tick = ?", (after, tick)).fetchone()
-               or connection.execute("SELECT seq FROM log WHERE seq > ? AND kind = 'tick' AND subject IS NULL "
-                                     "AND at >= ? ORDER BY seq LIMIT 1", (after, tick)).fetchone())
+        row = (
+            connection.execute("SELECT seq FROM batch_ends WHERE after = ? AND tick = ?", (after, tick)).fetchone()
+            or connection.execute(
+                "SELECT seq FROM log WHERE seq > ? AND kind = 'tick' AND subject IS NULL "
+                "AND at >= ? ORDER BY seq LIMIT 1",
+                (after, tick),
+            ).fetchone()
+        )
         return row[0] if row else None
 
     def settle(self, after: int, tick: int) -> int:

@@ -27,7 +27,7 @@ def made_anew(database: Database, say: Callable[[str], None]) -> bool:
         found = _looked_through(database)
         if found is None:
             return False
-        database.check()            # which says so if it is not an index
+        database.check()  # which says so if it is not an index
         # It may be what stands there that is damaged, and the index that has it as it was: once that is made anew,
         # nobody would find the entry where it is missed.
         damages, damaged = Damages(database), [one.damage for one in inspect(database.path).damaged]
@@ -36,12 +36,15 @@ def made_anew(database: Database, say: Callable[[str], None]) -> bool:
         with database.transaction() as connection:
             connection.execute("REINDEX")
             # What an entry says of itself may have been read out of the index.
-            connection.executemany("DELETE FROM damages WHERE skipped IS NULL AND what = ? AND place = ?",
-                                   {(one.what, one.place) for one in damages.all()}
-                                   - {(one.what, one.place) for one in damaged})
+            connection.executemany(
+                "DELETE FROM damages WHERE skipped IS NULL AND what = ? AND place = ?",
+                {(one.what, one.place) for one in damages.all()} - {(one.what, one.place) for one in damaged},
+            )
     except DatabaseFault as error:
-        raise StoreError(f"an index of {database.path} is damaged and cannot be made anew ({error}): put back a copy "
-                         "of the file, or choose another directory with --data") from error
+        raise StoreError(
+            f"an index of {database.path} is damaged and cannot be made anew ({error}): put back a copy "
+            "of the file, or choose another directory with --data"
+        ) from error
     say(f"an index of {database.path} was damaged ({' '.join(found.split())}) and is made anew")
     return True
 

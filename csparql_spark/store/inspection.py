@@ -25,8 +25,8 @@ from csparql_spark.disk.errors import DatabaseFault, PageDamaged, StoreError
 from csparql_spark.log.sqlite import reader
 from csparql_spark.store import answers
 
-PIECE = 500             # rows that are read in one statement
-MOST_PAGES = 20         # sentences about the file itself
+PIECE = 500  # rows that are read in one statement
+MOST_PAGES = 20  # sentences about the file itself
 
 Row = tuple[object, ...]
 _Result = TypeVar("_Result")
@@ -46,7 +46,7 @@ class Inspection:
     answers: int = 0
     unchecked: int = 0
     skipped: int = 0
-    pages: list[str] = field(default_factory=list)          # what is the matter with the file itself
+    pages: list[str] = field(default_factory=list)  # what is the matter with the file itself
     damaged: list[DamagedRow] = field(default_factory=list)
 
     @property
@@ -76,9 +76,11 @@ def refuse_another_version(path: Path) -> None:
 def _refuse_another_version(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != SCHEMA_VERSION:
-        raise StoreError(f"{path} was written by another version of csparql-spark (format {version}, this one "
-                         f"reads {SCHEMA_VERSION}): start its server once with this version, if it is an older "
-                         "one")
+        raise StoreError(
+            f"{path} was written by another version of csparql-spark (format {version}, this one "
+            f"reads {SCHEMA_VERSION}): start its server once with this version, if it is an older "
+            "one"
+        )
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -88,8 +90,10 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _unreadable(path: Path, error: Exception) -> StoreError:
-    return StoreError(f"{path} cannot be read as a database ({error}): put back a copy of the file, or choose another "
-                      "directory with --data")
+    return StoreError(
+        f"{path} cannot be read as a database ({error}): put back a copy of the file, or choose another "
+        "directory with --data"
+    )
 
 
 def _inspected(connection: sqlite3.Connection) -> Inspection:
@@ -108,7 +112,7 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
             continue
         found.unchecked += row[-1] is None
         found.skipped += row[1] == "skipped"
-        damage = reader.damage_of(connection, row)      # type: ignore[arg-type]    # it was read as `reader.WHOLE`
+        damage = reader.damage_of(connection, row)  # type: ignore[arg-type]    # it was read as `reader.WHOLE`
         if damage is not None:
             found.damaged.append(DamagedRow(damage, _size(row[8])))
     for position, row, fault in _rows(connection, "answers", answers.WHOLE, "position", 5):
@@ -118,7 +122,7 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
             found.damaged.append(DamagedRow(answer_damage(position, query, instant, str(fault)), None))
             continue
         found.unchecked += row[-1] is None
-        damage = answers.damage_of(row)     # type: ignore[arg-type]    # it was read as `answers.WHOLE`
+        damage = answers.damage_of(row)  # type: ignore[arg-type]    # it was read as `answers.WHOLE`
         if damage is not None:
             found.damaged.append(DamagedRow(damage, _size(row[4])))
     return found
@@ -129,16 +133,18 @@ def _size(payload: object) -> int:
     return len(payload) if isinstance(payload, bytes | str) else 0
 
 
-def _rows(connection: sqlite3.Connection, table: str, columns: str, key: str,
-          place: int) -> Iterator[tuple[int, Row, PageDamaged | None]]:
+def _rows(
+    connection: sqlite3.Connection, table: str, columns: str, key: str, place: int
+) -> Iterator[tuple[int, Row, PageDamaged | None]]:
     """The rows of a table in the order of their keys (the `place`-th of the columns), each behind its key; of a row
     that cannot be read the key, nothing, and why."""
     reached, last = 0, _last(connection, table, key)
     while reached < last:
         before = reached
         try:
-            for row in connection.execute(f"SELECT {columns} FROM {table} WHERE {key} > ? ORDER BY {key} LIMIT ?",
-                                          (reached, PIECE)):
+            for row in connection.execute(
+                f"SELECT {columns} FROM {table} WHERE {key} > ? ORDER BY {key} LIMIT ?", (reached, PIECE)
+            ):
                 yield row[place], row, None
                 reached = row[place]
             if reached == before:
@@ -158,16 +164,23 @@ def _rows(connection: sqlite3.Connection, table: str, columns: str, key: str,
 
 
 def _last(connection: sqlite3.Connection, table: str, key: str) -> int:
-    return _tried(lambda: connection.execute(f"SELECT max({key}) FROM {table}").fetchone()[0],
-                  lambda: connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()[0]
-                  ) or 0
+    return (
+        _tried(
+            lambda: connection.execute(f"SELECT max({key}) FROM {table}").fetchone()[0],
+            lambda: connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()[0],
+        )
+        or 0
+    )
 
 
 def _key(connection: sqlite3.Connection, position: int) -> tuple[int, int]:
     """Query and instant of an answer that cannot be read, as its index tells them."""
-    return _tried(lambda: connection.execute(
-        "SELECT query, instant FROM answers INDEXED BY sqlite_autoindex_answers_1 WHERE position = ?",
-        (position,)).fetchone(), lambda: None) or (0, 0)
+    return _tried(
+        lambda: connection.execute(
+            "SELECT query, instant FROM answers INDEXED BY sqlite_autoindex_answers_1 WHERE position = ?", (position,)
+        ).fetchone(),
+        lambda: None,
+    ) or (0, 0)
 
 
 def _tried(first: Callable[[], _Result], otherwise: Callable[[], _Result]) -> _Result:

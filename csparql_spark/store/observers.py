@@ -38,9 +38,11 @@ CREATE TABLE IF NOT EXISTS observers (
 )
 """
 # Columns that directories of earlier versions do not have, with what holds for the observers there.
-LATER = {"tells": "TEXT NOT NULL DEFAULT 'always'",   # which answers: `nonempty`, or `always`
-         "begin": "TEXT",       # where it began: `latest`, `beginning`, an instant; NULL: not known
-         "gap": "INTEGER"}      # answers after this instant were forgotten or are damaged, and it is not told yet
+LATER = {
+    "tells": "TEXT NOT NULL DEFAULT 'always'",  # which answers: `nonempty`, or `always`
+    "begin": "TEXT",  # where it began: `latest`, `beginning`, an instant; NULL: not known
+    "gap": "INTEGER",
+}  # answers after this instant were forgotten or are damaged, and it is not told yet
 ALWAYS, NONEMPTY = "always", "nonempty"
 _COLUMNS = "id, query, url, secret, created, position, state, delivered, failures, failing, error, tells, begin, gap"
 
@@ -69,7 +71,7 @@ class ObserverDraft:
 
     query: int
     url: str
-    position: int               # the last instant that it is not told
+    position: int  # the last instant that it is not told
     secret: str | None = None
     when: str | None = None
     begin: str = "latest"
@@ -100,14 +102,17 @@ class ObserverStore:
             if known is None:
                 if connection.execute("SELECT count(*) FROM observers").fetchone()[0] >= most:
                     raise TooManyObservers
-                connection.execute("INSERT INTO observers (id, query, url, secret, created, position, tells, begin) "
-                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                                   (id, draft.query, draft.url, draft.secret, at, draft.position,
-                                    draft.when or NONEMPTY, draft.begin))
+                connection.execute(
+                    "INSERT INTO observers (id, query, url, secret, created, position, tells, begin) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (id, draft.query, draft.url, draft.secret, at, draft.position, draft.when or NONEMPTY, draft.begin),
+                )
             else:
-                connection.execute("UPDATE observers SET secret = coalesce(?, secret), tells = coalesce(?, tells), "
-                                   "state = 'active', failures = 0, failing = NULL, error = NULL WHERE id = ?",
-                                   (draft.secret, draft.when, id))
+                connection.execute(
+                    "UPDATE observers SET secret = coalesce(?, secret), tells = coalesce(?, tells), "
+                    "state = 'active', failures = 0, failing = NULL, error = NULL WHERE id = ?",
+                    (draft.secret, draft.when, id),
+                )
             made = self._one(connection, id)
         assert made is not None
         return made, known is None
@@ -128,22 +133,29 @@ class ObserverStore:
     def took(self, id: str, instant: int) -> None:
         """It has taken the answer of an instant. That it has may be lost with the power: then it is told twice."""
         with self._database.transaction(durable=False) as connection:
-            connection.execute("UPDATE observers SET position = max(position, ?), delivered = delivered + 1, "
-                               "failures = 0, failing = NULL, error = NULL, gap = NULL WHERE id = ?", (instant, id))
+            connection.execute(
+                "UPDATE observers SET position = max(position, ?), delivered = delivered + 1, "
+                "failures = 0, failing = NULL, error = NULL, gap = NULL WHERE id = ?",
+                (instant, id),
+            )
 
     def passed(self, id: str, instant: int, *, gap: int | None = None) -> None:
         """It does not want the answers up to an instant; `gap`: after that one, some of them were forgotten, which it
         is still to be told."""
         with self._database.transaction(durable=False) as connection:
-            connection.execute("UPDATE observers SET position = max(position, ?), gap = coalesce(gap, ?) WHERE id = ?",
-                               (instant, gap, id))
+            connection.execute(
+                "UPDATE observers SET position = max(position, ?), gap = coalesce(gap, ?) WHERE id = ?",
+                (instant, gap, id),
+            )
 
     def missed(self, id: str, error: str, *, at: int, fail: bool) -> None:
         """It has not taken an answer; `fail`: and nobody tries any more."""
         with self._database.transaction(durable=False) as connection:
-            connection.execute("UPDATE observers SET failures = failures + 1, failing = coalesce(failing, ?), "
-                               "error = ?, state = CASE WHEN ? THEN 'failed' ELSE state END WHERE id = ?",
-                               (at, error, fail, id))
+            connection.execute(
+                "UPDATE observers SET failures = failures + 1, failing = coalesce(failing, ?), "
+                "error = ?, state = CASE WHEN ? THEN 'failed' ELSE state END WHERE id = ?",
+                (at, error, fail, id),
+            )
 
     def forget(self) -> int:
         """Let the observers of queries that are gone go; how many those were."""

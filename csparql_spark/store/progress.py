@@ -1,12 +1,12 @@
 """Progress: how far the engine has come in the log.
 
-    read         what Spark has noted as read, durably: a batch that is run again begins there or later
-    batch_end    up to where everything is answered, also where Spark has not said so yet
+read         what Spark has noted as read, durably: a batch that is run again begins there or later
+batch_end    up to where everything is answered, also where Spark has not said so yet
 
-    with database.transaction() as connection:
-        advance(connection, batch_end=812)      # never back
-    read(database.connection)                   # 800
-    answered(database.connection)               # 812
+with database.transaction() as connection:
+    advance(connection, batch_end=812)      # never back
+read(database.connection)                   # 800
+answered(database.connection)               # 812
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import sqlite3
 
 def advance(connection: sqlite3.Connection, *, read: int = 0, batch_end: int = 0) -> None:
     """Note how far the engine has come, unless it was further already."""
-    connection.execute("INSERT INTO engine_progress (one, read, batch_end) VALUES (1, ?, ?) ON CONFLICT (one) "
-                       "DO UPDATE SET read = max(read, excluded.read), batch_end = max(batch_end, excluded.batch_end)",
-                       (read, batch_end))
+    connection.execute(
+        "INSERT INTO engine_progress (one, read, batch_end) VALUES (1, ?, ?) ON CONFLICT (one) "
+        "DO UPDATE SET read = max(read, excluded.read), batch_end = max(batch_end, excluded.batch_end)",
+        (read, batch_end),
+    )
 
 
 def read(connection: sqlite3.Connection) -> int:

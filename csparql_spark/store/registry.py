@@ -21,7 +21,7 @@ from csparql_spark.log.contents import Compiled, QueryRegistered, QueryTurned, S
 from csparql_spark.log.entries import Draft
 from csparql_spark.log.sqlite.reader import is_whole
 
-NO_CONTENT = QueryRegistered("", None)       # of a registration that is damaged
+NO_CONTENT = QueryRegistered("", None)  # of a registration that is damaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class StreamRecord:
     iri: str
     created: int
     name: str
-    clock: str       # "arrival", "event", or "derived"
-    delay: int       # ms that an element on the event clock may be late
-    producer: str | None = None      # of a derived stream: the name of the query whose answers it holds
-    mqtt: str | None = None          # which topics of the broker it is fed with
-    mqtt_format: str | None = None   # media type of messages that do not tell theirs
-    damaged: bool = False            # what was said of it cannot be believed: nobody can push into it
+    clock: str  # "arrival", "event", or "derived"
+    delay: int  # ms that an element on the event clock may be late
+    producer: str | None = None  # of a derived stream: the name of the query whose answers it holds
+    mqtt: str | None = None  # which topics of the broker it is fed with
+    mqtt_format: str | None = None  # media type of messages that do not tell theirs
+    damaged: bool = False  # what was said of it cannot be believed: nobody can push into it
 
     @staticmethod
     def draft(iri: str, *, name: str, clock: str, delay: int, producer: str | None = None) -> Draft:
@@ -50,12 +50,13 @@ class QueryRecord:
     text: str
     base: str | None
     paused: bool = False
-    compiled: Compiled | None = field(default=None, compare=False, repr=False)     # see `language.queries.compiled`
-    damaged: bool = False      # what it asks for cannot be believed, and `text` is empty: the engine fails it
+    compiled: Compiled | None = field(default=None, compare=False, repr=False)  # see `language.queries.compiled`
+    damaged: bool = False  # what it asks for cannot be believed, and `text` is empty: the engine fails it
 
     @staticmethod
-    def draft(name: str, *, text: str, base: str | None, paused: bool = False,
-              compiled: Compiled | None = None) -> Draft:
+    def draft(
+        name: str, *, text: str, base: str | None, paused: bool = False, compiled: Compiled | None = None
+    ) -> Draft:
         return contents.draft_of(QueryRegistered(text, base, paused, compiled), name)
 
     def turn(self, paused: bool) -> Draft:
@@ -67,7 +68,7 @@ class QueryRecord:
 class KnowledgeRecord:
     """A background graph (`kind` "background", its size in triples) or a rule set ("rules"), as it is now."""
 
-    id: int          # the entry that set it
+    id: int  # the entry that set it
     kind: str
     name: str
     changed: int
@@ -90,18 +91,22 @@ class Registry:
 
     def turns(self) -> dict[int, bool | None]:
         """The ids of the queries that there are, and whether each was paused or resumed last; None: neither."""
-        return {id: None if turned is None else turned == "pause"
-                for id, turned in self._database.connection.execute("SELECT id, turned FROM queries ORDER BY id")}
+        return {
+            id: None if turned is None else turned == "pause"
+            for id, turned in self._database.connection.execute("SELECT id, turned FROM queries ORDER BY id")
+        }
 
     def settings(self, kind: str) -> list[KnowledgeRecord]:
         """The graphs, or the rule sets, that there are."""
         rows = self._database.connection.execute(
-            "SELECT id, kind, name, changed, rows FROM settings WHERE kind = ? ORDER BY name", (kind,))
+            "SELECT id, kind, name, changed, rows FROM settings WHERE kind = ? ORDER BY name", (kind,)
+        )
         return [KnowledgeRecord(*row) for row in rows]
 
     def setting(self, kind: str, name: str) -> KnowledgeRecord | None:
         rows = self._database.connection.execute(
-            "SELECT id, kind, name, changed, rows FROM settings WHERE kind = ? AND name = ?", (kind, name))
+            "SELECT id, kind, name, changed, rows FROM settings WHERE kind = ? AND name = ?", (kind, name)
+        )
         return next((KnowledgeRecord(*row) for row in rows), None)
 
     def query(self, name: str) -> QueryRecord | None:
@@ -110,26 +115,45 @@ class Registry:
 
 def _streams(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[StreamRecord]:
     for id, iri, created, payload, sum in connection.execute(
-            f"SELECT id, iri, created, payload, payload_sum FROM streams {clause}", values):
+        f"SELECT id, iri, created, payload, payload_sum FROM streams {clause}", values
+    ):
         if is_whole(payload, sum):
             content = contents.stream_made(payload)
-            yield StreamRecord(id, iri, created, content.name, content.clock, content.delay, content.producer,
-                               content.mqtt, content.mqtt_format)
+            yield StreamRecord(
+                id,
+                iri,
+                created,
+                content.name,
+                content.clock,
+                content.delay,
+                content.producer,
+                content.mqtt,
+                content.mqtt_format,
+            )
         else:
             yield StreamRecord(id, iri, created, name=iri, clock="arrival", delay=0, damaged=True)
 
 
 def _queries(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[QueryRecord]:
     for id, name, registered, payload, sum, turned in connection.execute(
-            f"SELECT id, name, registered, payload, payload_sum, turned FROM queries {clause}", values):
+        f"SELECT id, name, registered, payload, payload_sum, turned FROM queries {clause}", values
+    ):
         yield query_record(id, name, registered, payload, sum, turned)
 
 
-def query_record(id: int, name: str, registered: int, payload: bytes, sum: int | None,
-                 turned: str | None = None) -> QueryRecord:
+def query_record(
+    id: int, name: str, registered: int, payload: bytes, sum: int | None, turned: str | None = None
+) -> QueryRecord:
     """What the entry of a registration says, and the newest that was said of pausing it."""
     whole = is_whole(payload, sum)
     content = contents.registered(payload) if whole else NO_CONTENT
-    return QueryRecord(id, name, registered, content.text, content.base,
-                       content.paused if turned is None else turned == "pause", compiled=content.compiled,
-                       damaged=not whole)
+    return QueryRecord(
+        id,
+        name,
+        registered,
+        content.text,
+        content.base,
+        content.paused if turned is None else turned == "pause",
+        compiled=content.compiled,
+        damaged=not whole,
+    )

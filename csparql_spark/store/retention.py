@@ -23,16 +23,18 @@ from csparql_spark.log.sqlite.reader import stamp_before
 from csparql_spark.log.sqlite.relays import NEWEST, forget_relays
 from csparql_spark.store import measures, order, progress
 
-STEP_ENTRIES, STEP_BYTES = 5000, 8 << 20     # that are deleted while pushes wait, but for one entry that is larger
-END_OF_TIME = (1 << 63) - 1       # later than any stamp
+STEP_ENTRIES, STEP_BYTES = 5000, 8 << 20  # that are deleted while pushes wait, but for one entry that is larger
+END_OF_TIME = (1 << 63) - 1  # later than any stamp
 
 # Older than the newest entry that holds the clock (a tick of an event clock does not).
 _OLDER = "seq < (SELECT max(seq) FROM log AS newest WHERE newest.kind != 'tick' OR newest.subject IS NULL)"
 
 # What was undone, and the undoing: neither says anything about the registry as it is now. The conditions on `kind` are
 # those of the index, without which each registration would be compared with all of the log, while everybody waits.
-_LATER = ("SELECT max(seq) FROM log AS later INDEXED BY log_registry WHERE later.kind NOT IN ('chunk', 'tick') "
-          "AND later.subject = made.subject AND later.seq <= :position")
+_LATER = (
+    "SELECT max(seq) FROM log AS later INDEXED BY log_registry WHERE later.kind NOT IN ('chunk', 'tick') "
+    "AND later.subject = made.subject AND later.seq <= :position"
+)
 _UNDONE = f"""
     SELECT seq FROM log AS made INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick') AND (
         kind IN ('register', 'unregister', 'pause', 'resume') AND seq <= ({_LATER} AND later.kind = 'unregister')
@@ -94,16 +96,24 @@ class Retention:
         gone += self._delete("kind IN ('damaged', 'skipped') AND at < ? AND seq < ?", horizon, position)
         newest = connection.execute(
             "SELECT subject, max(last) FROM log WHERE kind = 'chunk' AND seq <= ? AND seq NOT IN "
-            "(SELECT place FROM damages WHERE what = 'entry') GROUP BY subject", (position,)).fetchall()
+            "(SELECT place FROM damages WHERE what = 'entry') GROUP BY subject",
+            (position,),
+        ).fetchall()
         there = {stream for (stream,) in connection.execute(_STREAMS, (position,))}
         for stream, last in newest:
             # A stamp of the producer may be old while the chunk is new, or the other way round: both must be past.
             # That of a stream that was deleted is never past: its clock stands still for ever.
-            gone += self._delete("kind = 'chunk' AND subject = ? AND at < ? AND (last IS NULL OR last < ?) AND seq < ?",
-                                 stream, horizon, (last or 0) - reach if stream in there else END_OF_TIME, position)
+            gone += self._delete(
+                "kind = 'chunk' AND subject = ? AND at < ? AND (last IS NULL OR last < ?) AND seq < ?",
+                stream,
+                horizon,
+                (last or 0) - reach if stream in there else END_OF_TIME,
+                position,
+            )
         with self._database.transaction(durable=False) as connection:
-            gone += connection.execute(f"DELETE FROM log WHERE {_OLDER} AND seq IN ({_UNDONE})",
-                                       {"position": position, "horizon": horizon}).rowcount
+            gone += connection.execute(
+                f"DELETE FROM log WHERE {_OLDER} AND seq IN ({_UNDONE})", {"position": position, "horizon": horizon}
+            ).rowcount
             damage.forget(connection)
         return gone
 
@@ -113,22 +123,25 @@ class Retention:
             # What a step deletes is looked for beforehand: nothing comes into the midst of what is old.
             found = self._database.connection.execute(
                 f"SELECT seq, coalesce(length(payload), 0) FROM log WHERE {there} ORDER BY seq LIMIT ?",
-                (*values, STEP_ENTRIES)).fetchall()
+                (*values, STEP_ENTRIES),
+            ).fetchall()
             if not found:
                 return gone
             sizes = accumulate(size for _, size in found)
-            last = max((seq for (seq, _), size in zip(found, sizes, strict=True) if size <= STEP_BYTES),
-                       default=found[0][0])
+            last = max(
+                (seq for (seq, _), size in zip(found, sizes, strict=True) if size <= STEP_BYTES), default=found[0][0]
+            )
             with self._database.transaction(durable=False) as connection:
                 gone += connection.execute(
-                    f"DELETE FROM log WHERE seq IN (SELECT seq FROM log WHERE {there} AND seq <= ?)",
-                    (*values, last)).rowcount
+                    f"DELETE FROM log WHERE seq IN (SELECT seq FROM log WHERE {there} AND seq <= ?)", (*values, last)
+                ).rowcount
 
     def _forget_answers(self, keep: int) -> int:
         gone = 0
         connection = self._database.connection
-        queries = connection.execute("SELECT query FROM answers UNION SELECT query FROM failures "
-                                   "UNION SELECT query FROM measures").fetchall()
+        queries = connection.execute(
+            "SELECT query FROM answers UNION SELECT query FROM failures UNION SELECT query FROM measures"
+        ).fetchall()
         live = {row[0] for row in connection.execute("SELECT id FROM queries")}
         for (query,) in queries:
             with self._database.transaction(durable=False) as transaction:

@@ -1,7 +1,7 @@
 """Status: what a process says of itself, for others to show. A hint like a bell, not part of any answer.
 
-    Status(database).say("engine", {"state": "running", "pid": 4711})
-    Status(database).of("engine")          # the same, or None
+Status(database).say("engine", {"state": "running", "pid": 4711})
+Status(database).of("engine")          # the same, or None
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ class Status:
 
     def say(self, name: str, status: Mapping[str, object]) -> None:
         with self._database.transaction(durable=False) as connection:
-            connection.execute("INSERT INTO status (name, payload) VALUES (?, ?) "
-                               "ON CONFLICT (name) DO UPDATE SET payload = excluded.payload",
-                               (name, json.dumps(status)))
+            connection.execute(
+                "INSERT INTO status (name, payload) VALUES (?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET payload = excluded.payload",
+                (name, json.dumps(status)),
+            )
 
-    def of(self, name: str) -> dict[str, object] | None:        # JSON: each process has words of its own
+    def of(self, name: str) -> dict[str, object] | None:  # JSON: each process has words of its own
         row = self._database.connection.execute("SELECT payload FROM status WHERE name = ?", (name,)).fetchone()
         return json.loads(row[0]) if row else None

@@ -33,7 +33,7 @@ from csparql_spark.disk.errors import StoreError
 
 SCOPES = ("read", "push", "register", "admin")
 _INCLUDED = {"register": ("read",), "admin": SCOPES}
-_MARK = "csp_"                  # so that whoever finds one, in a log or in a commit, knows what it is
+_MARK = "csp_"  # so that whoever finds one, in a log or in a commit, knows what it is
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MOST = 1000
@@ -44,7 +44,7 @@ class AccessToken:
     name: str
     granted: tuple[str, ...]
     sha256: str
-    created: int | None = None          # None: it is one of the settings
+    created: int | None = None  # None: it is one of the settings
 
     @property
     def scopes(self) -> frozenset[str]:
@@ -111,13 +111,17 @@ class Tokens:
             try:
                 lock = opened.enter_context(open(self.path.with_suffix(".lock"), "w"))
             except OSError as error:
-                raise StoreError(f"the data directory {self.path.parent} cannot be written ({error.strerror}): "
-                                 "choose another one with --data") from error
+                raise StoreError(
+                    f"the data directory {self.path.parent} cannot be written ({error.strerror}): "
+                    "choose another one with --data"
+                ) from error
             fcntl.flock(lock, fcntl.LOCK_EX)
             tokens = list(self._read())
             yield tokens
-            records = [{"name": token.name, "scopes": list(token.granted), "sha256": token.sha256,
-                        "created": token.created} for token in tokens]
+            records = [
+                {"name": token.name, "scopes": list(token.granted), "sha256": token.sha256, "created": token.created}
+                for token in tokens
+            ]
             write_secretly(self.path, json.dumps({"tokens": records}, indent=1) + "\n")
             self._stamp, self._of_file = self._look(), tuple(tokens)
 
@@ -134,14 +138,20 @@ class Tokens:
         except FileNotFoundError:
             return ()
         except (OSError, ValueError) as error:
-            raise StoreError(f"the tokens {self.path} cannot be read ({error}): make the file as it was, or delete "
-                             "it and make new tokens with `csparql-spark token add`") from error
+            raise StoreError(
+                f"the tokens {self.path} cannot be read ({error}): make the file as it was, or delete "
+                "it and make new tokens with `csparql-spark token add`"
+            ) from error
         try:
-            return tuple(_checked(AccessToken(one["name"], tuple(one["scopes"]), one["sha256"], int(one["created"])))
-                         for one in content["tokens"])
+            return tuple(
+                _checked(AccessToken(one["name"], tuple(one["scopes"]), one["sha256"], int(one["created"])))
+                for one in content["tokens"]
+            )
         except (TypeError, KeyError, ValueError, StoreError) as error:
-            raise StoreError(f"the tokens {self.path} are damaged ({error!r}): make the file as it was, or delete it "
-                             "and make new tokens with `csparql-spark token add`") from error
+            raise StoreError(
+                f"the tokens {self.path} are damaged ({error!r}): make the file as it was, or delete it "
+                "and make new tokens with `csparql-spark token add`"
+            ) from error
 
 
 def made(name: str, scopes: Iterable[str]) -> tuple[str, AccessToken]:
@@ -168,9 +178,11 @@ def write_secretly(path: Path, text: str) -> None:
 def refuse_open_doors(address: str, tokens: Tokens) -> None:
     """A server without tokens lets everybody in: that is right only where nobody else comes. Raises `StoreError`."""
     if not is_loopback(address) and not tokens.all():
-        raise StoreError(f"a server that listens on {address} can be reached by others, and needs tokens: make one "
-                         f"with `csparql-spark token add NAME --scope admin --data {tokens.path.parent}`, or listen on "
-                         "127.0.0.1")
+        raise StoreError(
+            f"a server that listens on {address} can be reached by others, and needs tokens: make one "
+            f"with `csparql-spark token add NAME --scope admin --data {tokens.path.parent}`, or listen on "
+            "127.0.0.1"
+        )
 
 
 def is_loopback(address: str) -> bool:
@@ -188,8 +200,10 @@ def _of_setting(text: str) -> AccessToken:
         return _checked(AccessToken(name, tuple(scopes.split("+")), digest))
     except StoreError as error:
         # The text may be a token, pasted where its hash belongs: it is not repeated.
-        raise StoreError(f"a token of the settings cannot be read ({error}): it is NAME:SCOPE+SCOPE:HASH, as "
-                         "`csparql-spark token add NAME --scope read --as-setting` prints it") from error
+        raise StoreError(
+            f"a token of the settings cannot be read ({error}): it is NAME:SCOPE+SCOPE:HASH, as "
+            "`csparql-spark token add NAME --scope read --as-setting` prints it"
+        ) from error
 
 
 def _checked(token: AccessToken) -> AccessToken:
@@ -199,8 +213,11 @@ def _checked(token: AccessToken) -> AccessToken:
         raise StoreError(f"a token needs scopes: choose of {', '.join(SCOPES)}")
     for scope in token.granted:
         if scope not in SCOPES:
-            raise StoreError(f"there is no scope {scope!r}: choose of {', '.join(SCOPES)}"
-                             if isinstance(scope, str) and len(scope) < 20 else "a scope is not one")
+            raise StoreError(
+                f"there is no scope {scope!r}: choose of {', '.join(SCOPES)}"
+                if isinstance(scope, str) and len(scope) < 20
+                else "a scope is not one"
+            )
     if not isinstance(token.sha256, str) or not _HASH.fullmatch(token.sha256):
         raise StoreError("what is kept of a token is 64 hexadecimal digits")
     return token

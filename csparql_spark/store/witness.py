@@ -37,7 +37,7 @@ from csparql_spark.log.sqlite.reader import WHOLE, damage_of
 from csparql_spark.store.order import AnswerOrder
 
 NAME = "witness.json"
-_MARK = "."               # between two checksums; a hash has none
+_MARK = "."  # between two checksums; a hash has none
 
 
 class LogState(NamedTuple):
@@ -45,9 +45,9 @@ class LogState(NamedTuple):
 
     identity: str
     incarnation: str
-    seq: int                # of the newest entry; 0 for an empty log
-    digest: str             # its checksums, or of what it says a hash; empty if that cannot be believed
-    position: int           # the newest that an answer was given
+    seq: int  # of the newest entry; 0 for an empty log
+    digest: str  # its checksums, or of what it says a hash; empty if that cannot be believed
+    position: int  # the newest that an answer was given
 
 
 class Witness:
@@ -81,16 +81,22 @@ class Witness:
         end = lineage.next(state.incarnation)
         log_end = _tail(self._database.connection) if end is None else end.seq
         if state.seq > log_end:
-            return (f"the engine has seen {path} with {state.seq} entries in its log, and it went on after {log_end}: "
-                    "it is a copy that was put back")
+            return (
+                f"the engine has seen {path} with {state.seq} entries in its log, and it went on after {log_end}: "
+                "it is a copy that was put back"
+            )
         answers_end = self._order.head() if end is None else end.position
         if state.position > answers_end:
-            return (f"the engine has seen {path} with {state.position} answers, and it went on after {answers_end}: it "
-                    "is a copy that was put back")
+            return (
+                f"the engine has seen {path} with {state.position} answers, and it went on after {answers_end}: it "
+                "is a copy that was put back"
+            )
         there = _checked_digest(self._database.connection, state)
         if there and state.digest and there != state.digest:
-            return (f"{path} has another entry {state.seq} in its log than the engine has seen: it is a copy that was "
-                    "put back")
+            return (
+                f"{path} has another entry {state.seq} in its log than the engine has seen: it is a copy that was "
+                "put back"
+            )
         return None
 
     def _look(self) -> LogState:
@@ -108,9 +114,9 @@ class Witness:
         try:
             return LogState(**json.loads(self._path.read_text()))
         except (FileNotFoundError, NotADirectoryError):
-            return None         # there is no checkpoint, or it is older than witnesses
+            return None  # there is no checkpoint, or it is older than witnesses
         except (ValueError, TypeError):
-            return None         # cut by the loss of power
+            return None  # cut by the loss of power
 
 
 def _tail(connection: sqlite3.Connection) -> int:

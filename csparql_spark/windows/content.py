@@ -41,7 +41,7 @@ class Content:
         self.dictionary = TermDictionary()
         self._columns = {name: np.empty(SMALLEST, dtype=np.int64) for name in COLUMNS}
         self._count = 0
-        self._gone: dict[int, int] = {}           # the newest stamp of each stream that was forgotten
+        self._gone: dict[int, int] = {}  # the newest stamp of each stream that was forgotten
 
     def __len__(self) -> int:
         return self._count
@@ -68,15 +68,20 @@ class Content:
 
     def window(self, stream: int, low: int, high: int, since: int = -1) -> Elements:
         """The elements of `stream` with low < t <= high that were logged after `since`."""
-        return self._elements(np.flatnonzero(inside(self._live("t"), low, high) & (self._live("stream") == stream)
-                                             & logged_after(self._live("seq"), since)))
+        return self._elements(
+            np.flatnonzero(
+                inside(self._live("t"), low, high)
+                & (self._live("stream") == stream)
+                & logged_after(self._live("seq"), since)
+            )
+        )
 
     def counted(self, stream: int, since: int, begin: int, end: int, *, graphs: bool = False) -> Elements:
         """Of the elements of `stream` that were logged after `since`: those after which at least `begin` and less than
         `end` others came. With `graphs`, the triples of one entry with one stamp are one element."""
         of = np.flatnonzero((self._live("stream") == stream) & logged_after(self._live("seq"), since))
         if not graphs:
-            return self._elements(of[max(0, len(of) - end):max(0, len(of) - begin)])
+            return self._elements(of[max(0, len(of) - end) : max(0, len(of) - begin)])
         seq, t = self._live("seq")[of], self._live("t")[of]
         order = np.lexsort((t, seq))
         seq, t = seq[order], t[order]
@@ -90,8 +95,11 @@ class Content:
 
     def late(self, stream: int, seq: int, passed: int) -> int:
         """How many elements of the entry `seq` are stamped `passed` or earlier."""
-        return int(np.count_nonzero((self._live("t") <= passed)
-                                    & (self._live("stream") == stream) & (self._live("seq") == seq)))
+        return int(
+            np.count_nonzero(
+                (self._live("t") <= passed) & (self._live("stream") == stream) & (self._live("seq") == seq)
+            )
+        )
 
     def forget(self, horizons: dict[int, int], places: dict[int, int] | None = None) -> None:
         """Drop the elements that no window will see again: those of each stream up to its horizon that were logged
@@ -122,7 +130,7 @@ class Content:
         return self._gone.get(stream, EARLIEST) <= low
 
     def _live(self, name: str) -> np.ndarray:
-        return self._columns[name][:self._count]
+        return self._columns[name][: self._count]
 
     def _keep(self, rows: np.ndarray) -> None:
         for name, column in self._columns.items():
@@ -145,4 +153,4 @@ class Content:
         if self._count + count > size:
             grown = max(2 * size, self._count + count)
             for name, column in self._columns.items():
-                self._columns[name] = np.concatenate([column[:self._count], np.empty(grown - self._count, np.int64)])
+                self._columns[name] = np.concatenate([column[: self._count], np.empty(grown - self._count, np.int64)])

@@ -41,7 +41,7 @@ class CountedSpec(WindowSpec, Protocol):
     def elements_step(self) -> int | None: ...
 
 
-CountState = tuple[int, int, list[tuple[int, int]]]       # in a state store, as JSON
+CountState = tuple[int, int, list[tuple[int, int]]]  # in a state store, as JSON
 
 
 @dataclass(slots=True)
@@ -50,9 +50,9 @@ class TurnCount:
 
     size: int
     step: int
-    total: int = 0                                              # elements so far
-    viewed: int = 0                                             # up to this one the window was looked at last
-    turns: deque[tuple[int, int]] = field(default_factory=deque)      # to come: the instant, and up to which element
+    total: int = 0  # elements so far
+    viewed: int = 0  # up to this one the window was looked at last
+    turns: deque[tuple[int, int]] = field(default_factory=deque)  # to come: the instant, and up to which element
 
     def see(self, instant: int) -> None:
         """Take the turns up to an instant: the window is seen as it was at the last of them."""
@@ -84,13 +84,14 @@ def count_of(window: CountedSpec) -> TurnCount | None:
     return None
 
 
-def arrive(counts: Collection[TurnCount], stamps: np.ndarray, after: int | None = None, *,
-           apart: bool = True) -> int | None:
+def arrive(
+    counts: Collection[TurnCount], stamps: np.ndarray, after: int | None = None, *, apart: bool = True
+) -> int | None:
     """Elements that all of these count have arrived, with these stamps, in this order. Turns come later than `after`
     and, `apart`, than each other. Returns the instant of the newest turn, if there is one among them."""
     turning = np.zeros(len(stamps), dtype=bool)
     for count in counts:
-        turning[count.step - count.total % count.step - 1::count.step] = True
+        turning[count.step - count.total % count.step - 1 :: count.step] = True
     places = np.flatnonzero(turning)
     nth = np.arange(len(places)) * apart
     instants = np.maximum.accumulate(stamps[places] - nth)

@@ -32,7 +32,7 @@ from csparql_spark.windows.rule import BEGINNING_OF_TIME
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    kind: str        # "arrival", "event", or "derived": the answers of a query, each whole
+    kind: str  # "arrival", "event", or "derived": the answers of a query, each whole
     delay: int = 0
 
     def reading(self, newest: int) -> int:
@@ -58,16 +58,20 @@ class Arrival:
 class Progress:
     clocks: dict[str, Clock]
     registered: int
-    shared: Arrival = field(default_factory=Arrival)         # it tells others the time, too
-    own: int = BEGINNING_OF_TIME                                         # what was told to this query alone
-    event: dict[str, int] = field(default_factory=dict)      # readings of the event clocks, by stream
-    first: int | None = None                                 # earliest stamp seen on an event clock
+    shared: Arrival = field(default_factory=Arrival)  # it tells others the time, too
+    own: int = BEGINNING_OF_TIME  # what was told to this query alone
+    event: dict[str, int] = field(default_factory=dict)  # readings of the event clocks, by stream
+    first: int | None = None  # earliest stamp seen on an event clock
     late: int = 0
 
     @classmethod
     def begin(cls, *, at: int, clocks: dict[str, Clock], shared: Arrival | None = None) -> Progress:
-        return cls(clocks, at, Arrival() if shared is None else shared,
-                   event={stream: BEGINNING_OF_TIME for stream, clock in clocks.items() if clock.kind != "arrival"})
+        return cls(
+            clocks,
+            at,
+            Arrival() if shared is None else shared,
+            event={stream: BEGINNING_OF_TIME for stream, clock in clocks.items() if clock.kind != "arrival"},
+        )
 
     @property
     def arrival(self) -> int:
@@ -88,7 +92,7 @@ class Progress:
         elif stream in self.event:
             self.event[stream] = max(self.event[stream], at)
             if self.clocks[stream].kind == "derived" and self.first is None:
-                self.first = at         # the first that its producer says is nothing
+                self.first = at  # the first that its producer says is nothing
 
     def reading(self, stream: str) -> int:
         return self.event.get(stream, self.arrival)

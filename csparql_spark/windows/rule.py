@@ -37,8 +37,8 @@ import numpy as np
 
 from csparql_spark.windows.grid import Grid
 
-END_OF_TIME = int(np.iinfo(np.int64).max)       # the stamp, and the tag, of what holds at every instant
-BEGINNING_OF_TIME = -(1 << 62)                    # earlier than any stamp
+END_OF_TIME = int(np.iinfo(np.int64).max)  # the stamp, and the tag, of what holds at every instant
+BEGINNING_OF_TIME = -(1 << 62)  # earlier than any stamp
 
 Number = TypeVar("Number", int, np.ndarray)
 
@@ -46,7 +46,7 @@ Number = TypeVar("Number", int, np.ndarray)
 class WindowSpec(Protocol):
     """What is said of a window, in whatever language: exactly one of `range`, `triples`, `elements`, with its step."""
 
-    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]      # as `dataclasses` itself wants it
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]  # as `dataclasses` itself wants it
 
     @property
     def stream(self) -> str: ...
@@ -150,9 +150,9 @@ def visible(window: WindowSpec, stamps: np.ndarray, instant: int) -> np.ndarray:
         return np.flatnonzero(inside(stamps, bounds.low, bounds.closes))
     arrived = np.flatnonzero(stamps <= instant)
     if window.triples is not None:
-        return arrived[-window.triples:]
+        return arrived[-window.triples :]
     graphs = np.unique(stamps[arrived])
-    return arrived[np.isin(stamps[arrived], graphs[-(window.elements or 0):])]
+    return arrived[np.isin(stamps[arrived], graphs[-(window.elements or 0) :])]
 
 
 def logged_after(places: Number, since: int) -> Number:
@@ -187,8 +187,9 @@ def horizon_of(window: WindowSpec, soonest: int) -> int:
     return bounds_of(window, soonest).low
 
 
-def lasting(stamps: np.ndarray | int, horizon: np.ndarray | int, places: np.ndarray | int,
-            place: np.ndarray | int) -> np.ndarray | bool:
+def lasting(
+    stamps: np.ndarray | int, horizon: np.ndarray | int, places: np.ndarray | int, place: np.ndarray | int
+) -> np.ndarray | bool:
     """Whether elements may still be seen: by windows of time those stamped later than their horizon, by windows that
     count those logged at their place or after it."""
     return (stamps > horizon) | (places >= place)
@@ -196,8 +197,9 @@ def lasting(stamps: np.ndarray | int, horizon: np.ndarray | int, places: np.ndar
 
 def reach_of(windows: Iterable[WindowSpec], delay_of: dict[str, int]) -> int:
     """How far back windows of time can look, in ms, the delay of each stream's clock included; those that count: 0."""
-    return max((window.range + delay_of.get(window.stream, 0) for window in windows if window.range is not None),
-               default=0)
+    return max(
+        (window.range + delay_of.get(window.stream, 0) for window in windows if window.range is not None), default=0
+    )
 
 
 def widest_of(windows: Iterable[WindowSpec]) -> int:
@@ -208,9 +210,15 @@ def widest_of(windows: Iterable[WindowSpec]) -> int:
 def share_of(window: WindowSpec, every: int | None) -> float:
     """Which share of a window is another when it is looked at next, about: if what it holds comes evenly. `every` is
     the COMPUTE EVERY of its query."""
-    extent, step = next((extent, step) for extent, step in (
-        (window.range, window.step), (window.triples, window.triples_step), (window.elements, window.elements_step))
-        if extent is not None)
+    extent, step = next(
+        (extent, step)
+        for extent, step in (
+            (window.range, window.step),
+            (window.triples, window.triples_step),
+            (window.elements, window.elements_step),
+        )
+        if extent is not None
+    )
     if window.range is not None and every is not None:
         step = max(step or 0, every)
     return min(1.0, (step or 1) / extent)
@@ -234,8 +242,10 @@ class Alignment(NamedTuple):
 def aligned(windows: Sequence[WindowSpec]) -> Alignment:
     """Windows of time in one graph."""
     widest = widest_of(windows)
-    return Alignment(widest, tuple(sorted({(window.stream, widest - window.range) for window in windows
-                                           if window.range is not None})))
+    return Alignment(
+        widest,
+        tuple(sorted({(window.stream, widest - window.range) for window in windows if window.range is not None})),
+    )
 
 
 def tags_of(stamps: np.ndarray, offset: int) -> np.ndarray:

@@ -44,8 +44,10 @@ class Access:
             token = self._tokens.find(text.strip())
             if token is None:
                 self._refuse_while_waiting()
-                raise self._wrong("The token is not one of this server's: it may have been removed. Ask whoever runs "
-                                  "the server for another one.")
+                raise self._wrong(
+                    "The token is not one of this server's: it may have been removed. Ask whoever runs "
+                    "the server for another one."
+                )
             return token
         cookie = request.cookies.get(self._cookie, "")
         return self._sessions.find(cookie) if cookie else None
@@ -62,8 +64,15 @@ class Access:
         """A session, in the place of the one that the browser has."""
         if old := request.cookies.get(self._cookie):
             self._sessions.end(old)
-        response.set_cookie(self._cookie, self._sessions.begin(token), max_age=int(self._sessions.seconds),
-                            httponly=True, secure=self._https, samesite="Strict", path="/")
+        response.set_cookie(
+            self._cookie,
+            self._sessions.begin(token),
+            max_age=int(self._sessions.seconds),
+            httponly=True,
+            secure=self._https,
+            samesite="Strict",
+            path="/",
+        )
 
     def end(self, response: Response) -> None:
         if cookie := request.cookies.get(self._cookie):
@@ -72,8 +81,11 @@ class Access:
 
     def _refuse_while_waiting(self) -> None:
         if wait := self._attempts.wait(address()):
-            raise Problem("too-many-attempts", f"Too many wrong tokens came from your address: wait {wait} seconds.",
-                          headers={"Retry-After": str(wait)})
+            raise Problem(
+                "too-many-attempts",
+                f"Too many wrong tokens came from your address: wait {wait} seconds.",
+                headers={"Retry-After": str(wait)},
+            )
 
     def _wrong(self, detail: str) -> Problem:
         self._attempts.failed(address())

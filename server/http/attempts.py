@@ -1,8 +1,8 @@
 """Attempts: who tells wrong tokens must wait. Tokens cannot be found by trying; this keeps the trying quiet.
 
-    attempts = Attempts()
-    attempts.failed("192.0.2.7")
-    attempts.wait("192.0.2.7")          # seconds until the next attempt counts; 0 for almost all
+attempts = Attempts()
+attempts.failed("192.0.2.7")
+attempts.wait("192.0.2.7")          # seconds until the next attempt counts; 0 for almost all
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-FREE = 10                   # wrong tokens within a minute, of one address
+FREE = 10  # wrong tokens within a minute, of one address
 SPAN_SECONDS = 60.0
-ADDRESSES = 10_000          # those that were wrong last are remembered
+ADDRESSES = 10_000  # those that were wrong last are remembered
 
 
 class Attempts:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._lock = threading.Lock()
-        self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()        # address → how many, since when
+        self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()  # address → how many, since when
 
     def failed(self, address: str) -> None:
         with self._lock:

@@ -41,9 +41,12 @@ def read(environ: WSGIEnvironment, limit: int) -> bytes:
     if encoding == "zstd":
         return _bounded(_unzstd(_bounded(_pieces(environ, limit), limit)), limit)
     if encoding not in ("", "identity"):
-        raise Problem("unsupported-encoding", f"The Content-Encoding {encoding!r} is not supported: send the body as "
-                      "it is, or with gzip or zstd.", headers={"Accept-Encoding": "gzip, zstd"},
-                      accepted=["gzip", "zstd", "identity"])
+        raise Problem(
+            "unsupported-encoding",
+            f"The Content-Encoding {encoding!r} is not supported: send the body as it is, or with gzip or zstd.",
+            headers={"Accept-Encoding": "gzip, zstd"},
+            accepted=["gzip", "zstd", "identity"],
+        )
     return _bounded(_pieces(environ, limit), limit)
 
 
@@ -52,8 +55,11 @@ def utf8(body: bytes, what: str) -> str:
         return body.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
-        raise Problem("bad-body", f"{what} is not UTF-8: byte 0x{body[error.start]:02x} in line {line} "
-                      f"(byte {error.start} of the body) cannot stand there.") from None
+        raise Problem(
+            "bad-body",
+            f"{what} is not UTF-8: byte 0x{body[error.start]:02x} in line {line} "
+            f"(byte {error.start} of the body) cannot stand there.",
+        ) from None
 
 
 def declared(request: Request, limit: int, accepted: tuple[str, ...], what: str) -> str:
@@ -63,15 +69,21 @@ def declared(request: Request, limit: int, accepted: tuple[str, ...], what: str)
     if charset not in ("utf-8", "utf8", "us-ascii"):
         raise Problem("unsupported-encoding", f"{what} is declared as {charset}: texts are read as UTF-8 only.")
     if not (kind in UNSAID_TYPES or kind in accepted or kind.startswith("text/")):
-        raise Problem("unsupported-format", f"{what} cannot come as {kind}: send it as one of "
-                      f"{', '.join(accepted)}.", accepted=list(accepted))
+        raise Problem(
+            "unsupported-format",
+            f"{what} cannot come as {kind}: send it as one of {', '.join(accepted)}.",
+            accepted=list(accepted),
+        )
     return utf8(read(request.environ, limit), what)
 
 
 def strange(error: UnsupportedFormat, kind: str | None) -> Problem:
     """What is said of a body that is called something else than RDF."""
-    curl = (" With curl that is -H 'Content-Type: text/turtle'; without it, curl says that it sends a form."
-            if (kind or "").startswith("application/x-www-form-urlencoded") else "")
+    curl = (
+        " With curl that is -H 'Content-Type: text/turtle'; without it, curl says that it sends a form."
+        if (kind or "").startswith("application/x-www-form-urlencoded")
+        else ""
+    )
     return Problem("unsupported-format", f"{error}{curl}", accepted=list(error.accepted))
 
 
@@ -95,11 +107,17 @@ def _pieces(environ: WSGIEnvironment, limit: int, most: int = 1 << 62) -> Iterat
             missing = None if missing is None else missing - len(piece)
             yield piece
     except EOFError:
-        raise Problem("truncated-body", "The connection ended in the middle of the body: nothing was kept. "
-                      "Send the body again.") from None
+        raise Problem(
+            "truncated-body", "The connection ended in the middle of the body: nothing was kept. Send the body again."
+        ) from None
     if missing:
-        raise Problem("truncated-body", f"Content-Length promised {length} bytes and {missing} of them did not come: "
-                      "nothing was kept. Send the body again.", expected=int(length), received=int(length) - missing)
+        raise Problem(
+            "truncated-body",
+            f"Content-Length promised {length} bytes and {missing} of them did not come: "
+            "nothing was kept. Send the body again.",
+            expected=int(length),
+            received=int(length) - missing,
+        )
 
 
 def _bounded(pieces: Iterator[bytes], limit: int) -> bytes:
@@ -109,7 +127,7 @@ def _bounded(pieces: Iterator[bytes], limit: int) -> bytes:
         size += len(piece)
         if size > limit:
             raise _too_large(limit)
-    return b"".join(whole)              # of one piece: that piece
+    return b"".join(whole)  # of one piece: that piece
 
 
 def _gunzipped(pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
@@ -140,8 +158,9 @@ def _unzstd(body: bytes) -> Iterator[bytes]:
             while piece := content.read(PIECE):
                 yield piece
     except OSError as error:
-        raise Problem("bad-body", f"The body is not whole zstd data, although its Content-Encoding says so ({error})."
-                      ) from None
+        raise Problem(
+            "bad-body", f"The body is not whole zstd data, although its Content-Encoding says so ({error})."
+        ) from None
 
 
 def _too_large(limit: int, length: int | None = None) -> Problem:

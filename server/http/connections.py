@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 BACKLOG = 512
-FINISH_SECONDS = 3              # for requests that run when the server is stopped
+FINISH_SECONDS = 3  # for requests that run when the server is stopped
 HAND_OVER = "csparql_spark.hand_over"
 REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -81,13 +81,13 @@ class Gateway(wsgi.Gateway_10):
     response: Iterable[bytes] | None = None
     _parts: Iterator[bytes] | None = None
 
-    def get_environ(self) -> WSGIEnvironment:       # type: ignore[override]  # cheroot's stub says None
+    def get_environ(self) -> WSGIEnvironment:  # type: ignore[override]  # cheroot's stub says None
         return {**super().get_environ(), HAND_OVER: self._ask, AWAIT: self.req.rfile.want}
 
     def _ask(self, taker: Taker) -> None:
         self.taker = self.req.taker = taker
 
-    def respond(self) -> bool:          # type: ignore[override]  # more than cheroot asks for
+    def respond(self) -> bool:  # type: ignore[override]  # more than cheroot asks for
         """Whether that was all; if not, it is asked again when the client has taken what there is."""
         over = False
         try:
@@ -136,7 +136,7 @@ class Request(HTTPRequest):
             self.close_connection = True
         return True
 
-    def respond(self) -> bool:          # type: ignore[override]  # more than cheroot asks for
+    def respond(self) -> bool:  # type: ignore[override]  # more than cheroot asks for
         """Whether that was all of the response."""
         if self.gateway is None:
             self.rfile = self.conn.body
@@ -150,15 +150,15 @@ class Request(HTTPRequest):
 
     def send_headers(self) -> None:
         if not self.conn.body.whole:
-            self.close_connection = self.conn.unread = True     # nothing of it is taken for a request
+            self.close_connection = self.conn.unread = True  # nothing of it is taken for a request
         if self.is_left():
-            self.response_protocol = "HTTP/1.0"         # no chunks: the end of the connection is that of the body
+            self.response_protocol = "HTTP/1.0"  # no chunks: the end of the connection is that of the body
             self.outheaders.append((b"Connection", b"close"))
         super().send_headers()
 
     def is_left(self) -> bool:
         """Whether somebody else writes the body: not that of an error, into which the response may have turned."""
-        return self.taker is not None and self.status.startswith(b"200")      # type: ignore[arg-type]  # bytes by now
+        return self.taker is not None and self.status.startswith(b"200")  # type: ignore[arg-type]  # bytes by now
 
     def simple_response(self, status: str, msg: str = "") -> None:
         number, _, reason = str(status).partition(" ")
@@ -174,27 +174,27 @@ class Connection:
     def __init__(self, server: Server, line: Line, address: Address) -> None:
         self.server, self.socket, self.fd = server, line, line.fileno()
         self.peer, self.remote_port = address[:2]
-        self.remote_addr = self.peer            # of the client, if it came through a proxy
-        self.client: str | None = None          # whose share the connection counts for
+        self.remote_addr = self.peer  # of the client, if it came through a proxy
+        self.client: str | None = None  # whose share the connection counts for
         self.state = READING
-        self.buffer = bytearray()               # what was received and belongs to no request yet
+        self.buffer = bytearray()  # what was received and belongs to no request yet
         self.rfile: io.BytesIO = io.BytesIO()
         self.wfile = Output(line, server.front.grown)
-        self.begun = self.moved = 0.0           # when its state began; when something came or went
-        self.first = self.taken = 0             # of the body or response, when its rate began to count, and now
-        self.served = 0                         # requests that were answered
-        self.unread = self.last = False         # the client may still be sending; no request follows
-        self.counted = 0                        # bytes of its body, and of what follows, by the front
+        self.begun = self.moved = 0.0  # when its state began; when something came or went
+        self.first = self.taken = 0  # of the body or response, when its rate began to count, and now
+        self.served = 0  # requests that were answered
+        self.unread = self.last = False  # the client may still be sending; no request follows
+        self.counted = 0  # bytes of its body, and of what follows, by the front
         self._next()
 
     def _next(self) -> None:
         """Nothing is known of the next request."""
-        self.searched = 0                       # bytes of the buffer that are part of its head
-        self.skipped = False                    # an empty line before it
+        self.searched = 0  # bytes of the buffer that are part of its head
+        self.skipped = False  # an empty line before it
         self.head: Head | None = None
         self.body: Body | None = None
-        self.asked, self.limit = False, None    # the application wants the body, up to so many bytes
-        self.paused: Request | None = None      # it goes on when the client has taken something
+        self.asked, self.limit = False, None  # the application wants the body, up to so many bytes
+        self.paused: Request | None = None  # it goes on when the client has taken something
 
     def begin(self, head: Head, proxies: Proxies) -> None:
         self.head, self.body = head, Body(head)
@@ -202,7 +202,7 @@ class Connection:
         self.remote_addr = proxies.client(self.peer, *headers)
         self.client = share(self.remote_addr)
         if self.client is None and all(headers) and proxies.trusted(self.peer):
-            self.client = self.peer     # two headers that differ make nobody one of this machine, whom nobody counts
+            self.client = self.peer  # two headers that differ make nobody one of this machine, whom nobody counts
 
     def communicate(self) -> bool:
         """Answer the request, as far as that is possible; whether the connection goes on."""
@@ -233,20 +233,22 @@ class Connection:
         self.served += 1
         self._next()
         if self.client != share(self.peer):
-            self.socket.place.belong(None)      # the proxy keeps it, for whomever
+            self.socket.place.belong(None)  # the proxy keeps it, for whomever
         return True
 
     def refuse(self, problem: Problem) -> None:
         """Answer with a problem, and read nothing more."""
         body = problem.body()
         more = "".join(f"{name}: {value}\r\n" for name, value in problem.headers.items())
-        head = (f"HTTP/1.1 {problem.status} {REASONS[problem.status]}\r\nContent-Type: {MEDIA_TYPE}\r\n"
-                f"Content-Length: {len(body)}\r\n{more}Connection: close\r\n\r\n")
+        head = (
+            f"HTTP/1.1 {problem.status} {REASONS[problem.status]}\r\nContent-Type: {MEDIA_TYPE}\r\n"
+            f"Content-Length: {len(body)}\r\n{more}Connection: close\r\n\r\n"
+        )
         self.unread = True
         try:
             self.wfile.write(head.encode("latin-1") + body)
         except ConnectionError:
-            return      # nobody is there to read it
+            return  # nobody is there to read it
 
     def leave_to(self, taker: Taker) -> bool:
         """Whether it could be left: the client may be gone, or not take what goes before."""
@@ -263,7 +265,7 @@ class Connection:
         if self.paused is not None and self.paused.gateway is not None:
             try:
                 self.paused.gateway.close()
-            except Exception:       # of the application; who gives up the connection is not to fail by it
+            except Exception:  # of the application; who gives up the connection is not to fail by it
                 self.server.error_log("A response could not be closed.", level=logging.ERROR, traceback=True)
 
     def close(self) -> None:
@@ -282,8 +284,8 @@ class Workers(ThreadPool):
         super().__init__(server, min=1, max=most)
         self.get = self._take
         self._count = threading.Lock()
-        self._waiting = 0           # workers to which no connection is promised
-        self._owed = 0              # connections to which no worker is promised
+        self._waiting = 0  # workers to which no connection is promised
+        self._owed = 0  # connections to which no worker is promised
 
     def put(self, connection: Connection) -> None:
         with self._count:
@@ -291,8 +293,8 @@ class Workers(ThreadPool):
                 self._waiting -= 1
             else:
                 self._owed += 1
-                if len(self._threads) < self.max:                   # type: ignore[attr-defined]  # not in the stub
-                    self._threads.append(self._spawn_worker())      # type: ignore[attr-defined]  # not in the stub
+                if len(self._threads) < self.max:  # type: ignore[attr-defined]  # not in the stub
+                    self._threads.append(self._spawn_worker())  # type: ignore[attr-defined]  # not in the stub
         super().put(connection)
 
     def _take(self) -> Connection:
@@ -301,16 +303,23 @@ class Workers(ThreadPool):
                 self._owed -= 1
             else:
                 self._waiting += 1
-        return self._queue.get()        # type: ignore[attr-defined]  # not in the stub
+        return self._queue.get()  # type: ignore[attr-defined]  # not in the stub
 
 
 class Server(wsgi.Server):
     front: Front
 
-    def __init__(self, listening: socket.socket, application: Callable, *, threads: int,
-                 limits: ConnectionLimits) -> None:
-        super().__init__(listening.getsockname()[:2], application, server_name="csparql-spark",
-                         request_queue_size=BACKLOG, timeout=limits.idle_seconds, shutdown_timeout=FINISH_SECONDS)
+    def __init__(
+        self, listening: socket.socket, application: Callable, *, threads: int, limits: ConnectionLimits
+    ) -> None:
+        super().__init__(
+            listening.getsockname()[:2],
+            application,
+            server_name="csparql-spark",
+            request_queue_size=BACKLOG,
+            timeout=limits.idle_seconds,
+            shutdown_timeout=FINISH_SECONDS,
+        )
         self.requests = Workers(self, most=threads)
         self.gateway = Gateway
         self._listening, self._limits = listening, limits
@@ -320,10 +329,13 @@ class Server(wsgi.Server):
         os.environ.pop("LISTEN_PID", None)
         super().prepare()
         # cheroot's own, which has no connection yet
-        self._connections.close()               # type: ignore[has-type]  # not in the stub
+        self._connections.close()  # type: ignore[has-type]  # not in the stub
         self.front = self._connections = Front(
-            self._listening, self._limits, hand_over=self.requests.put,
-            connect=lambda line, address: Connection(self, line, address))
+            self._listening,
+            self._limits,
+            hand_over=self.requests.put,
+            connect=lambda line, address: Connection(self, line, address),
+        )
 
     def put_conn(self, connection: Connection) -> None:
         self.front.resume(connection)

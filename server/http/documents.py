@@ -28,26 +28,30 @@ def json_of(text: str, what: str, example: str) -> object:
     marks = np.frombuffer(bare.encode("utf-8", "replace"), np.uint8)
     depth = np.cumsum(np.isin(marks, (ord("["), ord("{"))).astype(np.int64) - np.isin(marks, (ord("]"), ord("}"))))
     if depth.max(initial=0) > DEEPEST:
-        raise Problem("bad-body", f"{what} is JSON with more than {DEEPEST} brackets in brackets: send one like "
-                      f"{example}.")
+        raise Problem(
+            "bad-body", f"{what} is JSON with more than {DEEPEST} brackets in brackets: send one like {example}."
+        )
     if _LONG_NUMBER.search(bare):
         raise Problem("bad-body", f"{what} has a number of more than {LONGEST_NUMBER} digits: send one like {example}.")
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
-        json.dumps(value, ensure_ascii=False).encode()      # half of a pair of surrogates is no character
+        json.dumps(value, ensure_ascii=False).encode()  # half of a pair of surrogates is no character
         return value
     except json.JSONDecodeError as error:
-        raise Problem("bad-body", f"{what} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}. It "
-                      f"may be like {example}.",
-                      errors=[{"line": error.lineno, "column": error.colno, "message": error.msg}]) from None
+        raise Problem(
+            "bad-body",
+            f"{what} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}. It may be like {example}.",
+            errors=[{"line": error.lineno, "column": error.colno, "message": error.msg}],
+        ) from None
     except UnicodeEncodeError:
-        raise Problem("bad-body", f"{what} has half of a surrogate pair, which is no character: send one like "
-                      f"{example}.") from None
+        raise Problem(
+            "bad-body", f"{what} has half of a surrogate pair, which is no character: send one like {example}."
+        ) from None
     except ValueError as error:
         raise Problem("bad-body", f"{what} is not JSON that can be read: {error}. It may be like {example}.") from None
 
 
-def _once(members: list[tuple[str, object]]) -> dict[str, object]:          # JSON: any object
+def _once(members: list[tuple[str, object]]) -> dict[str, object]:  # JSON: any object
     document = dict(members)
     if len(document) < len(members):
         names = [name for name, _ in members]

@@ -28,15 +28,30 @@ if TYPE_CHECKING:
 Address = tuple[str, int] | tuple[str, int, int, int]
 AT_ONCE = 64
 # What the network has against a connection before it is accepted: the next one may be good.
-LOST = (errno.EPROTO, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENOPROTOOPT,
-        errno.EOPNOTSUPP, errno.ENONET, errno.EPERM)
+LOST = (
+    errno.EPROTO,
+    errno.ENETDOWN,
+    errno.ENETUNREACH,
+    errno.EHOSTDOWN,
+    errno.EHOSTUNREACH,
+    errno.ENOPROTOOPT,
+    errno.EOPNOTSUPP,
+    errno.ENONET,
+    errno.EPERM,
+)
 MOST_TURNED_AWAY = 500
 
 
 class Door:
-    def __init__(self, listening: socket.socket, limits: ConnectionLimits, *,
-                 enter: Callable[[Line, Address], Connection], refuse: Callable[[Connection, Problem], None],
-                 drop_idle: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        listening: socket.socket,
+        limits: ConnectionLimits,
+        *,
+        enter: Callable[[Line, Address], Connection],
+        refuse: Callable[[Connection, Problem], None],
+        drop_idle: Callable[[], bool],
+    ) -> None:
         """`drop_idle` closes connections that can be spared, and says whether there were any."""
         self._listening, self._limits = listening, limits
         self._enter, self._refuse, self._drop_idle = enter, refuse, drop_idle

@@ -15,8 +15,8 @@ import re
 
 HEAD_BYTES = 64 << 10
 MOST_HEADERS = 100
-LINE_BYTES = 4096               # of the line before a chunk, and of the trailers together
-CHUNKS_AT_ONCE = 500            # a millisecond's work: who sends chunks of one byte does not keep the others waiting
+LINE_BYTES = 4096  # of the line before a chunk, and of the trailers together
+CHUNKS_AT_ONCE = 500  # a millisecond's work: who sends chunks of one byte does not keep the others waiting
 END = b"\r\n\r\n"
 _STRAY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?=[^\n])|(?<!\r)\n")
 _REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([^ \t]+) HTTP/([0-9])\.([0-9])")
@@ -41,31 +41,42 @@ class Head:
     def __init__(self, raw: bytes) -> None:
         """Of all bytes up to the empty line. Raises `Malformed`."""
         self.raw = raw
-        first, *lines = raw[:-len(END)].split(b"\r\n")
+        first, *lines = raw[: -len(END)].split(b"\r\n")
         version = _version(first)
         if len(lines) > MOST_HEADERS:
-            raise Malformed(f"The head has {len(lines)} headers, and this server reads at most {MOST_HEADERS}.",
-                            "large-head")
+            raise Malformed(
+                f"The head has {len(lines)} headers, and this server reads at most {MOST_HEADERS}.", "large-head"
+            )
         self._fields = [_field(line) for line in lines]
-        hosts, lengths, codings, wishes = (self.fields(name) for name in (
-            b"host", b"content-length", b"transfer-encoding", b"expect"))
+        hosts, lengths, codings, wishes = (
+            self.fields(name) for name in (b"host", b"content-length", b"transfer-encoding", b"expect")
+        )
         if len(hosts) != 1 and (hosts or version == (1, 1)):
-            raise Malformed("The head has no Host: HTTP/1.1 asks for one." if not hosts else
-                            f"The head has {len(hosts)} Host headers: send one.")
+            raise Malformed(
+                "The head has no Host: HTTP/1.1 asks for one."
+                if not hosts
+                else f"The head has {len(hosts)} Host headers: send one."
+            )
         self.expects = version == (1, 1) and [wish.lower() for wish in wishes] == [b"100-continue"]
         self.chunked = bool(codings)
         if codings and lengths:
-            raise Malformed("The head has both a Content-Length and a Transfer-Encoding: send one of them, for they "
-                            "may say different things about where the body ends.")
+            raise Malformed(
+                "The head has both a Content-Length and a Transfer-Encoding: send one of them, for they "
+                "may say different things about where the body ends."
+            )
         if codings and (version != (1, 1) or [coding.lower() for coding in codings] != [b"chunked"]):
-            raise Malformed(f"The Transfer-Encoding {_shown(b', '.join(codings))} is not one that this server reads: "
-                            "send the body with a Content-Length, or chunked with HTTP/1.1.")
+            raise Malformed(
+                f"The Transfer-Encoding {_shown(b', '.join(codings))} is not one that this server reads: "
+                "send the body with a Content-Length, or chunked with HTTP/1.1."
+            )
         if len(lengths) > 1:
-            raise Malformed(f"The head has {len(lengths)} Content-Length headers "
-                            f"({_shown(b', '.join(lengths))}): send one.")
+            raise Malformed(
+                f"The head has {len(lengths)} Content-Length headers ({_shown(b', '.join(lengths))}): send one."
+            )
         if lengths and not _DIGITS.fullmatch(lengths[0]):
-            raise Malformed(f"The Content-Length {_shown(lengths[0])} is not a number of bytes: send one number, in "
-                            "digits alone.")
+            raise Malformed(
+                f"The Content-Length {_shown(lengths[0])} is not a number of bytes: send one number, in digits alone."
+            )
         self.length = int(lengths[0]) if lengths else 0
 
     @property
@@ -97,10 +108,10 @@ class Chunks:
     __slots__ = ("_begun", "_last", "_left", "_trailers", "more")
 
     def __init__(self) -> None:
-        self.more = False           # the buffer has chunks still that can be moved
-        self._left = 0              # of the current chunk
-        self._begun = False         # a chunk, whose end is still to come
-        self._last = False          # there are only trailers, which say nothing that this server wants to know
+        self.more = False  # the buffer has chunks still that can be moved
+        self._left = 0  # of the current chunk
+        self._begun = False  # a chunk, whose end is still to come
+        self._last = False  # there are only trailers, which say nothing that this server wants to know
         self._trailers = 0
 
     def feed(self, buffer: bytearray, body: bytearray) -> bool:
@@ -110,14 +121,14 @@ class Chunks:
         chunks = 0
         while True:
             if self._left:
-                piece = buffer[:self._left]
+                piece = buffer[: self._left]
                 body += piece
-                del buffer[:len(piece)]
+                del buffer[: len(piece)]
                 self._left -= len(piece)
                 if self._left:
                     return False
             elif self._begun:
-                if buffer[:2] != b"\r\n"[:len(buffer)]:
+                if buffer[:2] != b"\r\n"[: len(buffer)]:
                     raise _broken("a chunk is longer than its size says")
                 if len(buffer) < 2:
                     return False
@@ -171,8 +182,10 @@ def _version(line: bytes) -> tuple[int, int]:
 def _field(line: bytes) -> tuple[bytes, bytes]:
     """Name and value of a header."""
     if line[:1] in (b" ", b"\t"):
-        raise Malformed(f"The line {_shown(line)} of the head begins with a blank: headers cannot be folded, write "
-                        "each in one line.")
+        raise Malformed(
+            f"The line {_shown(line)} of the head begins with a blank: headers cannot be folded, write "
+            "each in one line."
+        )
     name, colon, value = line.partition(b":")
     if not colon:
         raise Malformed(f"The line {_shown(line)} of the head is not a header: it has no colon.")

@@ -48,25 +48,31 @@ if TYPE_CHECKING:
     from csparql_spark.server.http.connections import Connection
 
 READING, WORKING, WRITING, LINGERING, CLOSED = range(5)
-PIECE = 256 << 10               # read at a time
-SMALL_BODY = 64 << 10           # read before the application is asked
-CALM_BYTES = 128 << 20          # of bodies: while there are more, the application is always asked first
-RESPONSE_BYTES = 256 << 20      # that wait for their clients; beyond, those are given up who take nothing at all,
-MOST_RESPONSE_BYTES = 1 << 30   # and beyond that, who took something longest ago
+PIECE = 256 << 10  # read at a time
+SMALL_BODY = 64 << 10  # read before the application is asked
+CALM_BYTES = 128 << 20  # of bodies: while there are more, the application is always asked first
+RESPONSE_BYTES = 256 << 20  # that wait for their clients; beyond, those are given up who take nothing at all,
+MOST_RESPONSE_BYTES = 1 << 30  # and beyond that, who took something longest ago
 STALLED_SECONDS = 1.0
 LINGER_SECONDS = 3.0
 MOST_LINGERING = 500
-END_SECONDS = 3.0               # for requests that run when the server is stopped
-BEAT_SECONDS = 0.25             # between two looks at the deadlines
+END_SECONDS = 3.0  # for requests that run when the server is stopped
+BEAT_SECONDS = 0.25  # between two looks at the deadlines
 END_BEAT_SECONDS = 0.02
 EVENTS_AT_ONCE = 512
-SENT_HOME_AT_ONCE = 32          # when all places are taken
+SENT_HOME_AT_ONCE = 32  # when all places are taken
 READ, WRITE = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPOLLONESHOT
 
 
 class Front:
-    def __init__(self, listening: socket.socket, limits: ConnectionLimits, *,
-                 connect: Callable[[Line, Address], Connection], hand_over: Callable[[Connection], None]) -> None:
+    def __init__(
+        self,
+        listening: socket.socket,
+        limits: ConnectionLimits,
+        *,
+        connect: Callable[[Line, Address], Connection],
+        hand_over: Callable[[Connection], None],
+    ) -> None:
         """`connect` makes a connection of what was accepted; `hand_over` gives one to a worker."""
         self._listening, self.limits = listening, limits
         self._connect, self._hand_over = connect, hand_over
@@ -77,15 +83,15 @@ class Front:
         for end in (self._wakeup, listening):
             self._epoll.register(end, select.EPOLLIN)
         self._listens = True
-        self._lock = threading.Lock()           # of states: a worker gives back in one step what the front may close
+        self._lock = threading.Lock()  # of states: a worker gives back in one step what the front may close
         self._counting = threading.Lock()
         self._connections: dict[int, Connection] = {}
-        self._inbox: deque[Connection] = deque()    # connections of whose next request something was read already
+        self._inbox: deque[Connection] = deque()  # connections of whose next request something was read already
         self._piece = memoryview(bytearray(PIECE))
         self._lingering = 0
-        self._bodies = 0                        # bytes of bodies, and of what follows them, until they are answered
-        self._responses = 0                     # bytes that wait for their clients
-        self._end: float | None = None          # when it ends, whatever is under way
+        self._bodies = 0  # bytes of bodies, and of what follows them, until they are answered
+        self._responses = 0  # bytes that wait for their clients
+        self._end: float | None = None  # when it ends, whatever is under way
         self._ended = threading.Event()
         self._ended.set()
 
@@ -129,8 +135,12 @@ class Front:
             if not connection.wfile.broken and not connection.wfile.flush():
                 self._back(connection, WRITING)
                 return
-            if (connection.wfile.broken or not (connection.unread or connection.buffer) or self._end is not None
-                    or self._lingering >= MOST_LINGERING):
+            if (
+                connection.wfile.broken
+                or not (connection.unread or connection.buffer)
+                or self._end is not None
+                or self._lingering >= MOST_LINGERING
+            ):
                 self._close(connection)
                 return
             # To close on a client that is sending would reset the connection, and our answer with it.
@@ -212,12 +222,12 @@ class Front:
                 events = self._epoll.poll(patience, EVENTS_AT_ONCE)
                 for fd, _ in events:
                     if fd == self._listening.fileno():
-                        self._listen(self._door.accept())       # if not, until the next look round
+                        self._listen(self._door.accept())  # if not, until the next look round
                     elif fd == self._wakeup.fileno():
                         self._wakeup.heard()
                     elif (connection := self._connections.get(fd)) is not None:
                         self._guarded(self._ready, connection)
-                for _ in range(len(self._inbox)):       # who comes back waits for the others
+                for _ in range(len(self._inbox)):  # who comes back waits for the others
                     self._guarded(self._advance, self._inbox.popleft())
                 # Whatever has come meanwhile was not late.
                 if len(events) < EVENTS_AT_ONCE and time.monotonic() >= due:
@@ -237,8 +247,11 @@ class Front:
         try:
             work(connection)
         except Exception:
-            print(f"csparql-spark: a connection is closed, because of a mistake of the server:\n"
-                  f"{traceback.format_exc()}", file=sys.stderr, flush=True)
+            print(
+                f"csparql-spark: a connection is closed, because of a mistake of the server:\n{traceback.format_exc()}",
+                file=sys.stderr,
+                flush=True,
+            )
             self._close(connection)
 
     def _listen(self, on: bool) -> None:
@@ -329,14 +342,14 @@ class Front:
     def _headed(self, connection: Connection) -> bool:
         """Whether there is a head now."""
         if not connection.skipped and connection.buffer[:2] == b"\r\n":
-            del connection.buffer[:2]       # some clients end a body with a line that does not belong to it
+            del connection.buffer[:2]  # some clients end a body with a line that does not belong to it
             connection.skipped = True
         head = read_head(connection.buffer, connection.searched)
         if head is None:
             connection.searched = len(connection.buffer)
             self._arm(connection)
             return False
-        del connection.buffer[:head.size]
+        del connection.buffer[: head.size]
         connection.begin(head, self.limits.proxies)
         if not connection.socket.place.belong(connection.client):
             self._refuse(connection, self.limits.share_taken())
@@ -350,7 +363,7 @@ class Front:
             return True
         if connection.asked:
             return connection.limit is not None and body.size > connection.limit
-        return (head.expects or head.length > SMALL_BODY or body.size >= SMALL_BODY or self._bodies > CALM_BYTES)
+        return head.expects or head.length > SMALL_BODY or body.size >= SMALL_BODY or self._bodies > CALM_BYTES
 
     def _work(self, connection: Connection) -> None:
         connection.state = WORKING

@@ -1,6 +1,6 @@
 """Lengths of time in requests: `5000` (ms), `"5s"`, `"500 ms"` or `"PT5S"`, as in the language.
 
-    length_of_time("delay", "5s")       # 5000
+length_of_time("delay", "5s")       # 5000
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def length_of_time(setting: str, value: object) -> int:
         match = _WITH_UNIT.fullmatch(text)
         try:
             if match:
-                nothing = not match[1].strip("0") and milliseconds("1", match[2])       # of a unit that exists
+                nothing = not match[1].strip("0") and milliseconds("1", match[2])  # of a unit that exists
                 return 0 if nothing else milliseconds(match[1], match[2])
             return iso_milliseconds(text)
         except DurationProblem as problem:

@@ -30,6 +30,7 @@ _MERGED_SLASHES = re.compile(r"(https?):/(?=[^/])")
 
 def as_sent(application: WSGIApplication) -> WSGIApplication:
     """The application, routing by paths that are not decoded: in PATH_INFO, `%2F` is not a slash."""
+
     def routed(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         sent = environ.get("REQUEST_URI") or environ.get("RAW_URI")
         if sent is None:
@@ -37,6 +38,7 @@ def as_sent(application: WSGIApplication) -> WSGIApplication:
             sent = quote(environ["PATH_INFO"].encode("latin-1"), safe="/:@!$&'()*+,;=~")
         environ["PATH_INFO"] = sent.partition("?")[0]
         return application(environ, start_response)
+
     return routed
 
 
@@ -52,8 +54,11 @@ def decoded(segment: str) -> str:
         return name
     if ":" in name and len(name) <= LONGEST_IRI and valid_iri(name):
         return name
-    raise Problem("bad-name", f"{name[:200]!r} cannot be a name: use 1 to 200 letters, digits and _ . ~ - "
-                  f"or a percent-encoded absolute IRI of at most {LONGEST_IRI} characters.")
+    raise Problem(
+        "bad-name",
+        f"{name[:200]!r} cannot be a name: use 1 to 200 letters, digits and _ . ~ - "
+        f"or a percent-encoded absolute IRI of at most {LONGEST_IRI} characters.",
+    )
 
 
 def is_plain(name: str) -> bool:

@@ -32,19 +32,36 @@ from csparql_spark.answers.formats import (
 )
 from csparql_spark.server.http.problems import Problem
 
-SHORT_NAMES = {"json": JSON, "xml": XML, "csv": CSV, "tsv": TSV, "ndjson": ND_JSON, "ttl": TURTLE, "nt": N_TRIPLES,
-               "jsonld": JSON_LD, "rdf": RDF_XML, "trig": TRIG, "nq": N_QUADS}
+SHORT_NAMES = {
+    "json": JSON,
+    "xml": XML,
+    "csv": CSV,
+    "tsv": TSV,
+    "ndjson": ND_JSON,
+    "ttl": TURTLE,
+    "nt": N_TRIPLES,
+    "jsonld": JSON_LD,
+    "rdf": RDF_XML,
+    "trig": TRIG,
+    "nq": N_QUADS,
+}
 
 
-def spelled(answer: Result, *, extra: Mapping[str, object] | None = None,
-            headers: Mapping[str, str] | None = None) -> Response:
+def spelled(
+    answer: Result, *, extra: Mapping[str, object] | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
     """The response with an answer. `extra` are members that SPARQL JSON gets."""
     media_type = asked_type("this answer", OFFERED[answer.kind])
     return response(lambda: formats.write(answer, media_type, extra=extra), media_type, headers)
 
 
-def drawn(ntriples: bytes, what: str, *, offered: Sequence[str] = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML, TRIG, N_QUADS),
-          headers: Mapping[str, str] | None = None) -> Response:
+def drawn(
+    ntriples: bytes,
+    what: str,
+    *,
+    offered: Sequence[str] = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML, TRIG, N_QUADS),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
     """The response with a graph, of which `what` is the name in a sentence."""
     media_type = asked_type(what, offered)
     return response(lambda: formats.write_graph(ntriples, media_type), media_type, headers)
@@ -61,12 +78,23 @@ def asked_type(what: str, offered: Sequence[str]) -> str:
     else:
         media_type = formats.preferred(accept, offered) or ""
     if media_type not in offered:
-        wish = (f"The format {asked[:100]!r} is none of them" if asked is not None
-                else f"None of them is in {accept[:200]!r}")
-        short = [name for name, full in SHORT_NAMES.items()
-                 if full in offered or full == JSON and formats.PLAIN_JSON in offered and JSON_LD not in offered]
-        raise Problem("not-acceptable", f"{wish}: {what} can be had as {', '.join(offered)} by Accept, or with "
-                      f"?format= and one of {', '.join(short)}.", accepted=list(offered), formats=short)
+        wish = (
+            f"The format {asked[:100]!r} is none of them"
+            if asked is not None
+            else f"None of them is in {accept[:200]!r}"
+        )
+        short = [
+            name
+            for name, full in SHORT_NAMES.items()
+            if full in offered or full == JSON and formats.PLAIN_JSON in offered and JSON_LD not in offered
+        ]
+        raise Problem(
+            "not-acceptable",
+            f"{wish}: {what} can be had as {', '.join(offered)} by Accept, or with "
+            f"?format= and one of {', '.join(short)}.",
+            accepted=list(offered),
+            formats=short,
+        )
     return media_type
 
 
@@ -76,5 +104,8 @@ def response(write: Callable[[], bytes], media_type: str, headers: Mapping[str, 
     except formats.Unwritable as error:
         raise Problem("not-acceptable", str(error)) from None
     charset = "; charset=utf-8" if media_type.startswith("text/") else ""
-    return Response(body, headers={**(headers or {}), "Cache-Control": "no-store", "Vary": "Accept"},
-                    content_type=media_type + charset)
+    return Response(
+        body,
+        headers={**(headers or {}), "Cache-Control": "no-store", "Vary": "Accept"},
+        content_type=media_type + charset,
+    )

@@ -18,10 +18,12 @@ from flask import request
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.store.tokens import is_loopback
 
-PREFLIGHT = {"Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-             "Access-Control-Allow-Headers": "Authorization, Content-Type, Content-Encoding, Accept, Last-Event-ID, "
-                                             "Idempotency-Key",
-             "Access-Control-Max-Age": "600"}
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Content-Encoding, Accept, Last-Event-ID, "
+    "Idempotency-Key",
+    "Access-Control-Max-Age": "600",
+}
 SHOWN = "Location, Retry-After, X-CSPARQL-Instant"
 
 
@@ -33,19 +35,25 @@ def refuse_other_hosts(own: str | None) -> None:
     except ValueError:
         host = None
     if not host or not (is_loopback(host) or host == own):
-        raise Problem("wrong-host", f"This server has no tokens, so it is only for this machine, and {sent[:100]!r} is "
-                      "none of its names: use localhost or 127.0.0.1, or set base-url, or make tokens.")
+        raise Problem(
+            "wrong-host",
+            f"This server has no tokens, so it is only for this machine, and {sent[:100]!r} is "
+            "none of its names: use localhost or 127.0.0.1, or set base-url, or make tokens.",
+        )
 
 
 def refuse_other_origins(base: str, friends: tuple[str, ...]) -> None:
     """Raises `Problem` for a change that a page of somebody else asks for."""
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
     if origin is None and site in (None, "same-origin", "none"):
-        return          # no browser, or a page of ours
+        return  # no browser, or a page of ours
     if origin is not None and (origin in friends or origin == base or _same(origin, request.environ)):
         return
-    raise Problem("cross-origin", f"A page of {(origin or 'another site')[:200]} cannot change anything here: name its "
-                  "origin in the setting cors, or send a token in the header `Authorization: Bearer …`.")
+    raise Problem(
+        "cross-origin",
+        f"A page of {(origin or 'another site')[:200]} cannot change anything here: name its "
+        "origin in the setting cors, or send a token in the header `Authorization: Bearer …`.",
+    )
 
 
 def _same(origin: str, environ: Mapping[str, object]) -> bool:

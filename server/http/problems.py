@@ -34,7 +34,7 @@ from csparql_spark.language.errors import Fix
 from csparql_spark.rdf.errors import RdfError
 
 MEDIA_TYPE = "application/problem+json"
-_WORD = re.compile(r"[a-z]+(?:'[a-z]*)?[,;:.!?]?(?:\s|$)")       # owl-horst, f:timestamp and keep_log are names
+_WORD = re.compile(r"[a-z]+(?:'[a-z]*)?[,;:.!?]?(?:\s|$)")  # owl-horst, f:timestamp and keep_log are names
 
 # code: (status, title, what it means)
 CATALOGUE: dict[str, tuple[int, str, str]] = {
@@ -101,8 +101,15 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "too-many-subscribers": (503, "Too many subscribers", "All places for subscribers are taken."),
     "store-full": (507, "Store full", "The disk is full; nothing of the request was kept."),
 }
-_CODE_OF_STATUS = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 406: "not-acceptable",
-                   408: "timeout", 413: "too-large", 415: "unsupported-format"}
+_CODE_OF_STATUS = {
+    400: "bad-request",
+    404: "not-found",
+    405: "method-not-allowed",
+    406: "not-acceptable",
+    408: "timeout",
+    413: "too-large",
+    415: "unsupported-format",
+}
 
 
 class ProblemTypeBody(TypedDict):
@@ -126,8 +133,15 @@ class FixBody(TypedDict):
 
 
 class Problem(Exception):
-    def __init__(self, code: str, detail: str, *, status: int | None = None, headers: Mapping[str, str] | None = None,
-                 **members: object) -> None:
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        status: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        **members: object,
+    ) -> None:
         super().__init__(detail)
         self.code, self.detail, self.members = code, detail, members
         self.headers = dict(headers or {})
@@ -135,8 +149,14 @@ class Problem(Exception):
         self.status = status or usual
 
     def body(self) -> bytes:
-        document = {"type": f"/problems/{self.code}", "title": self.title, "status": self.status, "detail": self.detail,
-                    "code": self.code, **self.members}
+        document = {
+            "type": f"/problems/{self.code}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+            **self.members,
+        }
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
     def response(self) -> Response:
@@ -159,9 +179,14 @@ def of_rdf(error: RdfError, outcome: str = "Nothing of this push was kept.") -> 
 
 
 def of_language(error: LanguageError, code: str = "bad-query") -> Problem:
-    mistake: dict[str, object] = {          # a member of a problem document
-        "line": error.line, "column": error.column, "endColumn": error.end_column, "message": error.message,
-        "hint": error.hint, "code": error.code}
+    mistake: dict[str, object] = {  # a member of a problem document
+        "line": error.line,
+        "column": error.column,
+        "endColumn": error.end_column,
+        "message": error.message,
+        "hint": error.hint,
+        "code": error.code,
+    }
     if (fix := fix_body(error.fix)) is not None:
         mistake["fix"] = fix
     return Problem(code, sentence(str(error)), errors=[mistake])
@@ -171,8 +196,14 @@ def fix_body(fix: Fix | None) -> FixBody | None:
     """What to write instead, if that is known."""
     if fix is None:
         return None
-    return {"label": fix.label, "line": fix.line, "column": fix.column, "endLine": fix.end_line,
-                    "endColumn": fix.end_column, "text": fix.text}
+    return {
+        "label": fix.label,
+        "line": fix.line,
+        "column": fix.column,
+        "endLine": fix.end_line,
+        "endColumn": fix.end_column,
+        "text": fix.text,
+    }
 
 
 def of_refusal(refusal: Refusal) -> Problem:
@@ -211,15 +242,22 @@ def of_fault() -> Problem:
     """The exception being handled is nobody's expectation: tell it to the log, and its number to the client."""
     incident = uuid.uuid4().hex[:12]
     print(f"incident {incident}:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
-    return Problem("internal", f"The server made a mistake. Its log tells more under incident {incident}.",
-                   incident=incident)
+    return Problem(
+        "internal", f"The server made a mistake. Its log tells more under incident {incident}.", incident=incident
+    )
 
 
 def install(app: Flask) -> None:
     """Make every error of `app` a problem document."""
     app.register_error_handler(Problem, Problem.response)
-    for kind, problem in ((RdfError, of_rdf), (LanguageError, of_language), (Refusal, of_refusal),
-                          (StoreError, of_store), (Damaged, of_damaged), (HTTPException, of_http)):
+    for kind, problem in (
+        (RdfError, of_rdf),
+        (LanguageError, of_language),
+        (Refusal, of_refusal),
+        (StoreError, of_store),
+        (Damaged, of_damaged),
+        (HTTPException, of_http),
+    ):
         app.register_error_handler(kind, lambda error, problem=problem: problem(error).response())
     app.register_error_handler(Exception, lambda error: of_fault().response())
 

@@ -18,7 +18,7 @@ TABLE: dict[str, dict[str, str]] = {
     "/console/*": {"GET": OPEN},
     "/problems/<code>": {"GET": OPEN},
     "/openapi.json": {"GET": OPEN},
-    "/health": {"GET": OPEN},               # what it says depends on who asks
+    "/health": {"GET": OPEN},  # what it says depends on who asks
     "/session": {"GET": OPEN},
     "/login": {"POST": OPEN},
     "/logout": {"POST": OPEN},

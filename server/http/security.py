@@ -34,10 +34,15 @@ from csparql_spark.server.http.sessions import Sessions
 from csparql_spark.server.settings import Settings
 from csparql_spark.store.tokens import SCOPES, AccessToken, Tokens
 
-CSP = ("default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-       "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
-HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-           "Cross-Origin-Resource-Policy": "same-origin"}
+CSP = (
+    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -52,8 +57,11 @@ def install(app: Flask, settings: Settings, tokens: Tokens, sessions: Sessions) 
         if not access.secured:
             refuse_other_hosts(own_host)
         if "access_token" in request.args:
-            raise Problem("token-in-url", "Tokens do not belong into URLs, which end up in logs: send it in the header "
-                          "`Authorization: Bearer …`, and replace this one, for it may have been seen.")
+            raise Problem(
+                "token-in-url",
+                "Tokens do not belong into URLs, which end up in logs: send it in the header "
+                "`Authorization: Bearer …`, and replace this one, for it may have been seen.",
+            )
         if request.method == "OPTIONS":
             wanted = request.headers.get("Access-Control-Request-Method")
             return Response(status=204, headers=PREFLIGHT) if wanted and origin_of_friends(settings.cors) else None
@@ -62,7 +70,7 @@ def install(app: Flask, settings: Settings, tokens: Tokens, sessions: Sessions) 
             refuse_other_origins(settings.base, settings.cors)
         if not access.secured:
             g.scopes = frozenset(SCOPES)
-        elif request.url_rule is not None:      # what is not there is nobody's secret
+        elif request.url_rule is not None:  # what is not there is nobody's secret
             let_in(access, request.url_rule)
         return None
 
@@ -87,19 +95,26 @@ def let_in(access: Access, rule: Rule) -> None:
     """Note whose request it is. Raises `Problem` unless it has the scope that the route needs."""
     need = needed(rule.rule, request.method)
     if need == OPEN:
-        know(access.token() if request.method == "GET" else None)       # who is known sees more of it
+        know(access.token() if request.method == "GET" else None)  # who is known sees more of it
         return
     token = access.token()
     if token is None:
-        raise Problem("unauthorized", "This server asks for a token: send one in the header `Authorization: Bearer …`, "
-                      "or log in.", headers={"WWW-Authenticate": CHALLENGE})
+        raise Problem(
+            "unauthorized",
+            "This server asks for a token: send one in the header `Authorization: Bearer …`, or log in.",
+            headers={"WWW-Authenticate": CHALLENGE},
+        )
     if (need or "admin") not in token.scopes:
         raise lacking(token, need or "admin")
     know(token)
 
 
 def lacking(token: AccessToken, scope: str) -> Problem:
-    return Problem("forbidden", f"This needs a token with the scope {scope}, and {token.name!r} has "
-                   f"{', '.join(sorted(token.scopes))}: ask whoever runs the server for another one.",
-                   headers={"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope", scope="{scope}"'},
-                   scope=scope, scopes=sorted(token.scopes))
+    return Problem(
+        "forbidden",
+        f"This needs a token with the scope {scope}, and {token.name!r} has "
+        f"{', '.join(sorted(token.scopes))}: ask whoever runs the server for another one.",
+        headers={"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope", scope="{scope}"'},
+        scope=scope,
+        scopes=sorted(token.scopes),
+    )

@@ -28,12 +28,13 @@ MOST = 1000
 
 
 class Sessions:
-    def __init__(self, directory: Path, tokens: Tokens, *, seconds: float,
-                 now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, directory: Path, tokens: Tokens, *, seconds: float, now: Callable[[], float] = time.time
+    ) -> None:
         self.seconds = seconds
         self._path, self._tokens, self._now = directory / "sessions.json", tokens, now
         self._lock = threading.Lock()
-        self._open = self._read()           # hash of the id → (hash of the token, until), oldest first
+        self._open = self._read()  # hash of the id → (hash of the token, until), oldest first
 
     def begin(self, token: AccessToken) -> str:
         """A new session; what the cookie holds."""
@@ -65,8 +66,10 @@ class Sessions:
             write_secretly(self._path, json.dumps(document))
         except OSError as error:
             # They hold as long as this process: a full disk should not keep out who comes to look at it.
-            print(f"csparql-spark: the sessions {self._path} cannot be written ({error}): "
-                  "they end with the web process", file=sys.stderr)
+            print(
+                f"csparql-spark: the sessions {self._path} cannot be written ({error}): they end with the web process",
+                file=sys.stderr,
+            )
 
     def _read(self) -> dict[str, tuple[str, float]]:
         try:

@@ -1,9 +1,9 @@
 """A wakeup: how a thread that waits for many connections is interrupted by other threads.
 
-    wakeup = Wakeup()
-    selector.register(wakeup, EVENT_READ)       # the thread that waits
-    wakeup.ring()                               # any other one, as often as it likes
-    wakeup.heard()                              # the one that waited: from now on it can be rung again
+wakeup = Wakeup()
+selector.register(wakeup, EVENT_READ)       # the thread that waits
+wakeup.ring()                               # any other one, as often as it likes
+wakeup.heard()                              # the one that waited: from now on it can be rung again
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Wakeup:
         try:
             self._rung.send(b"!")
         except BlockingIOError:
-            return              # it rings already
+            return  # it rings already
         except OSError:
-            return              # it is closed: nobody waits any more
+            return  # it is closed: nobody waits any more
 
     def heard(self) -> None:
         self._heard.recv(4096)

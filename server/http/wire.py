@@ -29,9 +29,9 @@ from csparql_spark.server.http.shares import ConnectionPlace
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-AT_ONCE = 64 << 10              # written together: a small response goes out in one piece, its head with it
-PIECES = 64                     # of one call to the kernel
-FULL = 1 << 20                  # kept of a response that is made bit by bit; the rest is made when that is sent
+AT_ONCE = 64 << 10  # written together: a small response goes out in one piece, its head with it
+PIECES = 64  # of one call to the kernel
+FULL = 1 << 20  # kept of a response that is made bit by bit; the rest is made when that is sent
 
 
 def _size(piece: memoryview) -> int:
@@ -45,7 +45,7 @@ class Wanted(BaseException):
 
     def __init__(self, limit: int | None) -> None:
         super().__init__(limit)
-        self.limit = limit          # of bytes, beyond which it need not be whole
+        self.limit = limit  # of bytes, beyond which it need not be whole
 
 
 class Line(socket.socket):
@@ -73,10 +73,10 @@ class Body(io.RawIOBase):
         self._chunks = Chunks() if head.chunked else None
         self._length = head.length
         self._data = bytearray()
-        self._place = 0             # up to which it was read
-        self._given = False         # the application may read it
+        self._place = 0  # up to which it was read
+        self._given = False  # the application may read it
         self.whole = not head.chunked and not head.length
-        self.cut = False            # the connection ended before it was whole
+        self.cut = False  # the connection ended before it was whole
 
     @property
     def size(self) -> int:
@@ -95,7 +95,7 @@ class Body(io.RawIOBase):
         elif missing := self._length - len(self._data):
             piece = buffer[:missing]
             self._data += piece
-            del buffer[:len(piece)]
+            del buffer[: len(piece)]
             self.whole = len(self._data) == self._length
         return self.whole
 
@@ -113,10 +113,10 @@ class Body(io.RawIOBase):
             self.want()
         end = len(self._data) if size is None or size < 0 else min(len(self._data), self._place + size)
         with memoryview(self._data) as view:
-            piece = bytes(view[self._place:end])
+            piece = bytes(view[self._place : end])
         self._place = end
         if end == len(self._data) and self.whole:
-            self._data, self._place = bytearray(), 0        # nobody needs it twice
+            self._data, self._place = bytearray(), 0  # nobody needs it twice
         if not piece and size and self.cut and self._chunks is not None:
             raise EOFError("the connection ended before the last chunk")
         return piece
@@ -124,7 +124,7 @@ class Body(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer).cast("B")
         piece = self.read(len(view))
-        view[:len(piece)] = piece
+        view[: len(piece)] = piece
         return len(piece)
 
 
@@ -139,7 +139,7 @@ class Output:
         self._pieces: deque[memoryview] = deque()
         self._sent = 0
         self.pending = 0
-        self.broken = False         # nobody takes anything any more
+        self.broken = False  # nobody takes anything any more
 
     def write(self, data: bytes) -> int:
         """Raises `ConnectionError`."""

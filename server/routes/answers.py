@@ -45,7 +45,7 @@ from csparql_spark.store.order import AnswerOrder
 RANGES = (PLAIN_JSON, ND_JSON, "application/ndjson")
 USUAL_INSTANTS, MOST_INSTANTS = 100, 1000
 END = 1 << 62
-LONGEST_BOUNDS = 4096           # of a header; SPARQL JSON says it at any length
+LONGEST_BOUNDS = 4096  # of a header; SPARQL JSON says it at any length
 IRI_SIGNS = "/:?#[]@!$&'()*+,;=%~"
 
 
@@ -69,8 +69,9 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
 
     def range_of(query: QueryRecord) -> Response:
         if "at" in request.args:
-            raise Problem("bad-setting", "at= asks for one instant, and from=, to= and limit= for several: leave "
-                          "one out.")
+            raise Problem(
+                "bad-setting", "at= asks for one instant, and from=, to= and limit= for several: leave one out."
+            )
         low, high, limit = asked_range()
         media_type = asked_type("a range of answers", RANGES)
         found = stores.answers.instants(query.id, low, high, limit + 1)
@@ -78,8 +79,11 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         if len(found) > limit:
             given = {**request.args.to_dict(), "from": str(found.pop()), "limit": str(limit)}
             headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
-        envelopes = (instants.envelope_or_problem(query.name, parts, windows_of(query, instant))
-                     for instant in found if (parts := stores.answers.at(query.id, instant)))
+        envelopes = (
+            instants.envelope_or_problem(query.name, parts, windows_of(query, instant))
+            for instant in found
+            if (parts := stores.answers.at(query.id, instant))
+        )
         body = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
         return Response(body, headers=headers, content_type=media_type)
 
@@ -88,21 +92,41 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         parts = stores.answers.at(query.id, instant)
         if not parts:
             bounds = stores.answers.bounds(query.id)
-            known = (f"answers are kept from {written(bounds[0])} to {written(bounds[1])}" if bounds
-                    else "it has no answers yet")
-            raise Problem("no-answer", f"The query {query.name} has no answer at {written(instant)}: {known}.",
-                          query=query.name, at=instant, oldest=bounds and bounds[0], latest=bounds and bounds[1])
+            known = (
+                f"answers are kept from {written(bounds[0])} to {written(bounds[1])}"
+                if bounds
+                else "it has no answers yet"
+            )
+            raise Problem(
+                "no-answer",
+                f"The query {query.name} has no answer at {written(instant)}: {known}.",
+                query=query.name,
+                at=instant,
+                oldest=bounds and bounds[0],
+                latest=bounds and bounds[1],
+            )
         return parts
 
     def waiting(query: QueryRecord) -> Response:
         failure = stores.answers.failure(query.id)
         if failure is not None:
-            raise Problem("query-failed", f"The query {query.name} failed at {failure[0]}, before it had an answer: "
-                          f"{sentence(failure[1])}", query=query.name, at=failure[0], reason=failure[1])
+            raise Problem(
+                "query-failed",
+                f"The query {query.name} failed at {failure[0]}, before it had an answer: {sentence(failure[1])}",
+                query=query.name,
+                at=failure[0],
+                reason=failure[1],
+            )
         grid, now = instants_of(query), stores.now()
         seconds = 1 if grid is None else math.ceil((grid.after(now) + 1 - now) / 1000)
-        return Response(status=204, headers={"Retry-After": str(seconds), "Cache-Control": "no-store",
-                                             "X-CSPARQL-Status": "waiting for the first instant"})
+        return Response(
+            status=204,
+            headers={
+                "Retry-After": str(seconds),
+                "Cache-Control": "no-store",
+                "X-CSPARQL-Status": "waiting for the first instant",
+            },
+        )
 
     return blueprint
 
@@ -114,12 +138,15 @@ def answer_response(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
     if 0 <= instant < 1 << 47:
         headers["Last-Modified"] = formatdate(instant / 1000, usegmt=True)
     windows = windows_of(query, instant)
-    bounds = ", ".join(f"<{quote(window['stream'], safe=IRI_SIGNS)}>; opens={window['opens']}; "
-                       f"closes={window['closes']}" for window in windows)
+    bounds = ", ".join(
+        f"<{quote(window['stream'], safe=IRI_SIGNS)}>; opens={window['opens']}; closes={window['closes']}"
+        for window in windows
+    )
     if windows and len(bounds) <= LONGEST_BOUNDS:
         headers["X-CSPARQL-Windows"] = bounds.replace("opens=None; ", "")
-    return spelled(answer, extra={"query": query.name, "at": instant, "windows": windows, **holding(answer)},
-                   headers=headers)
+    return spelled(
+        answer, extra={"query": query.name, "at": instant, "windows": windows, **holding(answer)}, headers=headers
+    )
 
 
 def asked_range() -> tuple[int, int, int]:
@@ -130,8 +157,9 @@ def asked_range() -> tuple[int, int, int]:
     if limit is None:
         return low, high, USUAL_INSTANTS
     if not (limit.isascii() and limit.isdigit() and len(limit) < 10 and 0 < int(limit) <= MOST_INSTANTS):
-        raise Problem("bad-setting", f"The limit {limit[:100]!r} is not a number of instants from 1 to "
-                      f"{MOST_INSTANTS}.")
+        raise Problem(
+            "bad-setting", f"The limit {limit[:100]!r} is not a number of instants from 1 to {MOST_INSTANTS}."
+        )
     return low, high, int(limit)
 
 
@@ -184,5 +212,8 @@ def instant_of(argument: str, text: str, others: str = "") -> int:
         # A plus sign in the query of a URL is a space by now; no instant has a space.
         return parse_stamp(text.replace(" ", "+"))
     except ValueError as error:
-        raise Problem("bad-instant", f"{argument}={text[:100]} is no instant: {error}. Write {others}epoch "
-                      "milliseconds or an xsd:dateTime such as 2023-11-14T22:13:20Z.") from None
+        raise Problem(
+            "bad-instant",
+            f"{argument}={text[:100]} is no instant: {error}. Write {others}epoch "
+            "milliseconds or an xsd:dateTime such as 2023-11-14T22:13:20Z.",
+        ) from None

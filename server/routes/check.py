@@ -109,8 +109,11 @@ def query_checked(settings: Settings, stores: Stores, name: str | None, text: st
     except LanguageError as error:
         return outcome("query", errors=[language_mistake(stores, text, error)])
     subject: SubjectBody = {
-        "name": asked.name, "form": asked.form, "streams": list(streams_of(asked)),
-        "windows": [window_body(window) for window in asked.windows]}
+        "name": asked.name,
+        "form": asked.form,
+        "streams": list(streams_of(asked)),
+        "windows": [window_body(window) for window in asked.windows],
+    }
     errors = unknown(stores, text, base, asked) or taken(stores, name or asked.name, text, base, asked)
     if not errors:
         try:
@@ -129,8 +132,15 @@ def question_checked(stores: Stores, text: str) -> CheckBody:
         return outcome("question", errors=[language_mistake(stores, text, error)])
     errors = [mistake for mistake in unknown(stores, text, base, asked) if mistake["code"] != "unknown-graph"]
     if not errors and (asked.name is not None or asked.output != "RSTREAM"):
-        errors = [named(text, base, "refused", "A question that is asked once has no name, and no ISTREAM or DSTREAM.",
-                        "Leave REGISTER … AS out.")]
+        errors = [
+            named(
+                text,
+                base,
+                "refused",
+                "A question that is asked once has no name, and no ISTREAM or DSTREAM.",
+                "Leave REGISTER … AS out.",
+            )
+        ]
     return outcome("question", asked.warnings, errors, {"form": asked.form, "streams": list(streams_of(asked))})
 
 
@@ -146,11 +156,21 @@ def rules_checked(stores: Stores, name: str | None, text: str) -> CheckBody:
     return outcome("rules", file.warnings, subject={"name": name, "rules": len(file.rules)})
 
 
-def outcome(kind: str, warnings: tuple[str, ...] = (), errors: list[MistakeBody] | None = None,
-            subject: SubjectBody | None = None) -> CheckBody:
+def outcome(
+    kind: str,
+    warnings: tuple[str, ...] = (),
+    errors: list[MistakeBody] | None = None,
+    subject: SubjectBody | None = None,
+) -> CheckBody:
     nothing: SubjectBody = {"name": None, "form": None, "streams": [], "windows": []}
-    return {"ok": not errors, "kind": kind, **nothing, **(subject or {}),
-            "warnings": [warning_body(warning) for warning in warnings], "errors": errors or []}
+    return {
+        "ok": not errors,
+        "kind": kind,
+        **nothing,
+        **(subject or {}),
+        "warnings": [warning_body(warning) for warning in warnings],
+        "errors": errors or [],
+    }
 
 
 def warning_body(warning: str) -> QueryWarningBody:
@@ -168,8 +188,16 @@ def language_mistake(stores: Stores, text: str, error: LanguageError) -> Mistake
         iri = prefixes_of(stores).get(prefix)
         if iri is not None:
             fix = Fix.declaring(text, prefix, iri)
-    return {"line": error.line, "column": error.column, "endLine": error.line, "endColumn": error.end_column,
-            "message": error.message, "hint": error.hint, "code": error.code, "fix": fix_body(fix)}
+    return {
+        "line": error.line,
+        "column": error.column,
+        "endLine": error.line,
+        "endColumn": error.end_column,
+        "message": error.message,
+        "hint": error.hint,
+        "code": error.code,
+        "fix": fix_body(fix),
+    }
 
 
 def unknown(stores: Stores, text: str, base: str, asked: ContinuousQuery) -> list[MistakeBody]:
@@ -181,14 +209,38 @@ def unknown(stores: Stores, text: str, base: str, asked: ContinuousQuery) -> lis
     mistakes: list[MistakeBody] = []
     for mention in mentions(text, base):
         if mention.role == "stream" and mention.name not in streams:
-            mistakes.append(missing(text, mention, "unknown-stream", f"There is no stream <{mention.name}>.", streams,
-                                "Create it first."))
+            mistakes.append(
+                missing(
+                    text,
+                    mention,
+                    "unknown-stream",
+                    f"There is no stream <{mention.name}>.",
+                    streams,
+                    "Create it first.",
+                )
+            )
         elif mention.role == "graph" and mention.name not in graphs:
-            mistakes.append(missing(text, mention, "unknown-graph", f"There is no background graph <{mention.name}>.",
-                                graphs, "Load it first."))
+            mistakes.append(
+                missing(
+                    text,
+                    mention,
+                    "unknown-graph",
+                    f"There is no background graph <{mention.name}>.",
+                    graphs,
+                    "Load it first.",
+                )
+            )
         elif mention.role == "rules" and ":" not in mention.name and not known_rules(mention.name, rules):
-            mistakes.append(missing(text, mention, "unknown-rules", f"There is no rule set {mention.name}.", rules,
-                                f"There are {', '.join(sorted(rules))}."))
+            mistakes.append(
+                missing(
+                    text,
+                    mention,
+                    "unknown-rules",
+                    f"There is no rule set {mention.name}.",
+                    rules,
+                    f"There are {', '.join(sorted(rules))}.",
+                )
+            )
     return mistakes
 
 
@@ -200,16 +252,22 @@ def known_rules(name: str, rules: set[str]) -> bool:
     return True
 
 
-def missing(text: str, mention: Mention, code: str, message: str, there: Collection[str],
-            otherwise: str) -> MistakeBody:
+def missing(
+    text: str, mention: Mention, code: str, message: str, there: Collection[str], otherwise: str
+) -> MistakeBody:
     """A thing that is not there; perhaps one of a similar name is meant."""
     close = get_close_matches(mention.name, sorted(there), n=1, cutoff=0.75)
     fix = None
     if close:
         written = close[0] if mention.role == "rules" else f"<{close[0]}>"
         fix = Fix.replacing(text, mention.start, mention.end, written)
-    return {**place(text, mention), "message": message, "hint": f"Did you mean {close[0]}?" if close else otherwise,
-            "code": code, "fix": fix_body(fix)}
+    return {
+        **place(text, mention),
+        "message": message,
+        "hint": f"Did you mean {close[0]}?" if close else otherwise,
+        "code": code,
+        "fix": fix_body(fix),
+    }
 
 
 def taken(stores: Stores, name: str | None, text: str, base: str, asked: ContinuousQuery) -> list[MistakeBody]:
@@ -220,12 +278,26 @@ def taken(stores: Stores, name: str | None, text: str, base: str, asked: Continu
     if live is not None:
         if live.text == text and asks_the_same(live, base):
             return []
-        return [named(text, base, "query-exists", f"The query {name} is registered and asks for something else.",
-                      "Use another name, or delete it first.")]
+        return [
+            named(
+                text,
+                base,
+                "query-exists",
+                f"The query {name} is registered and asks for something else.",
+                "Use another name, or delete it first.",
+            )
+        ]
     stream = stores.registry.stream(stores.names.stream_iri(name)) if asked.kind == "stream" else None
     if stream is not None and stream.producer != name:
-        return [named(text, base, "stream-exists", f"The query would make the stream <{stream.iri}>, and there is one "
-                      "already.", "Use another name.")]
+        return [
+            named(
+                text,
+                base,
+                "stream-exists",
+                f"The query would make the stream <{stream.iri}>, and there is one already.",
+                "Use another name.",
+            )
+        ]
     return []
 
 
@@ -241,8 +313,16 @@ def at_start(refused: Refusal | Problem) -> MistakeBody:
     if isinstance(errors, list) and errors:
         # The errors of a problem document have a place and a message at least.
         return cast(MistakeBody, {"hint": None, "fix": None, "code": refused.code, **errors[0]})
-    return {"line": 1, "column": 1, "endLine": 1, "endColumn": 2, "message": sentence(str(refused)), "hint": None,
-            "code": refused.code, "fix": None}
+    return {
+        "line": 1,
+        "column": 1,
+        "endLine": 1,
+        "endColumn": 2,
+        "message": sentence(str(refused)),
+        "hint": None,
+        "code": refused.code,
+        "fix": None,
+    }
 
 
 def named(text: str, base: str, code: str, message: str, hint: str | None) -> MistakeBody:

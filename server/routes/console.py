@@ -32,8 +32,9 @@ def routes(settings: Settings) -> Blueprint:
     @blueprint.get("/console/<path:name>")
     def part(name: str) -> Response:
         if not _FILE.fullmatch(name) or not (settings.web / "dist" / name).is_file():
-            raise Problem("not-found", "The console has no such part: reload its page, since it may have been built "
-                          "anew.")
+            raise Problem(
+                "not-found", "The console has no such part: reload its page, since it may have been built anew."
+            )
         return file_response(settings, name)
 
     return blueprint
@@ -44,14 +45,16 @@ def page(settings: Settings, does: Mapping[str, str]) -> Response:
     if (settings.web / "dist" / "index.html").is_file():
         return file_response(settings, "index.html")
     items = "".join(f'<li><a href="/{name}">/{name}</a>: {escape(what)}</li>' for name, what in does.items())
-    text = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>csparql-spark</title>'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;"
-            "margin:0 auto;padding:1.5rem}pre{overflow-x:auto}</style>"
-            f"<h1>csparql-spark {__version__}</h1><p>Continuous queries over RDF streams. The server runs; its "
-            "console has not been built. With Node 20 or newer:</p><pre>make console</pre>"
-            "<p>and reload this page. Everything that the console does is there over HTTP, too:</p>"
-            f"<ul>{items}</ul></html>\n")
+    text = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>csparql-spark</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;"
+        "margin:0 auto;padding:1.5rem}pre{overflow-x:auto}</style>"
+        f"<h1>csparql-spark {__version__}</h1><p>Continuous queries over RDF streams. The server runs; its "
+        "console has not been built. With Node 20 or newer:</p><pre>make console</pre>"
+        "<p>and reload this page. Everything that the console does is there over HTTP, too:</p>"
+        f"<ul>{items}</ul></html>\n"
+    )
     return Response(text, content_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
 
 

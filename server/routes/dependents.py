@@ -1,10 +1,10 @@
 """Readers: which registered queries read a stream, a graph or a rule set. What is read cannot be deleted.
 
-    try:
-        writer.append(draft_of(StreamDropped(), iri), Unread("streams", (iri,)))
-    except Refused as refused:
-        if isinstance(refused.guard, Unread):
-            raise Problem(…, f"The stream is read by {readers(refused)}.")
+try:
+    writer.append(draft_of(StreamDropped(), iri), Unread("streams", (iri,)))
+except Refused as refused:
+    if isinstance(refused.guard, Unread):
+        raise Problem(…, f"The stream is read by {readers(refused)}.")
 """
 
 from __future__ import annotations

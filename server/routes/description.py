@@ -86,12 +86,21 @@ def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) ->
     asked = asked_of(query)
     failure = stores.answers.failure(query.id)
     bounds = stores.answers.bounds(query.id)
-    return {"name": query.name, "id": query.id, "url": url, "answers": f"{url}/answers", "text": query.text,
-            "registered": query.registered, **reading(asked), "stream": streams.get(query.name),
-            "status": status_of(stores, query),
-            "failure": None if failure is None else {"at": failure[0], "reason": failure[1]},
-            "waiting_for": waiting_for(stores, asked, streams),
-            "oldest": bounds[0] if bounds else None, "latest": bounds[1] if bounds else None}
+    return {
+        "name": query.name,
+        "id": query.id,
+        "url": url,
+        "answers": f"{url}/answers",
+        "text": query.text,
+        "registered": query.registered,
+        **reading(asked),
+        "stream": streams.get(query.name),
+        "status": status_of(stores, query),
+        "failure": None if failure is None else {"at": failure[0], "reason": failure[1]},
+        "waiting_for": waiting_for(stores, asked, streams),
+        "oldest": bounds[0] if bounds else None,
+        "latest": bounds[1] if bounds else None,
+    }
 
 
 def status_of(stores: Stores, query: QueryRecord) -> str:
@@ -106,7 +115,7 @@ def waiting_for(stores: Stores, asked: ContinuousQuery | None, streams: Mapping[
     makers = {iri: name for name, iri in streams.items()}
     waiting: dict[str, MakerBody] = {}
     reads = [] if asked is None else list(streams_of(asked))
-    for iri in reads:                   # it grows on the way
+    for iri in reads:  # it grows on the way
         maker = stores.registry.query(makers[iri]) if iri in makers else None
         if maker is None or maker.name in waiting:
             continue
@@ -119,16 +128,35 @@ def waiting_for(stores: Stores, asked: ContinuousQuery | None, streams: Mapping[
 def reading(asked: ContinuousQuery | None) -> ReadingBody:
     """What a registered query asks for, as far as its description tells it."""
     if asked is None:
-        return {"kind": None, "form": None, "output": None, "every": None, "streams": [], "windows": [], "graphs": [],
-                "named_graphs": [], "entailment": [], "warnings": []}
-    return {"kind": asked.kind, "form": asked.form, "output": asked.output, "every": asked.every,
-            "streams": list(streams_of(asked)), "windows": [window_body(window) for window in asked.windows],
-            "graphs": list(asked.graphs), "named_graphs": list(asked.named_graphs),
-            "entailment": list(asked.entailment), "warnings": list(asked.warnings)}
+        return {
+            "kind": None,
+            "form": None,
+            "output": None,
+            "every": None,
+            "streams": [],
+            "windows": [],
+            "graphs": [],
+            "named_graphs": [],
+            "entailment": [],
+            "warnings": [],
+        }
+    return {
+        "kind": asked.kind,
+        "form": asked.form,
+        "output": asked.output,
+        "every": asked.every,
+        "streams": list(streams_of(asked)),
+        "windows": [window_body(window) for window in asked.windows],
+        "graphs": list(asked.graphs),
+        "named_graphs": list(asked.named_graphs),
+        "entailment": list(asked.entailment),
+        "warnings": list(asked.warnings),
+    }
 
 
 def window_body(window: Window) -> WindowBody:
     """What there is to say of a window: how far it reaches, and after how much it is seen anew."""
     # Computed keys are none that mypy could know.
-    return cast(WindowBody, {key: value for key in WindowBody.__annotations__
-                             if (value := getattr(window, key)) is not None})
+    return cast(
+        WindowBody, {key: value for key in WindowBody.__annotations__ if (value := getattr(window, key)) is not None}
+    )

@@ -38,8 +38,9 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     @blueprint.get("/events")
     def events() -> Response:
         if request.accept_mimetypes and not request.accept_mimetypes[EVENTS]:
-            raise Problem("not-acceptable", f"Events come as {EVENTS}: name it in Accept, or leave Accept out.",
-                          accepted=[EVENTS])
+            raise Problem(
+                "not-acceptable", f"Events come as {EVENTS}: name it in Accept, or leave Accept out.", accepted=[EVENTS]
+            )
         names = asked_names()
         start = asked_start()
         if names is not None and not start.returning and not start.restored:
@@ -65,8 +66,12 @@ def asked_names() -> list[str] | None:
     """The queries that the URL names; None for all."""
     names = list(dict.fromkeys(request.args.getlist("query")))
     if len(names) > MOST_QUERIES:
-        raise Problem("bad-setting", f"One connection takes {MOST_QUERIES} queries by name, and these are "
-                      f"{len(names)}: leave query= out to hear all.", limit=MOST_QUERIES)
+        raise Problem(
+            "bad-setting",
+            f"One connection takes {MOST_QUERIES} queries by name, and these are "
+            f"{len(names)}: leave query= out to hear all.",
+            limit=MOST_QUERIES,
+        )
     return names or None
 
 
@@ -75,19 +80,35 @@ def last_event_id() -> str:
     return (request.headers.get("Last-Event-ID") or request.args.get("lastEventId") or "").strip()
 
 
-def subscribed(settings: Settings, threads: Threads, names: Collection[str] | None, start: SubscriptionStart, *,
-               progress: bool = False) -> Response:
+def subscribed(
+    settings: Settings,
+    threads: Threads,
+    names: Collection[str] | None,
+    start: SubscriptionStart,
+    *,
+    progress: bool = False,
+) -> Response:
     """The response that goes on for as long as both sides like."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
     if request.method == "HEAD":
         return Response(b"", headers=headers, content_type=EVENTS)
     try:
-        subscription = Subscription(threads.fanout, names, start, heartbeat_seconds=settings.heartbeat_seconds,
-                                    slow_instants=settings.slow_instants, progress=progress)
+        subscription = Subscription(
+            threads.fanout,
+            names,
+            start,
+            heartbeat_seconds=settings.heartbeat_seconds,
+            slow_instants=settings.slow_instants,
+            progress=progress,
+        )
     except TooManySubscribers:
-        raise Problem("too-many-subscribers", f"All {settings.subscribers} places for subscribers are taken: try again "
-                      "later, or GET the newest answer without text/event-stream.",
-                      headers={"Retry-After": "10"}, limit=settings.subscribers) from None
+        raise Problem(
+            "too-many-subscribers",
+            f"All {settings.subscribers} places for subscribers are taken: try again "
+            "later, or GET the newest answer without text/event-stream.",
+            headers={"Retry-After": "10"},
+            limit=settings.subscribers,
+        ) from None
     if hand_over(request.environ, Delivered(threads.delivery, subscription)):
         return Response(iter(()), headers=headers, content_type=EVENTS)
     response = Response(iter(subscription), headers=headers, content_type=EVENTS)

@@ -61,18 +61,31 @@ def routes(settings: Settings, stores: Stores) -> Blueprint:
     def explain(name: str) -> ExplanationBody:
         record = found(stores, name)
         query = whole(record)
-        body = explained(query, background={graph: current.graph(graph) for graph in query.graphs},
-                         rules=current.rules(query.entailment), maintenance=settings.maintenance)
+        body = explained(
+            query,
+            background={graph: current.graph(graph) for graph in query.graphs},
+            rules=current.rules(query.entailment),
+            maintenance=settings.maintenance,
+        )
         key = group_key(query)
         others = [other for other in stores.registry.queries() if other.id != record.id and key_of(other) == key]
-        group: GroupDescription = {**body["group"], "shared_with": [other.name for other in others],
-                                   "widest": widest(query, [whole(other) for other in others])}
+        group: GroupDescription = {
+            **body["group"],
+            "shared_with": [other.name for other in others],
+            "widest": widest(query, [whole(other) for other in others]),
+        }
         parts = stores.answers.latest(record.id)
         instant = parts[0].instant if parts else None
-        elements = [None if instant is None or not is_timed(window) else elements_in(window, instant, record.id)
-                    for window in query.windows]
-        live: LiveBody = {"instant": instant, "rows": sum(part.rows for part in parts), "elements": elements,
-                          **cost_of(stores.measures, record.id)}
+        elements = [
+            None if instant is None or not is_timed(window) else elements_in(window, instant, record.id)
+            for window in query.windows
+        ]
+        live: LiveBody = {
+            "instant": instant,
+            "rows": sum(part.rows for part in parts),
+            "elements": elements,
+            **cost_of(stores.measures, record.id),
+        }
         return {"query": name, **body, "group": group, "live": live}
 
     def elements_in(window: Window, instant: int, registered: int) -> int:
@@ -101,11 +114,23 @@ def cost_of(measures: Measures, query: int) -> CostBody:
     """What the newest answer of a query has cost, as far as it was measured; and its plan, as it was told last."""
     point = measures.newest(query)
     if point is None:
-        return {"micros": None, "latency_ms": None, "state_bytes": None, "late": None, "refused_patterns": None,
-                "nodes": None}
+        return {
+            "micros": None,
+            "latency_ms": None,
+            "state_bytes": None,
+            "late": None,
+            "refused_patterns": None,
+            "nodes": None,
+        }
     body = point_body(point)
-    return {"micros": body["micros"], "latency_ms": body["latency_ms"], "state_bytes": body["state_bytes"],
-            "late": body["late"], "refused_patterns": point.totals.refused_patterns, "nodes": measures.plan(query)}
+    return {
+        "micros": body["micros"],
+        "latency_ms": body["latency_ms"],
+        "state_bytes": body["state_bytes"],
+        "late": body["late"],
+        "refused_patterns": point.totals.refused_patterns,
+        "nodes": measures.plan(query),
+    }
 
 
 def key_of(record: QueryRecord | None) -> str | None:

@@ -39,7 +39,7 @@ from csparql_spark.server.routes.quotas import room, tell_if_full
 from csparql_spark.store.registry import KnowledgeRecord
 
 KIND: Final = "background"
-NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)       # formats in which a body can name graphs
+NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)  # formats in which a body can name graphs
 HOW_TO = "name one as /graphs?graph= with its percent-encoded IRI"
 
 Change = Callable[[Chunk | None], Chunk]
@@ -64,12 +64,19 @@ class GraphStore:
         return [graph.name for graph in self._backend.stores.registry.settings(KIND)]
 
     def described(self, graph: KnowledgeRecord) -> GraphBody:
-        return {"iri": graph.name, "url": self._backend.stores.names.graph_url(graph.name), "triples": graph.rows,
-                "changed": graph.changed}
+        return {
+            "iri": graph.name,
+            "url": self._backend.stores.names.graph_url(graph.name),
+            "triples": graph.rows,
+            "changed": graph.changed,
+        }
 
     def unknown(self, iri: str) -> Problem:
-        return Problem("unknown-graph", f"There is no background graph <{iri}>: create it with PUT "
-                       f"{self._backend.stores.names.graph_url(iri)}.", graph=iri)
+        return Problem(
+            "unknown-graph",
+            f"There is no background graph <{iri}>: create it with PUT {self._backend.stores.names.graph_url(iri)}.",
+            graph=iri,
+        )
 
     def current(self, iri: str) -> tuple[int | None, Chunk | None]:
         """The place of the entry that set the graph, and its triples; nothing, if there is no such graph."""
@@ -91,7 +98,7 @@ class GraphStore:
             if before is not None and union(before, now) == len(before) == len(now):
                 graph = self._backend.stores.registry.setting(KIND, iri)
                 if graph is None:
-                    continue        # it has just been deleted
+                    continue  # it has just been deleted
                 return self.described(graph), 200, headers
             made = self.set_if(iri, id, now)
             if made is not None:
@@ -101,9 +108,12 @@ class GraphStore:
         """Make the graph this, if it still is what the entry `id` made of it (None: not there); None if it is not."""
         settings, payload = self._backend.settings, now.to_ipc()
         if len(payload) > settings.graph_limit:
-            raise Problem("too-large", f"The graph <{iri}> would have {len(payload)} bytes, and this server keeps "
-                          f"at most {settings.graph_limit} of one graph: divide it into several graphs.",
-                          limit=settings.graph_limit)
+            raise Problem(
+                "too-large",
+                f"The graph <{iri}> would have {len(payload)} bytes, and this server keeps "
+                f"at most {settings.graph_limit} of one graph: divide it into several graphs.",
+                limit=settings.graph_limit,
+            )
         guard = Every((Unchanged(KIND, iri, id), *([room(self._backend, "graphs")] if id is None else [])))
         try:
             entry = self._backend.stores.writer.append(draft_of(GraphSet(payload, len(now)), iri), guard)
@@ -114,12 +124,17 @@ class GraphStore:
 
     def delete(self, iri: str) -> None:
         try:
-            self._backend.stores.writer.append(draft_of(GraphSet(None), iri),
-                                               Every((IsSet(KIND, iri), Unread("graphs", (iri,)))))
+            self._backend.stores.writer.append(
+                draft_of(GraphSet(None), iri), Every((IsSet(KIND, iri), Unread("graphs", (iri,))))
+            )
         except Refused as refused:
             if isinstance(refused.guard, Unread):
-                raise Problem("graph-in-use", f"The graph <{iri}> is read by {readers(refused)}.", graph=iri,
-                              queries=list(refused.readers)) from None
+                raise Problem(
+                    "graph-in-use",
+                    f"The graph <{iri}> is read by {readers(refused)}.",
+                    graph=iri,
+                    queries=list(refused.readers),
+                ) from None
             raise self.unknown(iri) from None
 
 
@@ -176,8 +191,9 @@ def routes(backend: Backend) -> Blueprint:
 def asked_graph(*others: str) -> str:
     """The graph that the URL names."""
     if "default" in request.args:
-        raise Problem("bad-graph", "This server has no default graph, because a query says itself what it reads: "
-                      f"{HOW_TO}.")
+        raise Problem(
+            "bad-graph", f"This server has no default graph, because a query says itself what it reads: {HOW_TO}."
+        )
     strange = sorted(request.args.keys() - {"graph", *others})
     if strange:
         raise Problem("bad-setting", f"A graph has no setting {strange[0][:100]!r}: {HOW_TO}.")
@@ -189,8 +205,11 @@ def asked_graph(*others: str) -> str:
 
 def named_graph(iri: str) -> str:
     if ":" not in iri or len(iri) > LONGEST_IRI or not valid_iri(iri):
-        raise Problem("bad-graph", f"{iri[:200]!r} cannot name a graph: write a percent-encoded absolute IRI of at "
-                      f"most {LONGEST_IRI} characters, without angle brackets.")
+        raise Problem(
+            "bad-graph",
+            f"{iri[:200]!r} cannot name a graph: write a percent-encoded absolute IRI of at "
+            f"most {LONGEST_IRI} characters, without angle brackets.",
+        )
     return iri
 
 
@@ -200,11 +219,16 @@ def refuse_names(body: bytes, format: RdfFormat, iri: str) -> None:
         return
     try:
         # Whatever is in a named graph is nothing that N-Triples can say.
-        ox.serialize(ox.parse(body.removeprefix(b"\xef\xbb\xbf"), format=format.oxigraph, base_iri=iri),
-                     format=ox.RdfFormat.N_TRIPLES)
+        ox.serialize(
+            ox.parse(body.removeprefix(b"\xef\xbb\xbf"), format=format.oxigraph, base_iri=iri),
+            format=ox.RdfFormat.N_TRIPLES,
+        )
     except ValueError:
-        raise Problem("bad-graph", "The body names graphs, and the URL names the one that it is for: send the triples "
-                      "of that graph, without its name. Nothing was changed.") from None
+        raise Problem(
+            "bad-graph",
+            "The body names graphs, and the URL names the one that it is for: send the triples "
+            "of that graph, without its name. Nothing was changed.",
+        ) from None
 
 
 def distinct(chunk: Chunk) -> Chunk:

@@ -101,13 +101,18 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         damages = stores.damages.all()
         damaged = [one for one in damages if one.skipped is None]
         status = status_of(engine, settings.lag_limit, bool(damaged))
-        if not may("read"):         # whether it lives is no secret; what it does is
+        if not may("read"):  # whether it lives is no secret; what it does is
             return {"status": status}
         skipped = [one for one in damages if one.skipped is not None]
         names = {query.id: query.name for query in stores.registry.queries()} if damaged else {}
         body: HealthBody = {
-            "status": status, "engine": engine, "log": {"tail": tail}, "queries": len(stores.registry.queries()),
-            "streams": len(stores.registry.streams()), "subscribers": threads.fanout.subscribers}
+            "status": status,
+            "engine": engine,
+            "log": {"tail": tail},
+            "queries": len(stores.registry.queries()),
+            "streams": len(stores.registry.streams()),
+            "subscribers": threads.fanout.subscribers,
+        }
         if threads.mqtt is not None:
             body["mqtt"] = threads.mqtt.described()
         if damaged:
@@ -151,13 +156,24 @@ def described(damage: Damage, names: Mapping[int, str]) -> DamageBody:
     """What is damaged, by name, as far as the name can be believed. `names` of queries."""
     body: DamageBody
     if damage.what == ANSWER:
-        body = {"position": damage.place, "query": names.get(int(damage.subject or 0)), "at": damage.at,
-                "reason": damage.reason, "noticed": damage.noticed}
+        body = {
+            "position": damage.place,
+            "query": names.get(int(damage.subject or 0)),
+            "at": damage.at,
+            "reason": damage.reason,
+            "noticed": damage.noticed,
+        }
     else:
         # The key is the word for what the subject is, one of SUBJECTS, which mypy cannot know.
         whose = cast(DamageBody, {SUBJECTS[damage.kind]: damage.subject} if damage.kind in SUBJECTS else {})
-        body = {"seq": damage.place, "kind": damage.kind, **whose, "at": damage.at, "reason": damage.reason,
-                "noticed": damage.noticed}
+        body = {
+            "seq": damage.place,
+            "kind": damage.kind,
+            **whose,
+            "at": damage.at,
+            "reason": damage.reason,
+            "noticed": damage.noticed,
+        }
     if damage.skipped is not None:
         body["skipped"] = damage.skipped
     return body
@@ -169,5 +185,5 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True         # it is there, and is not ours
+        return True  # it is there, and is not ours
     return True

@@ -34,7 +34,7 @@ from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 
 GUESSED = (RdfFormat.RDF_XML, RdfFormat.TURTLE, RdfFormat.JSON_LD)
-MOST_TRIPLES = 200_000            # in all the graphs that an update may look at
+MOST_TRIPLES = 200_000  # in all the graphs that an update may look at
 NOWHERE, ANY = ox.DefaultGraph(), ox.NamedNode("urn:x")
 XSD_STRING = ox.NamedNode("http://www.w3.org/2001/XMLSchema#string")
 # The letters that a keyword which makes the evaluator fetch something begins with, wherever they are.
@@ -43,7 +43,7 @@ _FETCHING = re.compile(r"s(?=ervice)|l(?=oad)", re.IGNORECASE)
 
 class GraphChange(NamedTuple):
     graph: str
-    removed: set[str]       # lines of N-Triples, as they are spelled in the graph
+    removed: set[str]  # lines of N-Triples, as they are spelled in the graph
     added: bytes
 
 
@@ -69,8 +69,9 @@ class Updates:
     def do(self, text: str, iri: str | None) -> ChangedBody:
         """`iri` names the graph that the update means where it names none. Raises `Problem`."""
         if len(text.encode()) > self._limit:
-            raise Problem("too-large", f"The update is larger than {self._limit} bytes: send it in parts.",
-                          limit=self._limit)
+            raise Problem(
+                "too-large", f"The update is larger than {self._limit} bytes: send it in parts.", limit=self._limit
+            )
         default = None if iri is None else named_graph(iri)
         while True:
             before = self._before(default)
@@ -79,15 +80,21 @@ class Updates:
             if not changes:
                 return {"changed": None, "added": 0, "removed": 0}
             if len(changes) > 1:
-                raise Problem("bad-update", f"The update changes {len(changes)} graphs, "
-                              f"{', '.join(f'<{change.graph}>' for change in changes[:5])}: send one for each of them, "
-                              "because changes of several graphs cannot be done at once.")
+                raise Problem(
+                    "bad-update",
+                    f"The update changes {len(changes)} graphs, "
+                    f"{', '.join(f'<{change.graph}>' for change in changes[:5])}: send one for each of them, "
+                    "because changes of several graphs cannot be done at once.",
+                )
             (change,) = changes
             id, chunk = before.get(change.graph, (None, None))
             made = self._graphs.set_if(change.graph, id, self._replaced(chunk, change))
             if made is not None:
-                return {"changed": self._graphs.described(made), "added": change.added.count(b"\n"),
-                        "removed": len(change.removed)}
+                return {
+                    "changed": self._graphs.described(made),
+                    "added": change.added.count(b"\n"),
+                    "removed": len(change.removed),
+                }
 
     def _before(self, default: str | None) -> dict[str, tuple[int | None, Chunk | None]]:
         """All background graphs, each with the place of the entry that set it."""
@@ -96,15 +103,21 @@ class Updates:
             before.setdefault(default, (None, None))
         size = sum(len(chunk) for _, chunk in before.values() if chunk is not None)
         if size > MOST_TRIPLES:
-            raise Problem("too-large", f"The background has {size} triples, and updates look at {MOST_TRIPLES} at "
-                          "most: PUT or POST the graph to /graphs instead.", limit=MOST_TRIPLES)
+            raise Problem(
+                "too-large",
+                f"The background has {size} triples, and updates look at {MOST_TRIPLES} at "
+                "most: PUT or POST the graph to /graphs instead.",
+                limit=MOST_TRIPLES,
+            )
         return before
 
     def _replaced(self, chunk: Chunk | None, change: GraphChange) -> Chunk:
         lines = (b"" if chunk is None else chunk.to_ntriples()).decode().splitlines(keepends=True)
         rest = "".join(line for line in lines if line not in change.removed).encode()
-        old, new = (parse_push(text, RdfFormat.N_TRIPLES, base=None, blank_prefix=self._stores.blank_prefix())
-                    for text in (rest, change.added))
+        old, new = (
+            parse_push(text, RdfFormat.N_TRIPLES, base=None, blank_prefix=self._stores.blank_prefix())
+            for text in (rest, change.added)
+        )
         return distinct(Chunk.concat([old, new]))
 
 
@@ -116,8 +129,11 @@ def routes(backend: Backend) -> Blueprint:
     @blueprint.post("/kb")
     def change() -> ChangedBody | GraphBody | DeletedBody:
         if request.mimetype != FORM:
-            raise Problem("unsupported-format", "/kb is told what to do in a form: send action=put, delete or update "
-                          f"as {FORM}.", accepted=[FORM])
+            raise Problem(
+                "unsupported-format",
+                f"/kb is told what to do in a form: send action=put, delete or update as {FORM}.",
+                accepted=[FORM],
+            )
         fields = fields_of(bodies.utf8(bodies.read(request.environ, settings.body_limit), "The form"))
         action = fields.get("action")
         if action == "update":
@@ -159,8 +175,11 @@ def brought(text: str, media_type: str | None, iri: str, blank_prefix: Callable[
 
 def given(fields: MultiDict[str, str], name: str) -> str:
     if not fields.get(name):
-        raise Problem("bad-setting", f"The form has no field {name}: it has action and, for put, iri and "
-                      "serialization; for delete, iri; for update, queryBody.")
+        raise Problem(
+            "bad-setting",
+            f"The form has no field {name}: it has action and, for put, iri and "
+            "serialization; for delete, iri; for update, queryBody.",
+        )
     return fields[name]
 
 
@@ -178,22 +197,33 @@ def worked_out(text: str, graphs: dict[str, Chunk], default: str | None) -> list
     for name, chunk in graphs.items():
         place = NOWHERE if name == default else ox.NamedNode(name)
         lines = chunk.to_ntriples()
-        store.bulk_extend(ox.Quad(quad.subject, quad.predicate, quad.object, place)
-                          for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES))
+        store.bulk_extend(
+            ox.Quad(quad.subject, quad.predicate, quad.object, place)
+            for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)
+        )
         spelled[name] = originals(lines)
     before = set(store)
     try:
         store.update(harmless(text), base_iri=default)
     except (SyntaxError, ValueError, OSError) as error:
-        hint = (" SERVICE and LOAD are not followed here: nothing is ever fetched; and a prefixed name with these "
-                "letters has to be written as an IRI.") if _FETCHING.search(text) else ""
+        hint = (
+            (
+                " SERVICE and LOAD are not followed here: nothing is ever fetched; and a prefixed name with these "
+                "letters has to be written as an IRI."
+            )
+            if _FETCHING.search(text)
+            else ""
+        )
         raise Problem("bad-update", f"The update cannot be done: {sentence(str(error))}{hint}") from None
     after = set(store)
     if default is None and any(quad.graph_name == NOWHERE for quad in after):
-        raise Problem("bad-update", "The update says something of no graph, and this server has no default graph: "
-                      "write GRAPH <…> { … } or WITH <…>, or send the graph's IRI as iri.")
+        raise Problem(
+            "bad-update",
+            "The update says something of no graph, and this server has no default graph: "
+            "write GRAPH <…> { … } or WITH <…>, or send the graph's IRI as iri.",
+        )
     changes: dict[str, tuple[set[str], list[ox.Triple]]] = {}
-    for quad in (before ^ after):
+    for quad in before ^ after:
         if not isinstance(quad.graph_name, ox.NamedNode | ox.DefaultGraph):
             raise Problem("bad-update", "The update makes a graph without an IRI: name it.")
         name = quad.graph_name.value if isinstance(quad.graph_name, ox.NamedNode) else default or ""

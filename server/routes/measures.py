@@ -59,7 +59,14 @@ def asked_limit() -> int:
 
 
 def point_body(point: Point) -> PointBody:
-    return {"at": point.at, "instant": point.instant,
-            "latency_ms": None if point.latency is None else round(point.latency, 1), "micros": point.micros,
-            "instants": point.instants, "rows": point.rows, "elements": point.elements, "late": point.late,
-            "state_bytes": point.state}
+    return {
+        "at": point.at,
+        "instant": point.instant,
+        "latency_ms": None if point.latency is None else round(point.latency, 1),
+        "micros": point.micros,
+        "instants": point.instants,
+        "rows": point.rows,
+        "elements": point.elements,
+        "late": point.late,
+        "state_bytes": point.state,
+    }

@@ -43,10 +43,16 @@ _VARIABLE = re.compile(r"<(?:\w+:)?(\w+)>")
 def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     blueprint = Blueprint("metrics", __name__)
     registry = CollectorRegistry()
-    requests = Counter("csparql_http_requests", "Requests that were answered.", ("method", "endpoint", "status"),
-                       registry=registry)
-    seconds = Histogram("csparql_http_request_seconds", "From a request to the beginning of its response.",
-                        ("method", "endpoint"), buckets=BUCKETS, registry=registry)
+    requests = Counter(
+        "csparql_http_requests", "Requests that were answered.", ("method", "endpoint", "status"), registry=registry
+    )
+    seconds = Histogram(
+        "csparql_http_request_seconds",
+        "From a request to the beginning of its response.",
+        ("method", "endpoint"),
+        buckets=BUCKETS,
+        registry=registry,
+    )
     registry.register(Collected(settings, stores, threads))
 
     @blueprint.before_app_request
@@ -58,15 +64,16 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         method = request.method if request.method in METHODS else "other"
         endpoint = _VARIABLE.sub(r"{\1}", request.url_rule.rule) if request.url_rule is not None else "none"
         requests.labels(method, endpoint, str(response.status_code)).inc()
-        if "begun" in g:                    # not if the request was refused before it came so far
+        if "begun" in g:  # not if the request was refused before it came so far
             seconds.labels(method, endpoint).observe(time.perf_counter() - g.begun)
         return response
 
     @blueprint.get("/metrics")
     def metrics() -> Response:
         write, content_type = choose_encoder(request.headers.get("Accept", ""))
-        return Response(write(registry), headers={"Cache-Control": "no-store", "Vary": "Accept"},
-                        content_type=content_type)
+        return Response(
+            write(registry), headers={"Cache-Control": "no-store", "Vary": "Accept"}, content_type=content_type
+        )
 
     return blueprint
 
@@ -78,7 +85,7 @@ class Collected:
         self._settings, self._stores, self._threads = settings, stores, threads
 
     def describe(self) -> list[Metric]:
-        return []                           # a look at a store that may not be there yet
+        return []  # a look at a store that may not be there yet
 
     def collect(self) -> Iterator[Metric]:
         queries = self._stores.registry.queries()
@@ -99,14 +106,21 @@ class Collected:
             health.add_metric([status], float(status == state))
         yield health
         yield GaugeMetricFamily("csparql_engine_up", "Whether the engine runs.", float(engine["state"] == "running"))
-        yield GaugeMetricFamily("csparql_engine_lag_seconds", "How long the oldest of what waits for the engine has "
-                                "waited.", waiting.lag_ms / 1000)
+        yield GaugeMetricFamily(
+            "csparql_engine_lag_seconds",
+            "How long the oldest of what waits for the engine has waited.",
+            waiting.lag_ms / 1000,
+        )
         yield GaugeMetricFamily("csparql_log_position", "Up to where the log is answered.", waiting.position)
         yield GaugeMetricFamily("csparql_log_tail", "The place of the newest entry of the log.", stores.log.tail())
-        yield GaugeMetricFamily("csparql_damaged", "Entries of the log and answers that were found damaged on the "
-                                "disk, and were not passed over.", damaged)
-        yield GaugeMetricFamily("csparql_subscribers", "Connections that are sent answers as they come.",
-                                self._threads.fanout.subscribers)
+        yield GaugeMetricFamily(
+            "csparql_damaged",
+            "Entries of the log and answers that were found damaged on the disk, and were not passed over.",
+            damaged,
+        )
+        yield GaugeMetricFamily(
+            "csparql_subscribers", "Connections that are sent answers as they come.", self._threads.fanout.subscribers
+        )
         standing = GaugeMetricFamily("csparql_queries", "Registered queries.", labels=["status"])
         for status in STATUSES:
             standing.add_metric([status], sum(one == status for one in statuses.values()))
@@ -126,27 +140,42 @@ class Collected:
     def _batches(self) -> Iterator[Metric]:
         report = self._stores.status.of("stages") or {}
         yield CounterMetricFamily("csparql_batches", "Micro-batches of the engine.", report.get("batches", 0))
-        yield CounterMetricFamily("csparql_batch_rows", "Entries of the log in them, addressed to groups of queries.",
-                                  report.get("rows", 0))
-        stages = SummaryMetricFamily("csparql_batch_stage_seconds", "Parts of micro-batches; in addBatch is the wait "
-                                     "for a tick, where a batch was begun before it.", labels=["stage"])
+        yield CounterMetricFamily(
+            "csparql_batch_rows", "Entries of the log in them, addressed to groups of queries.", report.get("rows", 0)
+        )
+        stages = SummaryMetricFamily(
+            "csparql_batch_stage_seconds",
+            "Parts of micro-batches; in addBatch is the wait for a tick, where a batch was begun before it.",
+            labels=["stage"],
+        )
         for stage, took in report.get("stages", {}).items():
             stages.add_metric([stage], took["count"], took["seconds"])
         yield stages
 
     def _queries(self, queries: list[QueryRecord], statuses: dict[int, str]) -> Iterator[Metric]:
-        latency = HistogramMetricFamily("csparql_query_latency_seconds", "From the time at which an instant could be "
-                                        "answered at the earliest to its answer.", labels=["query"])
-        sums = {"evaluation_seconds": "Time spent on answers.", "instants": "Instants that were answered.",
-                "rows": "Rows of the answers.", "late_elements": "Elements that came after their time.",
-                "refused_patterns": "How often a rule's regex had a pattern that cannot be matched."}
-        newest = {"window_elements": "Elements in the windows at the newest instant.",
-                  "state_bytes": "What is held for a query, also where others have a part in it.",
-                  "lag_seconds": "How long ago the next instant should have been answered; on the arrival clock alone."}
-        counters = {name: CounterMetricFamily(f"csparql_query_{name}", does, labels=["query"])
-                    for name, does in sums.items()}
-        gauges = {name: GaugeMetricFamily(f"csparql_query_{name}", does, labels=["query"])
-                  for name, does in newest.items()}
+        latency = HistogramMetricFamily(
+            "csparql_query_latency_seconds",
+            "From the time at which an instant could be answered at the earliest to its answer.",
+            labels=["query"],
+        )
+        sums = {
+            "evaluation_seconds": "Time spent on answers.",
+            "instants": "Instants that were answered.",
+            "rows": "Rows of the answers.",
+            "late_elements": "Elements that came after their time.",
+            "refused_patterns": "How often a rule's regex had a pattern that cannot be matched.",
+        }
+        newest = {
+            "window_elements": "Elements in the windows at the newest instant.",
+            "state_bytes": "What is held for a query, also where others have a part in it.",
+            "lag_seconds": "How long ago the next instant should have been answered; on the arrival clock alone.",
+        }
+        counters = {
+            name: CounterMetricFamily(f"csparql_query_{name}", does, labels=["query"]) for name, does in sums.items()
+        }
+        gauges = {
+            name: GaugeMetricFamily(f"csparql_query_{name}", does, labels=["query"]) for name, does in newest.items()
+        }
         event = {stream.iri for stream in self._stores.registry.streams() if stream.clock != "arrival"}
         now = self._stores.now()
         for query in queries:
@@ -157,9 +186,13 @@ class Collected:
                 continue
             totals = point.totals
             latency.add_metric(label, cumulative(totals.latencies), totals.latency)
-            for name, value in (("evaluation_seconds", totals.micros / 1e6), ("instants", totals.instants),
-                                ("rows", totals.rows), ("late_elements", point.late),
-                                ("refused_patterns", totals.refused_patterns)):
+            for name, value in (
+                ("evaluation_seconds", totals.micros / 1e6),
+                ("instants", totals.instants),
+                ("rows", totals.rows),
+                ("late_elements", point.late),
+                ("refused_patterns", totals.refused_patterns),
+            ):
                 counters[name].add_metric(label, value)
             gauges["window_elements"].add_metric(label, point.elements)
             gauges["state_bytes"].add_metric(label, point.state)

@@ -39,22 +39,37 @@ LONGEST_BODY = 16 << 10
 LONGEST_SECRET = 1000
 EXAMPLE = '{"callback": "https://hooks.example.org/", "secret": "…", "when": "nonempty"}'
 MEMBERS = ("callback", "secret", "from", "when")
-OLDER = "url"                   # of `callback`
+OLDER = "url"  # of `callback`
 WANTED = {NONEMPTY: "an answer that says something", ALWAYS: "each answer"}
 
 
 class ObserverSettings(NamedTuple):
     url: str
     secret: str | None = None
-    begin: str | int = "latest"         # or beginning, or an instant
-    when: str | None = None             # None: as it was, or usual
+    begin: str | int = "latest"  # or beginning, or an instant
+    when: str | None = None  # None: as it was, or usual
 
 
 # What there is to say of an observer.
-ObserverBody = TypedDict("ObserverBody", {
-    "id": str, "query": str, "url": str, "callback": str, "when": str, "from": str | int | None, "signed": bool,
-    "status": str, "created": int, "position": int | None, "delivered": int, "failures": int,
-    "failing_since": int | None, "error": str | None})
+ObserverBody = TypedDict(
+    "ObserverBody",
+    {
+        "id": str,
+        "query": str,
+        "url": str,
+        "callback": str,
+        "when": str,
+        "from": str | int | None,
+        "signed": bool,
+        "status": str,
+        "created": int,
+        "position": int | None,
+        "delivered": int,
+        "failures": int,
+        "failing_since": int | None,
+        "error": str | None,
+    },
+)
 
 
 class ObserversBody(TypedDict):
@@ -73,12 +88,22 @@ class Callbacks:
 
     def described(self, query: QueryRecord, observer: Observer) -> ObserverBody:
         failing = observer.failures > 0
-        return {"id": observer.id, "query": query.name, "url": self.url_of(query, observer.id),
-                "callback": observer.url, "when": observer.when, "from": shown(observer.begin),
-                "signed": observer.secret is not None, "status": observer.state, "created": observer.created,
-                "position": None if observer.position == BEGINNING else observer.position,
-                "delivered": observer.delivered, "failures": observer.failures,
-                "failing_since": observer.failing if failing else None, "error": observer.error if failing else None}
+        return {
+            "id": observer.id,
+            "query": query.name,
+            "url": self.url_of(query, observer.id),
+            "callback": observer.url,
+            "when": observer.when,
+            "from": shown(observer.begin),
+            "signed": observer.secret is not None,
+            "status": observer.state,
+            "created": observer.created,
+            "position": None if observer.position == BEGINNING else observer.position,
+            "delivered": observer.delivered,
+            "failures": observer.failures,
+            "failing_since": observer.failing if failing else None,
+            "error": observer.error if failing else None,
+        }
 
     def one(self, name: str, id: str) -> tuple[QueryRecord, Observer]:
         query = found(self._stores, name)
@@ -88,8 +113,12 @@ class Callbacks:
         return query, observer
 
     def unknown(self, query: QueryRecord, id: str) -> Problem:
-        return Problem("unknown-observer", f"The query {query.name} has no observer {id[:100]}: GET "
-                       f"{self._stores.names.query_url(query.name)}/observers lists them.", query=query.name)
+        return Problem(
+            "unknown-observer",
+            f"The query {query.name} has no observer {id[:100]}: GET "
+            f"{self._stores.names.query_url(query.name)}/observers lists them.",
+            query=query.name,
+        )
 
     def add(self, query: QueryRecord, wanted: ObserverSettings) -> tuple[Observer, bool]:
         """The observer, and whether it is new. Raises `Problem`."""
@@ -107,8 +136,11 @@ class Callbacks:
             draft = ObserverDraft(query.id, wanted.url, position, wanted.secret, wanted.when, str(wanted.begin))
             observer, new = self._stores.observers.add(draft, at=self._stores.now(), most=self._most)
         except TooManyObservers:
-            raise Problem("limit-reached", f"This server keeps at most {self._most} observers: delete one first.",
-                          limit=self._most) from None
+            raise Problem(
+                "limit-reached",
+                f"This server keeps at most {self._most} observers: delete one first.",
+                limit=self._most,
+            ) from None
         self._webhooks.again(observer)
         return observer, new
 
@@ -131,8 +163,10 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     @blueprint.get("/queries/<name:name>/observers")
     def list_observers(name: str) -> ObserversBody:
         query = found(stores, name)
-        return {"query": query.name, "observers": [callbacks.described(query, observer)
-                                                   for observer in stores.observers.of(query.id)]}
+        return {
+            "query": query.name,
+            "observers": [callbacks.described(query, observer) for observer in stores.observers.of(query.id)],
+        }
 
     @blueprint.get("/queries/<name:name>/observers/<id>")
     def describe_observer(name: str, id: str) -> ObserverBody:
@@ -178,8 +212,9 @@ def observer_of(body: object) -> ObserverSettings:
     if strange:
         near = get_close_matches(strange[0][:100], MEMBERS, 1)
         meant = f", did you mean {near[0]!r}? It" if near else ": it"
-        raise Problem("bad-setting", f"An observer has no setting {strange[0][:100]!r}{meant} has "
-                      f"{', '.join(MEMBERS)}.")
+        raise Problem(
+            "bad-setting", f"An observer has no setting {strange[0][:100]!r}{meant} has {', '.join(MEMBERS)}."
+        )
     secret, begin = body.get("secret"), body.get("from", "latest")
     if secret is not None and (not isinstance(secret, str) or not 0 < len(secret) <= LONGEST_SECRET):
         raise Problem("bad-setting", f"A secret is a text of 1 to {LONGEST_SECRET} characters.")

@@ -52,13 +52,18 @@ def _set_paused(stores: Stores, threads: Threads, name: str, paused: bool) -> Qu
         query = found(stores, name)
         failure = stores.answers.failure(query.id)
         if failure is not None:
-            raise Problem("query-failed", f"The query {name} failed at {failure[0]}, and answers no more: "
-                          f"{sentence(failure[1])} Delete it, and register it again.", query=name, at=failure[0],
-                          reason=failure[1])
+            raise Problem(
+                "query-failed",
+                f"The query {name} failed at {failure[0]}, and answers no more: "
+                f"{sentence(failure[1])} Delete it, and register it again.",
+                query=name,
+                at=failure[0],
+                reason=failure[1],
+            )
         if query.paused == paused:
             return query
         try:
             stores.writer.append(query.turn(paused), IsPaused(query.id, not paused))
         except Refused:
-            continue        # somebody was quicker, with this or another change
+            continue  # somebody was quicker, with this or another change
         threads.queries_changed()

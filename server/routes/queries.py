@@ -58,8 +58,11 @@ def asked_text(limit: int) -> str:
         body = json_of(text, "The text of a query", '{"query": "REGISTER QUERY …"}')
         text = body.get("query") if isinstance(body, dict) else body
         if not isinstance(text, str):
-            raise Problem("bad-body", "The body is JSON, and neither the text of a query nor an object with one: send "
-                          '{"query": "REGISTER QUERY …"}.')
+            raise Problem(
+                "bad-body",
+                "The body is JSON, and neither the text of a query nor an object with one: send "
+                '{"query": "REGISTER QUERY …"}.',
+            )
     return text
 
 

@@ -27,6 +27,9 @@ def tell_if_full(refused: Refused) -> None:
     """Raises `Problem` if an entry was refused because there was no room for what it would have made."""
     guard = refused.guard
     if isinstance(guard, Room):
-        raise Problem("limit-reached", f"This server keeps at most {guard.most} {NAMES[guard.things]}: delete some "
-                      f"first, or let whoever runs it change the setting most-{guard.things}.",
-                      limit=guard.most) from None
+        raise Problem(
+            "limit-reached",
+            f"This server keeps at most {guard.most} {NAMES[guard.things]}: delete some "
+            f"first, or let whoever runs it change the setting most-{guard.things}.",
+            limit=guard.most,
+        ) from None

@@ -36,18 +36,24 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
             if live is not None:
                 if live.text == text and asks_the_same(live, base):
                     return live, False
-                raise Problem("query-exists", f"The query {name} is registered and asks for something else: delete it "
-                              "first, or use another name.", query=name, url=backend.stores.names.query_url(name))
+                raise Problem(
+                    "query-exists",
+                    f"The query {name} is registered and asks for something else: delete it "
+                    "first, or use another name.",
+                    query=name,
+                    url=backend.stores.names.query_url(name),
+                )
             asked, guards = admitted(backend.settings, backend.stores, name, text, base)
             compiled = compiled_of(asked)
             try:
                 guards += own(backend, name, asked)
                 entry = backend.stores.writer.append(
                     draft_of(QueryRegistered(text, base, paused, compiled), name),
-                    Every((Absent("queries", name), *guards, room(backend, "queries"))))
+                    Every((Absent("queries", name), *guards, room(backend, "queries"))),
+                )
             except Refused as refused:
                 tell_if_full(refused)
-                continue        # what it was checked against has just changed: check again
+                continue  # what it was checked against has just changed: check again
             backend.threads.queries_changed()
             return QueryRecord(entry.seq, name, entry.at, text, base, paused, compiled), True
     except (Problem, LanguageError, Refusal):
@@ -62,21 +68,27 @@ def unregister(backend: Backend, name: str) -> None:
         try:
             # What is not read by anybody need not be looked for among all queries.
             guards = [Unread("streams", tuple(sorted(streams)), but=name)] if streams else []
-            backend.stores.writer.append(draft_of(QueryUnregistered(), name),
-                                         Every((Same("queries", query.id), *guards)))
+            backend.stores.writer.append(
+                draft_of(QueryUnregistered(), name), Every((Same("queries", query.id), *guards))
+            )
             break
         except Refused as refused:
             if isinstance(refused.guard, Unread):
                 iri = min(streams)
-                raise Problem("stream-in-use", f"The query {name} makes the stream <{iri}>, which is read by "
-                              f"{readers(refused)}.", stream=iri, queries=list(refused.readers)) from None
-            continue        # it has just been deleted: perhaps there is another one by now
+                raise Problem(
+                    "stream-in-use",
+                    f"The query {name} makes the stream <{iri}>, which is read by {readers(refused)}.",
+                    stream=iri,
+                    queries=list(refused.readers),
+                ) from None
+            continue  # it has just been deleted: perhaps there is another one by now
     derived.drop_orphans(backend, name)
     backend.threads.queries_changed()
 
 
-def admitted(settings: Settings, stores: Stores, name: str, text: str,
-             base: str) -> tuple[ContinuousQuery, list[Guard]]:
+def admitted(
+    settings: Settings, stores: Stores, name: str, text: str, base: str
+) -> tuple[ContinuousQuery, list[Guard]]:
     """What the text asks for, if it is let in, and the guards of what it was checked against."""
     asked = read(text, base)
     registry = stores.registry
@@ -90,9 +102,11 @@ def admitted(settings: Settings, stores: Stores, name: str, text: str,
     texts = Current(stores.log, registry).rules(asked.entailment) if not rules.isdisjoint(asked.entailment) else {}
     check_together(asked.entailment, texts)
     check_maintained(asked.entailment, texts, settings.maintenance)
-    return asked, [*(derived.still_readable(*streams[stream]) for stream in streams_of(asked)),
-                   *(IsSet("background", graph) for graph in graphs_of(asked)),
-                   *(IsSet("rules", name) for name in asked.entailment if name in rules)]
+    return asked, [
+        *(derived.still_readable(*streams[stream]) for stream in streams_of(asked)),
+        *(IsSet("background", graph) for graph in graphs_of(asked)),
+        *(IsSet("rules", name) for name in asked.entailment if name in rules),
+    ]
 
 
 def own(backend: Backend, name: str, asked: ContinuousQuery) -> list[Guard]:
@@ -116,8 +130,12 @@ def found(stores: Stores, name: str) -> QueryRecord:
 def whole(query: QueryRecord) -> ContinuousQuery:
     """What a registered query asks for. Raises `Problem` if its registration is damaged."""
     if query.damaged:
-        raise Problem("damaged", f"The registration of the query {query.name} is damaged on the disk: delete the query "
-                      "and register it again.", query=query.name)
+        raise Problem(
+            "damaged",
+            f"The registration of the query {query.name} is damaged on the disk: delete the query "
+            "and register it again.",
+            query=query.name,
+        )
     return read(query.text, query.base, query.compiled)
 
 
@@ -135,6 +153,10 @@ def same_name(name: str, asked: ContinuousQuery) -> None:
     """A query's name is the one in its URL; a word in its text may not say otherwise."""
     if asked.name is not None and is_plain(asked.name) and asked.name != name:
         written = name if is_plain(name) else f"<{name}>"
-        raise Problem("name-mismatch", f"The text registers {asked.name} and the URL names {name}: PUT it to "
-                      f"/queries/{asked.name}, or write REGISTER {asked.kind.upper()} {written} AS.",
-                      text=asked.name, url=name)
+        raise Problem(
+            "name-mismatch",
+            f"The text registers {asked.name} and the URL names {name}: PUT it to "
+            f"/queries/{asked.name}, or write REGISTER {asked.kind.upper()} {written} AS.",
+            text=asked.name,
+            url=name,
+        )

@@ -65,13 +65,21 @@ class RuleStore:
         return {**self.body(name, len(parse_rules(text_of(name)).rules)), "warnings": []}
 
     def body(self, name: str, count: int) -> RuleSetBody:
-        return {"name": name, "url": self._names.rules_url(name), "built_in": is_built_in(name), "rules": count,
-                "changed": None}
+        return {
+            "name": name,
+            "url": self._names.rules_url(name),
+            "built_in": is_built_in(name),
+            "rules": count,
+            "changed": None,
+        }
 
     def unknown(self, name: str) -> Problem:
         there = ", ".join([*NAMES, *(rules.name for rules in self._registry.settings(KIND))])
-        return Problem("unknown-rules", f"There is no rule set {name}: there are {there}. Bring it with PUT "
-                       f"{self._names.rules_url(name)}.", rules=name)
+        return Problem(
+            "unknown-rules",
+            f"There is no rule set {name}: there are {there}. Bring it with PUT {self._names.rules_url(name)}.",
+            rules=name,
+        )
 
     def current(self, name: str) -> tuple[int | None, str | None]:
         """The place of the entry that set the rule set, and its text; nothing, if there is no such set, and no text
@@ -107,7 +115,7 @@ def routes(backend: Backend) -> Blueprint:
                 entry = writer.append(draft_of(RulesSet(text, len(file.rules)), name), Every(tuple(guards)))
             except Refused as refused:
                 tell_if_full(refused)
-                continue        # somebody else was faster: the newest counts
+                continue  # somebody else was faster: the newest counts
             made = KnowledgeRecord(entry.seq, KIND, name, entry.at, len(file.rules))
             return {**sets.described(made), "warnings": warnings}, 201 if id is None else 200, headers
 
@@ -115,7 +123,7 @@ def routes(backend: Backend) -> Blueprint:
     def read_rules(name: str) -> Response:
         text = text_of(RULE_SETS.get(name, name)) if is_built_in(name) else sets.current(name)[1]
         if text is None:
-            log.last(name, KIND, log.tail())        # raises, if it is there and damaged
+            log.last(name, KIND, log.tail())  # raises, if it is there and damaged
             raise sets.unknown(name)
         return Response(text, headers={"Cache-Control": "no-store"}, content_type="text/plain; charset=utf-8")
 
@@ -126,8 +134,12 @@ def routes(backend: Backend) -> Blueprint:
             writer.append(draft_of(RulesSet(None), name), Every((IsSet(KIND, name), Unread("rules", (name,)))))
         except Refused as refused:
             if isinstance(refused.guard, Unread):
-                raise Problem("rules-in-use", f"The rule set {name} is used by {readers(refused)}.", rules=name,
-                              queries=list(refused.readers)) from None
+                raise Problem(
+                    "rules-in-use",
+                    f"The rule set {name} is used by {readers(refused)}.",
+                    rules=name,
+                    queries=list(refused.readers),
+                ) from None
             raise sets.unknown(name) from None
         return "", 204
 
@@ -148,9 +160,12 @@ def checked_rules(stores: Stores, name: str, text: str) -> RuleFile:
     others.pop(name, None)
     file = check_rules(name, text, others)
     if stores.registry.setting(KIND, name) is None:
-        return file             # nobody can use it yet
-    used = {asked.entailment for query in stores.registry.queries()
-            if (asked := asked_of(query)) is not None and name in asked.entailment}
+        return file  # nobody can use it yet
+    used = {
+        asked.entailment
+        for query in stores.registry.queries()
+        if (asked := asked_of(query)) is not None and name in asked.entailment
+    }
     for entailment in sorted(used):
         check_together(entailment, {**others, name: text})
     return file
@@ -180,8 +195,10 @@ def remarks(stores: Stores) -> Iterator[str]:
             yield f"the rule set {rules.name} cannot be read, and queries that use it fail: {error} {mend}"
         else:
             if found:
-                yield (f"the rule set {rules.name} has patterns that do not match what they may seem to: "
-                       f"{' '.join(found)} {mend}")
+                yield (
+                    f"the rule set {rules.name} has patterns that do not match what they may seem to: "
+                    f"{' '.join(found)} {mend}"
+                )
 
 
 def is_built_in(name: str) -> bool:
@@ -190,5 +207,9 @@ def is_built_in(name: str) -> bool:
 
 def refuse_built_in(name: str) -> None:
     if name.lower() in TAKEN or name.startswith(W3C):
-        raise Problem("built-in-rules", f"The name {name} stands for a rule set of the server, which stays as it is: "
-                      "use another name, and @include this one if you want to add to it.", rules=name)
+        raise Problem(
+            "built-in-rules",
+            f"The name {name} stands for a rule set of the server, which stays as it is: "
+            "use another name, and @include this one if you want to add to it.",
+            rules=name,
+        )

@@ -83,18 +83,25 @@ class Questions:
             raise Problem("bad-body", "There is no query: send it as query=, or as the body of a POST.")
         query = read(text, self._base)
         if query.name is not None or query.output != "RSTREAM":
-            raise Problem("refused", "A question that is asked once has no name and no ISTREAM or DSTREAM: leave "
-                          "REGISTER … AS out, or register it with PUT /queries/{name}.")
-        default_graphs, named_graphs = (parameters.getlist(name) or None
-                                        for name in ("default-graph-uri", "named-graph-uri"))
+            raise Problem(
+                "refused",
+                "A question that is asked once has no name and no ISTREAM or DSTREAM: leave "
+                "REGISTER … AS out, or register it with PUT /queries/{name}.",
+            )
+        default_graphs, named_graphs = (
+            parameters.getlist(name) or None for name in ("default-graph-uri", "named-graph-uri")
+        )
         background = {setting.name for setting in self._stores.registry.settings("background")}
         wanted = {*(default_graphs or ()), *(named_graphs or ())}
         if default_graphs is None and named_graphs is None:
             wanted = {*query.graphs, *query.named_graphs}
         if not wanted and not query.windows:
             wanted = background
-        queries = {graph: name for graph in wanted - background
-                   if (name := self._stores.names.query_of_window(graph)) is not None}
+        queries = {
+            graph: name
+            for graph in wanted - background
+            if (name := self._stores.names.query_of_window(graph)) is not None
+        }
         watched = {graph: self._watched(name) for graph, name in queries.items()}
         instant, streams = self._streams(query)
         if watched and not query.windows:
@@ -102,10 +109,20 @@ class Questions:
         current = self._current
         try:
             regimes = {*query.entailment, *(regime for one in watched.values() for regime in one.query.entailment)}
-            answer = ask(Question(text, {graph: current.graph(graph) for graph in wanted & background}, self._base,
-                                  default_graphs, named_graphs, streams=streams, watched=watched,
-                                  rules=current.rules(regimes), instant=instant),
-                         Limits.from_environment(os.environ))
+            answer = ask(
+                Question(
+                    text,
+                    {graph: current.graph(graph) for graph in wanted & background},
+                    self._base,
+                    default_graphs,
+                    named_graphs,
+                    streams=streams,
+                    watched=watched,
+                    rules=current.rules(regimes),
+                    instant=instant,
+                ),
+                Limits.from_environment(os.environ),
+            )
         except TooMuch as error:
             raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
         return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None)
@@ -115,12 +132,21 @@ class Questions:
         record = found(self._stores, name)
         failure = self._stores.answers.failure(record.id)
         if failure is not None:
-            raise Problem("query-failed", f"The query {name} failed at {failure[0]}, and sees nothing any more: "
-                          f"{sentence(failure[1])}", query=name, at=failure[0], reason=failure[1])
+            raise Problem(
+                "query-failed",
+                f"The query {name} failed at {failure[0]}, and sees nothing any more: {sentence(failure[1])}",
+                query=name,
+                at=failure[0],
+                reason=failure[1],
+            )
         bounds = self._stores.answers.bounds(record.id)
         if bounds is None:
-            raise Problem("no-answer", f"The query {name} has no answer yet, so there is no instant at which it has "
-                          "seen something: ask again after its first instant.", query=name)
+            raise Problem(
+                "no-answer",
+                f"The query {name} has no answer yet, so there is no instant at which it has "
+                "seen something: ask again after its first instant.",
+                query=name,
+            )
         return self._current.watched(record, whole(record), bounds[1])
 
     def _streams(self, query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
@@ -132,8 +158,11 @@ class Questions:
         for window in query.windows:
             if window.stream not in streams:
                 url = self._stores.names.stream_url(window.stream)
-                raise Problem("unknown-stream", f"There is no stream <{window.stream}>: create it with PUT {url}.",
-                              stream=window.stream)
+                raise Problem(
+                    "unknown-stream",
+                    f"There is no stream <{window.stream}>: create it with PUT {url}.",
+                    stream=window.stream,
+                )
             newest = self._current.newest(window.stream)
             instants.append(now if streams[window.stream].clock == "arrival" or newest is None else newest)
         instant = max(instants, default=now)

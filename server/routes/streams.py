@@ -98,14 +98,23 @@ class StreamStore:
         iri = self._names.stream_iri(name)
         stream = self._registry.stream(iri)
         if stream is None:
-            raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
-                          f"{self._names.stream_url(iri)}.", stream=iri)
+            raise Problem(
+                "unknown-stream",
+                f"There is no stream <{iri}>: create it with PUT {self._names.stream_url(iri)}.",
+                stream=iri,
+            )
         return stream
 
     def described(self, stream: StreamRecord) -> StreamBody:
         body: StreamBody = {
-            "iri": stream.iri, "name": self._names.stream_name(stream.iri), "url": self._names.stream_url(stream.iri),
-            "clock": stream.clock, "delay": stream.delay, "producer": stream.producer, "created": stream.created}
+            "iri": stream.iri,
+            "name": self._names.stream_name(stream.iri),
+            "url": self._names.stream_url(stream.iri),
+            "clock": stream.clock,
+            "delay": stream.delay,
+            "producer": stream.producer,
+            "created": stream.created,
+        }
         if stream.mqtt:
             body |= {"mqtt": stream.mqtt, "mqtt_format": stream.mqtt_format or USUAL_FORMAT}
         return body
@@ -114,14 +123,24 @@ class StreamStore:
         log = self._stores.log
         chunks, triples = log.totals(stream.iri)
         entry = log.last_as_is(stream.iri, "chunk", log.tail())
-        newest: ChunkBody | None = None if entry is None else {
-            "seq": entry.seq, "at": entry.at, "first": entry.first, "last": entry.last, "triples": entry.rows}
-        return {**self.described(stream), "kept": {"chunks": chunks, "triples": triples}, "newest": newest,
-                "queries": self.readers(stream)}
+        newest: ChunkBody | None = (
+            None
+            if entry is None
+            else {"seq": entry.seq, "at": entry.at, "first": entry.first, "last": entry.last, "triples": entry.rows}
+        )
+        return {
+            **self.described(stream),
+            "kept": {"chunks": chunks, "triples": triples},
+            "newest": newest,
+            "queries": self.readers(stream),
+        }
 
     def readers(self, stream: StreamRecord) -> list[str]:
-        return [query.name for query in self._registry.queries()
-                if (asked := asked_of(query)) is not None and stream.iri in streams_of(asked)]
+        return [
+            query.name
+            for query in self._registry.queries()
+            if (asked := asked_of(query)) is not None and stream.iri in streams_of(asked)
+        ]
 
     def make(self, name: str, wanted: StreamSettings) -> tuple[StreamRecord, bool]:
         """The stream of that name and those settings, and whether it was made now. Raises `Problem`."""
@@ -134,14 +153,19 @@ class StreamStore:
                 made = True
             except Refused as refused:
                 tell_if_full(refused)
-                continue        # somebody else has just made it
+                continue  # somebody else has just made it
         self._refuse_if_produced(stream, "it is there already, and is made and filled by the query alone")
         if (stream.clock, stream.delay, stream.mqtt, stream.mqtt_format) != wanted:
-            raise Problem("stream-exists", f"The stream <{iri}> exists with clock {stream.clock!r} and a delay of "
-                          f"{stream.delay} ms{f', fed by {stream.mqtt!r}' if stream.mqtt else ''}: a stream keeps its "
-                          f"clock{' and its topics' if stream.mqtt or wanted.mqtt else ''}. Delete it first, or use "
-                          "another name.",
-                          stream=iri, clock=stream.clock, delay=stream.delay)
+            raise Problem(
+                "stream-exists",
+                f"The stream <{iri}> exists with clock {stream.clock!r} and a delay of "
+                f"{stream.delay} ms{f', fed by {stream.mqtt!r}' if stream.mqtt else ''}: a stream keeps its "
+                f"clock{' and its topics' if stream.mqtt or wanted.mqtt else ''}. Delete it first, or use "
+                "another name.",
+                stream=iri,
+                clock=stream.clock,
+                delay=stream.delay,
+            )
         if made:
             backend.threads.streams_changed()
         return stream, made
@@ -154,20 +178,30 @@ class StreamStore:
             self._refuse_if_produced(stream, "delete the query, and the stream goes with it")
             idle = [] if stream.producer is None else [Absent("queries", stream.producer)]
             try:
-                self._writer.append(draft_of(StreamDropped(), iri),
-                                    Every((Same("streams", stream.id), *idle, Unread("streams", (iri,)))))
+                self._writer.append(
+                    draft_of(StreamDropped(), iri),
+                    Every((Same("streams", stream.id), *idle, Unread("streams", (iri,)))),
+                )
                 break
             except Refused as refused:
                 if isinstance(refused.guard, Unread):
-                    raise Problem("stream-in-use", f"The stream <{iri}> is read by {readers(refused)}.", stream=iri,
-                                  queries=list(refused.readers)) from None
-                continue        # it is another one now, or gone
+                    raise Problem(
+                        "stream-in-use",
+                        f"The stream <{iri}> is read by {readers(refused)}.",
+                        stream=iri,
+                        queries=list(refused.readers),
+                    ) from None
+                continue  # it is another one now, or gone
         self._backend.threads.streams_changed()
 
     def _refuse_if_produced(self, stream: StreamRecord, instead: str) -> None:
         if stream.producer is not None and self._registry.query(stream.producer) is not None:
-            raise Problem("derived-stream", f"The stream <{stream.iri}> holds what the query {stream.producer} says: "
-                          f"{instead}.", stream=stream.iri, query=stream.producer)
+            raise Problem(
+                "derived-stream",
+                f"The stream <{stream.iri}> holds what the query {stream.producer} says: {instead}.",
+                stream=stream.iri,
+                query=stream.producer,
+            )
 
 
 def routes(backend: Backend) -> Blueprint:
@@ -188,8 +222,9 @@ def routes(backend: Backend) -> Blueprint:
         stream = streams.record(name)
         if asked_type("the description of a stream", DESCRIBED) == PLAIN_JSON:
             return streams.content(stream)
-        return drawn(stream_descriptor(stream, names, streams.readers(stream)), "the description of a stream",
-                     offered=DESCRIBED)
+        return drawn(
+            stream_descriptor(stream, names, streams.readers(stream)), "the description of a stream", offered=DESCRIBED
+        )
 
     @blueprint.delete("/streams/<name:name>")
     def delete_stream(name: str) -> tuple[str, int]:
@@ -208,9 +243,12 @@ def routes(backend: Backend) -> Blueprint:
         key = request.headers.get("Idempotency-Key")
         body = bodies.read(request.environ, backend.settings.body_limit)
         if not body:
-            raise Problem("empty-body", "Nothing came with this push: send RDF as its body. With curl that is "
-                          "--data-binary @FILE, or @- for standard input; what follows an @ is the name of a file, so "
-                          "Turtle that begins with @prefix has to come from one of these.")
+            raise Problem(
+                "empty-body",
+                "Nothing came with this push: send RDF as its body. With curl that is "
+                "--data-binary @FILE, or @- for standard input; what follows an @ is the name of a file, so "
+                "Turtle that begins with @prefix has to come from one of these.",
+            )
         once = None if key is None else Idempotency.of(key, format.label.encode(), body)
         if once is not None and (before := pusher.repeated(iri, once)) is not None:
             return before
@@ -226,16 +264,19 @@ def asked_settings(broker: bool) -> StreamSettings:
     body = bodies.utf8(bodies.read(request.environ, LONGEST_SETTINGS), "The body")
     settings = json_of(body, "The body", '{"clock": "event", "delay": "5s"}') if body.strip() else {}
     if not isinstance(settings, dict):
-        raise Problem("bad-body", "The body is not a JSON object: it may be left out, or be like "
-                      '{"clock": "event", "delay": "5s"}.')
+        raise Problem(
+            "bad-body",
+            'The body is not a JSON object: it may be left out, or be like {"clock": "event", "delay": "5s"}.',
+        )
     settings = {**request.args.to_dict(), **settings}
     unknown = sorted(settings.keys() - set(StreamSettings._fields))
     if unknown:
-        raise Problem("bad-setting",
-                      f"A stream has no setting {unknown[0]!r}: it has clock, delay, mqtt and mqtt_format.")
+        raise Problem(
+            "bad-setting", f"A stream has no setting {unknown[0]!r}: it has clock, delay, mqtt and mqtt_format."
+        )
     clock = settings.get("clock", "arrival")
     if clock not in ("arrival", "event"):
-        raise Problem("bad-setting", f"The clock {clock!r} does not exist: it is \"arrival\" or \"event\".")
+        raise Problem("bad-setting", f'The clock {clock!r} does not exist: it is "arrival" or "event".')
     delay = length_of_time("delay", settings.get("delay", 0))
     if delay and clock == "arrival":
         raise Problem("bad-setting", 'A delay is how late timestamps may be: it goes with clock "event".')
@@ -248,8 +289,11 @@ def asked_topics(topics: object, format: object, broker: bool) -> tuple[str | No
             raise Problem("bad-setting", "mqtt_format is the format of messages: it goes with mqtt, a topic filter.")
         return None, None
     if not broker:
-        raise Problem("bad-setting", "This server has no MQTT broker to listen to: it is named when the server is "
-                      "started, with --mqtt mqtt://HOST.")
+        raise Problem(
+            "bad-setting",
+            "This server has no MQTT broker to listen to: it is named when the server is "
+            "started, with --mqtt mqtt://HOST.",
+        )
     return checked_filter(topics), None if format is None else checked_format(format)
 
 

@@ -62,9 +62,21 @@ class InstantBody(TypedDict):
 
 
 # All that a query reads and says, from one time to another.
-TimelineBody = TypedDict("TimelineBody", {
-    "query": str, "status": str, "now": int, "from": int, "to": int, "windows": list[WindowBody],
-    "streams": list[ReadBody], "instants": list[InstantBody], "next": InstantBody | None, "says": str})
+TimelineBody = TypedDict(
+    "TimelineBody",
+    {
+        "query": str,
+        "status": str,
+        "now": int,
+        "from": int,
+        "to": int,
+        "windows": list[WindowBody],
+        "streams": list[ReadBody],
+        "instants": list[InstantBody],
+        "next": InstantBody | None,
+        "says": str,
+    },
+)
 
 
 class PatternBody(TypedDict):
@@ -115,18 +127,34 @@ class Timelines:
         low = high - asked_span(asked)
         upcoming = next_instant(asked, bounds, progress)
         streams: list[ReadBody] = [
-            {"stream": iri, "clock": clock.kind, "delay": clock.delay, "newest": newest[iri],
-             "reading": None if (reading := progress.reading(iri)) == BEGINNING_OF_TIME else reading,
-             "elements": [{"from": dot.first, "to": dot.last, "triples": dot.triples, "late": dot.late}
-                          for dot in dots(outlines[iri], self._payload, clock=clock, low=low, high=high,
-                                          most=MOST_DOTS)]}
-            for iri, clock in progress.clocks.items()]
-        return {"query": query.name, "status": status_of(stores, query), "now": now, "from": low, "to": high,
-                "windows": [window_body(window) for window in asked.windows], "streams": streams,
-                "instants": [{"at": at, "rows": rows, "windows": windows_of(query, at)}
-                             for at, rows in stores.answers.sizes(query.id, low, high, MOST_INSTANTS)],
-                "next": None if upcoming is None else {"at": upcoming, "windows": windows_of(query, upcoming)},
-                "says": self._expectation(query, asked, progress, upcoming)}
+            {
+                "stream": iri,
+                "clock": clock.kind,
+                "delay": clock.delay,
+                "newest": newest[iri],
+                "reading": None if (reading := progress.reading(iri)) == BEGINNING_OF_TIME else reading,
+                "elements": [
+                    {"from": dot.first, "to": dot.last, "triples": dot.triples, "late": dot.late}
+                    for dot in dots(outlines[iri], self._payload, clock=clock, low=low, high=high, most=MOST_DOTS)
+                ],
+            }
+            for iri, clock in progress.clocks.items()
+        ]
+        return {
+            "query": query.name,
+            "status": status_of(stores, query),
+            "now": now,
+            "from": low,
+            "to": high,
+            "windows": [window_body(window) for window in asked.windows],
+            "streams": streams,
+            "instants": [
+                {"at": at, "rows": rows, "windows": windows_of(query, at)}
+                for at, rows in stores.answers.sizes(query.id, low, high, MOST_INSTANTS)
+            ],
+            "next": None if upcoming is None else {"at": upcoming, "windows": windows_of(query, upcoming)},
+            "says": self._expectation(query, asked, progress, upcoming),
+        }
 
     def _payload(self, entry: Entry) -> bytes:
         # What is forgotten while it is looked at has no stamps any more.
@@ -136,8 +164,9 @@ class Timelines:
         """How far the clocks have come for a query."""
         registry = self._stores.registry
         streams = {iri: stream for iri in outlines if (stream := registry.stream(iri)) is not None}
-        progress = Progress.begin(at=query.registered,
-                                  clocks={iri: Clock(stream.clock, stream.delay) for iri, stream in streams.items()})
+        progress = Progress.begin(
+            at=query.registered, clocks={iri: Clock(stream.clock, stream.delay) for iri, stream in streams.items()}
+        )
         progress.tick(None, now)
         for iri, stream in streams.items():
             for entry in outlines[iri]:
@@ -186,23 +215,33 @@ def routes(stores: Stores) -> Blueprint:
     def missing(name: str) -> MissingBody:
         query = found(stores, name)
         asked = readable(query)
-        instant = asked_instant(
-            stores, query, f": {stores.names.query_url(name)}/timeline tells what it waits for.")
+        instant = asked_instant(stores, query, f": {stores.names.query_url(name)}/timeline tells what it waits for.")
         view = looked(current.watched(query, asked, instant), current.rules(asked.entailment))
         patterns: list[PatternBody] = [{"text": pattern.text, "matches": pattern.matches} for pattern in view.patterns]
-        return {"query": name, "at": instant, "windows": windows_of(query, instant), "triples": view.triples,
-                "patterns": patterns, "lost": view.lost, "says": view.says}
+        return {
+            "query": name,
+            "at": instant,
+            "windows": windows_of(query, instant),
+            "triples": view.triples,
+            "patterns": patterns,
+            "lost": view.lost,
+            "says": view.says,
+        }
 
     @blueprint.get("/streams/<name:name>/elements")
     def elements(name: str) -> ElementsBody:
         iri = stores.names.stream_iri(name)
         if stores.registry.stream(iri) is None:
-            raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
-                          f"{stores.names.stream_url(iri)}.", stream=iri)
+            raise Problem(
+                "unknown-stream",
+                f"There is no stream <{iri}>: create it with PUT {stores.names.stream_url(iri)}.",
+                stream=iri,
+            )
         text = request.args.get("limit", str(USUAL_ELEMENTS))
         if not (text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= MOST_ELEMENTS):
-            raise Problem("bad-setting", f"The limit {text[:100]!r} is not a number of elements from 1 to "
-                          f"{MOST_ELEMENTS}.")
+            raise Problem(
+                "bad-setting", f"The limit {text[:100]!r} is not a number of elements from 1 to {MOST_ELEMENTS}."
+            )
         return {"stream": iri, "elements": newest_elements(stores.log, iri, int(text))}
 
     return blueprint
@@ -214,8 +253,10 @@ def newest_elements(log: Log, iri: str, limit: int) -> list[ElementBody]:
     for entry in log.recent(iri):
         chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
         last = chunk.take(np.arange(max(0, len(chunk) - (limit - len(newest))), len(chunk)))
-        newest += [{"at": at, "logged": entry.at, "triple": list(triple)}
-                   for at, triple in reversed(list(zip(last.t.tolist(), last.triples(), strict=True)))]
+        newest += [
+            {"at": at, "logged": entry.at, "triple": list(triple)}
+            for at, triple in reversed(list(zip(last.t.tolist(), last.triples(), strict=True)))
+        ]
         if len(newest) >= limit:
             break
     return newest
@@ -234,8 +275,9 @@ def next_instant(asked: ContinuousQuery, bounds: tuple[int, int] | None, progres
 def readable(query: QueryRecord) -> ContinuousQuery:
     asked = asked_of(query)
     if asked is None:
-        raise Problem("not-supported", f"The text of the query {query.name} cannot be read any more: register it "
-                      "again.")
+        raise Problem(
+            "not-supported", f"The text of the query {query.name} cannot be read any more: register it again."
+        )
     return asked
 
 

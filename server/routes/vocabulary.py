@@ -29,8 +29,8 @@ from csparql_spark.server.stores import Stores
 FRESH_SECONDS = 5.0
 MOST_WORDS = 500
 MOST_PREFIXES = 500
-NEWEST_ENTRIES = 400            # of the log, whatever they are
-MOST_TRIPLES = 200_000          # that are looked at in one scan
+NEWEST_ENTRIES = 400  # of the log, whatever they are
+MOST_TRIPLES = 200_000  # that are looked at in one scan
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 _DECLARED = re.compile(r"\bPREFIX\s+([\w.-]*):\s*<([^<>\"{}|^`\\\s]*)>", re.IGNORECASE)
 
@@ -70,10 +70,14 @@ def routes(stores: Stores) -> Blueprint:
     @blueprint.get("/vocabulary")
     def vocabulary() -> VocabularyBody:
         registry = stores.registry
-        return {"prefixes": prefixes_of(stores), "streams": [stream.iri for stream in registry.streams()],
-                "graphs": [graph.name for graph in registry.settings("background")],
-                "rules": [*NAMES, *(rules.name for rules in registry.settings("rules"))],
-                **recent(), "keywords": sorted(KEYWORDS)}
+        return {
+            "prefixes": prefixes_of(stores),
+            "streams": [stream.iri for stream in registry.streams()],
+            "graphs": [graph.name for graph in registry.settings("background")],
+            "rules": [*NAMES, *(rules.name for rules in registry.settings("rules"))],
+            **recent(),
+            "keywords": sorted(KEYWORDS),
+        }
 
     return blueprint
 

@@ -24,23 +24,28 @@ def routes(stores: Stores) -> Blueprint:
     current = Current(stores.log, stores.registry)
 
     @blueprint.get("/queries/<name:name>/why")
-    def explain(name: str) -> dict[str, object]:         # what `asking.why` says, and more
+    def explain(name: str) -> dict[str, object]:  # what `asking.why` says, and more
         record = found(stores, name)
         text = request.args.get("triple")
         if not text:
-            raise Problem("bad-triple", "Which triple? Ask with ?triple=<subject> <predicate> <object>, "
-                          "percent-encoded.")
+            raise Problem(
+                "bad-triple", "Which triple? Ask with ?triple=<subject> <predicate> <object>, percent-encoded."
+            )
         try:
             triple = triple_of(text)
         except Refusal as refusal:
             raise Problem("bad-triple", sentence(str(refusal))) from refusal
-        instant = asked_instant(
-            stores, record, ", so there is nothing to explain: try again after its first instant.")
+        instant = asked_instant(stores, record, ", so there is nothing to explain: try again after its first instant.")
         query = whole(record)
         sighting = current.sighting(record, instant)
-        found_in = reasons(query, rules_of(query.entailment, current.rules(query.entailment)), instant, triple,
-                           lambda place: current.holding(query.windows[place], place, sighting),
-                           {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)})
+        found_in = reasons(
+            query,
+            rules_of(query.entailment, current.rules(query.entailment)),
+            instant,
+            triple,
+            lambda place: current.holding(query.windows[place], place, sighting),
+            {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)},
+        )
         return {"query": name, "at": instant, "triple": list(triple), **as_json(found_in)}
 
     return blueprint

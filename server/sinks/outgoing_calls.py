@@ -24,11 +24,11 @@ from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 LONGEST_URL = 2000
-WAIT_SECONDS = 10.0             # for a connection, and for each piece of an answer
-CALL_SECONDS = 30.0             # for all of it
+WAIT_SECONDS = 10.0  # for a connection, and for each piece of an answer
+CALL_SECONDS = 30.0  # for all of it
 READ_BYTES = 1024
 PORTS = {"http": 80, "https": 443}
-_URL = re.compile(r"[!-\[\]-~]+")        # and no backslash, which some servers take for a slash
+_URL = re.compile(r"[!-\[\]-~]+")  # and no backslash, which some servers take for a slash
 _HOST = re.compile(r"(?:\*\.)?[A-Za-z0-9._-]+(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?")
 
 
@@ -48,7 +48,7 @@ class Target(NamedTuple):
     scheme: str
     host: str
     port: int
-    path: str       # with the query
+    path: str  # with the query
 
 
 def target_of(url: str) -> Target:
@@ -84,8 +84,10 @@ class Allowed:
             if "://" in entry:
                 target_of(entry)
             elif entry != "*" and not _HOST.fullmatch(entry):
-                raise BadUrl(f"{entry!r} names no place that answers may be sent to: write a URL that callbacks begin "
-                             "with, a host, *.domain, or *")
+                raise BadUrl(
+                    f"{entry!r} names no place that answers may be sent to: write a URL that callbacks begin "
+                    "with, a host, *.domain, or *"
+                )
 
     def refusal(self, url: str) -> str | None:
         """Why a URL may not be called. Raises `BadUrl` if it is none."""
@@ -93,8 +95,10 @@ class Allowed:
         if any(_covers(entry, target) for entry in self.entries):
             return None
         if not self.entries:
-            return ("this server sends answers nowhere: whoever runs it can name the places with the setting webhooks "
-                    "(serve --webhooks https://hooks.example.org/)")
+            return (
+                "this server sends answers nowhere: whoever runs it can name the places with the setting webhooks "
+                "(serve --webhooks https://hooks.example.org/)"
+            )
         return f"{url[:200]} is none of the places that this server sends answers to (the setting webhooks names them)"
 
     def needs_public(self, url: str) -> bool:
@@ -122,9 +126,11 @@ def send(url: str, body: bytes, headers: Mapping[str, str], *, public: bool) -> 
     """POST it. Raises `Undelivered` unless the answer is 2xx. `public`: at a public address only."""
     target = target_of(url)
     try:
-        connection = (http.client.HTTPConnection(target.host, target.port, timeout=WAIT_SECONDS)
-                      if target.scheme == "http" else
-                      http.client.HTTPSConnection(target.host, target.port, timeout=WAIT_SECONDS, context=_tls()))
+        connection = (
+            http.client.HTTPConnection(target.host, target.port, timeout=WAIT_SECONDS)
+            if target.scheme == "http"
+            else http.client.HTTPSConnection(target.host, target.port, timeout=WAIT_SECONDS, context=_tls())
+        )
         with contextlib.closing(connection):
             sock = _dialled(target, public)
             connection.sock = sock if target.scheme == "http" else _tls().wrap_socket(sock, server_hostname=target.host)
@@ -160,8 +166,9 @@ def _dialled(target: Target, public: bool) -> socket.socket:
 @contextlib.contextmanager
 def _watched(sock: socket.socket) -> Iterator[None]:
     """However slowly the other side speaks, it is not listened to for ever."""
+
     def hang_up() -> None:
-        with contextlib.suppress(OSError):      # it has ended by itself
+        with contextlib.suppress(OSError):  # it has ended by itself
             sock.shutdown(socket.SHUT_RDWR)
 
     watch = threading.Timer(CALL_SECONDS, hang_up)

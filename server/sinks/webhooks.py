@@ -50,7 +50,7 @@ LONGEST_PAUSE = 300.0
 STORE_PAUSE = 1.0
 BEGINNING, END = -(1 << 62), 1 << 62
 
-_dice = random.Random()         # its own: a seed of Python's gives what is expected, whatever threads wait here
+_dice = random.Random()  # its own: a seed of Python's gives what is expected, whatever threads wait here
 
 
 def pause_after(failures: int) -> float:
@@ -59,17 +59,18 @@ def pause_after(failures: int) -> float:
 
 
 class Webhooks:
-    def __init__(self, stores: Stores, order: AnswerOrder, allowed: Allowed, *,
-                 pause: Callable[[int], float] = pause_after) -> None:
+    def __init__(
+        self, stores: Stores, order: AnswerOrder, allowed: Allowed, *, pause: Callable[[int], float] = pause_after
+    ) -> None:
         self._observers, self._registry, self._log = stores.observers, stores.registry, stores.log
         self._answers, self._order = stores.answers, order
         self.allowed = allowed
         self._now, self._pause = stores.now, pause
         self._change = threading.Condition()
-        self._news: set[int] | None = None              # queries with new answers; None: look at all
-        self._due: dict[str, float] = {}                # when an observer is to be called, on the steady clock
-        self._called: set[str] = set()                  # who is being called now
-        self._queries: dict[str, int] = {}              # of the observers that are due
+        self._news: set[int] | None = None  # queries with new answers; None: look at all
+        self._due: dict[str, float] = {}  # when an observer is to be called, on the steady clock
+        self._called: set[str] = set()  # who is being called now
+        self._queries: dict[str, int] = {}  # of the observers that are due
         self._running = True
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="webhook")
         self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
@@ -128,7 +129,7 @@ class Webhooks:
         with self._change:
             for observer in interested:
                 self._queries[observer.id] = observer.query
-                self._due.setdefault(observer.id, 0.0)      # who waits after a failure goes on waiting
+                self._due.setdefault(observer.id, 0.0)  # who waits after a failure goes on waiting
 
     def _call(self) -> None:
         with self._change:
@@ -175,7 +176,7 @@ class Webhooks:
             parts = self._answers.at(record.id, instant)
             if any(part.damage is not None for part in parts):
                 passed, parts = instant, []
-            if not parts:               # or forgotten in this moment
+            if not parts:  # or forgotten in this moment
                 gap = observer.position if gap is None else gap
                 continue
             if observer.when == NONEMPTY and not any(part.rows for part in parts):
@@ -190,7 +191,7 @@ class Webhooks:
             self._observers.took(id, instant)
             observer = self._observers.one(query, id)
             if observer is None:
-                return None         # deleted while it was being told
+                return None  # deleted while it was being told
             gap = passed = None
         if passed is not None:
             self._observers.passed(id, passed, gap=gap)
@@ -198,14 +199,18 @@ class Webhooks:
 
     def _deliver(self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], gap: int | None) -> None:
         """Raises `Undelivered`."""
-        refusal = self.allowed.refusal(observer.url)        # the setting may be another one since it was added
+        refusal = self.allowed.refusal(observer.url)  # the setting may be another one since it was added
         if refusal is not None:
             raise Undelivered(refusal, gone=True)
         instant = parts[0].instant
         body = envelope(record.name, parts, windows_of(record, instant))
-        headers = {"Content-Type": "application/json", "User-Agent": f"csparql-spark/{__version__}",
-                   "X-CSPARQL-Query": record.name.encode("ascii", "backslashreplace").decode(),
-                   "X-CSPARQL-Instant": str(instant), "X-CSPARQL-Delivery": self._delivery(observer, parts)}
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"csparql-spark/{__version__}",
+            "X-CSPARQL-Query": record.name.encode("ascii", "backslashreplace").decode(),
+            "X-CSPARQL-Instant": str(instant),
+            "X-CSPARQL-Delivery": self._delivery(observer, parts),
+        }
         if gap is not None:
             headers["X-CSPARQL-Gap"] = str(gap)
         if observer.secret is not None:

@@ -35,9 +35,11 @@ def readable(registry: Registry) -> dict[str, tuple[StreamRecord, QueryRecord | 
     """The streams that a query may read, and the producers of the derived ones, by IRI."""
     streams = registry.streams()
     producers = {name: registry.query(name) for name in {stream.producer for stream in streams} if name is not None}
-    return {stream.iri: (stream, None if stream.producer is None else producers[stream.producer])
-            for stream in streams
-            if stream.producer is None or producers[stream.producer] is not None}
+    return {
+        stream.iri: (stream, None if stream.producer is None else producers[stream.producer])
+        for stream in streams
+        if stream.producer is None or producers[stream.producer] is not None
+    }
 
 
 def still_readable(stream: StreamRecord, producer: QueryRecord | None) -> Guard:
@@ -55,9 +57,13 @@ def own_stream(backend: Backend, name: str) -> StreamRecord:
         stream = backend.stores.registry.stream(iri)
         if stream is not None:
             if stream.producer != name:
-                raise Problem("stream-exists", f"The query would make the stream <{iri}>, and there is one already: "
-                              "delete that stream first, or give the query another name.",
-                              stream=iri, clock=stream.clock)
+                raise Problem(
+                    "stream-exists",
+                    f"The query would make the stream <{iri}>, and there is one already: "
+                    "delete that stream first, or give the query another name.",
+                    stream=iri,
+                    clock=stream.clock,
+                )
             return stream
         try:
             writer.append(draft, Every((Absent("streams", iri), Absent("queries", name), room(backend, "streams"))))
@@ -72,10 +78,11 @@ def drop_orphans(backend: Backend, name: str, *, but: str | None = None) -> None
     for stream in made_by(backend.stores.registry, name):
         if stream.iri != but:
             try:
-                backend.stores.writer.append(draft_of(StreamDropped(), stream.iri),
-                                      Every((Same("streams", stream.id), Absent("queries", name))))
+                backend.stores.writer.append(
+                    draft_of(StreamDropped(), stream.iri), Every((Same("streams", stream.id), Absent("queries", name)))
+                )
             except Refused:
-                continue        # somebody has dropped it, or taken it over
+                continue  # somebody has dropped it, or taken it over
 
 
 def refuse_cycle(name: str, iri: str, asked: ContinuousQuery, registry: Registry) -> None:
@@ -87,12 +94,19 @@ def refuse_cycle(name: str, iri: str, asked: ContinuousQuery, registry: Registry
         return
     cycle = [name, *path, name]
     steps = ", ".join(f"{reader} reads what {writer} writes" for reader, writer in pairwise(cycle))
-    raise Problem("cycle", f"The query {name} writes the stream <{iri}>, and would read its own output: {steps}. "
-                  "Read another stream, or give the query another name.", query=name, stream=iri, cycle=cycle)
+    raise Problem(
+        "cycle",
+        f"The query {name} writes the stream <{iri}>, and would read its own output: {steps}. "
+        "Read another stream, or give the query another name.",
+        query=name,
+        stream=iri,
+        cycle=cycle,
+    )
 
 
-def way(start: Collection[str], goal: str, producers: Mapping[str, str],
-        reads: Mapping[str, Collection[str]]) -> list[str] | None:
+def way(
+    start: Collection[str], goal: str, producers: Mapping[str, str], reads: Mapping[str, Collection[str]]
+) -> list[str] | None:
     """The producers that lead from the streams `start` back to the stream `goal`, nearest first: empty if it is among
     them, None if none does."""
     waiting: list[tuple[Collection[str], list[str]]] = [(start, [])]

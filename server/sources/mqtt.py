@@ -43,10 +43,10 @@ from csparql_spark.settings import Broker
 from csparql_spark.store import StreamRecord
 
 USUAL_FORMAT = "text/turtle"
-PREFIX = "mqtt "                 # of keys: nobody's Idempotency-Key has a blank
-UNACKNOWLEDGED = 500             # messages that the broker sends ahead, as MQTT 5 lets us ask
-WAITING = 20_000                 # messages in memory; more come only of those with QoS 0, and are dropped
-SESSION_SECONDS = 24 * 60 * 60   # how long the broker keeps what comes while we are away
+PREFIX = "mqtt "  # of keys: nobody's Idempotency-Key has a blank
+UNACKNOWLEDGED = 500  # messages that the broker sends ahead, as MQTT 5 lets us ask
+WAITING = 20_000  # messages in memory; more come only of those with QoS 0, and are dropped
+SESSION_SECONDS = 24 * 60 * 60  # how long the broker keeps what comes while we are away
 LONGEST_PACKET = 268_435_455
 GROUP_MESSAGES, GROUP_BYTES = 500, 16 << 20
 LOOK_SECONDS = 1.0
@@ -127,8 +127,9 @@ class Mqtt:
             session = {"client": f"csparql-{os.urandom(8).hex()}", "session": os.urandom(4).hex(), "filters": {}}
         self._client_id, self._session, self._filters = session["client"], session["session"], dict(session["filters"])
         self._keep()
-        client = self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, self._client_id, protocol=paho.MQTTv5,
-                                            manual_ack=True)
+        client = self._client = paho.Client(
+            paho.CallbackAPIVersion.VERSION2, self._client_id, protocol=paho.MQTTv5, manual_ack=True
+        )
         client.on_connect, client.on_disconnect = self._on_connect, self._on_disconnect
         client.on_connect_fail, client.on_message = self._on_connect_fail, self._on_message
         client.on_subscribe = self._on_subscribe
@@ -159,14 +160,21 @@ class Mqtt:
     def described(self) -> MqttBody:
         """For /health."""
         with self._lock:
-            return {"broker": self.broker.url, "state": self._state, "since": int(self._since * 1000),
-                    "topics": {topics: [stream.iri for stream in streams] for topics, streams in self._streams.items()},
-                    "waiting": self._arrived.qsize(), **cast(MqttCounts, dict(self._counts)), "problem": self._problem}
+            return {
+                "broker": self.broker.url,
+                "state": self._state,
+                "since": int(self._since * 1000),
+                "topics": {topics: [stream.iri for stream in streams] for topics, streams in self._streams.items()},
+                "waiting": self._arrived.qsize(),
+                **cast(MqttCounts, dict(self._counts)),
+                "problem": self._problem,
+            }
 
     # In the thread of the connection
 
-    def _on_connect(self, client: paho.Client, userdata: object, flags: paho.ConnectFlags, reason: ReasonCode,
-                    properties: object) -> None:
+    def _on_connect(
+        self, client: paho.Client, userdata: object, flags: paho.ConnectFlags, reason: ReasonCode, properties: object
+    ) -> None:
         if reason.is_failure:
             self._enter_state("refused", f"the broker refuses the connection: {reason}")
             return
@@ -177,8 +185,9 @@ class Mqtt:
         self._enter_state("connected")
         self._changed.set()
 
-    def _on_disconnect(self, client: paho.Client, userdata: object, flags: object, reason: object,
-                       properties: object) -> None:
+    def _on_disconnect(
+        self, client: paho.Client, userdata: object, flags: object, reason: object, properties: object
+    ) -> None:
         self._connected = False
         if self._state != "refused":
             self._enter_state("disconnected", f"the connection has ended: {reason}")
@@ -186,8 +195,9 @@ class Mqtt:
     def _on_connect_fail(self, client: paho.Client, userdata: object) -> None:
         self._enter_state("unreachable", f"{self.broker.url} cannot be reached")
 
-    def _on_subscribe(self, client: paho.Client, userdata: object, mid: int, reasons: list[ReasonCode],
-                      properties: Properties | None) -> None:
+    def _on_subscribe(
+        self, client: paho.Client, userdata: object, mid: int, reasons: list[ReasonCode], properties: Properties | None
+    ) -> None:
         for reason in reasons:
             if reason.is_failure:
                 self._note_problem(f"the broker refuses a subscription: {reason}")
@@ -195,10 +205,19 @@ class Mqtt:
     def _on_message(self, client: paho.Client, userdata: object, message: paho.MQTTMessage) -> None:
         properties = message.properties
         try:
-            self._arrived.put_nowait(_Message(
-                self._connection, self._session, message.mid, message.qos, bool(message.dup), message.topic,
-                bytes(message.payload), getattr(properties, "ContentType", None),
-                tuple(getattr(properties, "SubscriptionIdentifier", ()))))
+            self._arrived.put_nowait(
+                _Message(
+                    self._connection,
+                    self._session,
+                    message.mid,
+                    message.qos,
+                    bool(message.dup),
+                    message.topic,
+                    bytes(message.payload),
+                    getattr(properties, "ContentType", None),
+                    tuple(getattr(properties, "SubscriptionIdentifier", ())),
+                )
+            )
         except (queue.Full, UnicodeDecodeError) as error:
             # With QoS 1 it is not acknowledged, and comes again.
             self._count("dropped", 1)
@@ -303,7 +322,7 @@ class Mqtt:
         try:
             return self._stores.writer.reply_to(stream.id, message.key, message.digest) is not None
         except Reused:
-            return False            # the number has been used again since
+            return False  # the number has been used again since
 
     def _read(self, message: _Message, stream: StreamRecord) -> Chunk | None:
         try:
@@ -322,7 +341,7 @@ class Mqtt:
                 self._pusher.push(iri, chunk, once)
                 self._count("triples", len(chunk))
                 return True
-            except Problem as problem:          # the stream is gone
+            except Problem as problem:  # the stream is gone
                 self._count("unrouted", 1)
                 self._note_problem(problem.detail, stream=iri)
                 return True
@@ -351,8 +370,10 @@ class Mqtt:
             self._counts[what] += number
 
     def _keep(self) -> None:
-        self._stores.status.say("mqtt", {"broker": self.broker.url, "client": self._client_id,
-                                          "session": self._session, "filters": self._filters})
+        self._stores.status.say(
+            "mqtt",
+            {"broker": self.broker.url, "client": self._client_id, "session": self._session, "filters": self._filters},
+        )
 
 
 def checked_filter(text: object) -> str:

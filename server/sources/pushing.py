@@ -70,8 +70,11 @@ class Idempotency:
     def of(cls, key: str, *contents: bytes) -> Idempotency:
         """For the Idempotency-Key of a request. Raises `Problem`."""
         if not _KEY.fullmatch(key):
-            raise Problem("bad-idempotency-key", f"The Idempotency-Key {key[:50]!r} cannot be one: use 1 to 200 "
-                          "visible ASCII characters, and another key for each push.")
+            raise Problem(
+                "bad-idempotency-key",
+                f"The Idempotency-Key {key[:50]!r} cannot be one: use 1 to 200 "
+                "visible ASCII characters, and another key for each push.",
+            )
         digest = hashlib.sha256()
         for content in contents:
             digest.update(b"%d:" % len(content))
@@ -92,16 +95,27 @@ class Pusher:
         if stream is None:
             stream = self._registry.stream(iri)
             if stream is None:
-                raise Problem("unknown-stream", f"There is no stream <{iri}>: create it with PUT "
-                              f"{self._names.stream_url(iri)}.", stream=iri)
+                raise Problem(
+                    "unknown-stream",
+                    f"There is no stream <{iri}>: create it with PUT {self._names.stream_url(iri)}.",
+                    stream=iri,
+                )
             if stream.damaged:
-                raise Problem("damaged", f"The entry {stream.id} that made the stream <{iri}> is damaged on the disk, "
-                              "and its clock is not known: delete the queries that read it and the stream, and create "
-                              "it again.", stream=iri)
+                raise Problem(
+                    "damaged",
+                    f"The entry {stream.id} that made the stream <{iri}> is damaged on the disk, "
+                    "and its clock is not known: delete the queries that read it and the stream, and create "
+                    "it again.",
+                    stream=iri,
+                )
             if stream.producer is not None:
-                raise Problem("derived-stream", f"The stream <{stream.iri}> holds what the query {stream.producer} "
-                              "says, and nothing else: push into a stream that the query reads.",
-                              stream=stream.iri, query=stream.producer)
+                raise Problem(
+                    "derived-stream",
+                    f"The stream <{stream.iri}> holds what the query {stream.producer} "
+                    "says, and nothing else: push into a stream that the query reads.",
+                    stream=stream.iri,
+                    query=stream.producer,
+                )
             self._known[iri] = stream
         return stream
 
@@ -124,10 +138,21 @@ class Pusher:
         while True:
             stream = self.stream(iri)
             chunk, warnings = clocked(pushed, stream)
-            body: PushBody = {"stream": iri, "accepted": len(chunk), "seq": None, "at": None, "first": chunk.first,
-                              "last": chunk.last, "warnings": warnings}
-            keys = Keys(stream.id, () if once is None else tuple(once.keys.items()), dict(body),
-                        *(() if once is None else (once.prefix, once.newest)))
+            body: PushBody = {
+                "stream": iri,
+                "accepted": len(chunk),
+                "seq": None,
+                "at": None,
+                "first": chunk.first,
+                "last": chunk.last,
+                "warnings": warnings,
+            }
+            keys = Keys(
+                stream.id,
+                () if once is None else tuple(once.keys.items()),
+                dict(body),
+                *(() if once is None else (once.prefix, once.newest)),
+            )
             if len(chunk):
                 try:
                     entry = self._appended(stream, chunk, keys, checked=once is None or once.checked)
@@ -151,13 +176,17 @@ class Pusher:
 
 
 def _again(reply: Reply) -> PushBody:
-    return {**cast(PushBody, reply), "repeated": True}         # as it was kept
+    return {**cast(PushBody, reply), "repeated": True}  # as it was kept
 
 
 def reused(key: str) -> Problem:
-    return Problem("idempotency-key-reused", f"The Idempotency-Key {key!r} was used for another push into this stream: "
-                   "nothing of this one was kept. Use a new key for each push, and the same one only to send the same "
-                   "again.", key=key)
+    return Problem(
+        "idempotency-key-reused",
+        f"The Idempotency-Key {key!r} was used for another push into this stream: "
+        "nothing of this one was kept. Use a new key for each push, and the same one only to send the same "
+        "again.",
+        key=key,
+    )
 
 
 def draft_of_chunk(chunk: Chunk, iri: str) -> Draft:
@@ -170,13 +199,23 @@ def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[PushWarning
     if stream.clock == "event":
         if not unstamped:
             return chunk, []
-        return chunk, [{"code": "stamped-on-arrival", "triples": unstamped, "message":
-                        f"{unstamped} of the triples had no timestamp, and this stream is on the event clock: they "
-                        "are stamped with the time of their arrival."}]
+        return chunk, [
+            {
+                "code": "stamped-on-arrival",
+                "triples": unstamped,
+                "message": f"{unstamped} of the triples had no timestamp, and this stream is on the event clock: they "
+                "are stamped with the time of their arrival.",
+            }
+        ]
     stamped = len(chunk) - unstamped
     if not stamped:
         return chunk, []
     bare = dataclasses.replace(chunk, t=np.full(len(chunk), Chunk.UNSTAMPED, np.int64))
-    return bare, [{"code": "timestamps-ignored", "triples": stamped, "message":
-                   f"{stamped} of the triples had a timestamp, and this stream is on the arrival clock: all are "
-                   "stamped with the time of their arrival. Create a stream with clock \"event\" to keep timestamps."}]
+    return bare, [
+        {
+            "code": "timestamps-ignored",
+            "triples": stamped,
+            "message": f"{stamped} of the triples had a timestamp, and this stream is on the arrival clock: all are "
+            'stamped with the time of their arrival. Create a stream with clock "event" to keep timestamps.',
+        }
+    ]

@@ -28,10 +28,10 @@ from csparql_spark.server.http.wakeup import Wakeup
 from csparql_spark.server.subscribers.fanout import Fanout
 from csparql_spark.server.subscribers.subscription import RETRY, Subscription
 
-BUFFER_BYTES = 64 << 10         # of a socket, which the kernel doubles
-CHATTER_BYTES = 64 << 10        # that a subscriber may send; nobody has a reason to
-PATIENCE_SECONDS = 5.0          # who takes longer for a page is slow
-BEATS = 4                       # looks at the clock in the time of a heartbeat
+BUFFER_BYTES = 64 << 10  # of a socket, which the kernel doubles
+CHATTER_BYTES = 64 << 10  # that a subscriber may send; nobody has a reason to
+PATIENCE_SECONDS = 5.0  # who takes longer for a page is slow
+BEATS = 4  # looks at the clock in the time of a heartbeat
 
 
 class Seat:
@@ -40,9 +40,9 @@ class Seat:
     def __init__(self, connection: socket.socket, subscription: Subscription) -> None:
         self.socket, self.subscription = connection, subscription
         self.waiting: deque[memoryview] = deque()
-        self.paged = False              # a page is among what waits, or was: when all is sent, another one is wanted
-        self.moved = self.since = time.monotonic()      # when it took something last; when its page was begun
-        self.blocked = False            # the selector tells when it takes more
+        self.paged = False  # a page is among what waits, or was: when all is sent, another one is wanted
+        self.moved = self.since = time.monotonic()  # when it took something last; when its page was begun
+        self.blocked = False  # the selector tells when it takes more
         self.slow = False
         self.heard = 0
         self.closed = False
@@ -58,8 +58,10 @@ class Delivery:
         self._lock = threading.Lock()
         self._seats: set[Seat] = set()
         self._running = True
-        self._threads = [threading.Thread(target=work, name=name, daemon=True)
-                         for name, work in (("delivery", self._run), ("catching-up", self._catch_up))]
+        self._threads = [
+            threading.Thread(target=work, name=name, daemon=True)
+            for name, work in (("delivery", self._run), ("catching-up", self._catch_up))
+        ]
 
     def start(self) -> Delivery:
         self._selector = selectors.DefaultSelector()
@@ -122,8 +124,11 @@ class Delivery:
             # Whatever it is, it is this one's misfortune, and not that of all who listen; it comes back and tries
             # again.
             except Exception as error:
-                print(f"csparql-spark: a subscriber is sent home, it cannot be told what follows: {error}",
-                      file=sys.stderr, flush=True)
+                print(
+                    f"csparql-spark: a subscriber is sent home, it cannot be told what follows: {error}",
+                    file=sys.stderr,
+                    flush=True,
+                )
                 seat.subscription.finished = True
                 fed.append((seat, []))
         self._send(fed)

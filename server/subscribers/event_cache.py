@@ -20,13 +20,13 @@ MOST_BYTES = 32 << 20
 UNUSED_SECONDS = 30.0
 TURNS = 16
 
-Key = tuple[int, int]           # a query, and the position of its answer
+Key = tuple[int, int]  # a query, and the position of its answer
 
 
 class Spelled:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._bytes = clock, 0
-        self._events: OrderedDict[Key, tuple[bytes, float]] = OrderedDict()     # and when it was asked for last
+        self._events: OrderedDict[Key, tuple[bytes, float]] = OrderedDict()  # and when it was asked for last
         self._lock = threading.Lock()
         self._turns = [threading.Lock() for _ in range(TURNS)]
 

@@ -44,7 +44,7 @@ def read_id(text: str, lineage: Lineage, head: int) -> SeenId | None:
     if stands == position <= head:
         return SeenId(position)
     if stands is None and position <= lineage.oldest.position:
-        return SeenId(position)         # of an incarnation that is forgotten, with all that was told in it
+        return SeenId(position)  # of an incarnation that is forgotten, with all that was told in it
     # Before there were names, any log's positions looked like this.
     if stands is None or stands > head or name == FIRST:
         return SeenId(0, restored=True)

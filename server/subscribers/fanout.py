@@ -41,9 +41,9 @@ from csparql_spark.windows.rule import grid_of, is_known_before
 if TYPE_CHECKING:
     from csparql_spark.server.subscribers.subscription import Subscription
 
-LOOK_SECONDS = 0.5              # a bell may be missed; the store is looked at this often
+LOOK_SECONDS = 0.5  # a bell may be missed; the store is looked at this often
 PAGE_PLACES = 16
-REMEMBERED = 256                # answers to "what follows?", between two looks
+REMEMBERED = 256  # answers to "what follows?", between two looks
 
 
 class TooManySubscribers(Exception):
@@ -59,11 +59,18 @@ class News(NamedTuple):
 
 
 class Fanout:
-    def __init__(self, database: Database, answers: AnswerStore, bell: Bell, *, places: int,
-                 heard: Callable[[Collection[int]], None] = lambda queries: None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        answers: AnswerStore,
+        bell: Bell,
+        *,
+        places: int,
+        heard: Callable[[Collection[int]], None] = lambda queries: None,
+    ) -> None:
         self.order = AnswerOrder(database)
         self._answers = answers
-        self._bell = bell               # that the thread listens to
+        self._bell = bell  # that the thread listens to
         self._places = places
         self._heard = heard
         self._reader = RosterReader(database, Registry(database))
@@ -174,7 +181,7 @@ class Fanout:
         key = (place.query, place.position)
         event = self._spelled.get(key)
         if event is None:
-            with self._spelled.lock(key):         # nobody spells what another one is spelling
+            with self._spelled.lock(key):  # nobody spells what another one is spelling
                 event = self._spelled.get(key)
                 if event is None:
                     event = self._spell(place, news.roster)

@@ -54,8 +54,7 @@ def whole(parts: Sequence[StoredAnswer]) -> Result:
     return Result.bindings(tables[0].variables, columns, sum(map(len, tables)))
 
 
-def event(id: str, name: str, parts: Sequence[StoredAnswer],
-          windows: Sequence[WindowBounds] = ()) -> bytes:
+def event(id: str, name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = ()) -> bytes:
     """The answer as a server-sent event."""
     return b"id: %b\nevent: answer\ndata: %b\n\n" % (id.encode(), envelope(name, parts, windows))
 

@@ -19,8 +19,10 @@ from csparql_spark.server.subscribers.instants import notice
 from csparql_spark.store import QueryRecord, Registry
 from csparql_spark.store.registry import query_record
 
-_REGISTRATIONS = ("SELECT seq, subject, at, payload, payload_sum FROM log INDEXED BY log_registry "
-                  "WHERE kind NOT IN ('chunk', 'tick') AND kind = 'register' ORDER BY seq")
+_REGISTRATIONS = (
+    "SELECT seq, subject, at, payload, payload_sum FROM log INDEXED BY log_registry "
+    "WHERE kind NOT IN ('chunk', 'tick') AND kind = 'register' ORDER BY seq"
+)
 _NEWEST = "SELECT max(seq) FROM log INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick')"
 
 
@@ -64,9 +66,11 @@ class RosterReader:
         (newest,) = connection.execute(_NEWEST).fetchone()
         failures = connection.execute("SELECT query, instant, reason FROM failures ORDER BY query").fetchall()
         if (newest, failures) != self._newest:
-            known = self.roster.known           # what was logged in a place does not change
-            self.roster = Roster({id: known.get(id) or query_record(id, *rest)
-                                  for id, *rest in connection.execute(_REGISTRATIONS)}, self._standing(failures))
+            known = self.roster.known  # what was logged in a place does not change
+            self.roster = Roster(
+                {id: known.get(id) or query_record(id, *rest) for id, *rest in connection.execute(_REGISTRATIONS)},
+                self._standing(failures),
+            )
             self._newest = newest, failures
         return self.roster
 

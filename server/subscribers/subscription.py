@@ -73,8 +73,11 @@ def start_after(text: str, order: AnswerOrder) -> SubscriptionStart:
         return after_instant(int(match[1]), int(match[2]), order, returning=True)
     last = read_id(text, order.lineage, order.head())
     if last is None:
-        raise Problem("bad-event-id", f"{text[:100]!r} is no id of an event of this server: ids look like "
-                      "48213-qkzwmtbrfd. Leave it out to begin with the newest answer.")
+        raise Problem(
+            "bad-event-id",
+            f"{text[:100]!r} is no id of an event of this server: ids look like "
+            "48213-qkzwmtbrfd. Leave it out to begin with the newest answer.",
+        )
     returning = last.position != BEGINNING or not last.restored
     return SubscriptionStart(last.position, returning, restored=last.restored)
 
@@ -85,7 +88,7 @@ def after_instant(query: int, instant: int, order: AnswerOrder, *, returning: bo
     if position is not None:
         return SubscriptionStart(position, returning, {query: instant})
     if gone is None:
-        return FIRST            # it is before everything, or of another query that had this name before
+        return FIRST  # it is before everything, or of another query that had this name before
     return SubscriptionStart(gone[0] - (instant < gone[1]), returning, {query: instant})
 
 
@@ -96,18 +99,26 @@ class Subscription:
     who have a thread to spare.
     """
 
-    def __init__(self, fanout: Fanout, names: Collection[str] | None, start: SubscriptionStart, *,
-                 heartbeat_seconds: float = 15.0, slow_instants: int = 100, progress: bool = False) -> None:
+    def __init__(
+        self,
+        fanout: Fanout,
+        names: Collection[str] | None,
+        start: SubscriptionStart,
+        *,
+        heartbeat_seconds: float = 15.0,
+        slow_instants: int = 100,
+        progress: bool = False,
+    ) -> None:
         """Takes a place. Raises `TooManySubscribers`."""
         self._fanout, self._order = fanout, fanout.order
         self._names = None if names is None else frozenset(names)
         self._returning = start.returning
-        self._last = dict(start.instants)       # the newest instant that it knows, by query
+        self._last = dict(start.instants)  # the newest instant that it knows, by query
         self._heartbeat, self._slow, self._progress = heartbeat_seconds, slow_instants, progress
-        self._live = False                      # it has caught up once: what it asked for of the past was not skipped
-        self._forgiven: dict[int, int] = {}     # gaps up to here were there before it
-        self.finished = False                   # nothing will come any more
-        self.caught_up = -1                     # version of the news of which everything was told
+        self._live = False  # it has caught up once: what it asked for of the past was not skipped
+        self._forgiven: dict[int, int] = {}  # gaps up to here were there before it
+        self.finished = False  # nothing will come any more
+        self.caught_up = -1  # version of the news of which everything was told
         fanout.join(self)
         try:
             self._begin(start, fanout.look())
@@ -119,12 +130,12 @@ class Subscription:
         self._greeted = self._announced = news.roster
         self._opening = True
         self._ids = self._members(news.roster)
-        self._newest: list[AnswerPlace] | None = None         # by which it begins
+        self._newest: list[AnswerPlace] | None = None  # by which it begins
         if start.after is None:
             live = set(news.roster.standing)
             self._newest = self._order.newest(live if self._ids is None else live & self._ids, news.head)
         self._cursor = news.head if start.after is None else start.after
-        self._restored = start.restored         # it is to be told so
+        self._restored = start.restored  # it is to be told so
         if not start.returning:
             self._forgiven = {place.query: place.position for place in self._order.gaps(self._cursor, news.head)}
 
@@ -222,8 +233,11 @@ class Subscription:
             yield from (piece for id, piece in changes(before, news.roster) if self._hears(id, news.roster))
         elif self._announced is not news.roster:
             before, self._announced = self._announced, news.roster
-            yield from (piece for id, piece in changes(before, news.roster)
-                        if self._hears(id, before) or self._hears(id, news.roster))
+            yield from (
+                piece
+                for id, piece in changes(before, news.roster)
+                if self._hears(id, before) or self._hears(id, news.roster)
+            )
         if self._names is not None and not any(name in news.roster.ids for name in self._names):
             self.finished = True
 
@@ -259,19 +273,28 @@ class Subscription:
                 return b""
             return self._id(place.position) + self._gap(place.query, place.position, news, "forgotten")
         if place.query not in news.roster.known:
-            return b""              # its query is so long gone that not even its name is known
+            return b""  # its query is so long gone that not even its name is known
         try:
             piece = self._fanout.spelled(place, news)
         except Damaged:
-            piece = self._id(place.position) + self._gap(place.query, place.position, news, "damaged",
-                                                         first=place.instant, last=place.instant)
+            piece = self._id(place.position) + self._gap(
+                place.query, place.position, news, "damaged", first=place.instant, last=place.instant
+            )
         if piece is not None:
             self._last[place.query] = place.instant
         return piece
 
     def _gap(self, query: int, position: int, news: News, reason: str, **more: int) -> bytes:
-        return notice("gap", {"query": news.roster.known[query].name, "after": self._last.get(query),
-                              "next": self._order.next_instant(query, position), "reason": reason, **more})
+        return notice(
+            "gap",
+            {
+                "query": news.roster.known[query].name,
+                "after": self._last.get(query),
+                "next": self._order.next_instant(query, position),
+                "reason": reason,
+                **more,
+            },
+        )
 
     def _skipped(self, news: News) -> bytes | None:
         """The gaps up to the newest answers, if the client is too far behind: one piece, and the id at its end."""
@@ -285,8 +308,12 @@ class Subscription:
                 gaps.append(self._gap(query, cut, news, "slow", first=first, last=last))
                 self._last[query] = last
         skipped = self._order.waiting(self._cursor, cut, self._ids)
-        gaps += [self._gap(place.query, cut, news, "forgotten") for place in self._order.gaps(self._cursor, cut)
-                 if place.query not in skipped and place.query in news.roster.known
-                 and (self._ids is None or place.query in self._ids)]
+        gaps += [
+            self._gap(place.query, cut, news, "forgotten")
+            for place in self._order.gaps(self._cursor, cut)
+            if place.query not in skipped
+            and place.query in news.roster.known
+            and (self._ids is None or place.query in self._ids)
+        ]
         self._cursor = cut
         return b"".join(gaps[:-1]) + self._id(cut) + gaps[-1] if gaps else None

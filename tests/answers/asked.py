@@ -1,7 +1,7 @@
 """Asking a query of quads: our evaluator, and Oxigraph by itself over the real terms.
 
-    ask("SELECT ?s { ?s <urn:p> 1 }", [("", "<urn:a>", "<urn:p>", "…")]).table.rows()
-    said(query, quads) == oxigraph_says(query, quads)
+ask("SELECT ?s { ?s <urn:p> 1 }", [("", "<urn:a>", "<urn:p>", "…")]).table.rows()
+said(query, quads) == oxigraph_says(query, quads)
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from csparql_spark.language import parse
 from csparql_spark.rdf.terms import to_oxigraph
 from csparql_spark.windows.content import Content
 
-Quad = tuple[str, str, str, str]          # the graph ("" is the default graph), and a triple
+Quad = tuple[str, str, str, str]  # the graph ("" is the default graph), and a triple
 Said = bool | Counter
 
 
-def ask(query: str, quads: Iterable[Quad] = (), *, graphs: Iterable[str] = (), instant: int = 0,
-        limit: int = 100_000) -> Result:
+def ask(
+    query: str, quads: Iterable[Quad] = (), *, graphs: Iterable[str] = (), instant: int = 0, limit: int = 100_000
+) -> Result:
     """What a query says of quads, whose terms get their ids in the order in which they come."""
     content = Content()
     rows: dict[str, list[np.ndarray]] = {graph: [] for graph in ("", *graphs)}
@@ -68,8 +69,9 @@ def oxigraph_says(query: str, quads: Iterable[Quad], graphs: Iterable[str]) -> S
 
 def _bag(rows: Iterable[dict[str, str]]) -> Counter:
     """The rows as a bag; ?k and ?l hold aggregates, whose numbers have a value and several datatypes and spellings."""
-    return Counter(tuple(sorted((name, _value(term) if name in "kl" else term) for name, term in row.items()))
-                   for row in rows)
+    return Counter(
+        tuple(sorted((name, _value(term) if name in "kl" else term) for name, term in row.items())) for row in rows
+    )
 
 
 def _value(term: str) -> str | float:

@@ -1,8 +1,8 @@
 """Random bodies, and random streams to ask them over; and a graph with its queries, moved from instant to instant.
 
-    stage = Stage([(body, 5), (body, 9)])
-    stage.move(7, [("<urn:a>", "<urn:p>", '"1"')])
-    stage.check()                     # each query says what the snapshot evaluator says of what it can see
+stage = Stage([(body, 5), (body, 9)])
+stage.move(7, [("<urn:a>", "<urn:p>", '"1"')])
+stage.check()                     # each query says what the snapshot evaluator says of what it can see
 """
 
 from __future__ import annotations
@@ -102,8 +102,18 @@ def shown(answer: Result) -> object:
 
 VARIABLES = ("?x", "?y", "?z", "?w")
 NODES = ("<urn:a>", "<urn:b>", "<urn:c>")
-LITERALS = (integer(1), integer(2), integer("01"), integer(10), f'"1.5"^^<{XSD}decimal>', f'"1.0"^^<{XSD}double>',
-            f'"2"^^<{XSD}byte>', '"a"', '"b"@en', '"x"^^<urn:t>')
+LITERALS = (
+    integer(1),
+    integer(2),
+    integer("01"),
+    integer(10),
+    f'"1.5"^^<{XSD}decimal>',
+    f'"1.0"^^<{XSD}double>',
+    f'"2"^^<{XSD}byte>',
+    '"a"',
+    '"b"@en',
+    '"x"^^<urn:t>',
+)
 PREDICATES = ("<urn:p>", "<urn:q>")
 SIGNS = ("=", "!=", "<", ">", "<=", ">=")
 
@@ -113,8 +123,13 @@ def stream(random: Random) -> Iterator[tuple[int, list[Triple]]]:
     now = 0
     for _ in range(random.randint(1, 5)):
         now += random.randint(1, 3)
-        yield now, [(random.choice(NODES), random.choice(PREDICATES), random.choice((*NODES, *LITERALS)))
-                    for _ in range(random.randint(0, 6))]
+        yield (
+            now,
+            [
+                (random.choice(NODES), random.choice(PREDICATES), random.choice((*NODES, *LITERALS)))
+                for _ in range(random.randint(0, 6))
+            ],
+        )
 
 
 class Writer:
@@ -141,10 +156,26 @@ class Writer:
         verb = self.one(*PREDICATES, *PREDICATES, self.variable())
         if paths and verb[0] == "<" and self.one(0, 0, 0, 1):
             other = self.one(*PREDICATES)
-            return self.one(f"{verb}/{other}", f"^{verb}", f"{verb}|{other}", f"^({verb}/{other})",
-                            f"({verb}|^{other})/{verb}", f"{verb}+", f"{verb}*", f"{verb}?", f"({verb}|^{other})+",
-                            f"({verb}/{other}?)*", f"{verb}*/{other}", f"^({verb}+|{other})", f"!{verb}", f"!^{verb}",
-                            f"!({verb}|^{other})", "!()", f"(!{verb})+", f"({verb}?)*/{other}+")
+            return self.one(
+                f"{verb}/{other}",
+                f"^{verb}",
+                f"{verb}|{other}",
+                f"^({verb}/{other})",
+                f"({verb}|^{other})/{verb}",
+                f"{verb}+",
+                f"{verb}*",
+                f"{verb}?",
+                f"({verb}|^{other})+",
+                f"({verb}/{other}?)*",
+                f"{verb}*/{other}",
+                f"^({verb}+|{other})",
+                f"!{verb}",
+                f"!^{verb}",
+                f"!({verb}|^{other})",
+                "!()",
+                f"(!{verb})+",
+                f"({verb}?)*/{other}+",
+            )
         return verb
 
     def triples(self, paths: bool = True) -> str:
@@ -164,23 +195,47 @@ class Writer:
 
     def test(self) -> str:
         x, y = self.variable(), self.variable()
-        return self.one(f"{self.number()} {self.one(*SIGNS)} {self.number()}", f"{x} {self.one(*SIGNS)} {y}",
-                        f"{x} > 1", f"bound({x})", f"!bound({x})", f"isIRI({x})", f"{x} = <urn:a>",
-                        f"{x} + 1 < {self.number()}", f"{x} IN (<urn:a>, 1)", f"sameTerm({x}, {y})",
-                        f"str({x}) < \"b\"", f"{x} > 0 && {y} < 3", f"{x} > 1 || {y} = 1", "1 < 2", "(1 > 2)")
+        return self.one(
+            f"{self.number()} {self.one(*SIGNS)} {self.number()}",
+            f"{x} {self.one(*SIGNS)} {y}",
+            f"{x} > 1",
+            f"bound({x})",
+            f"!bound({x})",
+            f"isIRI({x})",
+            f"{x} = <urn:a>",
+            f"{x} + 1 < {self.number()}",
+            f"{x} IN (<urn:a>, 1)",
+            f"sameTerm({x}, {y})",
+            f'str({x}) < "b"',
+            f"{x} > 0 && {y} < 3",
+            f"{x} > 1 || {y} = 1",
+            "1 < 2",
+            "(1 > 2)",
+        )
 
     def term(self) -> str:
         x, y = self.variable(), self.variable()
-        return self.one(x, f"{x} + 1", f"{x} * {y}", f"str({x})", f"COALESCE({x}, {y}, 3)", f"IF({x} > 1, {y}, 0)", "2",
-                        f"datatype({x})", f"concat(str({x}), \"!\")")
+        return self.one(
+            x,
+            f"{x} + 1",
+            f"{x} * {y}",
+            f"str({x})",
+            f"COALESCE({x}, {y}, 3)",
+            f"IF({x} > 1, {y}, 0)",
+            "2",
+            f"datatype({x})",
+            f'concat(str({x}), "!")',
+        )
 
     def fresh(self) -> str:
         return f"?n{next(self._names)}"
 
     def data(self) -> str:
         x, y = self.one(("?x", "?y"), ("?y", "?z"), ("?x", "?w"))
-        rows = " ".join(f"({self.one('UNDEF', '<urn:a>', '<urn:b>', '1')} {self.one('UNDEF', '<urn:a>', '1', '2')})"
-                        for _ in self.some(0, 3))
+        rows = " ".join(
+            f"({self.one('UNDEF', '<urn:a>', '<urn:b>', '1')} {self.one('UNDEF', '<urn:a>', '1', '2')})"
+            for _ in self.some(0, 3)
+        )
         return f"VALUES ({x} {y}) {{ {rows} }}"
 
     def group(self, depth: int = 2) -> str:
@@ -249,9 +304,15 @@ class Writer:
     def aggregate(self) -> str:
         name = self.one("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
         x = self.variable()
-        return self.one(f"{name}({x})", f"{name}({x})", f"{name}(DISTINCT {x})", f"{name}({x} + 1)", "COUNT(*)",
-                        f"GROUP_CONCAT({x}; SEPARATOR = \"-\")", f"COUNT(*) + {name}({x})")
-
+        return self.one(
+            f"{name}({x})",
+            f"{name}({x})",
+            f"{name}(DISTINCT {x})",
+            f"{name}({x} + 1)",
+            "COUNT(*)",
+            f'GROUP_CONCAT({x}; SEPARATOR = "-")',
+            f"COUNT(*) + {name}({x})",
+        )
 
     def body(self) -> str:
         match self.one("select", "select", "select", "select", "ask", "construct"):

@@ -77,7 +77,7 @@ def test_tables_are_what_counters_say(now: list[tuple], before: list[tuple]) -> 
     assert changed.table.variables == ("x", "y")
     assert Counter(shown(changed)) == Counter(now) - Counter(before)
     places = iter(now)
-    assert all(row in places for row in shown(changed))           # in the order of the answer
+    assert all(row in places for row in shown(changed))  # in the order of the answer
     assert Result.from_bytes(changed.to_bytes()) == changed
 
 
@@ -90,8 +90,10 @@ def test_graphs_are_what_sets_say(now: list[str], before: list[str]) -> None:
 
 @pytest.mark.parametrize("count", [1, 5_000])
 def test_many_rows(count: int) -> None:
-    now, before = table(*((f'"{i}"', f'"{i % 7}"') for i in range(count))), table(*((f'"{i}"', f'"{i % 7}"')
-                                                                                for i in range(0, count, 2)))
+    now, before = (
+        table(*((f'"{i}"', f'"{i % 7}"') for i in range(count))),
+        table(*((f'"{i}"', f'"{i % 7}"') for i in range(0, count, 2))),
+    )
     assert shown(difference(now, before)) == [(f'"{i}"', f'"{i % 7}"') for i in range(1, count, 2)]
 
 

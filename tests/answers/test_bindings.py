@@ -57,8 +57,14 @@ def test_bytes_do_not_show_how_an_answer_was_made(table: Table, data: st.DataObj
     sliced = [pa.array(["<urn:z>", None, *column, "<urn:z>"], pa.string())[2:-1] for column in columns]
     cut = data.draw(st.integers(0, len(rows)))
     pieces = [pa.chunked_array([array[:cut], array[cut:]], pa.string()) for array in made]
-    others = [hiding, sliced, pieces, [array.cast(pa.large_string()) for array in made],
-              [array.dictionary_encode() for array in made], columns]
+    others = [
+        hiding,
+        sliced,
+        pieces,
+        [array.cast(pa.large_string()) for array in made],
+        [array.dictionary_encode() for array in made],
+        columns,
+    ]
     expected = Result.from_rows(variables, rows).to_bytes()
     for other in others:
         assert Result.bindings(variables, other, len(rows)).to_bytes() == expected
@@ -78,9 +84,16 @@ def test_a_table_from_ids() -> None:
 
 
 def test_encoded_gives_distinct_terms_and_ids() -> None:
-    for table in (Bindings(("x", "y"), [["<urn:b>", None], ["<urn:é>", "<urn:b>"]]),
-                  Bindings.from_ids(("x", "y"), pa.array(["<urn:a>", "<urn:b>", "<urn:c>", "<urn:é>"]),
-                                    [np.array([1, -1]), np.array([3, 1])], 2, in_order=True)):
+    for table in (
+        Bindings(("x", "y"), [["<urn:b>", None], ["<urn:é>", "<urn:b>"]]),
+        Bindings.from_ids(
+            ("x", "y"),
+            pa.array(["<urn:a>", "<urn:b>", "<urn:c>", "<urn:é>"]),
+            [np.array([1, -1]), np.array([3, 1])],
+            2,
+            in_order=True,
+        ),
+    ):
         terms, ids = table.encoded()
         assert terms.to_pylist() == ["<urn:b>", "<urn:é>"]
         assert [column.tolist() for column in ids] == [[0, -1], [1, 0]]
@@ -95,7 +108,9 @@ def test_take() -> None:
 
 def test_columns_must_fit() -> None:
     for variables, columns, length in (
-        (("x",), [], None), (("x", "y"), [["<urn:a>"], []], None), (("x", "x"), [[], []], None),
+        (("x",), [], None),
+        (("x", "y"), [["<urn:a>"], []], None),
+        (("x", "x"), [[], []], None),
         (("x",), [["<urn:a>"]], 2),
     ):
         with pytest.raises(ValueError):
@@ -103,10 +118,13 @@ def test_columns_must_fit() -> None:
 
 
 def test_booleans_and_graphs() -> None:
-    graph = "<urn:a> <urn:p> \"é\" .\n<urn:a> <urn:p> _:b .\n"
+    graph = '<urn:a> <urn:p> "é" .\n<urn:a> <urn:p> _:b .\n'
     for answer, kind, length in (
-        (Result.boolean(True), "boolean", 1), (Result.boolean(False), "boolean", 1), (Result.graph(graph), "graph", 2),
-        (Result.graph(""), "graph", 0), (Result.bindings((), (), 2), "bindings", 2),
+        (Result.boolean(True), "boolean", 1),
+        (Result.boolean(False), "boolean", 1),
+        (Result.graph(graph), "graph", 2),
+        (Result.graph(""), "graph", 0),
+        (Result.bindings((), (), 2), "bindings", 2),
     ):
         assert (answer.kind, len(answer)) == (kind, length)
         assert Result.from_bytes(answer.to_bytes()) == answer
@@ -120,7 +138,11 @@ def test_an_answer_is_not_a_truth_value() -> None:
 
 
 def test_what_an_answer_does_not_have_is_named() -> None:
-    table, truth, graph = Result.from_rows(("x",), [{"x": "<urn:a>"}]), Result.boolean(True), Result.graph(b"<a> <b> <c> .\n")
+    table, truth, graph = (
+        Result.from_rows(("x",), [{"x": "<urn:a>"}]),
+        Result.boolean(True),
+        Result.graph(b"<a> <b> <c> .\n"),
+    )
     assert table.solutions is table.table and graph.triples is graph.ntriples
     for answer in truth, graph:
         with pytest.raises(TypeError, match=f"a {answer.kind} answer has no table"):

@@ -32,20 +32,23 @@ def typed(text: str, kind: str) -> str:
 
 
 texts = st.one_of(
-    st.integers(-10**15, 10**15).map(str), st.integers(-3, 3).map(str),
+    st.integers(-(10**15), 10**15).map(str),
+    st.integers(-3, 3).map(str),
     st.sampled_from(["01", "+1", "-0", "x", "", "1e", "1.0", "1.50", ".5", "5.", "0.1"]),
-    st.decimals(-10**9, 10**9, places=3).map(lambda value: f"{value:f}"),
-    st.floats().map(repr), st.sampled_from(["1E2", "1e-300", "NaN", "INF", "-INF", "-0.0", "123456789.123456789"]))
+    st.decimals(-(10**9), 10**9, places=3).map(lambda value: f"{value:f}"),
+    st.floats().map(repr),
+    st.sampled_from(["1E2", "1e-300", "NaN", "INF", "-INF", "-0.0", "123456789.123456789"]),
+)
 terms = st.one_of(
     st.builds(typed, texts, st.sampled_from(["integer", "decimal", "double", "float", "byte", "string", "dateTime"])),
     st.builds(typed, st.integers(-9, 9).map(str), st.sampled_from(["integer", "decimal", "double"])),
-    st.sampled_from(["<urn:a>", "_:b", '"a"', '"1"@en', typed("true", "boolean")]))
+    st.sampled_from(["<urn:a>", "_:b", '"a"', '"1"@en', typed("true", "boolean")]),
+)
 
 
 def compared(sign: str, left: str, right: str, quick: bool = True) -> Expression:
     names = tuple(dict.fromkeys(side for side in (left, right) if side[0] == "?"))
-    pieces = ("(", *(f"<f:term>({side})" if side[0] == "?" else side
-                     for side in (left, sign, right)), ")")
+    pieces = ("(", *(f"<f:term>({side})" if side[0] == "?" else side for side in (left, sign, right)), ")")
     return Expression(pieces, names, Comparison(sign, left, right) if quick else None)
 
 
@@ -64,19 +67,36 @@ def test_comparisons_say_what_oxigraph_says(cells: list[str], sign: str, constan
         assert quick.tolist() == slow.tolist(), (sign, left, right)
 
 
-@pytest.mark.parametrize("few", (0, 1000))           # all are read at once; one by one
+@pytest.mark.parametrize("few", (0, 1000))  # all are read at once; one by one
 def test_only_plain_numbers_are_plain(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plain_numbers, "FEW", few)
     content = Content()
-    wanted = {typed("5", "integer"): INTEGER, typed("-15", "integer"): INTEGER, typed("1.5", "decimal"): DECIMAL,
-              typed("3", "decimal"): DECIMAL, typed("1.5", "double"): DOUBLE, typed("1e2", "double"): DOUBLE,
-              typed("1" * 16, "integer"): OTHER, typed("1.1234567", "decimal"): OTHER, typed("5", "byte"): OTHER,
-              typed("5.0", "integer"): OTHER, typed("1e2", "decimal"): OTHER, typed("1e300", "double"): OTHER,
-              typed("NaN", "double"): OTHER, typed("1", "float"): OTHER, "<urn:a>": OTHER, '"1"': OTHER,
-              typed("12345678901.12345", "decimal"): OTHER, typed("5\\n", "integer"): OTHER, typed("+5", "integer"): OTHER,
-              typed("-0", "integer"): INTEGER, typed("٣", "integer"): OTHER, typed(".5", "decimal"): OTHER}
+    wanted = {
+        typed("5", "integer"): INTEGER,
+        typed("-15", "integer"): INTEGER,
+        typed("1.5", "decimal"): DECIMAL,
+        typed("3", "decimal"): DECIMAL,
+        typed("1.5", "double"): DOUBLE,
+        typed("1e2", "double"): DOUBLE,
+        typed("1" * 16, "integer"): OTHER,
+        typed("1.1234567", "decimal"): OTHER,
+        typed("5", "byte"): OTHER,
+        typed("5.0", "integer"): OTHER,
+        typed("1e2", "decimal"): OTHER,
+        typed("1e300", "double"): OTHER,
+        typed("NaN", "double"): OTHER,
+        typed("1", "float"): OTHER,
+        "<urn:a>": OTHER,
+        '"1"': OTHER,
+        typed("12345678901.12345", "decimal"): OTHER,
+        typed("5\\n", "integer"): OTHER,
+        typed("+5", "integer"): OTHER,
+        typed("-0", "integer"): INTEGER,
+        typed("٣", "integer"): OTHER,
+        typed(".5", "decimal"): OTHER,
+    }
     plain = Plain(content.dictionary)
-    assert plain.of(np.array([-1, -1]))[0].tolist() == [OTHER, OTHER]            # nothing has an id yet
+    assert plain.of(np.array([-1, -1]))[0].tolist() == [OTHER, OTHER]  # nothing has an id yet
     ids = content.dictionary.encode(wanted)
     kinds, values = plain.of(np.append(ids, -1))
     assert dict(zip(wanted, kinds.tolist())) == wanted and kinds[-1] == OTHER
@@ -116,7 +136,7 @@ def test_each_combination_is_asked_once() -> None:
     computing.term(SUM, {"?x": x[::-1], "?y": y[::-1]}, 6)
     computing.term(SUM, {"?x": x[:2], "?y": y[2:4]}, 2)
     assert store.rows == [5, 1]
-    assert computing.term(SUM, {"?x": x}, 6).tolist() == [-1] * 6        # ?y is bound nowhere
+    assert computing.term(SUM, {"?x": x}, 6).tolist() == [-1] * 6  # ?y is bound nowhere
     assert computing.term(SUM, {"?x": x[:0], "?y": x[:0]}, 0).tolist() == []
 
 
@@ -141,7 +161,7 @@ def test_what_is_kept_is_bounded_and_forgotten_with_the_ids(monkeypatch: pytest.
     double = Expression(("<f:id>(", "<f:term>(?x)", "*", "2", ")"), ("?x",))
     ids = content.dictionary.encode([typed(str(n), "integer") for n in range(3000)])
     for first in range(0, 3000, 150):
-        found = computing.term(double, {"?x": ids[first:first + 150]}, 150)
+        found = computing.term(double, {"?x": ids[first : first + 150]}, 150)
         assert content.dictionary.decode(found) == [typed(str(2 * n), "integer") for n in range(first, first + 150)]
         assert all(kept.runs.rows <= 300 for kept in computing._results.values())
     content.add(0, 1, Chunk.from_triples([("<urn:a>", "<urn:b>", typed("7", "integer"))], [100]))
@@ -162,8 +182,15 @@ def test_a_base_and_names_that_are_taken() -> None:
 
 
 @settings(max_examples=120, deadline=None)
-@given(st.lists(st.lists(st.one_of(terms, st.builds(typed, st.integers(-99, 99).map(str), st.just("integer"))),
-                         max_size=5), min_size=1, max_size=3), st.booleans(), st.integers(0, 999))
+@given(
+    st.lists(
+        st.lists(st.one_of(terms, st.builds(typed, st.integers(-99, 99).map(str), st.just("integer"))), max_size=5),
+        min_size=1,
+        max_size=3,
+    ),
+    st.booleans(),
+    st.integers(0, 999),
+)
 @example([[typed("9223372036854.775807", "decimal")]], False, 0)
 def test_aggregates_of_columns_are_those_of_bags(groups: list[list[str]], distinct: bool, seed: int) -> None:
     content = Content()

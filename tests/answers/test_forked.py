@@ -30,11 +30,13 @@ def test_what_it_finds_comes_back_and_what_it_changes_does_not() -> None:
 
 def children() -> set[int]:
     """The processes that this one has, zombies among them."""
-    return {int(child) for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()}
+    return {
+        int(child) for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()
+    }
 
 
 def test_it_is_ended_when_its_time_is_over_and_no_child_is_left() -> None:
-    before = children()                # other tests may have theirs
+    before = children()  # other tests may have theirs
     for seconds in (0.0, 0.05):
         with pytest.raises(TooSlow) as caught:
             apart(work_for_ever, seconds=seconds, room=ROOM)
@@ -57,7 +59,7 @@ def test_what_it_takes_is_time_of_the_thread_that_asks() -> None:
     begun = processor.now()
     with pytest.raises(TooSlow):
         apart(work_for_ever, seconds=0.2, room=ROOM)
-    assert processor.now().processor - begun.processor >= 0.1            # a timer counts in ticks
+    assert processor.now().processor - begun.processor >= 0.1  # a timer counts in ticks
     elsewhere: list[processor.Time] = []
     other = threading.Thread(target=lambda: elsewhere.append(processor.now()))
     other.start()
@@ -72,7 +74,7 @@ def work_for_ever() -> bytes:
 
 def test_its_alarm_ends_it_if_nobody_else_does() -> None:
     child = os.fork()
-    if child == 0:                     # who asks is killed while he waits
+    if child == 0:  # who asks is killed while he waits
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         apart(lambda: time.sleep(60) or b"", seconds=0.1, room=ROOM)
@@ -82,7 +84,7 @@ def test_its_alarm_ends_it_if_nobody_else_does() -> None:
 def test_it_gets_no_more_memory_than_it_may_have() -> None:
     with pytest.raises(TooLarge):
         apart(lambda: b"x" * (2 * ROOM), seconds=60, room=ROOM)
-    with pytest.raises(TooLarge):      # as a library does that ends the process when there is no more
+    with pytest.raises(TooLarge):  # as a library does that ends the process when there is no more
         apart(lambda: os._exit(1), seconds=60, room=ROOM)
     assert len(apart(lambda: b"x" * (ROOM // 8), seconds=60, room=ROOM)) == ROOM // 8
 

@@ -31,8 +31,31 @@ from csparql_spark.answers.formats import (
 from csparql_spark.rdf import terms
 
 TEXTS = st.lists(
-    st.sampled_from(["", " ", "\t", "\n", "\r\n", "\r", '"', "'", ",", "<", "&", "]]>", "\\", "\x01", "é", "\U0001f600",
-                     "\x7f", "\u0085", "a", "&#13;", "<!--"]),
+    st.sampled_from(
+        [
+            "",
+            " ",
+            "\t",
+            "\n",
+            "\r\n",
+            "\r",
+            '"',
+            "'",
+            ",",
+            "<",
+            "&",
+            "]]>",
+            "\\",
+            "\x01",
+            "é",
+            "\U0001f600",
+            "\x7f",
+            "\u0085",
+            "a",
+            "&#13;",
+            "<!--",
+        ]
+    ),
     max_size=4,
 ).map("".join)
 XML_TEXTS = TEXTS.map(lambda text: text.replace("\x01", ""))
@@ -140,10 +163,10 @@ def test_the_four_formats_of_one_table() -> None:
         '<binding name="y"><literal>say &quot;hi&quot;,&#13;&#10;&lt;&amp;&gt;</literal></binding></result>\n'
         '<result><binding name="x"><bnode>b</bnode></binding>'
         '<binding name="y"><literal xml:lang="de">ja</literal></binding></result>\n'
-        '<result></result>\n'
+        "<result></result>\n"
         '<result><binding name="y"><literal datatype="http://www.w3.org/2001/XMLSchema#integer">01</literal></binding>'
-        '</result>\n'
-        '</results></sparql>\n'
+        "</result>\n"
+        "</results></sparql>\n"
     )
     assert write(ROWS, CSV).decode() == 'x,y\r\nurn:a,"say ""hi"",\r\n<&>"\r\n_:b,ja\r\n,\r\n,01\r\n'
     assert write(ROWS, TSV).decode() == (
@@ -194,8 +217,12 @@ def test_graphs() -> None:
     graph = '<urn:a> <urn:p> "x y"@en .\n<urn:a> <urn:p> <urn:b> .\n_:c <urn:p> "01"^^<urn:d> .\n'
     expected = list(ox.parse(graph, format=ox.RdfFormat.N_TRIPLES))
     for media_type, format in (
-        (N_TRIPLES, ox.RdfFormat.N_TRIPLES), (TURTLE, ox.RdfFormat.TURTLE), (JSON_LD, ox.RdfFormat.JSON_LD),
-        ("application/json", ox.RdfFormat.JSON_LD), (N_QUADS, ox.RdfFormat.N_QUADS), (TRIG, ox.RdfFormat.TRIG),
+        (N_TRIPLES, ox.RdfFormat.N_TRIPLES),
+        (TURTLE, ox.RdfFormat.TURTLE),
+        (JSON_LD, ox.RdfFormat.JSON_LD),
+        ("application/json", ox.RdfFormat.JSON_LD),
+        (N_QUADS, ox.RdfFormat.N_QUADS),
+        (TRIG, ox.RdfFormat.TRIG),
     ):
         written = ox.parse(write(Result.graph(graph), media_type), format=format)
         assert sorted(map(str, written)) == sorted(map(str, expected))
@@ -206,8 +233,14 @@ def test_rdf_xml_renames_the_labels_that_are_no_names_there() -> None:
     graph = '_:1.a <urn:p> _:2 .\n_:2 <urn:p> "> _:2 and\\n_:2" .\n<urn:a> <urn:p> _:1.a .\n'
     written = write(Result.graph(graph), RDF_XML)
     assert sorted(map(str, ox.parse(written, format=ox.RdfFormat.RDF_XML))) == sorted(
-        map(str, ox.parse(graph.replace("_:1.a", "_:b1.a").replace("_:2 ", "_:b2 ").replace('"> _:b2', '"> _:2'),
-                          format=ox.RdfFormat.N_TRIPLES)))
+        map(
+            str,
+            ox.parse(
+                graph.replace("_:1.a", "_:b1.a").replace("_:2 ", "_:b2 ").replace('"> _:b2', '"> _:2'),
+                format=ox.RdfFormat.N_TRIPLES,
+            ),
+        )
+    )
     assert list(ox.parse(write(Result.graph(""), RDF_XML), format=ox.RdfFormat.RDF_XML)) == []
     with pytest.raises(Unwritable, match="no way to write"):
         write(Result.graph("<urn:a> <urn:1> <urn:b> .\n"), RDF_XML)
@@ -286,8 +319,7 @@ FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     ],
 )
 def test_negotiation(accept: str | None, bindings: str | None, boolean: str | None, graph: str | None) -> None:
-    assert [preferred(accept, OFFERED[kind]) for kind in ("bindings", "boolean", "graph")] == [
-        bindings, boolean, graph]
+    assert [preferred(accept, OFFERED[kind]) for kind in ("bindings", "boolean", "graph")] == [bindings, boolean, graph]
 
 
 ranges = st.sampled_from(["*/*", "text/*", "application/*", "image/*", *OFFERED["bindings"]])

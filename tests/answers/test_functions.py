@@ -24,8 +24,9 @@ def functions() -> Functions:
 
 def call(functions: Functions, name: str, *given: object) -> str | None:
     """What a function says of terms, by number, or of anything else."""
-    result = functions.custom[ox.NamedNode(f"f:{name}")](*(
-        ox.NamedNode(f"i:{term}") if isinstance(term, int) else term for term in given))
+    result = functions.custom[ox.NamedNode(f"f:{name}")](
+        *(ox.NamedNode(f"i:{term}") if isinstance(term, int) else term for term in given)
+    )
     return None if result is None else str(result)
 
 
@@ -33,11 +34,21 @@ def test_terms(functions: Functions) -> None:
     assert [call(functions, "term", id) for id in range(5)] == TERMS[:5]
     assert [call(functions, "str", id) for id in range(7)] == ['"urn:a"', None, '"x"', '"x"', '"01"', '"x"', '"x"']
     assert [call(functions, "datatype", id) for id in range(7)] == [
-        None, None, f"<{XSD}string>", f"<{RDF}langString>", f"<{XSD}integer>", None, f"<{XSD}integer>"]
+        None,
+        None,
+        f"<{XSD}string>",
+        f"<{RDF}langString>",
+        f"<{XSD}integer>",
+        None,
+        f"<{XSD}integer>",
+    ]
     assert call(functions, "key", 3) == '"\\"x\\"@en"'
     assert call(functions, "row", 3, 0, ox.NamedNode("i:none")) == '"i:3 i:0 i:none"'
-    assert call(functions, "order", 4) == call(functions, "order", ox.NamedNode(functions.id_of(
-        f'"1"^^<{XSD}integer>').value)) != call(functions, "order", 2)
+    assert (
+        call(functions, "order", 4)
+        == call(functions, "order", ox.NamedNode(functions.id_of(f'"1"^^<{XSD}integer>').value))
+        != call(functions, "order", 2)
+    )
 
 
 def test_ids(functions: Functions) -> None:
@@ -45,13 +56,17 @@ def test_ids(functions: Functions) -> None:
     assert call(functions, "id", ox.BlankNode("b")) == "<i:1>"
     assert call(functions, "id", ox.Triple(ox.NamedNode("urn:a"), ox.NamedNode("urn:a"), ox.NamedNode("urn:a"))) is None
     assert [call(functions, "id", ox.Literal(text)) for text in ("new", "x", "newer", "new")] == [
-        f"<i:{COMPUTED}>", "<i:2>", f"<i:{COMPUTED + 1}>", f"<i:{COMPUTED}>"]
+        f"<i:{COMPUTED}>",
+        "<i:2>",
+        f"<i:{COMPUTED + 1}>",
+        f"<i:{COMPUTED}>",
+    ]
     assert functions.decode(np.array([COMPUTED + 1, 0, COMPUTED, 2])) == ['"newer"', "<urn:a>", '"new"', '"x"']
     assert functions.decode(np.array([2, 0])) == ['"x"', "<urn:a>"] and functions.decode(np.array([], int)) == []
     assert call(functions, "term", COMPUTED) == '"new"'
     functions.begin(instant=0)
     assert call(functions, "id", ox.Literal("newest")) == f"<i:{COMPUTED}>"
-    assert call(functions, "term", COMPUTED) == '"newest"'          # and no longer "new"
+    assert call(functions, "term", COMPUTED) == '"newest"'  # and no longer "new"
 
 
 def test_time(functions: Functions) -> None:
@@ -61,8 +76,13 @@ def test_time(functions: Functions) -> None:
     functions.begin(instant=0)
     assert call(functions, "timestamp", 0, 1, 2) is None
     assert [datetime_of(instant) for instant in (0, -1, 999, 1 << 60, -(1 << 60), -62_135_596_800_000)] == [
-        "1970-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00.999Z", "9999-12-31T23:59:59.999Z",
-        "0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"]
+        "1970-01-01T00:00:00Z",
+        "1969-12-31T23:59:59.999Z",
+        "1970-01-01T00:00:00.999Z",
+        "9999-12-31T23:59:59.999Z",
+        "0001-01-01T00:00:00Z",
+        "0001-01-01T00:00:00Z",
+    ]
 
 
 def test_chance_is_a_function_of_instant_place_and_row(functions: Functions) -> None:
@@ -104,8 +124,10 @@ def test_accumulators(functions: Functions) -> None:
         return None if result is None else functions.text(result)
 
     bar = b'"|"'.hex()
-    assert accumulated("sum", 4, 4) == f'"2"^^<{XSD}integer>' and accumulated("sum-distinct", 4,
-        4) == f'"1"^^<{XSD}integer>'
+    assert (
+        accumulated("sum", 4, 4) == f'"2"^^<{XSD}integer>'
+        and accumulated("sum-distinct", 4, 4) == f'"1"^^<{XSD}integer>'
+    )
     assert accumulated("sum", 4, 2) is None and accumulated("min") is None
     assert accumulated(f"group_concat:{bar}", 2, 4, 2) == '"01|x|x"'
     assert accumulated(f"group_concat-distinct:{bar}", 2, 4, 2) == '"01|x"'

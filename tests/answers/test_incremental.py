@@ -47,7 +47,7 @@ def test_it_follows_what_is_entailed_and_what_is_taken_back(seed: int) -> None:
         stage.check()
         if triples and random.random() < 0.5:
             ids = stage.content.dictionary.encode(random.choice(triples))
-            stage.facts.remove(*(ids[place:place + 1] for place in range(3)))
+            stage.facts.remove(*(ids[place : place + 1] for place in range(3)))
             stage.check()
         if random.random() < 0.3:
             stage.ask(random.choice(taken), random.randint(1, 8)) if taken else None
@@ -62,8 +62,11 @@ def test_it_goes_on_when_ids_change_their_meaning(seed: int) -> None:
     stage.content.dictionary.holders += [stage.facts, stage.shared]
     generations = set()
     for number, (now, triples) in enumerate(stream(random)):
-        stage.content.add(0, number, Chunk.from_triples(
-            [(f"<urn:{number}-{n}>", "<urn:p>", f'"{n}"') for n in range(2500)], [now] * 2500))
+        stage.content.add(
+            0,
+            number,
+            Chunk.from_triples([(f"<urn:{number}-{n}>", "<urn:p>", f'"{n}"') for n in range(2500)], [now] * 2500),
+        )
         stage.move(now, triples)
         stage.check()
         stage.content.forget({0: now})
@@ -109,27 +112,42 @@ def test_until() -> None:
     assert until("ASK { <urn:a> <urn:p>+ <urn:d> }") == [2]
     assert until("SELECT DISTINCT ?z { ?s <urn:p> ?o . ?o ?p ?z }") == [4]
     assert until("SELECT ?s { { ?s <urn:p> <urn:d> } UNION { ?s <urn:q> <urn:d> } UNION { BIND(1 AS ?s) } }") == [
-        ALWAYS, 2, 7]
+        ALWAYS,
+        2,
+        7,
+    ]
     assert until("SELECT ?s { ?s <urn:q> ?o FILTER EXISTS { ?x <urn:p> ?s } }") == [4]
     assert until("SELECT ?o { ?s <urn:p> ?o FILTER EXISTS { ?o ?p ?z } }") == [2, 4]
     assert until("ASK { ?s ?p <urn:d> }") == [7]
     assert until("ASK { ?s ?p <urn:never> }") is None
-    for body in ("SELECT * { ?s <urn:p> ?o OPTIONAL { ?o <urn:q> ?z } }",
-                 "SELECT * { ?s <urn:p> ?o MINUS { ?o <urn:q> ?z } }",
-                 "SELECT * { ?s <urn:p> ?o FILTER NOT EXISTS { ?o <urn:q> ?z } }",
-                 "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }",
-                 "SELECT * { ?s <urn:p> ?o } LIMIT 2", "CONSTRUCT WHERE { ?s <urn:p> ?o }",
-                 "SELECT * { ?s <urn:p> ?o { SELECT ?o { ?x ?p ?o } LIMIT 1 } }"):
+    for body in (
+        "SELECT * { ?s <urn:p> ?o OPTIONAL { ?o <urn:q> ?z } }",
+        "SELECT * { ?s <urn:p> ?o MINUS { ?o <urn:q> ?z } }",
+        "SELECT * { ?s <urn:p> ?o FILTER NOT EXISTS { ?o <urn:q> ?z } }",
+        "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }",
+        "SELECT * { ?s <urn:p> ?o } LIMIT 2",
+        "CONSTRUCT WHERE { ?s <urn:p> ?o }",
+        "SELECT * { ?s <urn:p> ?o { SELECT ?o { ?x ?p ?o } LIMIT 1 } }",
+    ):
         assert until(body) is None, body
 
 
 def test_its_version_grows_when_what_it_sees_changes() -> None:
     stage = Stage([])
-    queries = [stage.ask("SELECT ?n { ?s <urn:p> ?n FILTER(?n > 1) }", 4),
-               stage.ask("SELECT ?n { ?s <urn:p> ?n . ?s <urn:on> <urn:yes> }", 4)]
+    queries = [
+        stage.ask("SELECT ?n { ?s <urn:p> ?n FILTER(?n > 1) }", 4),
+        stage.ask("SELECT ?n { ?s <urn:p> ?n . ?s <urn:on> <urn:yes> }", 4),
+    ]
     seen = []
-    for now, triples in ((1, []), (2, [("<urn:a>", "<urn:p>", integer(1))]), (3, [("<urn:a>", "<urn:p>", integer(5))]),
-                         (4, [("<urn:a>", "<urn:on>", "<urn:yes>")]), (5, []), (6, []), (7, [])):
+    for now, triples in (
+        (1, []),
+        (2, [("<urn:a>", "<urn:p>", integer(1))]),
+        (3, [("<urn:a>", "<urn:p>", integer(5))]),
+        (4, [("<urn:a>", "<urn:on>", "<urn:yes>")]),
+        (5, []),
+        (6, []),
+        (7, []),
+    ):
         stage.move(now, triples)
         for query in queries:
             query.move(after=now - 4)
@@ -167,30 +185,42 @@ def test_what_fails_once_can_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> 
     assert query.version > version and len(query.answer(limit=LIMIT)) == 1600
 
 
-@pytest.mark.parametrize("body, reason", [
-    ("SELECT * { ?s <urn:p>* ?o . ?s (<urn:p>|<urn:q>)+ ?o . ?s <urn:p>? ?o . ?s !<urn:p> ?o }", None),
-    ("SELECT * { ?s <urn:p> ?o FILTER EXISTS { ?s <urn:p>* ?z } }", "a path that may have no length within EXISTS"),
-    ("SELECT * { ?s <urn:p> ?o FILTER EXISTS { ?s <urn:p>+ ?z } }", None),
-    ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH looks into named graphs"),
-    ("SELECT * { ?s ?p ?o FILTER(NOW() > ?o) }",
-     "NOW, RAND, UUID, STRUUID and BNODE say something else at each instant"),
-    ("DESCRIBE ?s { ?s ?p ?o }", "DESCRIBE looks at all triples of what it describes"),
-    ("SELECT (COUNT(DISTINCT *) AS ?n) { ?s ?p ?o }", "COUNT(DISTINCT *) compares whole solutions"),
-    ("SELECT * { ?s ?p ?o FILTER(?o = 1 || EXISTS { ?o ?q ?z }) }", "EXISTS within a greater expression"),
-    ("SELECT * { ?s ?p ?o BIND(EXISTS { ?o ?q ?z } AS ?e) }", "EXISTS within a greater expression"),
-    ("SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?q ?z MINUS { ?z ?q 1 } } }", "MINUS within EXISTS"),
-    ("SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?q ?z OPTIONAL { ?z ?q 1 } } }", "OPTIONAL within EXISTS"),
-    ("SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?q ?z BIND(?s AS ?t) } }", "BIND within EXISTS"),
-    ("SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?q ?z FILTER EXISTS { ?z ?q ?o } } }", "EXISTS within EXISTS"),
-    ("SELECT * { ?s ?p ?o FILTER EXISTS { { SELECT ?o { ?o ?q ?z } } } }", "a sub-SELECT within EXISTS"),
-    ("SELECT * { ?s ?p ?o FILTER EXISTS { { ?o ?q ?z FILTER(?s > 1) } } }",
-     "a filter in a group within EXISTS looks at what that group may leave unbound"),
-    ("SELECT * { ?s ?p ?o OPTIONAL { ?o ?q ?z FILTER EXISTS { ?z ?q ?s } } }",
-     "EXISTS in a filter of an OPTIONAL group looks at both sides"),
-    ("SELECT ?s { ?s ?p ?o } GROUP BY ?s HAVING(EXISTS { ?s ?q 1 } && COUNT(*) > 1)", None),
-    ("SELECT * { ?s ?p/^<urn:q> ?o }", None),
-    ("SELECT * { ?s ^<urn:p>/(<urn:q>|a) ?o FILTER(?o > 1 && NOT EXISTS { ?o <urn:p> ?z FILTER(?z = ?s) }) }", None),
-])
+@pytest.mark.parametrize(
+    "body, reason",
+    [
+        ("SELECT * { ?s <urn:p>* ?o . ?s (<urn:p>|<urn:q>)+ ?o . ?s <urn:p>? ?o . ?s !<urn:p> ?o }", None),
+        ("SELECT * { ?s <urn:p> ?o FILTER EXISTS { ?s <urn:p>* ?z } }", "a path that may have no length within EXISTS"),
+        ("SELECT * { ?s <urn:p> ?o FILTER EXISTS { ?s <urn:p>+ ?z } }", None),
+        ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH looks into named graphs"),
+        (
+            "SELECT * { ?s ?p ?o FILTER(NOW() > ?o) }",
+            "NOW, RAND, UUID, STRUUID and BNODE say something else at each instant",
+        ),
+        ("DESCRIBE ?s { ?s ?p ?o }", "DESCRIBE looks at all triples of what it describes"),
+        ("SELECT (COUNT(DISTINCT *) AS ?n) { ?s ?p ?o }", "COUNT(DISTINCT *) compares whole solutions"),
+        ("SELECT * { ?s ?p ?o FILTER(?o = 1 || EXISTS { ?o ?q ?z }) }", "EXISTS within a greater expression"),
+        ("SELECT * { ?s ?p ?o BIND(EXISTS { ?o ?q ?z } AS ?e) }", "EXISTS within a greater expression"),
+        ("SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?q ?z MINUS { ?z ?q 1 } } }", "MINUS within EXISTS"),
+        ("SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?q ?z OPTIONAL { ?z ?q 1 } } }", "OPTIONAL within EXISTS"),
+        ("SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?q ?z BIND(?s AS ?t) } }", "BIND within EXISTS"),
+        ("SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?q ?z FILTER EXISTS { ?z ?q ?o } } }", "EXISTS within EXISTS"),
+        ("SELECT * { ?s ?p ?o FILTER EXISTS { { SELECT ?o { ?o ?q ?z } } } }", "a sub-SELECT within EXISTS"),
+        (
+            "SELECT * { ?s ?p ?o FILTER EXISTS { { ?o ?q ?z FILTER(?s > 1) } } }",
+            "a filter in a group within EXISTS looks at what that group may leave unbound",
+        ),
+        (
+            "SELECT * { ?s ?p ?o OPTIONAL { ?o ?q ?z FILTER EXISTS { ?z ?q ?s } } }",
+            "EXISTS in a filter of an OPTIONAL group looks at both sides",
+        ),
+        ("SELECT ?s { ?s ?p ?o } GROUP BY ?s HAVING(EXISTS { ?s ?q 1 } && COUNT(*) > 1)", None),
+        ("SELECT * { ?s ?p/^<urn:q> ?o }", None),
+        (
+            "SELECT * { ?s ^<urn:p>/(<urn:q>|a) ?o FILTER(?o > 1 && NOT EXISTS { ?o <urn:p> ?z FILTER(?z = ?s) }) }",
+            None,
+        ),
+    ],
+)
 def test_what_is_left_to_the_snapshot_evaluator_and_why(body: str, reason: str | None) -> None:
     body = body.replace("?s ?p/", "?s <urn:p>/")
     assert why_not(over_ids(body), body) == reason
@@ -211,20 +241,25 @@ def test_tables_and_marks_go_with_the_queries_that_hold_them() -> None:
     assert stage.facts.moving.remembered == 0
 
 
-@pytest.mark.parametrize("body, rows", [
-    ("SELECT ?m ?k { ?s <urn:p> ?m OPTIONAL { ?s <urn:q> ?k FILTER(?k > ?m) } }", [(2, 3), (5, None)]),
-    ("SELECT ?m ?k { ?s <urn:p> ?m OPTIONAL { { ?s <urn:q> ?k FILTER(?k > ?m) } } }", [(2, None), (5, None)]),
-    ("SELECT ?m ?k { ?s <urn:p> ?m OPTIONAL { ?s <urn:q> ?k } FILTER(?k > ?m) }", [(2, 3)]),
-    ("SELECT ?m { ?s <urn:p> ?m FILTER NOT EXISTS { ?s <urn:q> ?k FILTER(?k > ?m) } }", [(5,)]),
-    ("SELECT ?m { ?s <urn:p> ?m FILTER EXISTS { ?s <urn:q> ?k FILTER(?k > ?m) } }", [(2,)]),
-    ("SELECT ?m { ?s <urn:p> ?m MINUS { ?s <urn:q> ?k FILTER(?k > ?m) } }", [(2,), (5,)]),
-    ("SELECT (COUNT(*) AS ?n) { ?s <urn:p> ?m } VALUES ?m { 2 5 6 }", [(2,)] * 3),
-])
+@pytest.mark.parametrize(
+    "body, rows",
+    [
+        ("SELECT ?m ?k { ?s <urn:p> ?m OPTIONAL { ?s <urn:q> ?k FILTER(?k > ?m) } }", [(2, 3), (5, None)]),
+        ("SELECT ?m ?k { ?s <urn:p> ?m OPTIONAL { { ?s <urn:q> ?k FILTER(?k > ?m) } } }", [(2, None), (5, None)]),
+        ("SELECT ?m ?k { ?s <urn:p> ?m OPTIONAL { ?s <urn:q> ?k } FILTER(?k > ?m) }", [(2, 3)]),
+        ("SELECT ?m { ?s <urn:p> ?m FILTER NOT EXISTS { ?s <urn:q> ?k FILTER(?k > ?m) } }", [(5,)]),
+        ("SELECT ?m { ?s <urn:p> ?m FILTER EXISTS { ?s <urn:q> ?k FILTER(?k > ?m) } }", [(2,)]),
+        ("SELECT ?m { ?s <urn:p> ?m MINUS { ?s <urn:q> ?k FILTER(?k > ?m) } }", [(2,), (5,)]),
+        ("SELECT (COUNT(*) AS ?n) { ?s <urn:p> ?m } VALUES ?m { 2 5 6 }", [(2,)] * 3),
+    ],
+)
 def test_where_a_filter_holds_and_where_data_is_joined(body: str, rows: list[tuple[int | None, ...]]) -> None:
     stage = Stage([(body, 5)])
-    stage.move(1, [("<urn:a>", "<urn:p>", integer(2)), ("<urn:a>", "<urn:p>", integer(5)),
-                   ("<urn:a>", "<urn:q>", integer(3))])
+    stage.move(
+        1, [("<urn:a>", "<urn:p>", integer(2)), ("<urn:a>", "<urn:p>", integer(5)), ("<urn:a>", "<urn:q>", integer(3))]
+    )
     stage.check()
     table = stage.queries[0][-1].answer(limit=LIMIT).table
     assert list(zip(*(column.to_pylist() for column in table.columns))) == [
-        tuple(None if cell is None else integer(cell) for cell in row) for row in rows]
+        tuple(None if cell is None else integer(cell) for cell in row) for row in rows
+    ]

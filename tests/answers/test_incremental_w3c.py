@@ -43,7 +43,7 @@ def test_both_evaluators_say_the_same(case: Case) -> None:
     query = Incremental(plan, body, shared)
     query.move(after=0)
     files = case.files.get("data") or [path.name for path in sorted(case.path(".").glob("*.ttl"))]
-    for number, name in enumerate(files):               # one file after the other: each is a change
+    for number, name in enumerate(files):  # one file after the other: each is a change
         chunk = case.graph(name, number)
         ids = content.dictionary.encode(chunk.terms)
         facts.insert(ids[chunk.s], ids[chunk.p], ids[chunk.o], np.full(len(chunk), number + 1))

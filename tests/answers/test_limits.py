@@ -7,8 +7,9 @@ from csparql_spark.answers.limits import Deadline, Debt, Limits, TooManyRows, To
 
 
 def test_limits_of_an_environment() -> None:
-    assert Limits.from_environment({"CSPARQL_SPARK_MOST_ROWS": "7", "CSPARQL_SPARK_MOST_BYTES": " 90 ",
-                                    "CSPARQL_SPARK_MOST_MILLISECONDS": ""}) == Limits(rows=7, bytes=90)
+    assert Limits.from_environment(
+        {"CSPARQL_SPARK_MOST_ROWS": "7", "CSPARQL_SPARK_MOST_BYTES": " 90 ", "CSPARQL_SPARK_MOST_MILLISECONDS": ""}
+    ) == Limits(rows=7, bytes=90)
     assert Limits.from_environment({}) == Limits()
 
 
@@ -31,15 +32,34 @@ def test_what_is_within_them_passes() -> None:
         Deadline(Limits(milliseconds=0)).check()
 
 
-@pytest.mark.parametrize(("worked", "passed", "took", "sentence"), [
-    (0.9, 9.9, 0.99, None),                             # a busy machine is no reason
-    (0.999, 0.5, 0.999, None),
-    (1.0, 1.0, 1.0, "its answer takes longer than 1 s of processor time, which is the limit, since the others wait "),
-    (1.0, 50.0, 5.0, "its answer takes longer than 1 s of processor time, which is the limit, since the others wait "),
-    (0.2, 10.0, 1.0, "its answer takes longer than 10 s on the clock, 10 times the processor time that it may have"),
-])
+@pytest.mark.parametrize(
+    ("worked", "passed", "took", "sentence"),
+    [
+        (0.9, 9.9, 0.99, None),  # a busy machine is no reason
+        (0.999, 0.5, 0.999, None),
+        (
+            1.0,
+            1.0,
+            1.0,
+            "its answer takes longer than 1 s of processor time, which is the limit, since the others wait ",
+        ),
+        (
+            1.0,
+            50.0,
+            5.0,
+            "its answer takes longer than 1 s of processor time, which is the limit, since the others wait ",
+        ),
+        (
+            0.2,
+            10.0,
+            1.0,
+            "its answer takes longer than 10 s on the clock, 10 times the processor time that it may have",
+        ),
+    ],
+)
 def test_the_processor_decides_and_the_clock_has_patience(
-        monkeypatch: pytest.MonkeyPatch, worked: float, passed: float, took: float, sentence: str | None) -> None:
+    monkeypatch: pytest.MonkeyPatch, worked: float, passed: float, took: float, sentence: str | None
+) -> None:
     times = iter([processor.Time(0.0, 0.0), processor.Time(worked, passed), processor.Time(worked, passed)])
     monkeypatch.setattr(processor, "now", times.__next__)
     deadline = Deadline(Limits(milliseconds=1_000))
@@ -60,11 +80,19 @@ def test_debts_are_what_is_beyond_the_time_between_instants() -> None:
     #               at first there is nothing to compare with                 short ones make none
     assert told == [0, 2_000, 4_500, 0, 0, 1_000]
     debt.note(12_000, 5.0, limits)
-    with pytest.raises(TooMuch, match="^its answers take longer than the time between them, and keep the others "
-                                      "waiting for 9 s by now, where 5 s is the limit: choose a larger STEP or a "):
+    with pytest.raises(
+        TooMuch,
+        match="^its answers take longer than the time between them, and keep the others "
+        "waiting for 9 s by now, where 5 s is the limit: choose a larger STEP or a ",
+    ):
         debt.note(13_000, 5.0, limits)
 
 
 def test_sizes() -> None:
-    assert [size(count) for count in (0, 1023, 1024, 5 << 20, 3 << 29)] == ["0 bytes", "1,023 bytes", "1 KiB", "5 MiB",
-                                                                           "1.5 GiB"]
+    assert [size(count) for count in (0, 1023, 1024, 5 << 20, 3 << 29)] == [
+        "0 bytes",
+        "1,023 bytes",
+        "1 KiB",
+        "5 MiB",
+        "1.5 GiB",
+    ]

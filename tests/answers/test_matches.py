@@ -20,16 +20,19 @@ TERMS = ("<urn:a>", "<urn:b>", "<urn:p>", "<urn:q>", '"1"')
 Tagged = dict[tuple[str, str, str], int]
 
 
-def found_by_trying(patterns: tuple[Pattern, ...], graph: Iterable[Pattern], bound: dict[str, str]) -> Iterator[
-        dict[str, str]]:
+def found_by_trying(
+    patterns: tuple[Pattern, ...], graph: Iterable[Pattern], bound: dict[str, str]
+) -> Iterator[dict[str, str]]:
     """What the variables are in each way to match the patterns: every triple is tried for each of them."""
     if not patterns:
         yield bound
         return
     for triple in graph:
         more = dict(bound)
-        if all(more.setdefault(node, term) == term if is_variable(node) else node == term
-               for node, term in zip(patterns[0], triple)):
+        if all(
+            more.setdefault(node, term) == term if is_variable(node) else node == term
+            for node, term in zip(patterns[0], triple)
+        ):
             yield from found_by_trying(patterns[1:], graph, more)
 
 
@@ -69,8 +72,9 @@ class Followed:
 
 
 nodes = st.sampled_from(["?x", "?y", "?z", "_:b", *TERMS])
-patterns = st.lists(st.tuples(nodes, st.sampled_from(["<urn:p>", "<urn:q>", "?x", "?v"]), nodes), min_size=1,
-                    max_size=3).map(tuple)
+patterns = st.lists(
+    st.tuples(nodes, st.sampled_from(["<urn:p>", "<urn:q>", "?x", "?v"]), nodes), min_size=1, max_size=3
+).map(tuple)
 
 
 @settings(max_examples=150, deadline=None)
@@ -80,10 +84,15 @@ def test_tables_hold_what_trying_finds(asked: list[tuple[Pattern, ...]], seed: i
     parts = [part for body in asked for part in parted(body)]
     tables = [graph.tables.table(part) for part in parts]
     for now in range(1, 7):
-        graph.move(now, {tuple(random.choice(TERMS) for _ in range(3)): now + random.randint(1, 5)
-                         for _ in range(random.randint(0, 5))})
+        graph.move(
+            now,
+            {
+                tuple(random.choice(TERMS) for _ in range(3)): now + random.randint(1, 5)
+                for _ in range(random.randint(0, 5))
+            },
+        )
         for part, table in zip(parts, tables):
-            if random.random() < 0.7:                        # not everybody looks each time
+            if random.random() < 0.7:  # not everybody looks each time
                 table.move()
                 for after in (now, now + 1, now + 3):
                     assert graph.rows(table, after) == graph.naive(part, table.variables, after)
@@ -106,30 +115,40 @@ class Differing:
 
 
 variables = st.sampled_from(["?x", "?y", "?z", "?v", "?never"])
-keeps = st.lists(st.builds(Differing, st.tuples(variables, variables).filter(lambda names: names[0] != names[1]),
-                           st.booleans()), min_size=1, max_size=3).map(tuple)
+keeps = st.lists(
+    st.builds(Differing, st.tuples(variables, variables).filter(lambda names: names[0] != names[1]), st.booleans()),
+    min_size=1,
+    max_size=3,
+).map(tuple)
 
 
 @settings(max_examples=150, deadline=None)
 @given(patterns.filter(lambda asked: len(parted(asked)) == 1), keeps, st.integers(0, 10**9), st.booleans())
-def test_only_what_is_to_be_kept_is_there_whenever_it_was_sifted(asked: tuple[Pattern, ...], keep: tuple[Differing, ...],
-                                                                 seed: int, few: bool) -> None:
+def test_only_what_is_to_be_kept_is_there_whenever_it_was_sifted(
+    asked: tuple[Pattern, ...], keep: tuple[Differing, ...], seed: int, few: bool
+) -> None:
     random, graph = Random(seed), Followed()
     table = graph.tables.table(asked, keep)
     with pytest.MonkeyPatch.context() as patch:
         if few:
-            patch.setattr(module, "AT_ONCE", 8)              # in parts
+            patch.setattr(module, "AT_ONCE", 8)  # in parts
         for now in range(1, 7):
-            graph.move(now, {tuple(random.choice(TERMS) for _ in range(3)): now + random.randint(1, 5)
-                             for _ in range(random.randint(0, 7))})
+            graph.move(
+                now,
+                {
+                    tuple(random.choice(TERMS) for _ in range(3)): now + random.randint(1, 5)
+                    for _ in range(random.randint(0, 7))
+                },
+            )
             try:
                 table.move()
             except TooManyMatches:
                 assert few
                 continue
             wanted = graph.naive(asked, table.variables, now)
-            assert graph.rows(table, now) == [row for row in wanted if all(
-                one.differ(dict(zip(table.variables, row))) for one in keep)]
+            assert graph.rows(table, now) == [
+                row for row in wanted if all(one.differ(dict(zip(table.variables, row))) for one in keep)
+            ]
 
 
 def test_what_shares_no_variable_is_kept_apart() -> None:
@@ -146,7 +165,7 @@ def test_one_table_for_all_who_ask_the_same() -> None:
     asked = ("?s", "<urn:p>", "?o"), ("?o", "<urn:p>", "_:b")
     same, names = renamed((("?a", "<urn:p>", "?b"), ("?b", "<urn:p>", "?c")))
     assert renamed(asked)[0] == same and names == {"?a": "?0", "?b": "?1", "?c": "?2"}
-    assert graph.tables.table(same) is not graph.tables.table(asked)       # nobody holds them, nobody has them
+    assert graph.tables.table(same) is not graph.tables.table(asked)  # nobody holds them, nobody has them
     table = graph.tables.table(same)
     assert graph.tables.table(renamed(asked)[0]) is table
 
@@ -156,8 +175,13 @@ def test_the_version_grows_when_there_is_more_to_see() -> None:
     joined = graph.tables.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "?z")))
     single = graph.tables.table((("?s", "<urn:p>", "?o"),))
     seen = []
-    for came in ({("<urn:a>", "<urn:p>", "<urn:b>"): 9}, {("<urn:b>", "<urn:r>", "<urn:c>"): 9}, {},
-                 {("<urn:b>", "<urn:q>", "<urn:c>"): 9}, {("<urn:b>", "<urn:q>", "<urn:c>"): 5}):
+    for came in (
+        {("<urn:a>", "<urn:p>", "<urn:b>"): 9},
+        {("<urn:b>", "<urn:r>", "<urn:c>"): 9},
+        {},
+        {("<urn:b>", "<urn:q>", "<urn:c>"): 9},
+        {("<urn:b>", "<urn:q>", "<urn:c>"): 5},
+    ):
         graph.move(1, came)
         for table in (joined, single):
             table.move()
@@ -183,7 +207,7 @@ def test_only_what_passes_is_kept() -> None:
     graph.move(2, {("<urn:a>", "<urn:p>", "<urn:a>"): 12})
     table.move()
     assert graph.rows(table, 2) == [("<urn:a>", "<urn:b>", 9), ("<urn:a>", "<urn:q>", 9)]
-    assert asked == [5, 1]                                   # each new match is looked at once
+    assert asked == [5, 1]  # each new match is looked at once
 
 
 def test_tables_go_on_when_ids_change_their_meaning() -> None:
@@ -191,8 +215,14 @@ def test_tables_go_on_when_ids_change_their_meaning() -> None:
     graph.content.dictionary.holders += [graph.tables]
     body = (("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "<urn:c>"))
     tables = [graph.tables.table(body), graph.tables.table((("?s", "<urn:p>", "?o"),))]
-    graph.move(1, {("<urn:a>", "<urn:p>", "<urn:b>"): 9, ("<urn:b>", "<urn:q>", "<urn:c>"): 9,
-                   ("<urn:x>", "<urn:p>", "<urn:y>"): 9})
+    graph.move(
+        1,
+        {
+            ("<urn:a>", "<urn:p>", "<urn:b>"): 9,
+            ("<urn:b>", "<urn:q>", "<urn:c>"): 9,
+            ("<urn:x>", "<urn:p>", "<urn:y>"): 9,
+        },
+    )
     for table in tables:
         table.move()
     old = [(f"<urn:old{n}>", "<urn:p>", f'"{n}"') for n in range(5000)]
@@ -222,9 +252,9 @@ def test_keys_are_packed_again_when_terms_become_many() -> None:
     graph = Followed()
     table = graph.tables.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:p>", "?z"), ("?z", "<urn:p>", "?w")))
     for now in range(1, 6):
-        graph.move(now, {(f"<urn:{now}-{n}>", "<urn:p>", f"<urn:{now}-{n + 1}>"): 100 for n in range(4 ** now)})
+        graph.move(now, {(f"<urn:{now}-{n}>", "<urn:p>", f"<urn:{now}-{n + 1}>"): 100 for n in range(4**now)})
         table.move()
-    assert table.count(0) == sum(4 ** now - 2 for now in range(1, 6))
+    assert table.count(0) == sum(4**now - 2 for now in range(1, 6))
     assert len(set(graph.rows(table, 0))) == table.count(0)
 
 
@@ -237,7 +267,7 @@ def test_what_would_be_too_much_is_refused_and_can_be_asked_again(monkeypatch: p
     with pytest.raises(TooManyMatches, match=r"\?s <urn:p> \?o \. \?z <urn:p> \?o has more than 3,000 matches"):
         table.move()
     monkeypatch.setattr(module, "MOST", 10_000)
-    monkeypatch.setattr(module, "AT_ONCE", 100)              # in parts
+    monkeypatch.setattr(module, "AT_ONCE", 100)  # in parts
     table.move()
     assert table.count(1) == 3600
     monkeypatch.setattr(module, "AT_ONCE", 10)
@@ -248,4 +278,4 @@ def test_what_would_be_too_much_is_refused_and_can_be_asked_again(monkeypatch: p
     graph.move(2, {})
     table.move()
     assert graph.rows(table, 2) == graph.naive(body, table.variables, 2)
-    assert table.count(2) == 31 ** 2
+    assert table.count(2) == 31**2

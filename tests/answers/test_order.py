@@ -12,14 +12,46 @@ from csparql_spark.rdf.terms import XSD
 
 from .asked import cells
 
-SORTED = ["_:b1", "_:b2", "<urn:a>", "<urn:b>", '"-INF"^^<double>', '"NaN"^^<double>', '"-10"^^<integer>',
-          '"-2.51"^^<decimal>', '"-2.5"^^<decimal>', '"-1e-300"^^<double>', '"0"^^<integer>', '"1e-320"^^<double>',
-          '"0.5"^^<double>', '"9"^^<byte>', '"10"^^<integer>', '"10.01"^^<decimal>', '"100"^^<integer>',
-          '"1e300"^^<double>', f'"{"9" * 400}"^^<integer>',
-          '"INF"^^<double>', '"2026-01-05T10:00:00+02:00"^^<dateTime>', '"2026-01-05T09:00:00Z"^^<dateTime>',
-          '"2026-01-05T09:00:00.001Z"^^<dateTime>', '"-P1D"^^<dayTimeDuration>', '"PT30S"^^<dayTimeDuration>',
-          '"PT5M"^^<dayTimeDuration>', '"P11M"^^<yearMonthDuration>', '"P1Y"^^<yearMonthDuration>', '""', '"10"',
-          '"9"', '"a"', '"a"@en', '"b"', '"false"^^<boolean>', '"x"^^<integer>', '"z"@de', '"é"']
+SORTED = [
+    "_:b1",
+    "_:b2",
+    "<urn:a>",
+    "<urn:b>",
+    '"-INF"^^<double>',
+    '"NaN"^^<double>',
+    '"-10"^^<integer>',
+    '"-2.51"^^<decimal>',
+    '"-2.5"^^<decimal>',
+    '"-1e-300"^^<double>',
+    '"0"^^<integer>',
+    '"1e-320"^^<double>',
+    '"0.5"^^<double>',
+    '"9"^^<byte>',
+    '"10"^^<integer>',
+    '"10.01"^^<decimal>',
+    '"100"^^<integer>',
+    '"1e300"^^<double>',
+    f'"{"9" * 400}"^^<integer>',
+    '"INF"^^<double>',
+    '"2026-01-05T10:00:00+02:00"^^<dateTime>',
+    '"2026-01-05T09:00:00Z"^^<dateTime>',
+    '"2026-01-05T09:00:00.001Z"^^<dateTime>',
+    '"-P1D"^^<dayTimeDuration>',
+    '"PT30S"^^<dayTimeDuration>',
+    '"PT5M"^^<dayTimeDuration>',
+    '"P11M"^^<yearMonthDuration>',
+    '"P1Y"^^<yearMonthDuration>',
+    '""',
+    '"10"',
+    '"9"',
+    '"a"',
+    '"a"@en',
+    '"b"',
+    '"false"^^<boolean>',
+    '"x"^^<integer>',
+    '"z"@de',
+    '"é"',
+]
 SORTED = [term.replace("^^<", f"^^<{XSD}") for term in SORTED]
 
 
@@ -30,17 +62,21 @@ def test_the_order_of_all_terms() -> None:
 
 
 def test_terms_of_one_value_have_one_place() -> None:
-    one = [f'"{text}"^^<{XSD}{kind}>' for text, kind in (
-        ("1", "integer"), ("01", "byte"), ("1.0", "decimal"), ("1e0", "double"))]
+    one = [
+        f'"{text}"^^<{XSD}{kind}>'
+        for text, kind in (("1", "integer"), ("01", "byte"), ("1.0", "decimal"), ("1e0", "double"))
+    ]
     assert len(set(map(order_text, one))) == len({order_key(term)[:2] for term in one}) == 1
     times = [f'"{text}"^^<{XSD}dateTime>' for text in ("2026-01-05T09:00:00Z", "2026-01-05T10:00:00.0+01:00")]
     assert order_text(times[0]) == order_text(times[1])
     assert order_text('"a"') != order_text('"a"@en') != order_text('"a"^^<urn:t>')
 
 
-numbers = st.one_of(st.integers(-10**18, 10**18).map(lambda n: f'"{n}"^^<{XSD}integer>'),
-                    st.floats(allow_nan=False, allow_infinity=False).map(lambda n: f'"{n!r}"^^<{XSD}double>'),
-                    st.decimals(-10**9, 10**9, places=3).map(lambda n: f'"{n:f}"^^<{XSD}decimal>'))
+numbers = st.one_of(
+    st.integers(-(10**18), 10**18).map(lambda n: f'"{n}"^^<{XSD}integer>'),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda n: f'"{n!r}"^^<{XSD}double>'),
+    st.decimals(-(10**9), 10**9, places=3).map(lambda n: f'"{n:f}"^^<{XSD}decimal>'),
+)
 
 
 @given(st.one_of(numbers, st.sampled_from(SORTED)), st.one_of(numbers, st.sampled_from(SORTED)))
@@ -58,10 +94,13 @@ def test_rows_are_in_this_order(direction: str) -> None:
     assert found == ([None, *terms] if direction == "ASC" else [*reversed(terms), None])
 
 
-@given(st.one_of(st.lists(numbers.filter(lambda term: len(term) < 60), min_size=2, max_size=6),
-                 st.lists(st.sampled_from([term for term in SORTED if "dateTime" in term]), min_size=2, max_size=6),
-                 st.lists(st.sampled_from(['"a"', '"b"', '"10"', '"9"', "<urn:a>", "<urn:b>"]),
-                          min_size=2, max_size=6)))
+@given(
+    st.one_of(
+        st.lists(numbers.filter(lambda term: len(term) < 60), min_size=2, max_size=6),
+        st.lists(st.sampled_from([term for term in SORTED if "dateTime" in term]), min_size=2, max_size=6),
+        st.lists(st.sampled_from(['"a"', '"b"', '"10"', '"9"', "<urn:a>", "<urn:b>"]), min_size=2, max_size=6),
+    )
+)
 @settings(max_examples=60, deadline=None)
 def test_it_is_the_order_of_oxigraph_where_that_has_one(terms: list[str]) -> None:
     """Of mixed kinds, Oxigraph's order depends on the order in which the rows come."""

@@ -21,22 +21,23 @@ class Asker:
 
 def ordered(versions: tuple[int, ...] = (1,), after: int = 10) -> Ordered:
     """Rows that hold until 11, 12, 14 and 15."""
-    return Ordered(versions, after, pa.array(["<urn:a>", "<urn:b>"]), [np.array([0, 0, 1, -1])],
-                   np.array([11, 12, 14, 15]))
+    return Ordered(
+        versions, after, pa.array(["<urn:a>", "<urn:b>"]), [np.array([0, 0, 1, -1])], np.array([11, 12, 14, 15])
+    )
 
 
 def test_later_rows_are_cut_out_in_their_order():
     ordering, askers = Ordering(), [Asker(), Asker()]
     for asker in askers:
         ordering.join(asker)
-    assert ordering.later((1,), 12) is None                  # nobody has made any
+    assert ordering.later((1,), 12) is None  # nobody has made any
     ordering.hold(ordered())
     found = ordering.later((1,), 12)
     assert (found.ranks[0].tolist(), found.tag.tolist()) == ([1, -1], [14, 15])
     assert ordering.later((1,), 10).tag.tolist() == [11, 12, 14, 15]
     assert ordering.later((1,), 15).tag.tolist() == []
-    assert ordering.later((1,), 9) is None                   # a wider window
-    assert ordering.later((2,), 12) is None                  # there is more to be seen by now
+    assert ordering.later((1,), 9) is None  # a wider window
+    assert ordering.later((2,), 12) is None  # there is more to be seen by now
 
 
 def test_nothing_is_held_for_one_who_is_alone():
@@ -52,8 +53,13 @@ def test_nothing_is_held_for_one_who_is_alone():
     assert ordering.later((1,), 12) is None
 
 
-@given(st.integers(1, 3).flatmap(lambda width: st.lists(
-    st.tuples(*[st.sampled_from([-1, 0, 1, 2, 1 << 30])] * width, st.integers(0, 5)), max_size=40)))
+@given(
+    st.integers(1, 3).flatmap(
+        lambda width: st.lists(
+            st.tuples(*[st.sampled_from([-1, 0, 1, 2, 1 << 30])] * width, st.integers(0, 5)), max_size=40
+        )
+    )
+)
 @settings(max_examples=100, deadline=None)
 def test_rows_come_in_the_order_of_their_ranks_and_of_equal_rows_the_one_that_holds_longest(rows):
     *ranks, tag = (np.array(column, dtype=np.int64) for column in (zip(*rows) if rows else ([], [])))

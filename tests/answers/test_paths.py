@@ -62,14 +62,16 @@ def test_it_follows_steps_that_come_expire_and_are_taken_back(seed: int) -> None
         for node in range(size):
             ends, until = reached(*columns(seen), node, soon())
             assert dict(zip(ends.tolist(), until.tolist())) == {
-                end: tag for (start, end), tag in wanted.items() if start == node}
+                end: tag for (start, end), tag in wanted.items() if start == node
+            }
 
 
 def test_new_steps_are_joined_with_what_is_there_and_not_all_again(monkeypatch: pytest.MonkeyPatch) -> None:
     added: list[int] = []
     extend = Paths._extend
-    monkeypatch.setattr(Paths, "_extend", lambda self, facts, deadline: added.append(facts.size) or extend(
-        self, facts, deadline))
+    monkeypatch.setattr(
+        Paths, "_extend", lambda self, facts, deadline: added.append(facts.size) or extend(self, facts, deadline)
+    )
     paths = Paths()
     chain = {(place, place + 1): 100 for place in range(50)}
     paths.move(*columns(chain), 0, soon())

@@ -47,7 +47,8 @@ def test_what_matters_to_one_of_several_patterns_stays() -> None:
 
 def test_a_variable_that_stands_twice_in_a_pattern_is_one_term() -> None:
     assert kept((("?x", "<urn:p>", "?x"),), [("<urn:a>", "<urn:p>", "<urn:b>"), ("<urn:b>", "<urn:p>", "<urn:b>")]) == [
-        ("<urn:b>", "<urn:p>", "<urn:b>")]
+        ("<urn:b>", "<urn:p>", "<urn:b>")
+    ]
 
 
 @given(graphs, patterns)

@@ -69,7 +69,8 @@ def test_patterns_that_share_nothing_wait_for_nothing() -> None:
     world = World((("?a", "<urn:value>", "?b"), ("?c", "<urn:level>", "?d")), (("?x", "<urn:colour>", "?x"),))
     assert world.come(value("r1")) == [value("r1")]
     assert world.come(("<urn:a>", "<urn:colour>", "<urn:b>"), ("<urn:a>", "<urn:colour>", "<urn:a>")) == [
-        ("<urn:a>", "<urn:colour>", "<urn:a>")]
+        ("<urn:a>", "<urn:colour>", "<urn:a>")
+    ]
 
 
 def test_what_is_in_the_graph_is_not_waited_for() -> None:
@@ -84,8 +85,11 @@ def test_what_expires_waits_no_more() -> None:
     world.come(value("r2"), tag=5)
     world.waiting.expire(3)
     assert len(world.waiting) == 1
-    assert world.come(level("r1", "high"), level("r2", "high")) == [level("r1", "high"), level("r2", "high"),
-                                                                   value("r2")]
+    assert world.come(level("r1", "high"), level("r2", "high")) == [
+        level("r1", "high"),
+        level("r2", "high"),
+        value("r2"),
+    ]
 
 
 def test_ids_may_become_others() -> None:
@@ -116,14 +120,18 @@ def test_where_most_is_let_in_anyway_nobody_waits_any_more() -> None:
 
 nodes, verbs = st.sampled_from(["<urn:a>", "<urn:b>", "<urn:c>"]), st.sampled_from(["<urn:p>", "<urn:q>"])
 few = st.lists(st.tuples(nodes, verbs, nodes), max_size=3)
-joins = st.lists(st.tuples(st.sampled_from(["?x", "?y", "_:z", "<urn:a>"]), verbs,
-                           st.sampled_from(["?x", "?y", "_:z", "<urn:b>"])), min_size=1, max_size=3).map(tuple)
+joins = st.lists(
+    st.tuples(st.sampled_from(["?x", "?y", "_:z", "<urn:a>"]), verbs, st.sampled_from(["?x", "?y", "_:z", "<urn:b>"])),
+    min_size=1,
+    max_size=3,
+).map(tuple)
 
 
 @given(st.lists(joins, min_size=1, max_size=3), st.lists(few, max_size=8), st.data())
 @settings(max_examples=150, deadline=None)
-def test_solutions_are_not_missed(reads: list[tuple[Pattern, ...]], chunks: list[list[Triple]],
-                                  data: st.DataObject) -> None:
+def test_solutions_are_not_missed(
+    reads: list[tuple[Pattern, ...]], chunks: list[list[Triple]], data: st.DataObject
+) -> None:
     world = World(*reads)
     came: set[Triple] = set()
     graph = [Facts.none()]

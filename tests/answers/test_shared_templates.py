@@ -30,8 +30,11 @@ def asked(shape: int, first: str, second: str) -> tuple[Pattern, ...]:
 
 
 def some(random: Random, count: int, now: int) -> Tagged:
-    return {(random.choice(THINGS), random.choice(("<urn:in>", "<urn:near>", "<urn:value>")), random.choice(THINGS)):
-            now + random.randint(1, 6) for _ in range(count)}
+    return {
+        (random.choice(THINGS), random.choice(("<urn:in>", "<urn:near>", "<urn:value>")), random.choice(THINGS)): now
+        + random.randint(1, 6)
+        for _ in range(count)
+    }
 
 
 def renumber(graph: Followed) -> None:
@@ -42,7 +45,7 @@ def renumber(graph: Followed) -> None:
         holder.renumber(table)
 
 
-@pytest.mark.parametrize("many, least", ((1, 10**6), (3, 10**6), (3, 4)))     # 4 rows: it is often too much
+@pytest.mark.parametrize("many, least", ((1, 10**6), (3, 10**6), (3, 4)))  # 4 rows: it is often too much
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**9), shapes=st.lists(st.integers(0, len(SHAPES) - 1), min_size=1, max_size=2))
 def test_members_that_come_and_go_have_what_trying_finds(many: int, least: int, seed: int, shapes: list[int]) -> None:
@@ -68,8 +71,9 @@ def test_members_that_come_and_go_have_what_trying_finds(many: int, least: int, 
                 if random.random() < 0.8 or now == 8:
                     table.move()
                     wanted = graph.naive(patterns, table.variables, now)
-                    assert graph.rows(table, now) == [row for row in wanted if all(
-                        one.differ(dict(zip(table.variables, row))) for one in keep)]
+                    assert graph.rows(table, now) == [
+                        row for row in wanted if all(one.differ(dict(zip(table.variables, row))) for one in keep)
+                    ]
 
 
 def test_what_differs_in_constants_only_is_of_one_family() -> None:
@@ -97,10 +101,10 @@ def test_a_crowd_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Watched, "looked", 0)
     graph = Followed()
     tables = [graph.tables.table(asked(0, thing, "")) for thing in THINGS for _ in "ab"]
-    assert len(set(map(id, tables))) == 7                     # the same question is one table
+    assert len(set(map(id, tables))) == 7  # the same question is one table
     more = [graph.tables.table(asked(0, f"<urn:other{n}>", "")) for n in range(5)]
     for now in (1, 2, 3):
         graph.move(now, some(Random(now), 10, now))
         for table in (*tables[::2], *more):
             table.move()
-    assert Watched.looked == 2 * 2                            # two patterns, at each of the two moves after the first
+    assert Watched.looked == 2 * 2  # two patterns, at each of the two moves after the first

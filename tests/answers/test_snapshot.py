@@ -55,8 +55,9 @@ class Held:
             self.snapshots[plan].move(self.dataset())
         return self.snapshots[plan]
 
-    def select(self, variables: tuple[str, ...], patterns: tuple[Triple, ...], distinct: bool = False,
-               limit: int = 1000) -> Result:
+    def select(
+        self, variables: tuple[str, ...], patterns: tuple[Triple, ...], distinct: bool = False, limit: int = 1000
+    ) -> Result:
         return self.snapshot(selecting(variables, patterns, distinct)).answer(limit=limit)
 
 
@@ -76,9 +77,20 @@ def star(*objects: str) -> list[Triple]:
 
 def test_terms_come_back_as_they_were_sent() -> None:
     integer = "^^<http://www.w3.org/2001/XMLSchema#integer>"
-    terms = ["<urn:a>", "<http://é/ü?x=1>", "_:b0", '"x y"', '"01"', f'"01"{integer}', f'"1"{integer}',
-             f'"+1"{integer}', '"é"@en-gb',
-             '"<i:1> \\" \\n\\t\\\\ ."', '""', '"1.50"^^<http://www.w3.org/2001/XMLSchema#decimal>']
+    terms = [
+        "<urn:a>",
+        "<http://é/ü?x=1>",
+        "_:b0",
+        '"x y"',
+        '"01"',
+        f'"01"{integer}',
+        f'"1"{integer}',
+        f'"+1"{integer}',
+        '"é"@en-gb',
+        '"<i:1> \\" \\n\\t\\\\ ."',
+        '""',
+        '"1.50"^^<http://www.w3.org/2001/XMLSchema#decimal>',
+    ]
     held = holding(*star(*terms))
     assert rows(held.select(("o",), P)) == [(term,) for term in sorted(terms)]
     for term in terms:
@@ -131,7 +143,7 @@ def test_the_empty_pattern_has_one_solution() -> None:
 def test_what_is_in_no_triple_matches_nothing() -> None:
     held = holding(*star('"1"'))
     assert rows(held.select(("p",), (("<urn:never>", "?p", "?o"),))) == []
-    assert rows(held.select(("p",), (('"1"', "?p", "?o"),))) == []                  # no literal is a subject
+    assert rows(held.select(("p",), (('"1"', "?p", "?o"),))) == []  # no literal is a subject
     assert rows(Held().select(("s", "o"), P)) == []
 
 
@@ -152,8 +164,17 @@ def test_its_version_grows_when_what_matters_changes() -> None:
     snapshot = held.snapshot(selecting(("o",), (("?s", "<urn:p>", "?o"), ("?s", "<urn:q>", '"on"'))))
     on, off = ("<urn:s>", "<urn:q>", '"on"'), ("<urn:s>", "<urn:q>", '"off"')
     versions = []
-    for triples in ([], [on], star('"1"'), [on, *star('"1"')], [on, on, *star('"1"')], [on, off, *star('"1"')],
-                    [on, *star('"1"', '"2"')], [off, *star('"1"', '"2"')], []):
+    for triples in (
+        [],
+        [on],
+        star('"1"'),
+        [on, *star('"1"')],
+        [on, on, *star('"1"')],
+        [on, off, *star('"1"')],
+        [on, *star('"1"', '"2"')],
+        [off, *star('"1"', '"2"')],
+        [],
+    ):
         held.move(triples)
         versions.append(snapshot.version)
     changed = [after > before for before, after in itertools.pairwise([0, *versions])]
@@ -189,13 +210,17 @@ class Faulty:
 
 
 @pytest.mark.parametrize("after", ['"b" "c"', '"a" "b"', '"b"', '"c" "d"', ""])
-@pytest.mark.parametrize("method, before, half_way", [
-    ("load", '"a" "b"', '"b" "c"'),              # what has gone is out of the store, what is new is not yet in it
-    ("update", '"a" "b"', '"b" "c"'),
-    ("load", '"a" "b" "c" "x"', '"d"'),          # the store has been emptied
-])
-def test_a_move_that_fails_half_way_does_not_spoil_the_next(method: str, before: str, half_way: str,
-                                                            after: str) -> None:
+@pytest.mark.parametrize(
+    "method, before, half_way",
+    [
+        ("load", '"a" "b"', '"b" "c"'),  # what has gone is out of the store, what is new is not yet in it
+        ("update", '"a" "b"', '"b" "c"'),
+        ("load", '"a" "b" "c" "x"', '"d"'),  # the store has been emptied
+    ],
+)
+def test_a_move_that_fails_half_way_does_not_spoil_the_next(
+    method: str, before: str, half_way: str, after: str
+) -> None:
     held = holding(*star(*before.split()))
     snapshot = held.snapshot(selecting(("o",), P))
     assert rows(held.select(("o",), P)) == [(o,) for o in before.split()]
@@ -205,23 +230,32 @@ def test_a_move_that_fails_half_way_does_not_spoil_the_next(method: str, before:
         held.move(star(*half_way.split()))
     held.move(star(*after.split()))
     assert rows(held.select(("o",), P)) == [(o,) for o in after.split()]
-    assert snapshot.version > version            # nobody takes an earlier answer for this one
+    assert snapshot.version > version  # nobody takes an earlier answer for this one
 
 
 nodes = st.sampled_from(["<urn:a>", "<urn:b>", "_:c"])
 predicates = st.sampled_from(["<urn:p>", "<urn:q>", "<urn:a>"])
-graphs = st.lists(st.tuples(nodes, predicates, st.one_of(nodes, st.sampled_from(['"1"', '"01"', '"a"@en']))),
-                  max_size=14)
+graphs = st.lists(
+    st.tuples(nodes, predicates, st.one_of(nodes, st.sampled_from(['"1"', '"01"', '"a"@en']))), max_size=14
+)
 variables = st.sampled_from(["?x", "?y", "?z", "_:b"])
-named = st.sampled_from(["?x", "?y", "?z"])          # no blank node stands for a predicate
-patterns = st.lists(st.tuples(st.one_of(variables, st.sampled_from(["<urn:a>", "<urn:never>"])),
-                              st.one_of(named, predicates),
-                              st.one_of(variables, st.sampled_from(["<urn:b>", '"1"', '"01"']))), max_size=3).map(tuple)
+named = st.sampled_from(["?x", "?y", "?z"])  # no blank node stands for a predicate
+patterns = st.lists(
+    st.tuples(
+        st.one_of(variables, st.sampled_from(["<urn:a>", "<urn:never>"])),
+        st.one_of(named, predicates),
+        st.one_of(variables, st.sampled_from(["<urn:b>", '"1"', '"01"'])),
+    ),
+    max_size=3,
+).map(tuple)
 shown = st.lists(st.sampled_from(["x", "y", "z", "never"]), min_size=1, max_size=3, unique=True).map(tuple)
 
 
-@given(st.lists(graphs, min_size=1, max_size=4),
-       st.lists(st.tuples(shown, patterns, st.booleans()), min_size=1, max_size=3), st.booleans())
+@given(
+    st.lists(graphs, min_size=1, max_size=4),
+    st.lists(st.tuples(shown, patterns, st.booleans()), min_size=1, max_size=3),
+    st.booleans(),
+)
 @settings(max_examples=150, deadline=None)
 def test_it_says_what_trying_every_triple_says(steps: list[list[Triple]], asked: list[tuple], forgetful: bool) -> None:
     held = Held()
@@ -240,8 +274,10 @@ def test_large_ids_are_the_same() -> None:
     content = Content()
     ids = content.dictionary.encode(["<urn:s>", "<urn:p>", "<urn:o>"])
     content.dictionary.encode([f"<urn:{i}>" for i in range(10)])
-    for plan, sizes in ((selecting(("s",), (("?s", "?p", "?o"),)), (2, 1)),
-                        (selecting(("o",), (("<urn:s>", "?p", "?o"),)), (1, 1))):
+    for plan, sizes in (
+        (selecting(("s",), (("?s", "?p", "?o"),)), (2, 1)),
+        (selecting(("o",), (("<urn:s>", "?p", "?o"),)), (1, 1)),
+    ):
         snapshot = Snapshot(plan, content)
         snapshot.move(Dataset(tuple(np.array([id, (1 << 21) + id]) for id in ids)))
         assert len(snapshot._rows(9)) == sizes[0]

@@ -36,17 +36,24 @@ def drawn(operator: Operator) -> str:
 NODES = "(?node_3 ?node_4 ?node_5 or ?node_5 ?node_4 ?node_3) once"
 
 
-@pytest.mark.parametrize("path, wanted", [
-    ("<p:>/^<q:>", "?s <p:> ?step_1 . ?o <q:> ?step_1"), ("^(<p:>/<q:>)", "?o <p:> ?step_1 . ?step_1 <q:> ?s"),
-    ("<p:>|^<q:>", "(?s <p:> ?o or ?o <q:> ?s) once"),
-    ("<p:>+", "far ?s ?o by [?before_1 <p:> ?after_2 once]"),
-    ("^<p:>+", "far ?o ?s by [?before_1 <p:> ?after_2 once]"),
-    ("<p:>?", f"zero ?s ?o by [?before_1 <p:> ?after_2 once; nodes {NODES}]"),
-    ("<p:>*", f"far zero ?s ?o by [?before_1 <p:> ?after_2 once; nodes {NODES}]"),
-    ("(<p:>/<q:>)+", "far ?s ?o by [?before_1 <p:> ?step_3 . ?step_3 <q:> ?after_2 once]"),
-    ("<p:>/<q:>+", "(?s <p:> ?step_1 and far ?step_1 ?o by [?before_2 <q:> ?after_3 once])"),
-    ("!<p:>", "?s ?verb_1 ?o but <p:>"), ("!^<p:>", "?o ?verb_1 ?s but <p:>"), ("!()", "?s ?verb_1 ?o"),
-    ("!(<p:>|^<q:>|<r:>)", "(?s ?verb_1 ?o but <p:> but <r:> or ?o ?verb_2 ?s but <q:>) once")])
+@pytest.mark.parametrize(
+    "path, wanted",
+    [
+        ("<p:>/^<q:>", "?s <p:> ?step_1 . ?o <q:> ?step_1"),
+        ("^(<p:>/<q:>)", "?o <p:> ?step_1 . ?step_1 <q:> ?s"),
+        ("<p:>|^<q:>", "(?s <p:> ?o or ?o <q:> ?s) once"),
+        ("<p:>+", "far ?s ?o by [?before_1 <p:> ?after_2 once]"),
+        ("^<p:>+", "far ?o ?s by [?before_1 <p:> ?after_2 once]"),
+        ("<p:>?", f"zero ?s ?o by [?before_1 <p:> ?after_2 once; nodes {NODES}]"),
+        ("<p:>*", f"far zero ?s ?o by [?before_1 <p:> ?after_2 once; nodes {NODES}]"),
+        ("(<p:>/<q:>)+", "far ?s ?o by [?before_1 <p:> ?step_3 . ?step_3 <q:> ?after_2 once]"),
+        ("<p:>/<q:>+", "(?s <p:> ?step_1 and far ?step_1 ?o by [?before_2 <q:> ?after_3 once])"),
+        ("!<p:>", "?s ?verb_1 ?o but <p:>"),
+        ("!^<p:>", "?o ?verb_1 ?s but <p:>"),
+        ("!()", "?s ?verb_1 ?o"),
+        ("!(<p:>|^<q:>|<r:>)", "(?s ?verb_1 ?o but <p:> but <r:> or ?o ?verb_2 ?s but <q:>) once"),
+    ],
+)
 def test_what_paths_become(path: str, wanted: str) -> None:
     assert shape(path) == wanted
 

@@ -24,7 +24,7 @@ from csparql_spark.answers.tables import (
     united,
 )
 
-Row = tuple[tuple[tuple[str, int], ...], int | None]        # what is bound, and the tag
+Row = tuple[tuple[tuple[str, int], ...], int | None]  # what is bound, and the tag
 NAMES = ("?x", "?y", "?z")
 
 
@@ -41,8 +41,13 @@ def drawn(draw: Callable, tagged: bool = True) -> Table:
 def rows(table: Table, tagged: bool = True) -> list[Row]:
     assert all(len(column) == table.length for column in table.columns.values())
     assert table.tag is None or len(table.tag) == table.length
-    return [(tuple(sorted((name, int(column[place])) for name, column in table.columns.items() if column[place] != -1)),
-             int(table.tag[place]) if tagged and table.tag is not None else None) for place in range(table.length)]
+    return [
+        (
+            tuple(sorted((name, int(column[place])) for name, column in table.columns.items() if column[place] != -1)),
+            int(table.tag[place]) if tagged and table.tag is not None else None,
+        )
+        for place in range(table.length)
+    ]
 
 
 def pairs(left: Iterable[Row], right: Iterable[Row]) -> Iterable[tuple[Row, Row, dict[str, int]]]:
@@ -64,8 +69,7 @@ def test_join_union_and_minus(left: Table, right: Table) -> None:
     assert Counter(rows(joined(left, right))) == Counter(wanted)
     assert rows(united([left, right])) == rows(left) + rows(right)
     mine = rows(left, False)
-    gone = {id(one) for one, other, _ in pairs(mine, rows(right))
-            if dict(one[0]).keys() & dict(other[0]).keys()}
+    gone = {id(one) for one, other, _ in pairs(mine, rows(right)) if dict(one[0]).keys() & dict(other[0]).keys()}
     assert rows(minus(left, right)) == [one for one in mine if id(one) not in gone]
     mine, theirs = compatible(left, right)
     assert len(set(zip(mine.tolist(), theirs.tolist()))) == len(wanted)
@@ -100,8 +104,9 @@ def test_distinct_keeps_the_first_with_the_latest_tag(table: Table) -> None:
 @settings(max_examples=120, deadline=None)
 @given(drawn(), st.lists(st.sampled_from((*NAMES, "?never")), unique=True))
 def test_projection_keeps_repetitions(table: Table, names: list[str]) -> None:
-    assert rows(table.project(names)) == [(tuple(cell for cell in bound if cell[0] in names), tag)
-                                          for bound, tag in rows(table)]
+    assert rows(table.project(names)) == [
+        (tuple(cell for cell in bound if cell[0] in names), tag) for bound, tag in rows(table)
+    ]
 
 
 @settings(max_examples=100, deadline=None)
@@ -133,5 +138,4 @@ def test_a_table_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_latest_of_the_rows_of_a_place() -> None:
-    assert latest_of(np.array([2, 0, 2]), np.array([5, 3, 7]), 4).tolist() == [
-        3, module.NEVER, 7, module.NEVER]
+    assert latest_of(np.array([2, 0, 2]), np.array([5, 3, 7]), 4).tolist() == [3, module.NEVER, 7, module.NEVER]

@@ -27,5 +27,5 @@ def lines(text: str) -> tuple[str, list[str]]:
 def test_csv_is_written_as_the_w3c_writes_it(case: Case) -> None:
     graphs = {case.base + name: case.graph(name, 0) for name in case.files["data"]}
     answer = ask(Question(case.query, graphs, base=case.base + case.files["query"], default_graphs=list(graphs)))
-    wanted = case.path(case.files["result"]).read_text(encoding="utf-8").replace("\n", "\r\n")   # as the format has it
+    wanted = case.path(case.files["result"]).read_text(encoding="utf-8").replace("\n", "\r\n")  # as the format has it
     assert lines(write(answer, CSV).decode()) == lines(wanted)

@@ -23,8 +23,10 @@ class InMemory:
 
     def outline(self, after: int, limit: int) -> list[Entry]:
         found = [entry for entry in self.entries if entry.seq > after][:limit]
-        return [Entry(entry.seq, entry.kind, entry.at, entry.subject, entry.rows, entry.first, entry.last,
-                      entry.unstamped) for entry in found]
+        return [
+            Entry(entry.seq, entry.kind, entry.at, entry.subject, entry.rows, entry.first, entry.last, entry.unstamped)
+            for entry in found
+        ]
 
     def chunks(self, stream: str, *, low: int, high: int, after: int) -> Iterator[Entry]:
         for entry in self.entries:
@@ -43,8 +45,14 @@ class InMemory:
         return next(entry.payload for entry in self.entries if entry.seq == seq)
 
     def last(self, subject: str, kind: str, upto: int) -> Entry | None:
-        return next((entry for entry in reversed(self.entries)
-                     if (entry.kind, entry.subject) == (kind, subject) and entry.seq <= upto), None)
+        return next(
+            (
+                entry
+                for entry in reversed(self.entries)
+                if (entry.kind, entry.subject) == (kind, subject) and entry.seq <= upto
+            ),
+            None,
+        )
 
 
 def stream_of(iri: str) -> StreamRecord:

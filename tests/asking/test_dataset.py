@@ -54,15 +54,24 @@ def compare_one(registered: Logged, log: list[Entry], look: Look, answer: Result
         assert answer.table.rows() == solutions(asked, look.graphs)
     record = QueryRecord(registered.seq, registered.subject, registered.at, asked.text, None)
     rules = {"mine": asked.rules}
-    for end in (look.place, len(log)):          # as the log stood then, and with all that came later
+    for end in (look.place, len(log)):  # as the log stood then, and with all that came later
         watched = current(log[:end]).watched(record, query, look.instant)
-        watched = watched._replace(graphs={graph: current(log[:look.place]).graph(graph) for graph in GRAPHS})
+        watched = watched._replace(graphs={graph: current(log[: look.place]).graph(graph) for graph in GRAPHS})
         for window, held in zip(watched.windows, look.windows, strict=True):
             assert sorted(zip(window.triples(), window.t.tolist(), strict=True)) == sorted(held)
         assert sparql(watched, rules) == tuples(look.graphs)
-    holding = {(reason.graph, *triple) for triple in TRIPLES for reason in reasons(
-        query, rules_of(query.entailment, rules), look.instant, triple, lambda place: [watched.windows[place]],
-        watched.graphs)}
+    holding = {
+        (reason.graph, *triple)
+        for triple in TRIPLES
+        for reason in reasons(
+            query,
+            rules_of(query.entailment, rules),
+            look.instant,
+            triple,
+            lambda place: [watched.windows[place]],
+            watched.graphs,
+        )
+    }
     assert holding == {row for row in tuples(look.graphs) if row[1:] in TRIPLES}
     missing = looked(watched, rules)
     assert missing.triples == sum(map(len, look.windows))
@@ -94,11 +103,22 @@ def test_all_say_the_same_of_any_log(log: list[Logged], entails: bool) -> None:
 
 def under_rules(log: list[Logged]) -> list[Logged]:
     """The same log, whose queries are asked under the rules: they are set where the first stream is made again."""
-    log = [dataclasses.replace(entry, value=dataclasses.replace(entry.value, rules=RULES))
-           if entry.kind == "register" else entry for entry in log]
-    return [*log[:len(STREAMS)], Logged(len(STREAMS) + 1, 0, "rules", "mine", RULES), *(
-        dataclasses.replace(entry, seq=entry.seq + 1, **({"value": entry.value + 1} if entry.kind in (
-            "pause", "resume") else {})) for entry in log[len(STREAMS):])]
+    log = [
+        dataclasses.replace(entry, value=dataclasses.replace(entry.value, rules=RULES))
+        if entry.kind == "register"
+        else entry
+        for entry in log
+    ]
+    return [
+        *log[: len(STREAMS)],
+        Logged(len(STREAMS) + 1, 0, "rules", "mine", RULES),
+        *(
+            dataclasses.replace(
+                entry, seq=entry.seq + 1, **({"value": entry.value + 1} if entry.kind in ("pause", "resume") else {})
+            )
+            for entry in log[len(STREAMS) :]
+        ),
+    ]
 
 
 # --- one by one
@@ -113,8 +133,13 @@ def triple(s: str, p: str = P, o: str = "b") -> tuple[str, str, str]:
 
 def by_hand(asked: Asked, *lines: tuple, first: tuple[tuple, ...] = ()) -> list[Logged]:
     """A log of lines, after the streams were made; `first` come before the registration."""
-    lines = (*((0, "stream", stream, clock) for stream, clock in STREAMS.items()), (0, "rules", "mine", RULES), *first,
-             (0, "register", "q", asked), *lines)
+    lines = (
+        *((0, "stream", stream, clock) for stream, clock in STREAMS.items()),
+        (0, "rules", "mine", RULES),
+        *first,
+        (0, "register", "q", asked),
+        *lines,
+    )
     return [Logged(seq, *line) for seq, line in enumerate(lines, 1)]
 
 
@@ -122,19 +147,46 @@ def chunk(stream: str, at: int, *elements: tuple[str, int]) -> tuple:
     return at, "chunk", stream, [(triple(s), t) for s, t in elements]
 
 
-REGISTERED = 8                  # the place of the registration
-ORDERED = (chunk("urn:e", 1, ("a", 1), ("b", 2)), chunk("urn:e", 2, ("a", 4), ("b", 4)), chunk("urn:e", 3, ("a", 7)),
-           chunk("urn:e", 4, ("b", 9), ("a", 13)))
-LATE = (chunk("urn:e", 1, ("a", 5)), chunk("urn:e", 2, ("b", 9)), chunk("urn:e", 3, ("b", 3)),
-        chunk("urn:e", 4, ("a", 13)))
-SHUFFLED = (chunk("urn:e", 1, ("a", 6), ("b", 2)), chunk("urn:e", 2, ("a", 8), ("b", 1), ("a", 1)),
-            chunk("urn:e", 3, ("b", 8), ("b", 3)), chunk("urn:e", 4, ("a", 14)))
-PAUSED = (*ORDERED[:2], (3, "pause", "q", REGISTERED), ORDERED[2], (5, "resume", "q", REGISTERED), chunk("urn:e", 6, ("b", 15)),
-          chunk("urn:e", 7, ("a", 19)))
-CONTENTS = {"in order": ORDERED, "late": LATE, "shuffled": SHUFFLED, "paused": PAUSED,
-            "silent": ((2, "tick", "urn:e"), chunk("urn:e", 3, ("a", 4), ("b", 5), ("a", 5)), (9, "tick", "urn:e"),
-                       (19, "tick", "urn:e")),
-            "another graph": (ORDERED[0], (2, "background", "urn:g", [triple("a", Q, "a")]), *ORDERED[1:])}
+REGISTERED = 8  # the place of the registration
+ORDERED = (
+    chunk("urn:e", 1, ("a", 1), ("b", 2)),
+    chunk("urn:e", 2, ("a", 4), ("b", 4)),
+    chunk("urn:e", 3, ("a", 7)),
+    chunk("urn:e", 4, ("b", 9), ("a", 13)),
+)
+LATE = (
+    chunk("urn:e", 1, ("a", 5)),
+    chunk("urn:e", 2, ("b", 9)),
+    chunk("urn:e", 3, ("b", 3)),
+    chunk("urn:e", 4, ("a", 13)),
+)
+SHUFFLED = (
+    chunk("urn:e", 1, ("a", 6), ("b", 2)),
+    chunk("urn:e", 2, ("a", 8), ("b", 1), ("a", 1)),
+    chunk("urn:e", 3, ("b", 8), ("b", 3)),
+    chunk("urn:e", 4, ("a", 14)),
+)
+PAUSED = (
+    *ORDERED[:2],
+    (3, "pause", "q", REGISTERED),
+    ORDERED[2],
+    (5, "resume", "q", REGISTERED),
+    chunk("urn:e", 6, ("b", 15)),
+    chunk("urn:e", 7, ("a", 19)),
+)
+CONTENTS = {
+    "in order": ORDERED,
+    "late": LATE,
+    "shuffled": SHUFFLED,
+    "paused": PAUSED,
+    "silent": (
+        (2, "tick", "urn:e"),
+        chunk("urn:e", 3, ("a", 4), ("b", 5), ("a", 5)),
+        (9, "tick", "urn:e"),
+        (19, "tick", "urn:e"),
+    ),
+    "another graph": (ORDERED[0], (2, "background", "urn:g", [triple("a", Q, "a")]), *ORDERED[1:]),
+}
 E5 = Seen("urn:e", 5, 2)
 QUERIES = {
     "a window": Asked((E5,), ("s", "o"), ALL),
@@ -144,10 +196,16 @@ QUERIES = {
     "every": Asked((Seen("urn:e", 4, 4),), ("s", "o"), ALL, every=3),
     "a background": Asked((E5,), ("s", "o"), ALL, graphs=("urn:g",)),
     "a graph by its name": Asked((E5,), ("s",), (("<urn:h>", *ALL[0]),), graphs=("urn:g",), named=("urn:h",)),
-    "a named window": Asked((dataclasses.replace(E5, name="urn:v"),), ("s",), (("<urn:v>", *ALL[0]),),
-                            graphs=("urn:g",)),
-    "named and not": Asked((E5, dataclasses.replace(E5, size=3, name="urn:v")), ("s",), (("<urn:v>", *ALL[0]),),
-                           graphs=("urn:g",), named=("urn:h",)),
+    "a named window": Asked(
+        (dataclasses.replace(E5, name="urn:v"),), ("s",), (("<urn:v>", *ALL[0]),), graphs=("urn:g",)
+    ),
+    "named and not": Asked(
+        (E5, dataclasses.replace(E5, size=3, name="urn:v")),
+        ("s",),
+        (("<urn:v>", *ALL[0]),),
+        graphs=("urn:g",),
+        named=("urn:h",),
+    ),
     "the last two": Asked((Seen("urn:e", 2, 2, "TRIPLES"),), ("s", "o"), ALL),
     "each the last three": Asked((Seen("urn:e", 3, 1, "TRIPLES"),), ("s", "o"), ALL, graphs=("urn:g",)),
     "with gaps": Asked((Seen("urn:e", 1, 3, "TRIPLES"),), ("s", "o"), ALL),
@@ -156,8 +214,11 @@ QUERIES = {
     "counting, every": Asked((Seen("urn:e", 3, 2, "TRIPLES"),), ("s", "o"), ALL, every=4),
     "two clocks": Asked((E5, Seen("urn:a", 5, 5)), ("s", "o"), ALL),
 }
-BEFORE = ((0, "background", "urn:g", [triple("b", Q), triple("b", Q, "a")]), (0, "background", "urn:h", [triple("a")]),
-          chunk("urn:e", 0, ("b", 3)))
+BEFORE = (
+    (0, "background", "urn:g", [triple("b", Q), triple("b", Q, "a")]),
+    (0, "background", "urn:h", [triple("a")]),
+    chunk("urn:e", 0, ("b", 3)),
+)
 
 
 @pytest.mark.parametrize("rules", ["", RULES], ids=["as it is", "under rules"])

@@ -17,18 +17,33 @@ KB = {"urn:kb": Chunk.from_triples([("<urn:Car>", SUB, "<urn:Vehicle>"), ("<urn:
 HEAD = "REGISTER QUERY q AS SELECT ?x FROM <urn:kb> FROM STREAM <urn:s> [RANGE 4s STEP 2s] "
 
 
-@pytest.mark.parametrize("text, because", [
-    (HEAD + "WHERE { ?x a <urn:Car> FILTER(?x != <urn:y>) }", None),
-    (HEAD + "WHERE { ?x <urn:p>+ ?y }", None),
-    (HEAD + "WHERE { ?x <urn:p> ?y FILTER EXISTS { ?y <urn:p>* ?z } }", "a path that may have no length within EXISTS"),
-    (HEAD + "WHERE { ?x <urn:p> ?y BIND(NOW() AS ?now) }",
-     "NOW, RAND, UUID, STRUUID and BNODE say something else at each instant"),
-    ("SELECT ?x FROM STREAM <urn:s> [RANGE TRIPLES 3] WHERE { ?x ?p ?y }",
-     "when an element leaves a window that counts is not known before"),
-    ("SELECT ?x FROM STREAM <urn:s> [RANGE 4s STEP 2s] FROM STREAM <urn:t> [RANGE 4s STEP 3s] WHERE { ?x ?p ?y }",
-     "its windows are seen as of different instants"),
-    ("SELECT ?x FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT4S] WHERE { WINDOW <urn:w> { ?x ?p ?y } }",
-     "named windows and graphs are not maintained")])
+@pytest.mark.parametrize(
+    "text, because",
+    [
+        (HEAD + "WHERE { ?x a <urn:Car> FILTER(?x != <urn:y>) }", None),
+        (HEAD + "WHERE { ?x <urn:p>+ ?y }", None),
+        (
+            HEAD + "WHERE { ?x <urn:p> ?y FILTER EXISTS { ?y <urn:p>* ?z } }",
+            "a path that may have no length within EXISTS",
+        ),
+        (
+            HEAD + "WHERE { ?x <urn:p> ?y BIND(NOW() AS ?now) }",
+            "NOW, RAND, UUID, STRUUID and BNODE say something else at each instant",
+        ),
+        (
+            "SELECT ?x FROM STREAM <urn:s> [RANGE TRIPLES 3] WHERE { ?x ?p ?y }",
+            "when an element leaves a window that counts is not known before",
+        ),
+        (
+            "SELECT ?x FROM STREAM <urn:s> [RANGE 4s STEP 2s] FROM STREAM <urn:t> [RANGE 4s STEP 3s] WHERE { ?x ?p ?y }",
+            "its windows are seen as of different instants",
+        ),
+        (
+            "SELECT ?x FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT4S] WHERE { WINDOW <urn:w> { ?x ?p ?y } }",
+            "named windows and graphs are not maintained",
+        ),
+    ],
+)
 def test_which_evaluator_and_why(text: str, because: str | None) -> None:
     told = explained(parse(text), background=KB, rules={})
     assert told["evaluator"] == ("maintained" if because is None else "snapshot")
@@ -36,14 +51,20 @@ def test_which_evaluator_and_why(text: str, because: str | None) -> None:
     assert (because or "evaluation: maintained") in written(told)
 
 
-@pytest.mark.parametrize("where, said", [
-    ("{ ?x <urn:p> ?y FILTER EXISTS { ?y <urn:q> ?z } }", "rows say until when they hold"),
-    ("{ ?x <urn:p> ?y FILTER NOT EXISTS { ?y <urn:q> ?z } }", "with NOT EXISTS, until when rows hold is not known"),
-    ("{ ?x <urn:p> ?y OPTIONAL { ?y <urn:q> ?z } MINUS { ?y <urn:r> ?w } }",
-     "with MINUS and OPTIONAL, until when rows hold is not known"),
-    ("{ { ?x <urn:p> ?y } UNION { ?x <urn:q>+ ?y } }", "rows say until when they hold"),
-    ("{ ?x <urn:p> ?y } ORDER BY ?y LIMIT 3", "with LIMIT or OFFSET, until when rows hold is not known"),
-    ("{ ?x <urn:p> ?y } GROUP BY ?x", "with aggregates, until when rows hold is not known")])
+@pytest.mark.parametrize(
+    "where, said",
+    [
+        ("{ ?x <urn:p> ?y FILTER EXISTS { ?y <urn:q> ?z } }", "rows say until when they hold"),
+        ("{ ?x <urn:p> ?y FILTER NOT EXISTS { ?y <urn:q> ?z } }", "with NOT EXISTS, until when rows hold is not known"),
+        (
+            "{ ?x <urn:p> ?y OPTIONAL { ?y <urn:q> ?z } MINUS { ?y <urn:r> ?w } }",
+            "with MINUS and OPTIONAL, until when rows hold is not known",
+        ),
+        ("{ { ?x <urn:p> ?y } UNION { ?x <urn:q>+ ?y } }", "rows say until when they hold"),
+        ("{ ?x <urn:p> ?y } ORDER BY ?y LIMIT 3", "with LIMIT or OFFSET, until when rows hold is not known"),
+        ("{ ?x <urn:p> ?y } GROUP BY ?x", "with aggregates, until when rows hold is not known"),
+    ],
+)
 def test_whether_rows_say_until_when_they_hold(where: str, said: str) -> None:
     text = HEAD + f"WHERE {where}"
     told = explained(parse(text), background={}, rules={})
@@ -57,7 +78,8 @@ def test_the_rules_that_are_run_for_what_is_asked() -> None:
     told = explained(parse(HEAD + "USING ENTAILMENT rho-df WHERE { ?x a <urn:Vehicle> }"), background=KB, rules={})
     assert told["rules"]["written"] == 6
     assert sorted(rule.partition(": ")[2] for rule in told["rules"]["run"]) == [
-        f"(?a {TYPE} <urn:{kind}>) -> (?a {TYPE} <urn:Vehicle>)]" for kind in ("Bus", "Car")]
+        f"(?a {TYPE} <urn:{kind}>) -> (?a {TYPE} <urn:Vehicle>)]" for kind in ("Bus", "Car")
+    ]
     assert told["rules"]["background"] == {"stated": 2, "closed": 2} and SUB in told["rules"]["presumed"]
     assert "rules:      6 written, 2 run for this query and background:" in written(told)
 
@@ -96,7 +118,7 @@ def test_an_explanation_shows_what_the_user_wrote(path: Path) -> None:
     query = parse(path.read_text(), base="http://demo.test/")
     shown = written(explained(query, background={}, rules={}))
     explanation = shown.partition("evaluation: ")[2]
-    own = {*re.findall(r"\?\w+", query.body), "?s", "?o"}           # the ends of a path in what is read
+    own = {*re.findall(r"\?\w+", query.body), "?s", "?o"}  # the ends of a path in what is read
     assert set(re.findall(r"\?\w+", explanation.partition("rules: ")[0])) <= own
     assert not re.search(r"<[^>\s]*[#/]\w+>", explanation)
     assert not re.search(r"\b1 (?:keys|rows|triples|graphs|rules|more \w+ of \S+ have)\b", shown)
@@ -114,18 +136,30 @@ def test_a_whole_plan() -> None:
 
 
 def test_a_users_variable_keeps_its_name_whatever_it_is() -> None:
-    text = HEAD.replace("?x", "?set_1 (COUNT(*) AS ?n)") + "WHERE { ?set_1 <urn:p> ?step_1 FILTER(?step_1 > 1) } GROUP BY ?set_1"
+    text = (
+        HEAD.replace("?x", "?set_1 (COUNT(*) AS ?n)")
+        + "WHERE { ?set_1 <urn:p> ?step_1 FILTER(?step_1 > 1) } GROUP BY ?set_1"
+    )
     shown = written(explained(parse(text), background={}, rules={})).partition("plan:\n")[2]
-    assert shown.splitlines() == ["  project ?set_1 ?n", "    extend (COUNT(*) AS ?n)", "      group by ?set_1: COUNT(*)",
-                                  "        scan ?set_1 <urn:p> ?step_1 where ?step_1 > 1"]
+    assert shown.splitlines() == [
+        "  project ?set_1 ?n",
+        "    extend (COUNT(*) AS ?n)",
+        "      group by ?set_1: COUNT(*)",
+        "        scan ?set_1 <urn:p> ?step_1 where ?step_1 > 1",
+    ]
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    ("<urn:s> <http://e.org/x#p> ?o", "<urn:s> e:p ?o"), ("?s <http://e.org/x#a/b> ?o", "?s <http://e.org/x#a/b> ?o"),
-    (f"?s {TYPE} <http://e.org/x#C>", "?s a e:C"), ("?s <http://e.org/x#p> <http://e.org/x#.>",
-                                                    "?s e:p <http://e.org/x#.>"),
-    ('?s <urn:p> "7"^^<http://www.w3.org/2001/XMLSchema#integer>', "?s <urn:p> 7"),
-    ('?s <urn:p> "7.50"^^<http://www.w3.org/2001/XMLSchema#decimal>', "?s <urn:p> 7.50"),
-    ('?s <urn:p> "a <b> c"@en', '?s <urn:p> "a <b> c"@en')])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<urn:s> <http://e.org/x#p> ?o", "<urn:s> e:p ?o"),
+        ("?s <http://e.org/x#a/b> ?o", "?s <http://e.org/x#a/b> ?o"),
+        (f"?s {TYPE} <http://e.org/x#C>", "?s a e:C"),
+        ("?s <http://e.org/x#p> <http://e.org/x#.>", "?s e:p <http://e.org/x#.>"),
+        ('?s <urn:p> "7"^^<http://www.w3.org/2001/XMLSchema#integer>', "?s <urn:p> 7"),
+        ('?s <urn:p> "7.50"^^<http://www.w3.org/2001/XMLSchema#decimal>', "?s <urn:p> 7.50"),
+        ('?s <urn:p> "a <b> c"@en', '?s <urn:p> "a <b> c"@en'),
+    ],
+)
 def test_iris_are_shortened_as_the_text_has_them(text: str, shown: str) -> None:
     assert Shortened("PREFIX e: <http://e.org/x#>\nSELECT ?s { }").pattern(text) == shown

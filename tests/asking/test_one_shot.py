@@ -25,10 +25,10 @@ A, B, C = ("<urn:a>", "<urn:b>"), ("<urn:b>", '"01"'), ("<urn:c>", "<urn:b>")
 
 
 def test_the_graphs_that_are_asked() -> None:
-    assert rows(SO.format("")) == [A, B, C]                              # all: a triple in two graphs counts once
-    assert rows(SO.format("FROM <urn:h>")) == [A, C]                     # those of the text
+    assert rows(SO.format("")) == [A, B, C]  # all: a triple in two graphs counts once
+    assert rows(SO.format("FROM <urn:h>")) == [A, C]  # those of the text
     assert rows(SO.format("FROM <urn:g> FROM <urn:h>")) == [A, B, C]
-    assert rows(SO.format("FROM <urn:h>"), ("urn:g",)) == [A, B]         # those of the request
+    assert rows(SO.format("FROM <urn:h>"), ("urn:g",)) == [A, B]  # those of the request
     assert rows(SO.format("FROM <urn:h>"), ()) == rows(SO.format("FROM <urn:empty>")) == []
 
 
@@ -53,13 +53,20 @@ def test_relative_names_start_from_the_base() -> None:
     assert answer == Result.from_rows(("o",), [{"o": "<http://x/b>"}])
 
 
-@pytest.mark.parametrize("text, default_graphs, code, sentence", [
-    (SO.format("FROM <urn:i>"), None, "unknown-graph", "there is no background graph <urn:i>"),
-    (SO.format(""), ("urn:g", "urn:i"), "unknown-graph", "there is no background graph <urn:i>"),
-    ("ASK { SERVICE <urn:x> { ?s ?p ?o } }", None, "not-supported",
-     "SERVICE is not supported: the server sends no requests on behalf of a query. Load what the other endpoint knows "
-     "as a background graph"),
-])
+@pytest.mark.parametrize(
+    "text, default_graphs, code, sentence",
+    [
+        (SO.format("FROM <urn:i>"), None, "unknown-graph", "there is no background graph <urn:i>"),
+        (SO.format(""), ("urn:g", "urn:i"), "unknown-graph", "there is no background graph <urn:i>"),
+        (
+            "ASK { SERVICE <urn:x> { ?s ?p ?o } }",
+            None,
+            "not-supported",
+            "SERVICE is not supported: the server sends no requests on behalf of a query. Load what the other endpoint knows "
+            "as a background graph",
+        ),
+    ],
+)
 def test_refusals(text: str, default_graphs: tuple[str, ...] | None, code: str, sentence: str) -> None:
     with pytest.raises(Refusal) as caught:
         rows(text, default_graphs)
@@ -76,10 +83,15 @@ def test_what_does_not_parse() -> None:
 ELEMENTS = Chunk.from_triples([(f"<urn:{t}>", "<urn:p>", "<urn:b>") for t in (1, 5, 9, 12)], [1, 5, 9, 12])
 
 
-@pytest.mark.parametrize("window, expected", [
-    ("FROM STREAM <urn:s> [RANGE 5ms STEP 4ms]", [9]),             # (5, 10]: from now back, whatever the STEP
-    ("FROM STREAM <urn:s> [RANGE 6ms]", [5, 9]), ("FROM STREAM <urn:s> [RANGE TRIPLES 2]", [5, 9]),
-    ("FROM STREAM <urn:s> [RANGE 1ms]", [])])
+@pytest.mark.parametrize(
+    "window, expected",
+    [
+        ("FROM STREAM <urn:s> [RANGE 5ms STEP 4ms]", [9]),  # (5, 10]: from now back, whatever the STEP
+        ("FROM STREAM <urn:s> [RANGE 6ms]", [5, 9]),
+        ("FROM STREAM <urn:s> [RANGE TRIPLES 2]", [5, 9]),
+        ("FROM STREAM <urn:s> [RANGE 1ms]", []),
+    ],
+)
 def test_what_a_window_sees_at_10(window: str, expected: list[int]) -> None:
     text = f"SELECT ?s {window} WHERE {{ ?s <urn:p> ?o }}"
     answer = ask(Question(text, GRAPHS, streams={"urn:s": ELEMENTS}, instant=10))
@@ -87,12 +99,24 @@ def test_what_a_window_sees_at_10(window: str, expected: list[int]) -> None:
 
 
 def test_windows_and_graphs_stand_beside_each_other() -> None:
-    merged = ask(Question("SELECT ?s FROM <urn:g> FROM STREAM <urn:s> [RANGE 3ms] WHERE { ?s <urn:p> <urn:b> }", GRAPHS,
-                          streams={"urn:s": ELEMENTS}, instant=10))
+    merged = ask(
+        Question(
+            "SELECT ?s FROM <urn:g> FROM STREAM <urn:s> [RANGE 3ms] WHERE { ?s <urn:p> <urn:b> }",
+            GRAPHS,
+            streams={"urn:s": ELEMENTS},
+            instant=10,
+        )
+    )
     assert [row["s"] for row in merged.table.rows()] == ["<urn:9>", "<urn:a>"]
-    named = ask(Question("SELECT ?s ?x FROM <urn:g> FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT0.003S] "
-                "WHERE { ?x <urn:p> '01' . WINDOW <urn:w> { ?s ?p ?o } }", GRAPHS,
-                streams={"urn:s": ELEMENTS}, instant=10))
+    named = ask(
+        Question(
+            "SELECT ?s ?x FROM <urn:g> FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT0.003S] "
+            "WHERE { ?x <urn:p> '01' . WINDOW <urn:w> { ?s ?p ?o } }",
+            GRAPHS,
+            streams={"urn:s": ELEMENTS},
+            instant=10,
+        )
+    )
     assert named.table.rows() == [{"s": "<urn:9>", "x": "<urn:b>"}]
     with pytest.raises(Refusal, match="there is no stream <urn:t>"):
         ask(Question("SELECT ?s FROM STREAM <urn:t> [RANGE 3ms] WHERE { ?s ?p ?o }", GRAPHS, streams={}))
@@ -101,13 +125,37 @@ def test_windows_and_graphs_stand_beside_each_other() -> None:
 def test_under_a_regime() -> None:
     rules = {"back": "[(?a <urn:p> ?b) -> (?b <urn:q> ?a)]"}
     asked = "SELECT ?o {} WHERE {{ {} }}"
-    answer = ask(Question(asked.format("FROM STREAM <urn:s> [RANGE 3ms]", "<urn:b> <urn:q> ?o"), {},
-                 streams={"urn:s": ELEMENTS}, instant=10, entailment=["back"], rules=rules))
+    answer = ask(
+        Question(
+            asked.format("FROM STREAM <urn:s> [RANGE 3ms]", "<urn:b> <urn:q> ?o"),
+            {},
+            streams={"urn:s": ELEMENTS},
+            instant=10,
+            entailment=["back"],
+            rules=rules,
+        )
+    )
     assert answer.table.rows() == [{"o": "<urn:9>"}]
     window = "FROM <urn:g> FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT0.003S]"
-    answer = ask(Question(asked.format(window, "WINDOW <urn:w> { <urn:b> <urn:q> ?o }"), GRAPHS,
-                 streams={"urn:s": ELEMENTS}, instant=10, entailment=["back"], rules=rules))
-    assert answer.table.rows() == [{"o": "<urn:9>"}]          # and not what the background says by itself
-    answer = ask(Question(asked.format(window, "<urn:b> <urn:q> ?o"), GRAPHS, streams={"urn:s": ELEMENTS}, instant=10,
-                 entailment=["back"], rules=rules))
+    answer = ask(
+        Question(
+            asked.format(window, "WINDOW <urn:w> { <urn:b> <urn:q> ?o }"),
+            GRAPHS,
+            streams={"urn:s": ELEMENTS},
+            instant=10,
+            entailment=["back"],
+            rules=rules,
+        )
+    )
+    assert answer.table.rows() == [{"o": "<urn:9>"}]  # and not what the background says by itself
+    answer = ask(
+        Question(
+            asked.format(window, "<urn:b> <urn:q> ?o"),
+            GRAPHS,
+            streams={"urn:s": ELEMENTS},
+            instant=10,
+            entailment=["back"],
+            rules=rules,
+        )
+    )
     assert answer.table.rows() == [{"o": "<urn:a>"}]

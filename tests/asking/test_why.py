@@ -28,21 +28,26 @@ def chunk(*elements: tuple[str, str, int]) -> Chunk:
 
 def test_the_tree_says_until_when_each_step_holds() -> None:
     """
-        ──(──●──────●──────]──▶    RANGE 10: the person enters the train at 3, the train the station at 6
-          0  3      6      10
+    ──(──●──────●──────]──▶    RANGE 10: the person enters the train at 3, the train the station at 6
+      0  3      6      10
     """
-    query = parse("REGISTER QUERY q AS SELECT ?x FROM <urn:g> FROM STREAM <urn:s> [RANGE 10ms STEP 1ms] "
-                  "USING ENTAILMENT mine WHERE { ?x <urn:in> ?y }")
+    query = parse(
+        "REGISTER QUERY q AS SELECT ?x FROM <urn:g> FROM STREAM <urn:s> [RANGE 10ms STEP 1ms] "
+        "USING ENTAILMENT mine WHERE { ?x <urn:in> ?y }"
+    )
     elements = chunk(("<urn:ann>", TRAIN, 3), (TRAIN, STATION, 6), ("<urn:x>", TRAIN, 11))
-    (reason,) = explained(query, 10, ("<urn:ann>", "<urn:in>", CITY), {"urn:s": elements},
-                          {"urn:g": chunk((STATION, CITY, 0))}, IS_IN)
+    (reason,) = explained(
+        query, 10, ("<urn:ann>", "<urn:in>", CITY), {"urn:s": elements}, {"urn:g": chunk((STATION, CITY, 0))}, IS_IN
+    )
     derivation = reason.derivation
     assert reason.graph is None
     lines = str(derivation).splitlines()
     assert lines[0] == "<urn:ann> <urn:in> <urn:city>  until 13, by transitive"
     assert sorted(line.strip() for line in lines if line.endswith("given")) == [
-        "<urn:ann> <urn:in> <urn:train>  until 13, given", "<urn:station> <urn:in> <urn:city>  always, given",
-        "<urn:train> <urn:in> <urn:station>  until 16, given"]
+        "<urn:ann> <urn:in> <urn:train>  until 13, given",
+        "<urn:station> <urn:in> <urn:city>  always, given",
+        "<urn:train> <urn:in> <urn:station>  until 16, given",
+    ]
     tree = as_tree(derivation)
     assert (tree["until"], tree["rule"], len(tree["premises"])) == (13, "transitive", 2)
     assert explained(query, 10, (CITY, "<urn:in>", TRAIN), {"urn:s": elements}, {"urn:g": Chunk.empty()}, IS_IN) == []
@@ -53,10 +58,18 @@ def test_what_is_given_needs_no_rule() -> None:
     (reason,) = explained(query, 2, (TRAIN, "<urn:in>", CITY), {"urn:s": chunk((TRAIN, CITY, 1))})
     assert as_tree(reason.derivation) == {"triple": [TRAIN, "<urn:in>", CITY], "until": 5, "given": True}
     assert as_json([reason]) == {
-        "holds": True, "graph": None, "why": as_tree(reason.derivation),
+        "holds": True,
+        "graph": None,
+        "why": as_tree(reason.derivation),
         "text": "<urn:train> <urn:in> <urn:city>  until 5, given",
-        "graphs": [{"graph": None, "why": as_tree(reason.derivation),
-                    "text": "<urn:train> <urn:in> <urn:city>  until 5, given"}]}
+        "graphs": [
+            {
+                "graph": None,
+                "why": as_tree(reason.derivation),
+                "text": "<urn:train> <urn:in> <urn:city>  until 5, given",
+            }
+        ],
+    }
     assert as_json([]) == {"holds": False, "graph": None, "why": None, "text": None, "graphs": []}
 
 
@@ -73,14 +86,16 @@ def test_each_graph_has_its_own_reasons() -> None:
     graphs = {"urn:kb": chunk((STATION, CITY, 0), (CITY, "<urn:land>", 0)), "urn:n": chunk(("<urn:ann>", CITY, 0))}
 
     def told(s: str, o: str) -> list[tuple[str | None, int]]:
-        return [(reason.graph, reason.derivation.tag) for reason in explained(
-            query, 8, (s, "<urn:in>", o), streams, graphs, IS_IN)]
+        return [
+            (reason.graph, reason.derivation.tag)
+            for reason in explained(query, 8, (s, "<urn:in>", o), streams, graphs, IS_IN)
+        ]
 
-    assert told("<urn:ann>", STATION) == [(None, 11)]             # the narrow window has not seen her enter
-    assert told(TRAIN, CITY) == [(None, 16), ("urn:w1", 11)]      # with the help of the background
-    assert told(STATION, CITY) == [(None, ALWAYS)]                # which is not in the windows itself
-    assert told(STATION, "<urn:land>") == [(None, ALWAYS)]        # nor is what follows from it alone
-    assert told(TRAIN, "<urn:hall>") == []                        # two windows: no graph holds both premises
+    assert told("<urn:ann>", STATION) == [(None, 11)]  # the narrow window has not seen her enter
+    assert told(TRAIN, CITY) == [(None, 16), ("urn:w1", 11)]  # with the help of the background
+    assert told(STATION, CITY) == [(None, ALWAYS)]  # which is not in the windows itself
+    assert told(STATION, "<urn:land>") == [(None, ALWAYS)]  # nor is what follows from it alone
+    assert told(TRAIN, "<urn:hall>") == []  # two windows: no graph holds both premises
     assert told(STATION, "<urn:hall>") == [("urn:w2", 11)]
     assert told("<urn:ann>", CITY) == [(None, 11), ("urn:n", ALWAYS)]
 
@@ -95,27 +110,40 @@ def test_the_graphs_are_those_that_the_query_sees(s, t, kb, n, instant, entails)
     query = parse(WINDOWS if entails else WINDOWS.replace("USING ENTAILMENT mine", ""))
     streams, graphs = {"urn:s": chunk(*s), "urn:t": chunk(*t)}, {"urn:kb": chunk(*kb), "urn:n": chunk(*n)}
     watched = Watched(query, instant, holding(query, instant, streams), graphs)
-    said = ask(Question("SELECT ?g ?s ?o FROM <urn:q> { { ?s <urn:in> ?o } UNION { GRAPH ?g { ?s <urn:in> ?o } } }",
-                        watched={"urn:q": watched}, rules={"mine": IS_IN}))
+    said = ask(
+        Question(
+            "SELECT ?g ?s ?o FROM <urn:q> { { ?s <urn:in> ?o } UNION { GRAPH ?g { ?s <urn:in> ?o } } }",
+            watched={"urn:q": watched},
+            rules={"mine": IS_IN},
+        )
+    )
     rows = said.table.rows()
     held = {(row.get("g", "<>")[1:-1] or None, row["s"], row["o"]) for row in rows}
-    assert held == {(reason.graph, s, o) for s in NODES for o in NODES for reason in explained(
-        query, instant, (s, "<urn:in>", o), streams, graphs, IS_IN)}
+    assert held == {
+        (reason.graph, s, o)
+        for s in NODES
+        for o in NODES
+        for reason in explained(query, instant, (s, "<urn:in>", o), streams, graphs, IS_IN)
+    }
 
 
 def test_a_triple_is_read_as_people_write_it() -> None:
-    assert triple_of('<urn:a> a "x"@EN .') == (
-        "<urn:a>", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", '"x"@en')
+    assert triple_of('<urn:a> a "x"@EN .') == ("<urn:a>", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", '"x"@en')
     assert triple_of("<urn:a> <urn:p> 01")[2] == '"01"^^<http://www.w3.org/2001/XMLSchema#integer>'
-    for text, reason in (("x y", "'x y' is not a triple: write its subject"), ("", "is not a triple"),
-                         ("<urn:a> <urn:p> 1, 2", "holds 2 triples: ask for one")):
+    for text, reason in (
+        ("x y", "'x y' is not a triple: write its subject"),
+        ("", "is not a triple"),
+        ("<urn:a> <urn:p> 1, 2", "holds 2 triples: ask for one"),
+    ):
         with pytest.raises(Refusal, match=reason):
             triple_of(text)
 
 
 def test_reading_ends_with_the_first_triple_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    query = parse("REGISTER QUERY q AS SELECT ?x FROM STREAM <urn:s> [RANGE 100ms STEP 1ms] USING ENTAILMENT mine "
-                  "WHERE { ?x <urn:in> ?y }")
+    query = parse(
+        "REGISTER QUERY q AS SELECT ?x FROM STREAM <urn:s> [RANGE 100ms STEP 1ms] USING ENTAILMENT mine "
+        "WHERE { ?x <urn:in> ?y }"
+    )
     rules = rules_of(("mine",), {"mine": IS_IN})
     read: list[int] = []
 
@@ -140,8 +168,14 @@ def test_reading_ends_with_the_first_triple_too_many(monkeypatch: pytest.MonkeyP
     assert len(read) == 11
 
 
-def explained(query: ContinuousQuery, instant: int, triple: tuple[str, str, str], streams: Mapping[str, Chunk],
-              graphs: Mapping[str, Chunk] | None = None, mine: str = "") -> list[Reason]:
+def explained(
+    query: ContinuousQuery,
+    instant: int,
+    triple: tuple[str, str, str],
+    streams: Mapping[str, Chunk],
+    graphs: Mapping[str, Chunk] | None = None,
+    mine: str = "",
+) -> list[Reason]:
     rules = rules_of(("mine",), {"mine": mine}) if mine else ()
     windows = holding(query, instant, streams)
     return reasons(query, rules, instant, triple, lambda place: [windows[place]], graphs or {})

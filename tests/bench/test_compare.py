@@ -20,11 +20,29 @@ def kinds(old: list[str], new: list[str]) -> dict[str, str]:
     return {change.number: change.kind for change in compared(read(old), read(new))}
 
 
-@pytest.mark.parametrize(("name", "wanted"), [
-    ("p50_ms", -1), ("ms", -1), ("core_percent", -1), ("memory_mb", -1), ("http_s", -1), ("triples_per_s", 1),
-    ("appends_per_s_32", 1), ("times", 1), ("times_recompute_0.1", 1), ("us_80s_800", -1), ("slide_ms_100000", -1),
-    ("expiration_0.1", -1), ("recompute_0.1", 0), ("memory_gb", 0), ("lasted", 0), ("load_before", 0), ("rows", 0),
-    ("instants", 0)])
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("p50_ms", -1),
+        ("ms", -1),
+        ("core_percent", -1),
+        ("memory_mb", -1),
+        ("http_s", -1),
+        ("triples_per_s", 1),
+        ("appends_per_s_32", 1),
+        ("times", 1),
+        ("times_recompute_0.1", 1),
+        ("us_80s_800", -1),
+        ("slide_ms_100000", -1),
+        ("expiration_0.1", -1),
+        ("recompute_0.1", 0),
+        ("memory_gb", 0),
+        ("lasted", 0),
+        ("load_before", 0),
+        ("rows", 0),
+        ("instants", 0),
+    ],
+)
 def test_a_name_says_what_is_better(name: str, wanted: int) -> None:
     assert better(name) == wanted
 
@@ -32,11 +50,17 @@ def test_a_name_says_what_is_better(name: str, wanted: int) -> None:
 def test_what_a_benchmark_wavers_is_no_news() -> None:
     old = lines("latency", p50_ms=[100, 110, 120], triples_per_s=[1000, 1000, 1000])
     assert kinds(old, lines("latency", p50_ms=[118, 120, 122], triples_per_s=[990, 1000, 1010])) == {
-        "p50_ms": "same", "triples_per_s": "same"}
+        "p50_ms": "same",
+        "triples_per_s": "same",
+    }
     assert kinds(old, lines("latency", p50_ms=[130, 131, 132], triples_per_s=[900, 901, 902])) == {
-        "p50_ms": "slower", "triples_per_s": "slower"}
+        "p50_ms": "slower",
+        "triples_per_s": "slower",
+    }
     assert kinds(old, lines("latency", p50_ms=[80, 81, 82], triples_per_s=[1100, 1110, 1120])) == {
-        "p50_ms": "quicker", "triples_per_s": "quicker"}
+        "p50_ms": "quicker",
+        "triples_per_s": "quicker",
+    }
 
 
 def test_one_run_says_little() -> None:
@@ -47,12 +71,24 @@ def test_one_run_says_little() -> None:
 
 def test_points_of_a_series_and_others_peers_are_not_compared_nor_small_sizes_with_full_ones() -> None:
     ours = {"bench": "peers-self-20s-200", "peer": "csparql-spark, matches", "ms": 2}
-    found = read(json.dumps(line) for line in (
-        {"bench": "load-series", "p50_ms": 9}, {"bench": "load-minute", "p50_ms": 9},
-        {"bench": "warming-up", "p50_ms": 9}, {"bench": "machine", "memory_gb": 24}, {**ours, "peer": "duckdb"}, ours, {"bench": "load", "p50_ms": 8},
-        {"bench": "idle", "core_percent": 3, "quick": True}))
-    assert found == {("peers-self-20s-200 csparql-spark, matches", "ms"): [2], ("load", "p50_ms"): [8],
-                     ("idle (quick)", "core_percent"): [3]}
+    found = read(
+        json.dumps(line)
+        for line in (
+            {"bench": "load-series", "p50_ms": 9},
+            {"bench": "load-minute", "p50_ms": 9},
+            {"bench": "warming-up", "p50_ms": 9},
+            {"bench": "machine", "memory_gb": 24},
+            {**ours, "peer": "duckdb"},
+            ours,
+            {"bench": "load", "p50_ms": 8},
+            {"bench": "idle", "core_percent": 3, "quick": True},
+        )
+    )
+    assert found == {
+        ("peers-self-20s-200 csparql-spark, matches", "ms"): [2],
+        ("load", "p50_ms"): [8],
+        ("idle (quick)", "core_percent"): [3],
+    }
 
 
 def test_the_last_run_of_a_file_counts() -> None:
@@ -66,8 +102,14 @@ def test_it_names_what_got_slower_and_what_is_missing(tmp_path: Path) -> None:
     new.write_text("\n".join([*lines("a", ms=[20, 20]), *lines("come", ms=[1, 1])]))
     told = CliRunner().invoke(main, [str(old), str(new)])
     assert told.exit_code == 1
-    assert told.output.splitlines() == ["slower: 1", "  a ms: 10 → 20, 2.00 × the price (noise 6%)", "quicker: nothing",
-                                        "within the noise: 0", "only in OLD: gone", "only in NEW: come"]
+    assert told.output.splitlines() == [
+        "slower: 1",
+        "  a ms: 10 → 20, 2.00 × the price (noise 6%)",
+        "quicker: nothing",
+        "within the noise: 0",
+        "only in OLD: gone",
+        "only in NEW: come",
+    ]
     assert CliRunner().invoke(main, [str(old), str(old)]).exit_code == 0
 
 

@@ -50,10 +50,15 @@ def scene(tmp_path: Path) -> tuple[DataDirectory, dict[int, int], Heard]:
     log = Log(database)
     told = list(answer(log.read(0, log.tail())))
     AnswerStore(database, directory.bell("answers")).write(
-        StoredAnswer(query, one.instant, one.part, one.rows, one.payload) for one in told)
+        StoredAnswer(query, one.instant, one.part, one.rows, one.payload) for one in told
+    )
     pushed = {number: next(entry.at for entry in log.read(seq - 1, seq)) for number, seq in acknowledged.items()}
-    heard = Heard([(one.instant, frozenset(n for n, at in pushed.items() if one.instant - RANGE < at <= one.instant))
-                   for one in told])
+    heard = Heard(
+        [
+            (one.instant, frozenset(n for n, at in pushed.items() if one.instant - RANGE < at <= one.instant))
+            for one in told
+        ]
+    )
     assert len(told) >= 7 and any(len(numbers) == 3 for _, numbers in heard.told)
     return directory, acknowledged, heard
 
@@ -94,27 +99,50 @@ def executed(statement: str) -> Callable[[Scene], None]:
     def change(scene: Scene) -> None:
         with Database(scene[0].database).transaction() as connection:
             connection.execute(statement)
+
     return change
 
 
 NEWEST = "(SELECT max(position) FROM answers)"
 
 
-@pytest.mark.parametrize("change, sentence", [
-    (lost, "1 acknowledged pushes are not in the log, such as 4"),
-    (elsewhere, "1 pushes are not where the log said, such as 3"),
-    (skipped, "the subscriber was told"), (twice, "the subscriber was told"),
-    (otherwise, "the subscriber was told something else than what the query says"),
-    (executed("INSERT INTO log (kind, at, subject, rows, unstamped, payload) SELECT kind, at, subject, rows, "
-              "unstamped, payload FROM log WHERE seq = 4"), "1 pushes are counted twice, such as 2"),
-    (executed("INSERT INTO log (kind, at, subject) VALUES ('drop', 1, 'urn:other')"), "the stamps of the log go back"),
-    (executed("DELETE FROM log WHERE seq = 1"), "the beginning of the log is gone"),
-    (executed("DELETE FROM answers WHERE position = 3"), "1 answers of Numbers are missing"),
-    (executed("INSERT INTO answers (query, instant, part, rows, payload) SELECT query, instant - 1, part, rows, "
-              f"payload FROM answers WHERE position = {NEWEST}"), "1 answers of Numbers are in no replay"),
-    (executed("UPDATE answers SET payload = (SELECT payload FROM answers WHERE position = "
-              f"{NEWEST}) WHERE position = 2"), "1 answers of Numbers are other ones in a replay"),
-])
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (lost, "1 acknowledged pushes are not in the log, such as 4"),
+        (elsewhere, "1 pushes are not where the log said, such as 3"),
+        (skipped, "the subscriber was told"),
+        (twice, "the subscriber was told"),
+        (otherwise, "the subscriber was told something else than what the query says"),
+        (
+            executed(
+                "INSERT INTO log (kind, at, subject, rows, unstamped, payload) SELECT kind, at, subject, rows, "
+                "unstamped, payload FROM log WHERE seq = 4"
+            ),
+            "1 pushes are counted twice, such as 2",
+        ),
+        (
+            executed("INSERT INTO log (kind, at, subject) VALUES ('drop', 1, 'urn:other')"),
+            "the stamps of the log go back",
+        ),
+        (executed("DELETE FROM log WHERE seq = 1"), "the beginning of the log is gone"),
+        (executed("DELETE FROM answers WHERE position = 3"), "1 answers of Numbers are missing"),
+        (
+            executed(
+                "INSERT INTO answers (query, instant, part, rows, payload) SELECT query, instant - 1, part, rows, "
+                f"payload FROM answers WHERE position = {NEWEST}"
+            ),
+            "1 answers of Numbers are in no replay",
+        ),
+        (
+            executed(
+                "UPDATE answers SET payload = (SELECT payload FROM answers WHERE position = "
+                f"{NEWEST}) WHERE position = 2"
+            ),
+            "1 answers of Numbers are other ones in a replay",
+        ),
+    ],
+)
 def test_what_is_broken_is_found(scene: Scene, change: Callable[[Scene], None], sentence: str) -> None:
     change(scene)
     broken = verdict(scene)
@@ -137,7 +165,8 @@ def test_the_table_keeps_other_rows(tmp_path: Path) -> None:
     assert document.read_text() == (
         f"# Before\n\n{BEGIN}\n| fault | injected | observed | laws |\n| --- | --- | --- | --- |\n"
         "| `first` | x | z | hold |\n| `second` | p | q | hold |\n| `third` | a \\| b | seen so | hold |\n"
-        f"{END}\n\nAfter.\n")
+        f"{END}\n\nAfter.\n"
+    )
 
 
 @pytest.mark.parametrize("after, left", [(None, []), (1000, [1000]), (3000, [1000, 2000, 3000])])

@@ -39,6 +39,7 @@ def parse(content: bytes) -> Chunk:
 
 # --- what is pushed and asked
 
+
 def test_every_query_is_another_one_and_is_maintained() -> None:
     texts = [one.text.partition(" AS ")[2] for one in crowd(1000)]
     assert len(set(texts)) == 1000
@@ -78,6 +79,7 @@ def test_subscribers_are_spread_over_the_queries() -> None:
 
 # --- what is heard
 
+
 def heard(follower: Follower, *events: bytes) -> list[list[str]]:
     return [line.rstrip("\n").split("\t")[3:] for line in follower.take(b"".join(events), 10_500.0)]
 
@@ -90,7 +92,8 @@ def test_a_follower_sees_order_repetition_and_gaps() -> None:
     follower = Follower(3, Seat("q", 1000))
     data = b'{"query":"q","at":9000,"results":{}}'
     assert heard(follower, b"retry: 1000\n\n: alive\n\n", answer_event(9000, 5)) == [
-        ["9000", "5", "1500.0", digest(data)]]
+        ["9000", "5", "1500.0", digest(data)]
+    ]
     assert [line[0] for line in heard(follower, answer_event(10_000, 6))] == ["10000"]
     assert [line[0] for line in heard(follower, answer_event(10_000, 6))] == ["10000 is told again", "10000"]
     assert [line[0] for line in heard(follower, answer_event(13_000, 8))] == ["13000 is told after 10000", "13000"]
@@ -101,7 +104,7 @@ def test_a_follower_sees_order_repetition_and_gaps() -> None:
 def test_an_event_may_come_in_pieces() -> None:
     whole, in_pieces = Follower(0, Seat("q", 1000)), Follower(0, Seat("q", 1000))
     events = answer_event(9000, 5) + answer_event(10_000, 6)
-    lines = [line for start in range(0, len(events), 7) for line in in_pieces.take(events[start:start + 7], 1.0)]
+    lines = [line for start in range(0, len(events), 7) for line in in_pieces.take(events[start : start + 7], 1.0)]
     assert lines == list(whole.take(events, 1.0)) and len(lines) == 2
 
 
@@ -116,8 +119,9 @@ def test_what_is_written_down_is_read_to_where_it_is_whole(tmp_path: Path) -> No
 
 def test_a_watch_counts_what_was_pushed(tmp_path: Path) -> None:
     watch = Watch(tmp_path / "pushes", tmp_path / "told")
-    (tmp_path / "pushes").write_text("readings\t0\t100\t200\t17\t9e9\t5.0\t\n"
-                                     "moves\t0\t50\t503\t0\t9e9\t9.0\tbusy: later\nmoves\t50\t50\t20")
+    (tmp_path / "pushes").write_text(
+        "readings\t0\t100\t200\t17\t9e9\t5.0\t\nmoves\t0\t50\t503\t0\t9e9\t9.0\tbusy: later\nmoves\t50\t50\t20"
+    )
     watch.look()
     assert (watch.triples, watch.statuses[200], watch.sentences) == (300, 1, {503: "busy: later"})
     assert [push.rows for push in watch.pushed(1)] == [300, 150]
@@ -125,22 +129,35 @@ def test_a_watch_counts_what_was_pushed(tmp_path: Path) -> None:
 
 # --- when it breaks
 
+
 def pushed(count: int, status: int = 200, said: str = "") -> list[Push]:
     return [Push(READINGS, 0, 1000, status, 1, 0.0, 1.0, said)] * count
 
 
-@pytest.mark.parametrize("latencies, lag, pushes, sentence", [
-    ([400.0] * 50, 900, pushed(10), None),
-    ([6000.0] * 25 + [9000.0] * 25, 9000, pushed(10),
-     "answers come 9.0 s after their instants, and ever later (6.0 s before)"),
-    ([9000.0] * 25 + [6000.0] * 25, 6000, pushed(10), None),                # it is catching up
-    ([6000.0] * 25 + [6100.0] * 25, 6000, pushed(10), None),                # late, and no later
-    ([400.0] * 25 + [600.0] * 25, 600, pushed(10), None),
-    ([], 31_000, pushed(10), "no answer has come for 10 s; the newest is 31.0 s old"),
-    ([400.0] * 50, 900, pushed(8), "the server takes 2,400 of 3,000 triples a second: producers wait"),
-    ([400.0] * 50, 900, pushed(9) + pushed(1, 503, "busy: try later"), "1 pushes of 10 were told 503: busy: try later"),
-    ([400.0] * 50, 900, pushed(9) + pushed(1, 0, "timed out"), "1 pushes of 10 were told nothing: timed out"),
-])
+@pytest.mark.parametrize(
+    "latencies, lag, pushes, sentence",
+    [
+        ([400.0] * 50, 900, pushed(10), None),
+        (
+            [6000.0] * 25 + [9000.0] * 25,
+            9000,
+            pushed(10),
+            "answers come 9.0 s after their instants, and ever later (6.0 s before)",
+        ),
+        ([9000.0] * 25 + [6000.0] * 25, 6000, pushed(10), None),  # it is catching up
+        ([6000.0] * 25 + [6100.0] * 25, 6000, pushed(10), None),  # late, and no later
+        ([400.0] * 25 + [600.0] * 25, 600, pushed(10), None),
+        ([], 31_000, pushed(10), "no answer has come for 10 s; the newest is 31.0 s old"),
+        ([400.0] * 50, 900, pushed(8), "the server takes 2,400 of 3,000 triples a second: producers wait"),
+        (
+            [400.0] * 50,
+            900,
+            pushed(9) + pushed(1, 503, "busy: try later"),
+            "1 pushes of 10 were told 503: busy: try later",
+        ),
+        ([400.0] * 50, 900, pushed(9) + pushed(1, 0, "timed out"), "1 pushes of 10 were told nothing: timed out"),
+    ],
+)
 def test_breaking(latencies: list[float], lag: float, pushes: list[Push], sentence: str | None) -> None:
     assert broken(latencies, lag, pushes, offered=3000, seconds=10) == sentence
 
@@ -173,8 +190,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     for number in range(2):
         for stream in STREAMS:
             chunk = parse(body(stream, 400 * number, 400))
-            entry = writer.append(Draft("chunk", f"{BASE}streams/{stream}", chunk.to_ipc(), rows=len(chunk),
-                                        unstamped=len(chunk)))
+            entry = writer.append(
+                Draft("chunk", f"{BASE}streams/{stream}", chunk.to_ipc(), rows=len(chunk), unstamped=len(chunk))
+            )
             lines.append(f"{stream}\t{400 * number}\t400\t200\t{entry.seq}\t1.0\t1.0\t\n")
         writer.append(Draft("tick", at=(entry.at // 1000 + 1 + number) * 1000))
     until = (entry.at // 1000 + 2) * 1000
@@ -183,7 +201,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     ids = dict(database.connection.execute("SELECT id, name FROM queries").fetchall())
     made = list(answer(log.read(0, log.tail())))
     AnswerStore(database, directory.bell("answers")).write(
-        StoredAnswer(one.query, one.instant, one.part, one.rows, one.payload) for one in made)
+        StoredAnswer(one.query, one.instant, one.part, one.rows, one.payload) for one in made
+    )
     (tmp_path / "pushes.tsv").write_text("".join(lines))
     follower = {seat.query: Follower(number, seat) for number, seat in enumerate(SEATS)}
     with (tmp_path / "told.tsv").open("w") as file:
@@ -208,13 +227,15 @@ def found(left: Left) -> list[str]:
     return check(data, pushes, heard, SEATS, until, processes=0)["broken"]
 
 
-@pytest.mark.parametrize("late, told", [
-    (400.0, None), (6000.0, "answers come 6.0 s after their instants when the step ends")])
+@pytest.mark.parametrize(
+    "late, told", [(400.0, None), (6000.0, "answers come 6.0 s after their instants when the step ends")]
+)
 def test_a_step_that_ends_seconds_behind_is_not_kept_up_with(late: float, told: str | None) -> None:
     """Registering thousands takes minutes: at the end of the step a server may be behind, and catching up."""
     watch = SimpleNamespace(latencies=lambda seconds: [late + 1, late, late - 1], told=lambda seconds: {})
-    stage = SimpleNamespace(delete=lambda count: None, register=lambda count: None, pushing=SimpleNamespace(rate=0),
-                            watch=watch)
+    stage = SimpleNamespace(
+        delete=lambda count: None, register=lambda count: None, pushing=SimpleNamespace(rate=0), watch=watch
+    )
     said: list[dict[str, object]] = []
     lines = SimpleNamespace(say=lambda bench, **numbers: said.append(numbers))
     assert _climb(stage, Step(3000, 1000), lines, 0.0) == (told, late)
@@ -231,6 +252,7 @@ def executed(statement: str) -> Callable[[Left], None]:
     def change(left: Left) -> None:
         with Database(DataDirectory(left[0]).database).transaction() as connection:
             connection.execute(statement)
+
     return change
 
 
@@ -239,6 +261,7 @@ def rewritten(which: int, old: str, new: str) -> Callable[[Left], None]:
         text = left[which].read_text()
         assert old in text
         left[which].write_text(text.replace(old, new, 1))
+
     return change
 
 
@@ -246,23 +269,45 @@ def unheard(left: Left) -> None:
     left[2].write_text("".join(left[2].read_text().splitlines(keepends=True)[2:]))
 
 
-@pytest.mark.parametrize("change, sentence", [
-    (executed("DELETE FROM answers WHERE position = 1"), "q0 at {first}: the answer is missing"),
-    (executed("UPDATE answers SET payload = (SELECT payload FROM answers WHERE position = 1) WHERE position = 2"),
-     "q3 at {first}: the answer is another one in a replay"),
-    (executed("INSERT INTO answers (query, instant, part, rows, payload) SELECT query, instant - 1000, part, rows, "
-              "payload FROM answers WHERE position = 1"), "q0: 1 answers are in no replay"),
-    (executed("DELETE FROM log WHERE seq = 6"),
-     "the push of 1200 triples to readings from 0 is acknowledged as entry 6"),
-    (executed("UPDATE log SET (payload, payload_sum) = (SELECT payload, payload_sum FROM log WHERE seq = 9) "
-              "WHERE seq = 6"),
-     "entry 6 does not hold what was pushed to readings from 0"),
-    (rewritten(1, "readings\t400\t400\t200\t9", "readings\t400\t400\t503\t0"),
-     "1 chunks are in the log without an acknowledgement, and 0 pushes were not answered, such as entry 9"),
-    (unheard, "q0 at {first}: subscriber 0 was not told"),
-    (rewritten(2, "told\t1\tq3\t", "wrong\t1\tq3\t7 is told again\ntold\t1\tq3\t"),
-     "subscriber 1 of q3: 7 is told again"),
-])
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (executed("DELETE FROM answers WHERE position = 1"), "q0 at {first}: the answer is missing"),
+        (
+            executed(
+                "UPDATE answers SET payload = (SELECT payload FROM answers WHERE position = 1) WHERE position = 2"
+            ),
+            "q3 at {first}: the answer is another one in a replay",
+        ),
+        (
+            executed(
+                "INSERT INTO answers (query, instant, part, rows, payload) SELECT query, instant - 1000, part, rows, "
+                "payload FROM answers WHERE position = 1"
+            ),
+            "q0: 1 answers are in no replay",
+        ),
+        (
+            executed("DELETE FROM log WHERE seq = 6"),
+            "the push of 1200 triples to readings from 0 is acknowledged as entry 6",
+        ),
+        (
+            executed(
+                "UPDATE log SET (payload, payload_sum) = (SELECT payload, payload_sum FROM log WHERE seq = 9) "
+                "WHERE seq = 6"
+            ),
+            "entry 6 does not hold what was pushed to readings from 0",
+        ),
+        (
+            rewritten(1, "readings\t400\t400\t200\t9", "readings\t400\t400\t503\t0"),
+            "1 chunks are in the log without an acknowledgement, and 0 pushes were not answered, such as entry 9",
+        ),
+        (unheard, "q0 at {first}: subscriber 0 was not told"),
+        (
+            rewritten(2, "told\t1\tq3\t", "wrong\t1\tq3\t7 is told again\ntold\t1\tq3\t"),
+            "subscriber 1 of q3: 7 is told again",
+        ),
+    ],
+)
 def test_what_is_broken_is_found(left: Left, change: Callable[[Left], None], sentence: str) -> None:
     first = told(left[2])[0][0].instant
     change(left)
@@ -273,8 +318,10 @@ def test_a_query_that_failed_owes_no_more_answers(left: Left) -> None:
     last = told(left[2])[0][-1].instant
     executed(f"INSERT INTO failures SELECT id, {last}, 'it was too much' FROM queries WHERE name = 'q0'")(left)
     executed(f"DELETE FROM answers WHERE instant = {last} AND query = (SELECT query FROM failures)")(left)
-    left[2].write_text("".join(line for line in left[2].read_text().splitlines(keepends=True)
-                               if f"q0\t{last}" not in line) + 'wrong\t0\tq0\tproblem {"query":"q0"}\n')
+    left[2].write_text(
+        "".join(line for line in left[2].read_text().splitlines(keepends=True) if f"q0\t{last}" not in line)
+        + 'wrong\t0\tq0\tproblem {"query":"q0"}\n'
+    )
     checked = check(*left[:3], SEATS, left[3], processes=0)
     assert checked["broken"] == [] and checked["failed"] == [f"q0 at {last}: it was too much"]
 
@@ -290,22 +337,35 @@ def test_a_subscriber_who_was_told_something_else(left: Left) -> None:
     assert as_told(SEATS, events, spelled, left[3]) == []
     other = [events[0]._replace(digest="00"), *events[1:]]
     assert as_told(SEATS, other, spelled, left[3]) == [
-        f"q0 at {events[0].instant}: subscriber 0 was told something else than a replay says"]
+        f"q0 at {events[0].instant}: subscriber 0 was told something else than a replay says"
+    ]
 
 
 # --- small things
 
+
 def test_the_roles_of_processes() -> None:
-    commands = {1: (b"python\0-m\0csparql_spark\0serve\0", 0),
-                2: (b"python\0-m\0csparql_spark.server.process\0", 1),
-                3: (b"python\0-m\0csparql_spark.spark.engine\0", 1),
-                4: (b"java\0org.apache.spark.deploy.SparkSubmit", 3),
-                5: (b"python\0-m\0pyspark.daemon\0pyspark.worker\0", 4),
-                6: (b"python\0-m\0pyspark.daemon\0pyspark.worker\0", 5),
-                7: (b"python\0-m\0pyspark.sql.streaming.python_streaming_source_runner\0", 4),
-                8: (b"sh\0", 1), 9: (b"", 1)}
-    assert roles_of(commands) == {1: "supervisor", 2: "web", 3: "engine", 4: "jvm", 5: "daemon", 6: "worker",
-                                  7: "source", 8: "other"}
+    commands = {
+        1: (b"python\0-m\0csparql_spark\0serve\0", 0),
+        2: (b"python\0-m\0csparql_spark.server.process\0", 1),
+        3: (b"python\0-m\0csparql_spark.spark.engine\0", 1),
+        4: (b"java\0org.apache.spark.deploy.SparkSubmit", 3),
+        5: (b"python\0-m\0pyspark.daemon\0pyspark.worker\0", 4),
+        6: (b"python\0-m\0pyspark.daemon\0pyspark.worker\0", 5),
+        7: (b"python\0-m\0pyspark.sql.streaming.python_streaming_source_runner\0", 4),
+        8: (b"sh\0", 1),
+        9: (b"", 1),
+    }
+    assert roles_of(commands) == {
+        1: "supervisor",
+        2: "web",
+        3: "engine",
+        4: "jvm",
+        5: "daemon",
+        6: "worker",
+        7: "source",
+        8: "other",
+    }
 
 
 def test_a_line_of_a_push_is_read_as_it_was_written() -> None:

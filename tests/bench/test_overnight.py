@@ -30,8 +30,13 @@ def test_what_is_counted_is_known_beforehand(query: str, count) -> None:
     facts = Facts(300, begun=6_880_000_003)
     end = facts.begun + 57
     chunk = parse(b"".join(facts.body(quarter) for quarter in range(facts.begun, end)), QUADS)
-    script = Script.of(TEXTS[query], base=BASE, streams={STREAM: chunk}, background={SCHEMA: parse(schema(), TRIPLES)},
-                       until=(end - 1) * QUARTER)
+    script = Script.of(
+        TEXTS[query],
+        base=BASE,
+        streams={STREAM: chunk},
+        background={SCHEMA: parse(schema(), TRIPLES)},
+        until=(end - 1) * QUARTER,
+    )
     reach = script.query.windows[0].range
     checked, seen = Checked(query, lambda instant, reach: count(facts, instant, reach), reach), []
     for told in answer(script.entries()):
@@ -56,8 +61,11 @@ def test_a_wrong_count_a_gap_and_a_repetition_are_named() -> None:
     checked.take(1000 + STEP, 8)
     checked.take(5000, 7)
     checked.take(4000, 7)
-    assert checked.broken == ["Counted at 2000: 8 were counted, and 7 were pushed", "Counted: 5000 follows 2000",
-                              "Counted: 4000 is told again"]
+    assert checked.broken == [
+        "Counted at 2000: 8 were counted, and 7 were pushed",
+        "Counted: 5000 follows 2000",
+        "Counted: 4000 is told again",
+    ]
     assert checked.checked == 4
 
 
@@ -65,7 +73,7 @@ def test_guests_are_all_different_and_can_be_read() -> None:
     guests = [guest(number) for number in range(4 * KINDS)]
     texts = [text.partition(" AS ")[2] for one in guests for text in one.texts.values()]
     assert len(set(texts)) > 0.9 * len(texts)
-    read_ones = [read(text, BASE) for one in guests[:2 * KINDS] for text in one.texts.values()]
+    read_ones = [read(text, BASE) for one in guests[: 2 * KINDS] for text in one.texts.values()]
     assert {query.entailment for query in read_ones} == {(), ("rho-df",), ("rdfs",), (passing.RULES,)}
     assert {query.output for query in read_ones} == {"RSTREAM", "ISTREAM"}
     assert sum(one.stream is not None for one in guests) == 4
@@ -83,17 +91,20 @@ def test_rooms_and_rules_change() -> None:
     assert len(chunk) == len(set(chunk.triples())) == 60
 
 
-@pytest.mark.parametrize("series, flat", [
-    ([500.0] * 60, True),
-    ([400.0] * 10 + [500.0] * 50, True),                        # it has warmed up
-    ([500.0] * 50 + [560.0] * 10, False),
-    ([500.0] * 50 + [540.0] * 10, True),
-    ([500.0 + minute for minute in range(60)], True),           # 8 % in all
-    ([500.0 + 2 * minute for minute in range(60)], False),
-    ([500.0] * 20 + [700.0] * 25 + [500.0] * 15, True),         # up and down again
-    ([40.0 + minute / 8 for minute in range(60)], True),        # small, and by little
-    ([600.0 - minute for minute in range(60)], True),
-])
+@pytest.mark.parametrize(
+    "series, flat",
+    [
+        ([500.0] * 60, True),
+        ([400.0] * 10 + [500.0] * 50, True),  # it has warmed up
+        ([500.0] * 50 + [560.0] * 10, False),
+        ([500.0] * 50 + [540.0] * 10, True),
+        ([500.0 + minute for minute in range(60)], True),  # 8 % in all
+        ([500.0 + 2 * minute for minute in range(60)], False),
+        ([500.0] * 20 + [700.0] * 25 + [500.0] * 15, True),  # up and down again
+        ([40.0 + minute / 8 for minute in range(60)], True),  # small, and by little
+        ([600.0 - minute for minute in range(60)], True),
+    ],
+)
 def test_judging(series: list[float], flat: bool) -> None:
     assert judged(series, part=0.1, small=8.0).flat is flat
 

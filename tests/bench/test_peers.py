@@ -28,7 +28,8 @@ JOBS = {
     "analytic": lambda: readings("analytic", 5, 20, 3, [ANALYTIC]),
     "closure": lambda: tree(40, 10, 4),
     "rdfs": lambda: typed(40, 25, 3, depth=2),
-    "many": lambda: readings("many", 4, 20, 3, [room_query(number) for number in range(60)])}
+    "many": lambda: readings("many", 4, 20, 3, [room_query(number) for number in range(60)]),
+}
 
 
 def told(peer: type, job: Job) -> list[tuple[int, str]]:
@@ -91,8 +92,10 @@ def test_children_are_run_side_by_side(tmp_path: Path) -> None:
 
 
 def test_who_was_late_is_not_tried_with_more() -> None:
-    small, more = (next(cell for cell in CELLS["closure"] if (cell.size, cell.change) == wanted)
-                   for wanted in (("10000", "20%"), ("100000", "20%")))
+    small, more = (
+        next(cell for cell in CELLS["closure"] if (cell.size, cell.change) == wanted)
+        for wanted in (("10000", "20%"), ("100000", "20%"))
+    )
     less = next(cell for cell in CELLS["closure"] if (cell.size, cell.change) == ("100000", "0.1%"))
     late = [("owlrl", small)]
     assert hopeless(more, late) == {"owlrl": "not tried: it was not done with 10000, 20%"}
@@ -102,9 +105,11 @@ def test_who_was_late_is_not_tried_with_more() -> None:
 
 
 def test_who_says_something_else_is_not_believed() -> None:
-    reports = {OURS: Report(OURS, "this tree", 1.0, told=[(2, "a"), (3, "b")]),
-               "duckdb": Report("duckdb", "2", 0.5, told=[(2, "a"), (4, "c")]),
-               "polars": Report("polars", "2", 0.5, told=[(2, "a"), (3, "b")])}
+    reports = {
+        OURS: Report(OURS, "this tree", 1.0, told=[(2, "a"), (3, "b")]),
+        "duckdb": Report("duckdb", "2", 0.5, told=[(2, "a"), (4, "c")]),
+        "polars": Report("polars", "2", 0.5, told=[(2, "a"), (3, "b")]),
+    }
     agree(reports)
     assert reports["duckdb"].seconds is None
     assert reports["duckdb"].reason == "its answers are others: at slide 1 it has 4 rows, not the 3 of the others"
@@ -121,40 +126,55 @@ def test_what_cannot_be_installed_is_told(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_tables_have_a_row_for_each_peer_and_a_footnote_for_what_is_missing(tmp_path: Path) -> None:
     cell = CELLS["closure"][0]
-    reports = {OURS: Report(OURS, "this tree", 0.002, 0.002, rows=7),
-               "duckdb": Report("duckdb", "2.0.0", 0.02, 0.03, rows=7),
-               "polars": Report("polars", "2.1.0", reason="not done after 1 s"),
-               "db-ivm": Report("db-ivm", "0.2.0", reason="it has no operator for recursion")}
+    reports = {
+        OURS: Report(OURS, "this tree", 0.002, 0.002, rows=7),
+        "duckdb": Report("duckdb", "2.0.0", 0.02, 0.03, rows=7),
+        "polars": Report("polars", "2.1.0", reason="not done after 1 s"),
+        "db-ivm": Report("db-ivm", "0.2.0", reason="it has no operator for recursion"),
+    }
     other = {**reports, "polars": Report("polars", "2.1.0", 0.25, 0.5, rows=7)}
     results = tmp_path / "results.jsonl"
     both = [*lines(cell, reports, 10), *lines(CELLS["closure"][1], other, 10)]
     results.write_text("".join(json.dumps(line) + "\n" for line in both))
     printed = CliRunner().invoke(table.main, [str(results)]).output.splitlines()
     assert printed[0].endswith("for each triple that comes**: — (`python -m bench.peers self`)")
-    start = printed.index("**Transitive closure of a tree: edges, how many of them change; ms for a slide** "
-                          "(`python -m bench.peers closure`)")
+    start = printed.index(
+        "**Transitive closure of a tree: edges, how many of them change; ms for a slide** "
+        "(`python -m bench.peers closure`)"
+    )
     dashes = " | —" * (len(CELLS["closure"]) - 2)
     assert printed[start + 2].startswith("|  | 10,000, 0.1% | 10,000, 1% | 10,000, 2.5% |")
-    assert printed[start + 4:start + 7] == [f"| **csparql-spark** | 2 | 2{dashes} |",
-                                            f"| duckdb 2.0.0 | 20 (10 ×) | 20 (10 ×){dashes} |",
-                                            f"| polars 2.1.0 | <sup>1</sup> | 250 (125 ×){dashes} |"]
-    assert printed[start + 8] == ("<sup>1</sup> not done after 1 s. "
-                                  "Not in the table: db-ivm: it has no operator for recursion.")
+    assert printed[start + 4 : start + 7] == [
+        f"| **csparql-spark** | 2 | 2{dashes} |",
+        f"| duckdb 2.0.0 | 20 (10 ×) | 20 (10 ×){dashes} |",
+        f"| polars 2.1.0 | <sup>1</sup> | 250 (125 ×){dashes} |",
+    ]
+    assert printed[start + 8] == (
+        "<sup>1</sup> not done after 1 s. Not in the table: db-ivm: it has no operator for recursion."
+    )
     by_processor = CliRunner().invoke(table.main, ["--processor", str(results)]).output
     assert f"| duckdb 2.0.0 | 30 (15 ×) | 30 (15 ×){dashes} |" in by_processor
 
 
 def test_the_best_of_the_others_is_told_beside_what_is_wanted() -> None:
     cell = CELLS["closure"][0]
-    turns = [{OURS: Report(OURS, "this tree", 0.002), "csparql-spark, matches": Report("", "", 0.001),
-              "duckdb": Report("duckdb", "2.0.0", seconds), "polars": Report("polars", "2.1.0", 0.1)}
-             for seconds in (0.003, 0.003, 0.005)]
+    turns = [
+        {
+            OURS: Report(OURS, "this tree", 0.002),
+            "csparql-spark, matches": Report("", "", 0.001),
+            "duckdb": Report("duckdb", "2.0.0", seconds),
+            "polars": Report("polars", "2.1.0", 0.1),
+        }
+        for seconds in (0.003, 0.003, 0.005)
+    ]
     for turn in turns:
         turn["csparql-spark, matches"].peer = "csparql-spark, matches"
     results = Results(line for turn in turns for line in lines(cell, turn, 10))
     rows = table.ahead(results).splitlines()
-    assert ("| closure 10,000, 0.1% | 2 ± 0% | duckdb: 3 ± 33% | 1.5 × | 3 × | 2 × | **not met** | "
-            "`python -m bench.peers closure --cell 10000-0.1%` |") in rows
+    assert (
+        "| closure 10,000, 0.1% | 2 ± 0% | duckdb: 3 ± 33% | 1.5 × | 3 × | 2 × | **not met** | "
+        "`python -m bench.peers closure --cell 10000-0.1%` |"
+    ) in rows
     command = "`python -m bench.peers closure --cell 10000-20%`"
     assert f"| closure 10,000, 20% | — | — | — | — | 1 × | — | {command} |" in rows
     better = Results(lines(cell, {**turns[0], "duckdb": Report("duckdb", "2", 0.004)}, 10))

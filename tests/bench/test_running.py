@@ -30,8 +30,14 @@ class Played(Part):
 
 
 def play(monkeypatch: pytest.MonkeyPatch, **commands: list[str]) -> None:
-    monkeypatch.setattr(running, "PARTS", {name: Played("", 1, tuple(command), 1, tuple(command), "old" if name == "new"
-                                                        else "") for name, command in commands.items()})
+    monkeypatch.setattr(
+        running,
+        "PARTS",
+        {
+            name: Played("", 1, tuple(command), 1, tuple(command), "old" if name == "new" else "")
+            for name, command in commands.items()
+        },
+    )
 
 
 def lines_of(path: Path) -> list[Line]:
@@ -53,10 +59,15 @@ def test_lines_are_stamped_and_appended(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert not any("quick" in line for line in found)
 
 
-def test_what_fails_has_a_line_with_the_reason_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch,
-                                                                    tmp_path: Path) -> None:
-    play(monkeypatch, a=program(status=3, error="RuntimeError: no"), b=program({"bench": "b", "ms": 1}),
-         c=program({"bench": "c", "holds": False}, status=1))
+def test_what_fails_has_a_line_with_the_reason_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    play(
+        monkeypatch,
+        a=program(status=3, error="RuntimeError: no"),
+        b=program({"bench": "b", "ms": 1}),
+        c=program({"bench": "c", "holds": False}, status=1),
+    )
     output = tmp_path / "results.jsonl"
     told = CliRunner().invoke(running.main, ["--quick", "--output", str(output)])
     assert told.exit_code == 1 and "without numbers: a: RuntimeError: no" in told.output
@@ -100,8 +111,11 @@ def test_a_name_is_one_part_and_a_beginning_is_all_that_begin_so() -> None:
 
 def test_the_list_tells_how_long_all_takes() -> None:
     told = CliRunner().invoke(running.main, ["--list", "commits", "parsing"]).output.splitlines()
-    assert [line.split() for line in told] == [["commits", "10", "s"], ["parsing", "3", "s"],
-                                              ["all", "of", "these", "13", "s"]]
+    assert [line.split() for line in told] == [
+        ["commits", "10", "s"],
+        ["parsing", "3", "s"],
+        ["all", "of", "these", "13", "s"],
+    ]
     assert sum(part.quick_seconds for part in PARTS.values() if part.quick is not None) <= 300
 
 

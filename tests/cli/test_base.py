@@ -17,8 +17,10 @@ DEMO = Path(city.__file__).parent / "city_files"
 FILES = sorted(DEMO.glob("*.csparql"))
 BASE = "http://127.0.0.1:8000/"
 TEXT = "REGISTER QUERY Q AS SELECT ?s FROM STREAM <streams/s> [RANGE 2s STEP 2s] WHERE { ?s <p> ?o }"
-JAMS = "".join(f"<urn:t:{BEGIN + n * 10_000}> {{ <http://example.org/city#Harbour> "
-               "<http://example.org/city#crawlsAt> 12.5 }\n" for n in range(3))
+JAMS = "".join(
+    f"<urn:t:{BEGIN + n * 10_000}> {{ <http://example.org/city#Harbour> <http://example.org/city#crawlsAt> 12.5 }}\n"
+    for n in range(3)
+)
 
 
 def command(*arguments: str, **environment: str) -> Result:
@@ -59,8 +61,9 @@ def test_run_takes_the_demo_as_it_stands(file: Path, form: str, tmp_path: Path) 
     if form == "json":
         assert [json.loads(line)["at"] for line in result.stdout.splitlines()] == [one.at for one in expected]
     elif form == "table":
-        assert [line.split(": ")[0].rsplit(" ", 1)[1] for line in result.stdout.splitlines() if line.startswith("──")] == [
-            str(one.at) for one in expected]
+        assert [
+            line.split(": ")[0].rsplit(" ", 1)[1] for line in result.stdout.splitlines() if line.startswith("──")
+        ] == [str(one.at) for one in expected]
     else:
         rows = sum(len(one.rows) + (one.ntriples or "").count("\n") for one in expected)
         assert result.stdout.count("\n") == 1 + rows and rows > 0
@@ -70,8 +73,11 @@ def test_the_base_is_an_option_and_that_of_the_server(tmp_path: Path) -> None:
     (tmp_path / "q").write_text(TEXT)
     (tmp_path / "s.nq").write_text("<urn:a> <http://h.org/x/p> <urn:o> <urn:t:1000> .\n")
     stream = ["--stream", f"streams/s={tmp_path}/s.nq", "--format", "csv", "--until", "2000"]
-    for given, environment in ((["--base", "http://h.org/x/"], {}), (["--base", "http://h.org/x"], {}),
-                               ([], {"CSPARQL_BASE_URL": "http://h.org/x"})):
+    for given, environment in (
+        (["--base", "http://h.org/x/"], {}),
+        (["--base", "http://h.org/x"], {}),
+        ([], {"CSPARQL_BASE_URL": "http://h.org/x"}),
+    ):
         told = command("explain", str(tmp_path / "q"), *given, **environment)
         assert "FROM STREAM <http://h.org/x/streams/s>" in told.stdout and "<http://h.org/x/p>" in told.stdout
         assert command("run", str(tmp_path / "q"), *given, *stream, **environment).stdout == "at,s\n2000,urn:a\n"
@@ -85,4 +91,5 @@ def test_a_base_that_is_no_iri_is_refused(tmp_path: Path, name: str, base: str) 
     told = command(name, str(tmp_path / "q"), "--base", base)
     assert (told.exit_code, told.stdout) == (2, "")
     assert f"Invalid value for '--base': {base!r} is no base: write an absolute IRI like http://127.0.0.1:8000/" in (
-        told.stderr)
+        told.stderr
+    )

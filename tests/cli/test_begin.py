@@ -45,7 +45,7 @@ def test_each_start_begins_an_incarnation(tmp_path: Path, capsys: pytest.Capture
 def test_the_engine_of_another_start_says_nothing_any_more(tmp_path: Path) -> None:
     world = World(tmp_path)
     status = Status(world.database)
-    status.say("engine", {"state": "running", "pid": os.getpid()})      # as numbers of processes come again
+    status.say("engine", {"state": "running", "pid": os.getpid()})  # as numbers of processes come again
     begin(world.directory, world.database)
     assert status.of("engine") == {"state": "starting"}
 
@@ -67,6 +67,8 @@ def test_a_checkpoint_that_cannot_be_set_aside(put_back: World, monkeypatch: pyt
     before = Incarnations(put_back.database).lineage().incarnations
     with pytest.raises(StoreError) as caught:
         begin(put_back.directory, put_back.database)
-    assert str(caught.value) == (f"{put_back.directory.checkpoint} is not of the database that is there, and cannot be "
-                                 "set aside (Permission denied): delete it, then start again")
+    assert str(caught.value) == (
+        f"{put_back.directory.checkpoint} is not of the database that is there, and cannot be "
+        "set aside (Permission denied): delete it, then start again"
+    )
     assert Incarnations(put_back.database).lineage().incarnations == before, "it is found again at the next start"

@@ -14,7 +14,7 @@ from csparql_spark.testing import Instant, replay
 
 BASE = "http://demo.test/"
 MINUTE, HOUR = 60_000, 3_600_000
-RUSH = BEGIN + 75 * MINUTE           # eight o'clock
+RUSH = BEGIN + 75 * MINUTE  # eight o'clock
 
 
 def recorded(stream: str, begin: int, minutes: int, seed: int = 1) -> str:
@@ -24,8 +24,11 @@ def recorded(stream: str, begin: int, minutes: int, seed: int = 1) -> str:
 def answers(name: str, begin: int = RUSH, minutes: int = 3, **more: str) -> list[Instant]:
     text = city.query(name)
     streams = {window.stream for window in read(text, BASE).windows}
-    told = {iri: more.get(short) or recorded(short, begin, minutes)
-            for iri in streams for short in [iri.removeprefix(f"{BASE}streams/")]}
+    told = {
+        iri: more.get(short) or recorded(short, begin, minutes)
+        for iri in streams
+        for short in [iri.removeprefix(f"{BASE}streams/")]
+    }
     return list(replay(text, streams=told, background={GRAPH: City().background()}, base=BASE))
 
 
@@ -49,8 +52,11 @@ def test_what_is_said_can_be_pushed(stream: str, count: int) -> None:
 
 
 def test_some_readings_come_late_and_only_those_of_one_camera() -> None:
-    late = [at for at in range(BEGIN, BEGIN + HOUR, STEP)
-            if f"<urn:t:{at - city.TARDY}> {{ [] c:by s:Market-0 ;" in City().readings("traffic", at)]
+    late = [
+        at
+        for at in range(BEGIN, BEGIN + HOUR, STEP)
+        if f"<urn:t:{at - city.TARDY}> {{ [] c:by s:Market-0 ;" in City().readings("traffic", at)
+    ]
     graphs = sum(City().readings("traffic", at).count("<urn:t:") for at in range(BEGIN, BEGIN + HOUR, STEP))
     assert 10 < len(late) < 60 and graphs == HOUR // STEP + len(late)
     assert city.TARDY > city.DELAY
@@ -78,8 +84,15 @@ def test_speeds_move_and_are_those_of_all_districts() -> None:
 
 def test_reporting_counts_what_nobody_has_said() -> None:
     told = {row["kind"]: number(row["sensors"]) for row in answers("Reporting")[6].rows}
-    assert told == {'"sensor"': 33, '"road sensor"': 24, '"camera"': 12, '"induction loop"': 12, '"barrier"': 6,
-                    '"parking sensor"': 6, '"weather station"': 3}
+    assert told == {
+        '"sensor"': 33,
+        '"road sensor"': 24,
+        '"camera"': 12,
+        '"induction loop"': 12,
+        '"barrier"': 6,
+        '"parking sensor"': 6,
+        '"weather station"': 3,
+    }
     said = City().background()
     assert "a c:Camera" in said and "a c:Sensor" not in said and "a c:RoadSensor" not in said
 

@@ -42,9 +42,16 @@ def java(tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
-@pytest.mark.parametrize("says, state", [('openjdk version "17.0.15" 2025', "ok"), ('java version "21-ea"', "ok"),
-                                         ('openjdk version "11.0.2"', "problem"), ('java version "1.8.0_1"', "problem"),
-                                         ("no words", "problem")])
+@pytest.mark.parametrize(
+    "says, state",
+    [
+        ('openjdk version "17.0.15" 2025', "ok"),
+        ('java version "21-ea"', "ok"),
+        ('openjdk version "11.0.2"', "problem"),
+        ('java version "1.8.0_1"', "problem"),
+        ("no words", "problem"),
+    ],
+)
 def test_java(tmp_path: Path, settings: Settings, says: str, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program = java(tmp_path, says, monkeypatch)
     (finding,) = module.java(settings)
@@ -71,11 +78,15 @@ def test_packages_against_what_was_tested() -> None:
     pins = {"pyspark": "4.3.0", "pandas": "2.3.3", "pyarrow": "26.0.1", "protobuf": "7.36.2"}
     found = list(module.against(pins, installed))
     assert states(found) == [("pandas", "problem"), ("pyarrow", "warning"), ("protobuf", "problem")]
-    assert [finding.text for finding in found] == ["is 3.0.1, and Spark needs one before 3",
-                                                   "is 25.0.0, and 26.0.1 was tested", "is not installed"]
+    assert [finding.text for finding in found] == [
+        "is 3.0.1, and Spark needs one before 3",
+        "is 25.0.0, and 26.0.1 was tested",
+        "is not installed",
+    ]
     assert found[2].do == f"install it: {sys.executable} -m pip install protobuf==7.36.2"
     assert list(module.against({"pyspark": "4.3.0"}, installed)) == [
-        Finding("packages", "ok", "1 of the versions that were tested")]
+        Finding("packages", "ok", "1 of the versions that were tested")
+    ]
 
 
 def test_the_packages_of_this_installation(settings: Settings) -> None:
@@ -101,7 +112,8 @@ def test_a_directory_that_is_not_there_is_not_made(settings: Settings) -> None:
 def test_a_directory_that_is_a_file(settings: Settings) -> None:
     settings.data.write_text("")
     assert list(module.directory(settings)) == [
-        Finding("data", "problem", f"{settings.data} cannot be written", "choose another directory with --data")]
+        Finding("data", "problem", f"{settings.data} cannot be written", "choose another directory with --data")
+    ]
 
 
 def test_the_format_of_the_store(settings: Settings) -> None:
@@ -130,8 +142,12 @@ def test_a_port_that_is_taken(settings: Settings) -> None:
         other.listen()
         port = other.getsockname()[1]
         (finding,) = module.port(Settings(port=port))
-    assert finding == Finding("port", "problem", f"{port} of 127.0.0.1 is taken by another program",
-                              "stop what uses it, or choose another one: --port 8001, or `make serve PORT=8001`")
+    assert finding == Finding(
+        "port",
+        "problem",
+        f"{port} of 127.0.0.1 is taken by another program",
+        "stop what uses it, or choose another one: --port 8001, or `make serve PORT=8001`",
+    )
 
 
 def test_open_doors_and_damaged_tokens(settings: Settings) -> None:
@@ -164,20 +180,34 @@ LATER = "ask again in a while; if it is not less then, GET /queries/NAME/measure
 LOG = "engine/engine.log in the data directory says why"
 
 
-@pytest.mark.parametrize("says, state, more, do", [
-    ({"status": "ok"}, "ok", "", ""), ({"status": "starting"}, "warning", "", ""),
-    ({"status": "behind"}, "warning", "", LATER),
-    ({"status": "behind", "engine": {"lag_ms": 29_400}}, "warning", " by 29 s", LATER),
-    ({"status": "degraded", "engine": {"reason": "the disk is full"}}, "problem", ": the disk is full", LOG),
-    ({"status": "degraded", "engine": {"state": "running"}, "damages": 2,
-      "damaged": [{"reason": "the entry 7 is damaged: …"}, {"reason": "another"}]}, "problem",
-     ": the entry 7 is damaged: …; and 1 more", "`csparql-spark store check` names all that is damaged on the disk, "
-     "docs/reliability.md says what to do about each")])
-def test_the_health_of_a_server_that_runs(settings: Settings, says: dict[str, object], state: str, more: str, do: str,
-                                          monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "says, state, more, do",
+    [
+        ({"status": "ok"}, "ok", "", ""),
+        ({"status": "starting"}, "warning", "", ""),
+        ({"status": "behind"}, "warning", "", LATER),
+        ({"status": "behind", "engine": {"lag_ms": 29_400}}, "warning", " by 29 s", LATER),
+        ({"status": "degraded", "engine": {"reason": "the disk is full"}}, "problem", ": the disk is full", LOG),
+        (
+            {
+                "status": "degraded",
+                "engine": {"state": "running"},
+                "damages": 2,
+                "damaged": [{"reason": "the entry 7 is damaged: …"}, {"reason": "another"}],
+            },
+            "problem",
+            ": the entry 7 is damaged: …; and 1 more",
+            "`csparql-spark store check` names all that is damaged on the disk, "
+            "docs/reliability.md says what to do about each",
+        ),
+    ],
+)
+def test_the_health_of_a_server_that_runs(
+    settings: Settings, says: dict[str, object], state: str, more: str, do: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Health, "says", says)
     monkeypatch.setenv("CSPARQL_TOKEN", "csp_x")
-    with (http.server.HTTPServer(("127.0.0.1", 0), Health) as serving, DataDirectory(settings.data).create().lock()):
+    with http.server.HTTPServer(("127.0.0.1", 0), Health) as serving, DataDirectory(settings.data).create().lock():
         answering = threading.Thread(target=serving.handle_request)
         answering.start()
         port = serving.server_address[1]

@@ -32,8 +32,11 @@ def test_it_makes_what_the_queries_read_before_them() -> None:
     client = Recorded()
     assert feeding.prepare(client) == BEGIN - STEP
     made = [path for method, path, _ in client.sent if method == "PUT"]
-    assert made == [*(f"/streams/{stream}?clock=event&delay=5000ms" for stream in STREAMS), f"/graphs?graph={GRAPH}",
-                    *(f"/queries/{name}" for name in QUERIES)]
+    assert made == [
+        *(f"/streams/{stream}?clock=event&delay=5000ms" for stream in STREAMS),
+        f"/graphs?graph={GRAPH}",
+        *(f"/queries/{name}" for name in QUERIES),
+    ]
     assert list(QUERIES).index("Jams") < list(QUERIES).index("ParkInstead")
 
 
@@ -95,5 +98,9 @@ def test_it_asks_on_this_machine_and_its_token_is_not_shown(monkeypatch: pytest.
     for host in ("0.0.0.0", "::", "::1", "192.0.2.1"):
         feeding.DemoClient(Settings(host=host, port=1, base_url="https://a.example"), "csp_x").send("GET", "/streams")
     assert [request.full_url for request in asked] == [
-        "http://127.0.0.1:1/streams", "http://[::1]:1/streams", "http://[::1]:1/streams", "http://192.0.2.1:1/streams"]
+        "http://127.0.0.1:1/streams",
+        "http://[::1]:1/streams",
+        "http://[::1]:1/streams",
+        "http://192.0.2.1:1/streams",
+    ]
     assert {request.get_header("Authorization") for request in asked} == {"Bearer csp_x"}

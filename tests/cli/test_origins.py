@@ -43,7 +43,11 @@ def test_the_file_before_the_defaults(house: Path) -> None:
     assert given.settings.data == house / "kept"
     file = house / "csparql-spark.toml"
     assert {key: origin for key, origin in given.origins.items() if origin != "default"} == {
-        "port": f"{file}:2", "keep-log": f"{file}:3", "cors": f"{file}:5", "data": f"{file}:6"}
+        "port": f"{file}:2",
+        "keep-log": f"{file}:3",
+        "cors": f"{file}:5",
+        "data": f"{file}:6",
+    }
 
 
 def test_the_environment_before_the_file_and_flags_before_all(house: Path) -> None:
@@ -54,26 +58,40 @@ def test_the_environment_before_the_file_and_flags_before_all(house: Path) -> No
     assert given.warnings == []
 
 
-@pytest.mark.parametrize("environment, config", [({"CSPARQL_CONFIG": "other.toml"}, None),
-                                                 ({"CSPARQL_CONFIG": "gone.toml"}, Path("other.toml"))])
+@pytest.mark.parametrize(
+    "environment, config",
+    [({"CSPARQL_CONFIG": "other.toml"}, None), ({"CSPARQL_CONFIG": "gone.toml"}, Path("other.toml"))],
+)
 def test_another_file(house: Path, environment: dict[str, str], config: Path | None) -> None:
     (house / "other.toml").write_text("port = 1")
     given = resolve({}, environment, house, config)
     assert (given.settings.port, given.settings.keep_log) == (1, 600_000)
 
 
-@pytest.mark.parametrize("text, said", [
-    ("port = 1\n\nkeep_log = 5", "{file}, line 3: there is no setting 'keep_log': did you mean 'keep-log'? "
-                                 "(`csparql-spark config` lists them all)"),
-    ("listen-port = 1", "{file}, line 1: there is no setting 'listen-port': did you mean 'port'? "
-                        "(`csparql-spark config` lists them all)"),
-    ("[colour]\nx = 1", "{file}, line 1: there is no setting 'colour' (`csparql-spark config` lists them all)"),
-    ("\nport = 70000", "{file}, line 2: port: 70000 is too much: the most is 65535"),
-    ("port = ", "the settings {file} are not TOML: Invalid value (at end of document)"),
-    ('mqtt = "broker"', "{file}, line 1: mqtt: this is not the URL of a broker: write it as "
-                         "mqtt://broker.example.org:1883, or mqtts:// for TLS"),
-    ("tokens = [7]", "{file}, line 1: tokens: its value cannot be used (it is secret, and not shown)"),
-])
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        (
+            "port = 1\n\nkeep_log = 5",
+            "{file}, line 3: there is no setting 'keep_log': did you mean 'keep-log'? "
+            "(`csparql-spark config` lists them all)",
+        ),
+        (
+            "listen-port = 1",
+            "{file}, line 1: there is no setting 'listen-port': did you mean 'port'? "
+            "(`csparql-spark config` lists them all)",
+        ),
+        ("[colour]\nx = 1", "{file}, line 1: there is no setting 'colour' (`csparql-spark config` lists them all)"),
+        ("\nport = 70000", "{file}, line 2: port: 70000 is too much: the most is 65535"),
+        ("port = ", "the settings {file} are not TOML: Invalid value (at end of document)"),
+        (
+            'mqtt = "broker"',
+            "{file}, line 1: mqtt: this is not the URL of a broker: write it as "
+            "mqtt://broker.example.org:1883, or mqtts:// for TLS",
+        ),
+        ("tokens = [7]", "{file}, line 1: tokens: its value cannot be used (it is secret, and not shown)"),
+    ],
+)
 def test_mistakes_in_the_file(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "csparql-spark.toml"
     file.write_text(text)
@@ -91,15 +109,25 @@ def test_mistakes_in_the_environment(tmp_path: Path) -> None:
     with pytest.raises(Failure) as failure:
         resolve({}, {"CSPARQL_PORT": "http"}, tmp_path)
     assert failure.value.message == "the environment's CSPARQL_PORT: 'http' is not a whole number"
-    told = resolve({}, {"CSPARQL_KEEPLOG": "5m", "CSPARQL_QQQ": "1", "CSPARQL_SPARK_PORT": "9000",
-                        "CSPARQL_SPARK_KEEPLOG": "5m", "CSPARQL_LISTEN_PORT": "1", "CSPARQL_SPARK_MOST_ROWS": "9"},
-                   tmp_path)
+    told = resolve(
+        {},
+        {
+            "CSPARQL_KEEPLOG": "5m",
+            "CSPARQL_QQQ": "1",
+            "CSPARQL_SPARK_PORT": "9000",
+            "CSPARQL_SPARK_KEEPLOG": "5m",
+            "CSPARQL_LISTEN_PORT": "1",
+            "CSPARQL_SPARK_MOST_ROWS": "9",
+        },
+        tmp_path,
+    )
     assert told.warnings == [
         "the environment's CSPARQL_KEEPLOG is no setting, and is left out: did you mean CSPARQL_KEEP_LOG?",
         "the environment's CSPARQL_QQQ is no setting, and is left out (`csparql-spark config` lists them all)",
         "the environment's CSPARQL_SPARK_PORT is no setting, and is left out: did you mean CSPARQL_PORT?",
         "the environment's CSPARQL_SPARK_KEEPLOG is no setting, and is left out: did you mean CSPARQL_KEEP_LOG?",
-        "the environment's CSPARQL_LISTEN_PORT is no setting, and is left out: did you mean CSPARQL_PORT?"]
+        "the environment's CSPARQL_LISTEN_PORT is no setting, and is left out: did you mean CSPARQL_PORT?",
+    ]
     assert told.settings.port == 8000
 
 

@@ -28,15 +28,21 @@ def test_pieces_are_all_of_it_and_share_no_blank_node(rows: list[tuple[str, str,
     for piece in pieces:
         assert len(piece) <= batch or all(
             blanks(piece.take(slice_of(0, end))) & blanks(piece.take(slice_of(end, len(piece))))
-            for end in range(batch, len(piece)))
+            for end in range(batch, len(piece))
+        )
 
 
 def slice_of(start: int, end: int) -> np.ndarray:
     return np.arange(start, end)
 
 
-@given(triples.flatmap(lambda rows: st.tuples(st.just(rows), st.lists(
-    st.integers(0, 1500), min_size=len(rows), max_size=len(rows)))), st.integers(1, 6), st.sampled_from([0.5, 1, 10]))
+@given(
+    triples.flatmap(
+        lambda rows: st.tuples(st.just(rows), st.lists(st.integers(0, 1500), min_size=len(rows), max_size=len(rows)))
+    ),
+    st.integers(1, 6),
+    st.sampled_from([0.5, 1, 10]),
+)
 @settings(max_examples=100, deadline=None)
 def test_by_time_it_is_told_in_order_and_never_late(recorded: tuple[list, list[int]], batch: int, speed: float) -> None:
     rows, stamps = recorded
@@ -60,8 +66,11 @@ def test_arrow_says_the_same(rows: list[tuple[str, str, str]], stamped: bool) ->
     chunk = Chunk.from_triples(rows, stamps)
     again = read_arrow(as_arrow(chunk), blank_prefix="k")
     assert (len(again), again.t.tolist()) == (len(chunk), chunk.t.tolist())
-    names = {one: other for triple, told in zip(rows, again.triples(), strict=True)
-             for one, other in zip(triple, told, strict=True)}
+    names = {
+        one: other
+        for triple, told in zip(rows, again.triples(), strict=True)
+        for one, other in zip(triple, told, strict=True)
+    }
     assert [tuple(names[term] for term in triple) for triple in rows] == again.triples()
     assert all(name == term or term.startswith("_:") for term, name in names.items())
 

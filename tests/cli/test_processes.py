@@ -41,8 +41,9 @@ class Supervised:
 
     def __init__(self, **programs: str) -> None:
         words = [word for named in programs.items() for word in named]
-        self.process = subprocess.Popen([sys.executable, "-c", SUPERVISE, *words], stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SUPERVISE, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
 
     def line(self) -> str:
         return self.process.stdout.readline().rstrip("\n")
@@ -62,7 +63,7 @@ def supervised() -> Iterator[object]:
 
     yield make
     for one in made:
-        one.process.kill()               # the children's lifelines are cut with it
+        one.process.kill()  # the children's lifelines are cut with it
         one.process.wait()
         one.process.stdout.close()
 
@@ -152,8 +153,9 @@ def test_when_it_is_killed_children_that_hang_end_too(supervised: object) -> Non
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_in_the_background_of_a_script_it_is_ended_by_either_signal_too(supervised: object,
-                                                                        number: signal.Signals) -> None:
+def test_in_the_background_of_a_script_it_is_ended_by_either_signal_too(
+    supervised: object, number: signal.Signals
+) -> None:
     """A shell without job control has its jobs in the background ignore SIGINT."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -176,6 +178,7 @@ def test_a_child_comes_back_though_its_log_was_deleted_with_its_directory(tmp_pa
 
 
 # --- pauses, by a clock that is moved by hand
+
 
 class Stage:
     """A supervisor of one child, whose lives are told beforehand: how long each is, and its exit code."""

@@ -24,8 +24,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *more: str) -> Result:
-    return CliRunner().invoke(main, ["run", str(folder / "q.csparql"), "--stream", f"urn:s={folder / 's.nq'}",
-                                     "--background", f"http://x/kb={folder / 'kb.ttl'}", "--engine", "local", *more])
+    return CliRunner().invoke(
+        main,
+        [
+            "run",
+            str(folder / "q.csparql"),
+            "--stream",
+            f"urn:s={folder / 's.nq'}",
+            "--background",
+            f"http://x/kb={folder / 'kb.ttl'}",
+            "--engine",
+            "local",
+            *more,
+        ],
+    )
 
 
 def test_why_at_each_instant(folder: Path) -> None:
@@ -43,10 +55,14 @@ def test_why_says_which_window_holds_a_triple(folder: Path) -> None:
     (folder / "q.csparql").write_text(
         "REGISTER QUERY q AS PREFIX : <http://x/> SELECT ?x FROM <http://x/kb> "
         "FROM NAMED WINDOW :w ON <urn:s> [RANGE 4s STEP 2s] USING ENTAILMENT rdfs "
-        "WHERE { WINDOW :w { ?x a :Vehicle } }")
+        "WHERE { WINDOW :w { ?x a :Vehicle } }"
+    )
     result = run(folder, "--why", "<http://x/c1> a <http://x/Vehicle>")
     assert [line for line in result.stdout.splitlines() if line.startswith("──")] == [
-        "── at 2000, in <http://x/w>:", "── at 4000, in <http://x/w>:", "── at 6000: does not hold"]
+        "── at 2000, in <http://x/w>:",
+        "── at 4000, in <http://x/w>:",
+        "── at 6000: does not hold",
+    ]
     told = json.loads(run(folder, "--why", "<http://x/c1> a <http://x/Car>", "--format", "json").stdout.splitlines()[0])
     assert [one["graph"] for one in told["graphs"]] == ["http://x/w"]
     assert told["holds"] and told["why"]["rule"] == "rdfs3"
@@ -58,11 +74,21 @@ def test_a_triple_that_is_none(folder: Path) -> None:
 
 
 def test_rules_of_a_file_and_regimes_of_the_command_line(folder: Path) -> None:
-    (folder / "q.csparql").write_text("REGISTER QUERY q AS SELECT ?y FROM STREAM <urn:s> [RANGE 4s] "
-                                      "WHERE { <urn:a> <urn:p> ?y }")
+    (folder / "q.csparql").write_text(
+        "REGISTER QUERY q AS SELECT ?y FROM STREAM <urn:s> [RANGE 4s] WHERE { <urn:a> <urn:p> ?y }"
+    )
     (folder / "s.nq").write_text("<urn:a> <urn:p> <urn:b> <urn:t:1000> .\n<urn:b> <urn:p> <urn:c> <urn:t:1500> .\n")
-    result = run(folder, "--rules", f"mine={folder / 'mine.rules'}", "--entailment", "mine", "--format", "csv",
-                 "--until", "1970-01-01T00:00:04Z")
+    result = run(
+        folder,
+        "--rules",
+        f"mine={folder / 'mine.rules'}",
+        "--entailment",
+        "mine",
+        "--format",
+        "csv",
+        "--until",
+        "1970-01-01T00:00:04Z",
+    )
     assert result.stdout.split() == ["at,y", "4000,urn:b", "4000,urn:c"]
     unknown = run(folder, "--entailment", "yours")
     assert unknown.exit_code == 2 and "there is no rule set 'yours'" in unknown.output

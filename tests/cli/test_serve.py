@@ -92,8 +92,9 @@ def test_the_demo_has_a_directory_of_its_own(children: dict[str, Child], tmp_pat
     assert str(tmp_path / "third") in children["demo"].command
 
 
-def test_a_data_directory_that_others_could_read_is_narrowed_and_that_is_said_once(children: dict[str, Child],
-                                                                                   tmp_path: Path) -> None:
+def test_a_data_directory_that_others_could_read_is_narrowed_and_that_is_said_once(
+    children: dict[str, Child], tmp_path: Path
+) -> None:
     run("serve")
     for path in (tmp_path / "data", tmp_path / "data" / "store.db"):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
@@ -101,11 +102,14 @@ def test_a_data_directory_that_others_could_read_is_narrowed_and_that_is_said_on
     said = [CliRunner().invoke(main, ["serve", "--port", "0"], catch_exceptions=False).stderr for _ in range(2)]
     assert said == [f"csparql-spark: others could read what is in {tmp_path}/data: now only its owner can\n", ""]
     assert [stat.filemode(path.stat().st_mode) for path in (tmp_path / "data", tmp_path / "data" / "store.db")] == [
-        "drwx------", "-rw-------"]
+        "drwx------",
+        "-rw-------",
+    ]
 
 
 def test_a_server_that_has_ended_leaves_nothing_that_would_be_laid_over_a_copy(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: dict[str, Child]) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: dict[str, Child]
+) -> None:
     """The engine is killed, whatever it has written last."""
     path = tmp_path / "data" / "store.db"
 
@@ -113,8 +117,9 @@ def test_a_server_that_has_ended_leaves_nothing_that_would_be_laid_over_a_copy(
         child = os.fork()
         if not child:
             with Database(path).transaction() as connection:
-                connection.executemany("INSERT INTO log (kind, at, payload) VALUES ('chunk', 1, ?)",
-                                       [(bytes(1000),)] * 100)
+                connection.executemany(
+                    "INSERT INTO log (kind, at, payload) VALUES ('chunk', 1, ?)", [(bytes(1000),)] * 100
+                )
             os._exit(9)
         os.waitpid(child, 0)
         assert Path(f"{path}-wal").stat().st_size > 100_000
@@ -130,36 +135,52 @@ def test_a_server_that_has_ended_leaves_nothing_that_would_be_laid_over_a_copy(
 
 
 @pytest.mark.parametrize("name", ["server.lock", "settings.json"])
-def test_what_cannot_be_written_in_a_data_directory_is_said_in_one_line(children: dict[str, Child], tmp_path: Path,
-                                                                        name: str) -> None:
+def test_what_cannot_be_written_in_a_data_directory_is_said_in_one_line(
+    children: dict[str, Child], tmp_path: Path, name: str
+) -> None:
     """As where a server was started by another user before."""
     (tmp_path / "data" / name).mkdir(parents=True)
     (tmp_path / "data" / name / "full").touch()
     result = CliRunner().invoke(main, ["serve", "--port", "0"], catch_exceptions=False)
     assert result.exit_code == 2 and result.stderr.count("\n") == 1, result.stderr
-    assert f"cannot be used (Is a directory): make room if the disk is full, let {tmp_path}/data belong to" in result.stderr
+    assert (
+        f"cannot be used (Is a directory): make room if the disk is full, let {tmp_path}/data belong to"
+        in result.stderr
+    )
 
 
 def test_a_database_that_fails_before_anything_starts_is_said_in_one_line(
-        children: dict[str, Child], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    children: dict[str, Child], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def begin(*rest: object, **more: object) -> None:
         raise DatabaseFull("database or disk is full")
 
     monkeypatch.setattr(serve.Incarnations, "begin", begin)
     result = CliRunner().invoke(main, ["serve", "--port", "0"], catch_exceptions=False)
-    assert (result.exit_code, result.stderr) == (2, (
-        f"csparql-spark: {tmp_path}/data/store.db cannot be used (database or disk is full): make room if the disk is full, "
-        "put back a copy of the file if it is damaged, or choose another directory with --data\n"))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        (
+            f"csparql-spark: {tmp_path}/data/store.db cannot be used (database or disk is full): make room if the disk is full, "
+            "put back a copy of the file if it is damaged, or choose another directory with --data\n"
+        ),
+    )
 
 
-@pytest.mark.parametrize("words, environment, said", [
-    (["--mqtt", "broker"], {}, "Invalid value for '--mqtt': this is not the URL of a broker: write it as mqtt://"),
-    (["--mqtt", "mqtt://me:hidden@b"], {}, "Invalid value for '--mqtt': the URL holds a password"),
-    ([], {"CSPARQL_MQTT": "http://b"},
-     "csparql-spark: the environment's CSPARQL_MQTT: this is not the URL of a broker"),
-])
+@pytest.mark.parametrize(
+    "words, environment, said",
+    [
+        (["--mqtt", "broker"], {}, "Invalid value for '--mqtt': this is not the URL of a broker: write it as mqtt://"),
+        (["--mqtt", "mqtt://me:hidden@b"], {}, "Invalid value for '--mqtt': the URL holds a password"),
+        (
+            [],
+            {"CSPARQL_MQTT": "http://b"},
+            "csparql-spark: the environment's CSPARQL_MQTT: this is not the URL of a broker",
+        ),
+    ],
+)
 def test_a_broker_that_cannot_be_is_refused_before_anything_starts(
-        children: dict[str, Child], tmp_path: Path, words: list[str], environment: dict[str, str], said: str) -> None:
+    children: dict[str, Child], tmp_path: Path, words: list[str], environment: dict[str, str], said: str
+) -> None:
     result = CliRunner(env=environment).invoke(main, ["serve", *words])
     assert (result.exit_code, children) == (2, {})
     assert said in result.stderr and "hidden" not in result.stderr

@@ -64,7 +64,9 @@ def test_what_is_damaged_is_named(data: Path) -> None:
     damage(data, ONE, UNKNOWN, ANSWER, "UPDATE log SET payload_sum = NULL WHERE seq = 1")
     code, told, error = store("check", "--data", str(data))
     assert (code, error) == (1, "")
-    assert told == f"""\
+    assert (
+        told
+        == f"""\
 PLACE  KIND    OF       AT                   BYTES  WHY
 2      chunk   urn:s    2023-11-14 22:13:20  1      {PAYLOAD}
 3      ?       ?        2023-11-14 22:13:20  3,000  what it says of itself is not what was written, so every query \
@@ -72,13 +74,24 @@ that was there may have had to read it
 2      answer  query 4  1970-01-01 00:00:02  2      {PAYLOAD}
 4 entries and 2 answers were read: 3 places are damaged; 1 are older than checksums and were not checked
 """
+    )
     code, told, _ = store("check", "--data", str(data), "--json")
     found = json.loads(told)
     assert code == 1 and [one.get("seq") for one in found["damaged"]] == [2, 3, None]
-    assert found["damaged"][2] == {"position": 2, "query": 4, "at": 2000, "size": 2,
-                                   "reason": f"the answer at 2000 is damaged: {PAYLOAD}"}
+    assert found["damaged"][2] == {
+        "position": 2,
+        "query": 4,
+        "at": 2000,
+        "size": 2,
+        "reason": f"the answer at 2000 is damaged: {PAYLOAD}",
+    }
     assert {name: found[name] for name in ("entries", "answers", "unchecked", "skipped", "file")} == {
-        "entries": 4, "answers": 2, "unchecked": 1, "skipped": 0, "file": []}
+        "entries": 4,
+        "answers": 2,
+        "unchecked": 1,
+        "skipped": 0,
+        "file": [],
+    }
     opened = Opened(data)
     assert opened.log._damages.all() == [], "who looks on changes nothing"
     opened.close()
@@ -115,35 +128,50 @@ def test_passing_over(data: Path) -> None:
     damage(data, ONE, UNKNOWN)
     code, told, asked = store("skip", "2", "--data", str(data), typed="n\n")
     assert (code, told) == (1, "") and (
-        f"the entry 2 of the stream urn:s is damaged: {PAYLOAD}.\nPassed over, what it said is lost for good.\n") in asked
+        f"the entry 2 of the stream urn:s is damaged: {PAYLOAD}.\nPassed over, what it said is lost for good.\n"
+    ) in asked
     assert "PLACE" in store("check", "--data", str(data))[1]
     for seq in ("2", "3"):
-        assert store("skip", seq, "--data", str(data), "--yes")[:2] == (0, (
-            f"the entry {seq} is passed over; queries that have failed because of it are to be deleted and registered "
-            "again\n"))
+        assert store("skip", seq, "--data", str(data), "--yes")[:2] == (
+            0,
+            (
+                f"the entry {seq} is passed over; queries that have failed because of it are to be deleted and registered "
+                "again\n"
+            ),
+        )
         if seq == "2":
             assert store("check", "--data", str(data))[1].endswith(": 1 place is damaged; 1 was passed over before\n")
     assert store("check", "--data", str(data))[:2] == (
-        0, "4 entries and 2 answers were read: all are whole; 2 were passed over before\n")
+        0,
+        "4 entries and 2 answers were read: all are whole; 2 were passed over before\n",
+    )
     opened = Opened(data)
     assert [entry.kind for entry in opened.entries()] == ["stream", "skipped", "skipped", "register"]
     assert [one.place for one in Damages(opened.database).all() if one.skipped] == [2, 3]
     opened.close()
 
 
-@pytest.mark.parametrize("seq, says", [
-    ("1", "the entry 1 can be read: only what is damaged is passed over"),
-    ("9", "there is no entry 9 in the log of {data}: the newest is 4"),
-    ("4", "the entry 4 that registered the query q is damaged: " + PAYLOAD + ", and cannot be passed over: start the "
-          "server, and delete the query and register it again"),
-])
+@pytest.mark.parametrize(
+    "seq, says",
+    [
+        ("1", "the entry 1 can be read: only what is damaged is passed over"),
+        ("9", "there is no entry 9 in the log of {data}: the newest is 4"),
+        (
+            "4",
+            "the entry 4 that registered the query q is damaged: " + PAYLOAD + ", and cannot be passed over: start the "
+            "server, and delete the query and register it again",
+        ),
+    ],
+)
 def test_what_is_not_passed_over(data: Path, seq: str, says: str) -> None:
     damage(data, REGISTRATION)
     code, told, error = store("skip", seq, "--data", str(data), "--yes")
     assert (code, told, error.splitlines()[-1]) == (2, "", f"csparql-spark: {says.format(data=data)}")
 
 
-@pytest.mark.parametrize("kind, subject, what", [("drop", "urn:s", "the stream urn:s"), ("unregister", "q", "the query q")])
+@pytest.mark.parametrize(
+    "kind, subject, what", [("drop", "urn:s", "the stream urn:s"), ("unregister", "q", "the query q")]
+)
 def test_what_has_ended_something_is_not_passed_over(data: Path, kind: str, subject: str, what: str) -> None:
     """It would be there again."""
     opened = Opened(data)
@@ -151,11 +179,15 @@ def test_what_has_ended_something_is_not_passed_over(data: Path, kind: str, subj
     opened.close()
     damage(data, f"UPDATE log SET rows = 7 WHERE seq = {seq}")
     code, _, error = store("skip", str(seq), "--data", str(data), "--yes")
-    assert (code, error.splitlines()[-1]) == (2, (
-        f"csparql-spark: the entry {seq} is damaged: what it says of itself is not what was written, so every query that "
-        f"was there may have had to read it. It cannot be passed over: it seems to have deleted {what}, which would be "
-        "there again. Delete the queries that have failed because of it and register them again: those that come after "
-        "it do not need it"))
+    assert (code, error.splitlines()[-1]) == (
+        2,
+        (
+            f"csparql-spark: the entry {seq} is damaged: what it says of itself is not what was written, so every query that "
+            f"was there may have had to read it. It cannot be passed over: it seems to have deleted {what}, which would be "
+            "there again. Delete the queries that have failed because of it and register them again: those that come after "
+            "it do not need it"
+        ),
+    )
     opened = Opened(data)
     assert opened.registry.streams() == [] if kind == "drop" else opened.registry.queries() == []
     opened.close()
@@ -168,14 +200,19 @@ def test_not_twice_and_not_while_a_server_runs(data: Path) -> None:
         assert code == 2 and f"the data directory {data} is in use by another server" in error
     assert store("skip", "2", "--data", str(data), "--yes")[0] == 0
     assert store("skip", "2", "--data", str(data), "--yes") == (
-        2, "", "csparql-spark: the entry 2 is passed over already\n")
+        2,
+        "",
+        "csparql-spark: the entry 2 is passed over already\n",
+    )
 
 
 @pytest.mark.parametrize("words", [("check",), ("skip", "2")])
 def test_a_directory_without_a_store(tmp_path: Path, words: tuple[str, ...]) -> None:
     code, _, error = store(*words, "--data", str(tmp_path))
-    assert (code, error) == (2, f"csparql-spark: there is no {tmp_path / 'store.db'}: name the directory of a server "
-                                "with --data\n")
+    assert (code, error) == (
+        2,
+        f"csparql-spark: there is no {tmp_path / 'store.db'}: name the directory of a server with --data\n",
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -198,6 +235,9 @@ def test_a_copy_where_nobody_can_write(data: Path, monkeypatch: pytest.MonkeyPat
     (data / "store.db").rename(data / "copy" / "store.db")
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     seen = []
-    monkeypatch.setattr(inspection, "_inspected", lambda connection: seen.extend(
-        path.name for path in (data / "copy").iterdir()) or inspection.Inspection())
+    monkeypatch.setattr(
+        inspection,
+        "_inspected",
+        lambda connection: seen.extend(path.name for path in (data / "copy").iterdir()) or inspection.Inspection(),
+    )
     assert store("check", "--data", str(data / "copy"))[0] == 0 and seen == ["store.db"]

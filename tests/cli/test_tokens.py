@@ -27,7 +27,9 @@ def test_add_list_remove(tmp_path: Path) -> None:
     assert token("remove", "lab", "--data", str(data)) == (0, "removed lab\n", "")
     assert Tokens(data).all() == ()
     assert token("list", "--data", str(data))[1:] == (
-        "", f"There are no tokens in {data}: make one with `csparql-spark token add`.\n")
+        "",
+        f"There are no tokens in {data}: make one with `csparql-spark token add`.\n",
+    )
 
 
 def test_a_token_for_the_settings_is_kept_nowhere(tmp_path: Path) -> None:
@@ -42,16 +44,22 @@ def test_a_token_for_the_settings_is_kept_nowhere(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     assert token("remove", "lab", "--data", str(gone)) == (
-        2, "", f"csparql-spark: there is no data directory {gone}: name that of the server with --data\n")
+        2,
+        "",
+        f"csparql-spark: there is no data directory {gone}: name that of the server with --data\n",
+    )
     assert not gone.exists()
 
 
-@pytest.mark.parametrize("words, said", [
-    (["add", "a b", "--scope", "read"], "csparql-spark: the name of a token is 1 to 64 letters, digits and _ . -"),
-    (["add", "a", "--scope", "root"], "'root' is not one of 'read', 'push', 'register', 'admin'"),
-    (["add", "a"], "token add lacks --scope"),
-    (["remove", "nix"], "csparql-spark: there is no token 'nix' in {data}/tokens.json (there are none)"),
-])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["add", "a b", "--scope", "read"], "csparql-spark: the name of a token is 1 to 64 letters, digits and _ . -"),
+        (["add", "a", "--scope", "root"], "'root' is not one of 'read', 'push', 'register', 'admin'"),
+        (["add", "a"], "token add lacks --scope"),
+        (["remove", "nix"], "csparql-spark: there is no token 'nix' in {data}/tokens.json (there are none)"),
+    ],
+)
 def test_what_cannot_be(tmp_path: Path, words: list[str], said: str) -> None:
     code, out, error = token(*words, "--data", str(tmp_path))
     assert (code, out) == (2, "")

@@ -41,7 +41,7 @@ def test_a_ring_before_the_wait_is_not_missed(path: Path, listener: Bell) -> Non
 
 def test_many_rings_are_one_and_never_block(path: Path, listener: Bell) -> None:
     bell = Bell(path)
-    for _ in range(70_000):       # more than a pipe holds
+    for _ in range(70_000):  # more than a pipe holds
         bell.ring()
     assert listener.wait(0) and not listener.wait(0)
 
@@ -52,7 +52,7 @@ def test_without_a_listener_nothing_happens(path: Path) -> None:
     listener = Bell(path)
     listener.wait(0)
     listener.close()
-    Bell(path).ring()             # the pipe is there, and nobody at its other end
+    Bell(path).ring()  # the pipe is there, and nobody at its other end
     assert not listener.wait(0)
     Bell(path).ring()
     assert listener.wait(0)
@@ -60,8 +60,9 @@ def test_without_a_listener_nothing_happens(path: Path) -> None:
     listener.close()
 
 
-def test_a_listener_that_goes_between_opening_and_ringing(path: Path, listener: Bell,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listener_that_goes_between_opening_and_ringing(
+    path: Path, listener: Bell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened = os.open
 
     def open_and_lose(*arguments: object) -> int:
@@ -74,8 +75,9 @@ def test_a_listener_that_goes_between_opening_and_ringing(path: Path, listener: 
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
-def test_a_ring_may_be_lost_when_descriptors_are_short(path: Path, listener: Bell, monkeypatch: pytest.MonkeyPatch,
-                                                       number: int) -> None:
+def test_a_ring_may_be_lost_when_descriptors_are_short(
+    path: Path, listener: Bell, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     def refuse(*arguments: object) -> int:
         raise OSError(number, os.strerror(number))
 

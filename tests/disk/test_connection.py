@@ -35,7 +35,9 @@ def torn(path: Path) -> Path:
 def test_what_is_right_is_as_it_was(tmp_path: Path) -> None:
     with closing(connect(filled(tmp_path / "a.db"), timeout=0)) as connection:
         rows = connection.execute("SELECT id, text FROM things ORDER BY id")
-        assert next(rows) == (0, "0 " * 50) and rows.fetchone()[0] == 1 and [row[0] for row in rows.fetchmany(2)] == [2, 3]
+        assert (
+            next(rows) == (0, "0 " * 50) and rows.fetchone()[0] == 1 and [row[0] for row in rows.fetchmany(2)] == [2, 3]
+        )
         assert [id for id, _ in rows] == list(range(4, ROWS)) and rows.fetchone() is None
         with pytest.raises(StopIteration):
             next(rows)
@@ -43,24 +45,38 @@ def test_what_is_right_is_as_it_was(tmp_path: Path) -> None:
         assert connection.execute("INSERT INTO things VALUES (NULL, :text)", {"text": "x"}).lastrowid == ROWS
 
 
-@pytest.mark.parametrize("look", [
-    lambda rows: rows.fetchall(), lambda rows: list(rows), lambda rows: rows.fetchmany(ROWS),
-    lambda rows: [next(rows) for _ in range(ROWS)], lambda rows: [rows.fetchone() for _ in range(ROWS)],
-], ids=["fetchall", "iter", "fetchmany", "next", "fetchone"])
-def test_rows_that_are_read_later_fail_in_the_same_words(tmp_path: Path, look: Callable[[sqlite3.Cursor], object]) -> None:
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda rows: rows.fetchall(),
+        lambda rows: list(rows),
+        lambda rows: rows.fetchmany(ROWS),
+        lambda rows: [next(rows) for _ in range(ROWS)],
+        lambda rows: [rows.fetchone() for _ in range(ROWS)],
+    ],
+    ids=["fetchall", "iter", "fetchmany", "next", "fetchone"],
+)
+def test_rows_that_are_read_later_fail_in_the_same_words(
+    tmp_path: Path, look: Callable[[sqlite3.Cursor], object]
+) -> None:
     with closing(connect(torn(filled(tmp_path / "a.db")), timeout=0)) as connection:
         rows = connection.execute("SELECT id, text FROM things")
         with pytest.raises(PageDamaged, match="^database disk image is malformed$"):
             look(rows)
 
 
-@pytest.mark.parametrize("run", [
-    lambda connection: connection.execute("SELECT 1 FROM none"),
-    lambda connection: connection.executemany("INSERT INTO none VALUES (?)", [(1,)]),
-    lambda connection: connection.executescript("SELECT 1 FROM none"),
-], ids=["execute", "executemany", "executescript"])
-def test_each_way_to_run_a_statement_fails_in_the_same_words(tmp_path: Path,
-                                                             run: Callable[[sqlite3.Connection], object]) -> None:
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda connection: connection.execute("SELECT 1 FROM none"),
+        lambda connection: connection.executemany("INSERT INTO none VALUES (?)", [(1,)]),
+        lambda connection: connection.executescript("SELECT 1 FROM none"),
+    ],
+    ids=["execute", "executemany", "executescript"],
+)
+def test_each_way_to_run_a_statement_fails_in_the_same_words(
+    tmp_path: Path, run: Callable[[sqlite3.Connection], object]
+) -> None:
     with closing(connect(tmp_path / "a.db", timeout=0)) as connection:
         with pytest.raises(DatabaseFault, match="^no such table: none$") as found:
             run(connection)

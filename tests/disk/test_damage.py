@@ -15,8 +15,9 @@ from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord
 from tests.store.opened import Opened
 
 PAYLOAD = "is damaged: its payload is not what was written"
-HEAD = ("is damaged: what it says of itself is not what was written, so every query that was there may have had to "
-        "read it")
+HEAD = (
+    "is damaged: what it says of itself is not what was written, so every query that was there may have had to read it"
+)
 
 
 def change(store: Opened, seq: int, **columns: object) -> None:
@@ -57,26 +58,59 @@ def test_a_checksum_sees_each_bit(piece: bytes, times: int, place: int, bit: int
         if place < len(content) // 8 * 8:
             assert sums[0] & 0xFFFFFFFF != sums[1] & 0xFFFFFFFF, "and so does what is beside it"
         assert answer_sum(1, 2, 3, 4, bytes(other)) != answer_sum(1, 2, 3, 4, content)
-    assert len({answer_sum(*numbers, content) for numbers in ((1, 2, 3, 4), (2, 2, 3, 4), (1, 1, 3, 4), (1, 2, 2, 4),
-                                                              (1, 2, 3, 3), (12, 3, 4, 0), (1, 23, 4, 0))}) == 7
+    assert (
+        len(
+            {
+                answer_sum(*numbers, content)
+                for numbers in (
+                    (1, 2, 3, 4),
+                    (2, 2, 3, 4),
+                    (1, 1, 3, 4),
+                    (1, 2, 2, 4),
+                    (1, 2, 3, 3),
+                    (12, 3, 4, 0),
+                    (1, 23, 4, 0),
+                )
+            }
+        )
+        == 7
+    )
 
 
 def test_nothing_is_not_the_same_as_an_empty_payload() -> None:
     assert payload_sum(None) != payload_sum(b"")
-    assert head_sum(EntryHead("chunk", 1, None, 0, None, None, 0)) != head_sum(EntryHead("chunk", 1, "None", 0, None, None, 0))
+    assert head_sum(EntryHead("chunk", 1, None, 0, None, None, 0)) != head_sum(
+        EntryHead("chunk", 1, "None", 0, None, None, 0)
+    )
 
 
 def test_what_is_whole_is_read_as_it_was_written(store: Opened) -> None:
-    entries = [store.append("chunk", "urn:s", payload=b"x" * 9000, rows=2, first=5, last=7, unstamped=1),
-               store.append("tick", at=20), store.append("drop", "urn:é\ud7ff")]
+    entries = [
+        store.append("chunk", "urn:s", payload=b"x" * 9000, rows=2, first=5, last=7, unstamped=1),
+        store.append("tick", at=20),
+        store.append("drop", "urn:é\ud7ff"),
+    ]
     assert store.entries() == entries and store.log.payload(1) == b"x" * 9000
     sums = store.database.connection.execute("SELECT head_sum, payload_sum FROM log WHERE seq = 1").fetchone()
     assert sums == (head_sum(EntryHead("chunk", entries[0].at, "urn:s", 2, 5, 7, 1)), payload_sum(b"x" * 9000))
 
 
-@pytest.mark.parametrize("column, value", [
-    ("kind", "chunl"), ("kind", None), ("at", 9), ("at", "9x"), ("subject", "urn:t"), ("subject", b"urn:\xff"),
-    ("rows", 3), ("first", None), ("last", 1 << 60), ("unstamped", 2), ("head_sum", 7)])
+@pytest.mark.parametrize(
+    "column, value",
+    [
+        ("kind", "chunl"),
+        ("kind", None),
+        ("at", 9),
+        ("at", "9x"),
+        ("subject", "urn:t"),
+        ("subject", b"urn:\xff"),
+        ("rows", 3),
+        ("first", None),
+        ("last", 1 << 60),
+        ("unstamped", 2),
+        ("head_sum", 7),
+    ],
+)
 def test_an_entry_whose_head_is_damaged(store: Opened, column: str, value: object) -> None:
     before = store.append("chunk", "urn:s", payload=b"before")
     entry = store.append("chunk", "urn:s", payload=b"x", rows=2, first=5, last=7, unstamped=1)
@@ -87,16 +121,22 @@ def test_an_entry_whose_head_is_damaged(store: Opened, column: str, value: objec
     told = f"the entry 2 {HEAD}"
     assert store.entries() == [before, Entry(2, "damaged", before.at, damage=told), after]
     assert [one.seq for one in store.log.outline(0, 9)] == [1, 2, 3]
-    with pytest.raises(Damaged) as caught:      # it may have been one of them
+    with pytest.raises(Damaged) as caught:  # it may have been one of them
         list(store.log.chunks("urn:s", low=0, high=1 << 62, after=1))
     assert str(caught.value) == told
     assert list(store.log.chunks("urn:s", low=0, high=1 << 62, after=2)) == [after]
 
 
-@pytest.mark.parametrize("kind, of", [
-    ("chunk", "of the stream urn:s"), ("background", "that set the graph urn:s"),
-    ("rules", "that set the rule set urn:s"),
-    ("register", "that registered the query urn:s"), ("stream", "that made the stream urn:s")])
+@pytest.mark.parametrize(
+    "kind, of",
+    [
+        ("chunk", "of the stream urn:s"),
+        ("background", "that set the graph urn:s"),
+        ("rules", "that set the rule set urn:s"),
+        ("register", "that registered the query urn:s"),
+        ("stream", "that made the stream urn:s"),
+    ],
+)
 def test_an_entry_whose_payload_is_damaged(store: Opened, kind: str, of: str) -> None:
     entry = store.append(kind, "urn:s", payload=b"what was written", rows=2)
     after = store.append("chunk", "urn:t", payload=b"after")
@@ -109,8 +149,10 @@ def test_an_entry_whose_payload_is_damaged(store: Opened, kind: str, of: str) ->
             read()
         assert str(caught.value) == told
     assert store.log.payload(2) == b"after"
-    found = [(one.what, one.place, one.kind, one.subject, one.at, one.reason, one.skipped)
-             for one in store.log._damages.all()]
+    found = [
+        (one.what, one.place, one.kind, one.subject, one.at, one.reason, one.skipped)
+        for one in store.log._damages.all()
+    ]
     assert found == [("entry", 1, kind, "urn:s", entry.at, told, None)]
 
 
@@ -184,7 +226,8 @@ def test_it_is_said_once_whoever_finds_it(store: Opened, capfd: pytest.CaptureFi
         other.close()
     assert capfd.readouterr().err == (
         f"csparql-spark: the entry 1 of the stream urn:s {PAYLOAD} ({store.directory.database}); `csparql-spark store "
-        "check` finds all that is damaged\n")
+        "check` finds all that is damaged\n"
+    )
 
 
 def test_it_can_be_found_where_it_cannot_be_noted(store: Opened) -> None:
@@ -207,8 +250,11 @@ def test_a_bit_in_the_file(store: Opened) -> None:
     path = on_disk(store)
     flip(path, b"B" * 40)
     again = Opened(path.parent)
-    assert again.entries() == [whole[0], Entry(2, "chunk", whole[1].at, "urn:s",
-                                               damage=f"the entry 2 of the stream urn:s {PAYLOAD}"), whole[2]]
+    assert again.entries() == [
+        whole[0],
+        Entry(2, "chunk", whole[1].at, "urn:s", damage=f"the entry 2 of the stream urn:s {PAYLOAD}"),
+        whole[2],
+    ]
     again.close()
 
 
@@ -217,7 +263,7 @@ def test_a_page_of_an_entry_that_the_database_cannot_read(store: Opened) -> None
     whole = [store.append("chunk", "urn:s", payload=bytes([65 + i]) * 20_000) for i in range(3)]
     path = on_disk(store)
     content = path.read_bytes()
-    page = next(place for place in range(0, len(content), 4096) if content[place + 4:place + 4096] == b"B" * 4092)
+    page = next(place for place in range(0, len(content), 4096) if content[place + 4 : place + 4096] == b"B" * 4092)
     with path.open("r+b") as file:
         file.seek(page)
         file.write(b"\xff\xff\xff\xf0")
@@ -282,7 +328,9 @@ def test_a_stamp_that_is_damaged_says_nothing_of_how_long_it_waits(store: Opened
 def test_stamps_of_a_producer_of_the_far_future_do_not_forget(store: Opened) -> None:
     store.put("chunk", 1000, "urn:s", last=100)
     with store.database.transaction() as connection:
-        connection.execute("UPDATE log SET head_sum = ?", (head_sum(EntryHead("chunk", 1000, "urn:s", 0, None, 100, 0)),))
+        connection.execute(
+            "UPDATE log SET head_sum = ?", (head_sum(EntryHead("chunk", 1000, "urn:s", 0, None, 100, 0)),)
+        )
     store.put("stream", 1, "urn:s", payload=b'{"name": "s", "clock": "event", "delay": 0}')
     store.put("chunk", 1_000_000, "urn:s", last=150)
     store.put("tick", 1_000_001)
@@ -301,7 +349,13 @@ def test_what_is_forgotten_is_not_damaged_any_more(store: Opened) -> None:
     store.put("chunk", 1_000_000, "urn:s", payload=b"x")
     change(store, 2, payload_sum=5)
     assert [entry.damage for entry in store.entries()] == [
-        None, f"the entry 2 of the stream urn:s {PAYLOAD}", None, None, "an answer is lost", None]
+        None,
+        f"the entry 2 of the stream urn:s {PAYLOAD}",
+        None,
+        None,
+        "an answer is lost",
+        None,
+    ]
     store.retention.advance(6)
     assert store.retention.forget(keep_log=1000, reach=0, keep_answers=10) == 4
     assert [entry.seq for entry in store.entries()] == [1, 6] and store.log._damages.all() == []
@@ -316,13 +370,17 @@ def test_an_answer(store: Opened) -> None:
         connection.execute("UPDATE answers SET payload = ? WHERE instant = 20", (b"21",))
     read = store.answers.after(7, 0, 9)
     assert [(one.instant, one.payload, one.damage) for one in read] == [
-        (10, b"10", None), (20, b"", f"the answer at 20 {ANSWER}"), (30, b"30", None)]
+        (10, b"10", None),
+        (20, b"", f"the answer at 20 {ANSWER}"),
+        (30, b"30", None),
+    ]
     assert [(one.what, one.place, one.subject, one.at) for one in store.log._damages.all()] == [("answer", 2, "7", 20)]
     assert store.answers.at(7, 20) == read[1:2] and store.answers.latest(7) == read[2:]
 
 
-@pytest.mark.parametrize("column, value", [("rows", "7x"), ("rows", 1.5), ("rows", b"x"), ("part", "x"),
-                                           ("payload", "text"), ("payload", 7)])
+@pytest.mark.parametrize(
+    "column, value", [("rows", "7x"), ("rows", 1.5), ("rows", b"x"), ("part", "x"), ("payload", "text"), ("payload", 7)]
+)
 def test_an_answer_whose_numbers_are_none(store: Opened, column: str, value: object) -> None:
     store.answers.write([StoredAnswer(7, 1000, 0, 1, b"what was said")])
     with store.database.transaction() as connection:
@@ -336,14 +394,18 @@ def test_an_answer_that_the_database_cannot_read(store: Opened) -> None:
     store.answers.write([StoredAnswer(7, instant, 0, 1, bytes([60 + instant]) * 20_000) for instant in (1, 2, 3)])
     path = on_disk(store)
     content = path.read_bytes()
-    page = next(place for place in range(0, len(content), 4096)
-                if content[place + 4:place + 4096] == bytes([62]) * 4092)
+    page = next(
+        place for place in range(0, len(content), 4096) if content[place + 4 : place + 4096] == bytes([62]) * 4092
+    )
     with path.open("r+b") as file:
         file.seek(page)
         file.write(b"\xff\xff\xff\xf0")
     again = Opened(path.parent)
     assert [(one.instant, len(one.payload), one.damage) for one in again.answers.after(7, 0, 9)] == [
-        (1, 20_000, None), (2, 0, "the answer at 2 is damaged: database disk image is malformed"), (3, 20_000, None)]
+        (1, 20_000, None),
+        (2, 0, "the answer at 2 is damaged: database disk image is malformed"),
+        (3, 20_000, None),
+    ]
     again.close()
 
 

@@ -28,7 +28,8 @@ def test_the_file_of_another_version_is_refused(tmp_path: Path) -> None:
         Database(path).create()
     assert str(caught.value) == (
         f"{path} was written by another version of csparql-spark (format {SCHEMA_VERSION + 6}, this one writes "
-        f"{SCHEMA_VERSION}): choose another directory with --data")
+        f"{SCHEMA_VERSION}): choose another directory with --data"
+    )
 
 
 def test_a_damaged_file_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -38,7 +39,8 @@ def test_a_damaged_file_is_refused_and_left_alone(tmp_path: Path) -> None:
         Database(path).create()
     assert str(caught.value) == (
         f"{path} cannot be opened as a database (file is not a database): choose another directory with "
-                                 "--data, or put back a copy of the file")
+        "--data, or put back a copy of the file"
+    )
     assert path.read_bytes() == b"this was a database once" * 500
 
 
@@ -51,7 +53,8 @@ def test_a_file_that_somebody_else_writes_into(store: Opened, monkeypatch: pytes
     other.close()
     assert str(caught.value) == (
         f"{store.directory.database} cannot be opened as a database (database is locked): another program writes into "
-        "it and does not end; end that one, then try again")
+        "it and does not end; end that one, then try again"
+    )
 
 
 def test_damage_in_the_middle_is_found(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,15 +64,16 @@ def test_damage_in_the_middle_is_found(store: Opened, monkeypatch: pytest.Monkey
     assert Database(path).check().path == path
     store.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with path.open("r+b") as file:
-        file.seek(-10 * 4096, 2)            # among what was pushed, far behind the schema
+        file.seek(-10 * 4096, 2)  # among what was pushed, far behind the schema
         file.write(b"Z" * 10 * 4096)
     with pytest.raises(StoreError) as caught:
         Database(path).check()
     assert str(caught.value).startswith(f"{path} is damaged (") and str(caught.value).endswith(
         ": put back a copy of the file and delete store.db-wal and store.db-shm beside it, which do not belong to the "
-        "copy, or choose another directory with --data")
+        "copy, or choose another directory with --data"
+    )
     monkeypatch.setattr(database, "CHECKED_BYTES", path.stat().st_size - 1)
-    Database(path).check()          # to look through it would take long
+    Database(path).check()  # to look through it would take long
 
 
 def test_a_directory_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
@@ -79,7 +83,8 @@ def test_a_directory_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None
         Database(path).create()
     assert str(caught.value) == (
         f"{path} cannot be opened as a database (unable to open database file): choose another directory "
-                                 "with --data, or put back a copy of the file")
+        "with --data, or put back a copy of the file"
+    )
 
 
 @pytest.mark.parametrize("durable", [True, False])

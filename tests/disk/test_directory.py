@@ -32,9 +32,13 @@ except StoreError as error:
 
 
 def started(program: str, path: Path, descriptors: tuple[int, ...] = ()) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            text=True,
-                            pass_fds=descriptors)
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        pass_fds=descriptors,
+    )
 
 
 def test_a_directory_is_made_with_its_parents_and_may_be_there(tmp_path: Path) -> None:
@@ -55,19 +59,21 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError) as caught:
         DataDirectory(tmp_path / "file" / "data").create()
-    assert str(caught.value) == (f"the data directory {tmp_path}/file/data cannot be written (Not a directory): "
-                                 "choose another one with --data")
+    assert str(caught.value) == (
+        f"the data directory {tmp_path}/file/data cannot be written (Not a directory): choose another one with --data"
+    )
 
 
 def test_a_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, data: bytes) -> int:
-        raise PermissionError(13, "Permission denied", str(path))   # a superuser is refused nothing: so it is said here
+        raise PermissionError(13, "Permission denied", str(path))  # a superuser is refused nothing: so it is said here
 
     monkeypatch.setattr(Path, "write_bytes", refuse)
     with pytest.raises(StoreError) as caught:
         DataDirectory(tmp_path).create()
-    assert str(caught.value) == (f"the data directory {tmp_path} cannot be written (Permission denied): "
-                                 "choose another one with --data")
+    assert str(caught.value) == (
+        f"the data directory {tmp_path} cannot be written (Permission denied): choose another one with --data"
+    )
 
 
 def test_a_second_process_gets_the_sentence_and_the_third_gets_the_lock(tmp_path: Path) -> None:
@@ -77,7 +83,8 @@ def test_a_second_process_gets_the_sentence_and_the_third_gets_the_lock(tmp_path
         with started(TRY, tmp_path) as second:
             assert second.communicate()[0] == (
                 f"the data directory {tmp_path} is in use by another server (process {first.pid}): "
-                                               "stop that one, or choose another directory with --data\n")
+                "stop that one, or choose another directory with --data\n"
+            )
         with pytest.raises(StoreError, match=f"process {first.pid}"), directory.lock():
             pass
         first.kill()
@@ -102,6 +109,7 @@ def test_a_process_that_inherits_the_lock_holds_it_too(tmp_path: Path) -> None:
 
 # --- whom it lets in
 
+
 def modes(path: Path) -> dict[str, str]:
     return {str(found.relative_to(path)): stat.filemode(found.lstat().st_mode) for found in (path, *path.rglob("*"))}
 
@@ -121,8 +129,13 @@ def test_what_is_made_is_its_owners_alone(tmp_path: Path) -> None:
     bell = Bell(directory.bell("log"))
     bell.wait(0.0)
     bell.close()
-    assert modes(directory.path) == {".": "drwx------", "engine": "drwx------", "server.lock": "-rw-------",
-                                     "store.db": "-rw-------", "log.bell": "prw-------"}
+    assert modes(directory.path) == {
+        ".": "drwx------",
+        "engine": "drwx------",
+        "server.lock": "-rw-------",
+        "store.db": "-rw-------",
+        "log.bell": "prw-------",
+    }
     (tmp_path / "after").write_text("")
     assert modes(tmp_path)["after"] == "-rw-rw-rw-"
 
@@ -143,10 +156,18 @@ def wide(tmp_path: Path, open_umask: None) -> DataDirectory:
 def test_one_that_is_wider_is_narrowed(wide: DataDirectory) -> None:
     assert wide.create().narrow() is True
     assert modes(wide.path) == {
-        ".": "drwx------", "store.db": "-rw-------", "store.db-wal": "-rw-------", "tokens.lock": "-rw-------",
-        "answers.bell": "prw-------", "engine": "drwx------", "engine/python": "-rwx------",
-        "engine/elsewhere": "lrwxrwxrwx", "engine/checkpoint-1": "drwx------",
-        "engine/checkpoint-1/commits": "drwx------", "engine/checkpoint-1/commits/0": "-rw-------"}
+        ".": "drwx------",
+        "store.db": "-rw-------",
+        "store.db-wal": "-rw-------",
+        "tokens.lock": "-rw-------",
+        "answers.bell": "prw-------",
+        "engine": "drwx------",
+        "engine/python": "-rwx------",
+        "engine/elsewhere": "lrwxrwxrwx",
+        "engine/checkpoint-1": "drwx------",
+        "engine/checkpoint-1/commits": "drwx------",
+        "engine/checkpoint-1/commits/0": "-rw-------",
+    }
     assert wide.narrow() is False
 
 

@@ -106,8 +106,10 @@ def old(path: Path, megabytes: int = 30) -> Database:
     directory = written(path, 3)
     with closing(sqlite3.connect(directory.database)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
-        connection.executemany("INSERT INTO answers (query, instant, part, rows, payload) VALUES (9, ?, 0, 0, ?)",
-                               ((number, bytes(MB)) for number in range(megabytes)))
+        connection.executemany(
+            "INSERT INTO answers (query, instant, part, rows, payload) VALUES (9, ?, 0, 0, ?)",
+            ((number, bytes(MB)) for number in range(megabytes)),
+        )
         connection.execute("DELETE FROM answers WHERE query = 9")
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -122,7 +124,8 @@ def test_a_file_of_before_is_written_anew_once(tmp_path: Path, monkeypatch: pyte
     assert convert(database, said.append)
     assert database.path.stat().st_size < MB
     assert len(said) == 2 and said[0].startswith(
-        f"{database.path} has 30 MB, of which 30 MB are free: it is written anew, once, which takes about 1 s and ")
+        f"{database.path} has 30 MB, of which 30 MB are free: it is written anew, once, which takes about 1 s and "
+    )
     assert said[1].startswith(f"{database.path} has 0 MB now, after ")
     assert not convert(database, said.append) and len(said) == 2
     database.close()
@@ -139,8 +142,9 @@ def test_a_file_of_before_is_written_anew_once(tmp_path: Path, monkeypatch: pyte
 def test_the_copy_is_made_on_the_disk_of_the_file(tmp_path: Path) -> None:
     """Whose room was looked at; and SQLite is at work already when it is told where."""
     database = old(tmp_path / "it's here")
-    database.connection.execute("INSERT INTO answers (query, instant, part, rows, payload) VALUES (3, 3, 0, 0, ?)",
-                                (bytes(10 * MB),))
+    database.connection.execute(
+        "INSERT INTO answers (query, instant, part, rows, payload) VALUES (3, 3, 0, 0, ?)", (bytes(10 * MB),)
+    )
     seen: set[str] = set()
 
     def look() -> None:
@@ -175,7 +179,8 @@ def test_without_room_it_says_how_much_is_needed(tmp_path: Path, monkeypatch: py
     assert said == [
         f"{database.path} has 30 MB, of which 30 MB are free, and cannot give them back: it was made by an older version "
         "and has to be written anew once, for which 16 MB of room are needed on its disk and 5 MB are there. Make room "
-        "and start again; until then it goes on as it is"]
+        "and start again; until then it goes on as it is"
+    ]
     assert database.path.stat().st_size > 30 * MB
     database.close()
 

@@ -60,7 +60,7 @@ def commands(document: Path, *, within: str | None = None) -> list[Command]:
         if kind == "sh":
             found.append(Command(text.count("\n", 0, block.start()) + 2, content, None))
             last_end = block.end()
-        elif kind == "text" and last_end is not None and not text[last_end:block.start()].strip():
+        elif kind == "text" and last_end is not None and not text[last_end : block.start()].strip():
             found[-1] = found[-1]._replace(prints=content)
             last_end = None
     return found

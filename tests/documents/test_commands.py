@@ -44,8 +44,11 @@ def document(tmp_path: Path) -> Path:
 
 
 def test_blocks_are_commands_with_what_stands_behind_them(document: Path) -> None:
-    assert commands(document) == [Command(3, "curl -X PUT http://h/a\n", None),
-                                  Command(11, "curl http://h/a\n", "a,…\n…\nz\n"), Command(24, "last\n", None)]
+    assert commands(document) == [
+        Command(3, "curl -X PUT http://h/a\n", None),
+        Command(11, "curl http://h/a\n", "a,…\n…\nz\n"),
+        Command(24, "last\n", None),
+    ]
 
 
 def test_of_one_section(document: Path) -> None:
@@ -62,8 +65,15 @@ def test_what_is_shown_may_leave_out_parts(document: Path) -> None:
     assert Command(1, "true", None).is_as_shown("whatever")
 
 
-@pytest.mark.parametrize(("text", "reads"), [
-    ("curl http://h/q", True), ("curl -s -G http://h/sparql --data-urlencode 'query=…'", True),
-    ("curl -X POST http://h/q", False), ("csparql-spark push a.nq", False), ("csparql-spark tail Hot --count 1", True)])
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("curl http://h/q", True),
+        ("curl -s -G http://h/sparql --data-urlencode 'query=…'", True),
+        ("curl -X POST http://h/q", False),
+        ("csparql-spark push a.nq", False),
+        ("csparql-spark tail Hot --count 1", True),
+    ],
+)
 def test_who_only_reads(text: str, reads: bool) -> None:
     assert Command(1, text, None).only_reads is reads

@@ -1,7 +1,7 @@
 """What the README and the tutorial tell a reader to type does what they say: all of it, against a server of one's own.
 
-    README.md „Five minutes" ─┐
-    docs/tutorial.md         ─┴─▶ commands, in order ─▶ bash ─▶ printed as shown, or at least without an error
+README.md „Five minutes" ─┐
+docs/tutorial.md         ─┴─▶ commands, in order ─▶ bash ─▶ printed as shown, or at least without an error
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 180
 AGAIN_SECONDS = 0.5
 
-pytestmark = pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None,
-                                reason="curl and bash run the documents' commands, and are not here")
+pytestmark = pytest.mark.skipif(
+    shutil.which("curl") is None or shutil.which("bash") is None,
+    reason="curl and bash run the documents' commands, and are not here",
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,9 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
     data = tmp_path_factory.mktemp("documents")
     process = subprocess.Popen(
         [sys.executable, "-m", "csparql_spark", "serve", "--data", str(data / "data"), "--port", "0"],
-        stdout=subprocess.PIPE, text=True)
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     port = process.stdout.readline().partition("http://127.0.0.1:")[2].split()[0].rstrip("/;")
     place = data / "here"
     shutil.copytree(ROOT / "queries", place / "queries")
@@ -47,10 +51,18 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
 
 def typed(command: Command, reader: dict[str, object]) -> subprocess.CompletedProcess[str]:
     text = command.text.replace("127.0.0.1:8000", f"127.0.0.1:{reader['port']}")
-    environment = os.environ | {"CSPARQL_URL": f"http://127.0.0.1:{reader['port']}",
-                                "PATH": f"{reader['place']}/.venv/bin:{os.environ['PATH']}"}
-    return subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=reader["place"], env=environment,
-                          capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    environment = os.environ | {
+        "CSPARQL_URL": f"http://127.0.0.1:{reader['port']}",
+        "PATH": f"{reader['place']}/.venv/bin:{os.environ['PATH']}",
+    }
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", text],
+        cwd=reader["place"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
 
 
 def play(document: Path, reader: dict[str, object], within: str | None = None) -> None:
@@ -65,7 +77,7 @@ def play(document: Path, reader: dict[str, object], within: str | None = None) -
             shown = command.is_as_shown(printed)
             if shown and done.returncode == 0 or not command.only_reads or time.monotonic() > deadline:
                 break
-            time.sleep(AGAIN_SECONDS)       # answers come with time
+            time.sleep(AGAIN_SECONDS)  # answers come with time
         assert done.returncode == 0, f"{place}: {done.stderr}"
         assert shown, f"{place} shows\n{command.prints}\nand it prints\n{printed}"
         assert "Traceback" not in printed + done.stderr, place

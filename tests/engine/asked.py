@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 Triple = tuple[str, str, str]
-Quad = tuple[str, str, str, str]                # a pattern, and the graph or window that it is looked for in
+Quad = tuple[str, str, str, str]  # a pattern, and the graph or window that it is looked for in
 Row = dict[str, str]
 
 
@@ -25,9 +25,11 @@ class Seen:
 
     @property
     def text(self) -> str:
-        extent = {"ms": f"RANGE {self.size}ms STEP {self.step}ms",
-                  "TRIPLES": f"RANGE TRIPLES {self.size} STEP {self.step}",
-                  "ELEMENTS": f"ELEMENTS {self.size} STEP {self.step}"}[self.unit]
+        extent = {
+            "ms": f"RANGE {self.size}ms STEP {self.step}ms",
+            "TRIPLES": f"RANGE TRIPLES {self.size} STEP {self.step}",
+            "ELEMENTS": f"ELEMENTS {self.size} STEP {self.step}",
+        }[self.unit]
         if self.name is None:
             return f"FROM STREAM <{self.stream}> [{extent}]"
         return f"FROM NAMED WINDOW <{self.name}> ON <{self.stream}> [{extent}]"
@@ -54,8 +56,16 @@ class Asked:
     rules: str = ""
 
     @classmethod
-    def over(cls, stream: str, range: int, step: int, variables: tuple[str, ...], patterns: tuple[Triple, ...],
-             distinct: bool = False, **more: object) -> Asked:
+    def over(
+        cls,
+        stream: str,
+        range: int,
+        step: int,
+        variables: tuple[str, ...],
+        patterns: tuple[Triple, ...],
+        distinct: bool = False,
+        **more: object,
+    ) -> Asked:
         """A query with one window of time."""
         return cls((Seen(stream, range, step),), variables, patterns, distinct, **more)
 
@@ -78,8 +88,10 @@ class Asked:
         graphs += "".join(f" FROM NAMED <{graph}>" for graph in self.named)
         graphs += " USING ENTAILMENT mine" * bool(self.rules)
         body = " . ".join(map(self._spelled, self.patterns))
-        return (f"REGISTER QUERY q {every}AS PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#> {head}\n{windows}"
-                f"{graphs} WHERE {{ {body} }}")
+        return (
+            f"REGISTER QUERY q {every}AS PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#> {head}\n{windows}"
+            f"{graphs} WHERE {{ {body} }}"
+        )
 
     def _spelled(self, pattern: Triple | Quad) -> str:
         if len(pattern) == 3:

@@ -18,8 +18,9 @@ from tests.engine.asked import Asked, Seen
 from tests.engine.naive import Logged
 
 # Without the phase that makes a failing log smaller: it takes minutes, and the logs are small anyway.
-law = functools.partial(settings, deadline=None, report_multiple_bugs=False,
-                        phases=[Phase.explicit, Phase.reuse, Phase.generate])
+law = functools.partial(
+    settings, deadline=None, report_multiple_bugs=False, phases=[Phase.explicit, Phase.reuse, Phase.generate]
+)
 
 ONE = '"01"^^<http://www.w3.org/2001/XMLSchema#integer>'
 STREAMS = {"urn:a": ("arrival", 0), "urn:e": ("event", 0), "urn:f": ("event", 4)}
@@ -27,10 +28,10 @@ GRAPHS = ("urn:g", "urn:h")
 # How much is seen and how often: equal, sliding, with gaps, and on another grid.
 TIMES = ((5, 5), (8, 2), (4, 7), (12, 4))
 COUNTS = ((2, 2), (4, 1), (1, 3), (3, 2))
-SETS = (((), ()), (("urn:g",), ()), (GRAPHS, ()), (("urn:g",), ("urn:h",)))       # FROM, and FROM NAMED
+SETS = (((), ()), (("urn:g",), ()), (GRAPHS, ()), (("urn:g",), ("urn:h",)))  # FROM, and FROM NAMED
 BODIES = (
     (("s", "o"), (("?s", "<urn:p>", "?o"),), False),
-    (("s", "x"), (("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "?x")), False),       # o is projected away: rows repeat
+    (("s", "x"), (("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "?x")), False),  # o is projected away: rows repeat
     (("x", "none"), (("?x", "?y", "?x"),), False),
     (("s",), (("?s", "?p", ONE), ("_:b", "?p", "<urn:b>")), False),
     (("p",), (("?s", "?p", "?o"),), True),
@@ -40,7 +41,7 @@ BODIES = (
 nodes = st.sampled_from(["<urn:a>", "<urn:b>"])
 triples = st.tuples(nodes, st.sampled_from(["<urn:p>", "<urn:p>", "<urn:q>"]), st.one_of(nodes, st.just(ONE)))
 O_OF_S = ("?s", "<urn:p>", "?o")
-PLACED = (                                            # over the windows v and w
+PLACED = (  # over the windows v and w
     (("s", "o"), (("<urn:v>", *O_OF_S),), False),
     (("s", "x"), (("<urn:v>", *O_OF_S), ("<urn:w>", "?o", "<urn:q>", "?x")), False),
     (("s", "o", "p"), (O_OF_S, ("<urn:v>", "?s", "?p", "?o")), False),
@@ -48,15 +49,19 @@ PLACED = (                                            # over the windows v and w
     (("g",), (("?g", *O_OF_S), ("?g", "?o", "?p", "?x")), True),
 )
 names = st.sampled_from(["q", "r", "s", "t"])
-later = st.integers(0, 5)                             # how much later than the entry before
-stamps = st.integers(-9, 6)                           # relative to the arrival: late, or early
+later = st.integers(0, 5)  # how much later than the entry before
+stamps = st.integers(-9, 6)  # relative to the arrival: late, or early
 
 
 def windows(streams: list[str], name: str | None = None) -> st.SearchStrategy[Seen]:
-    return st.sampled_from(streams).flatmap(lambda stream: st.one_of(
-        st.sampled_from(TIMES).map(lambda extent: Seen(stream, *extent, name=name)),
-        st.tuples(st.sampled_from(COUNTS), st.sampled_from(["TRIPLES", "ELEMENTS"])).map(
-            lambda extent: Seen(stream, *extent[0], extent[1], name=name))))
+    return st.sampled_from(streams).flatmap(
+        lambda stream: st.one_of(
+            st.sampled_from(TIMES).map(lambda extent: Seen(stream, *extent, name=name)),
+            st.tuples(st.sampled_from(COUNTS), st.sampled_from(["TRIPLES", "ELEMENTS"])).map(
+                lambda extent: Seen(stream, *extent[0], extent[1], name=name)
+            ),
+        )
+    )
 
 
 @st.composite
@@ -66,8 +71,14 @@ def queries(draw: st.DrawFn, streams: list[str], sets: list[tuple]) -> Asked:
     output = draw(st.sampled_from(["RSTREAM"] * 3 + ["ISTREAM", "DSTREAM"]))
     if kind == "plain":
         body = draw(st.sampled_from(BODIES))
-        return Asked.over(draw(st.sampled_from(streams)), *draw(st.sampled_from(TIMES)), *body, graphs=graphs,
-                          named=named, output=output)
+        return Asked.over(
+            draw(st.sampled_from(streams)),
+            *draw(st.sampled_from(TIMES)),
+            *body,
+            graphs=graphs,
+            named=named,
+            output=output,
+        )
     every = draw(st.sampled_from([None, None, None, 3, 10]))
     if kind == "named":
         seen = [draw(windows(streams, "urn:v")), draw(windows(streams, "urn:w"))]
@@ -94,18 +105,34 @@ def steps(draw: st.DrawFn) -> list[tuple]:
     registered = st.one_of(running, running, running, paused)
     register = st.tuples(st.just("register"), later, names, registered)
     chunks = [
-        st.tuples(st.just("chunk"), later, st.just(stream), st.lists(min_size=1, max_size=5, elements=st.tuples(
-            triples, st.none() if STREAMS[stream][0] == "arrival" else st.one_of(stamps, stamps, stamps, st.none()))))
-        for stream in streams]
+        st.tuples(
+            st.just("chunk"),
+            later,
+            st.just(stream),
+            st.lists(
+                min_size=1,
+                max_size=5,
+                elements=st.tuples(
+                    triples,
+                    st.none() if STREAMS[stream][0] == "arrival" else st.one_of(stamps, stamps, stamps, st.none()),
+                ),
+            ),
+        )
+        for stream in streams
+    ]
     tick = st.tuples(st.just("tick"), st.integers(-1, 9), st.none(), st.none())
-    event_ticks = [st.tuples(st.just("tick"), stamps, st.just(stream), st.none()) for stream in streams
-                   if STREAMS[stream][0] == "event"]
+    event_ticks = [
+        st.tuples(st.just("tick"), stamps, st.just(stream), st.none())
+        for stream in streams
+        if STREAMS[stream][0] == "event"
+    ]
     background = st.tuples(st.just("background"), later, st.sampled_from(GRAPHS), st.lists(triples, max_size=4))
     unregister = st.tuples(st.just("unregister"), later, names, st.none())
     turn = st.tuples(st.just("turn"), later, names, st.none())
     empty = st.tuples(st.just("chunk"), later, st.just(streams[0]), st.just([]))
-    any_step = st.one_of(*chunks * 4, tick, tick, *event_ticks, register, register, background, background, unregister,
-                         turn, turn, empty)
+    any_step = st.one_of(
+        *chunks * 4, tick, tick, *event_ticks, register, register, background, background, unregister, turn, turn, empty
+    )
     return [draw(register), *draw(st.lists(any_step, min_size=14, max_size=30))]
 
 
@@ -113,7 +140,7 @@ def written(made: list[tuple]) -> list[Logged]:
     """The steps as a log: stamped in order, without those that a guard would refuse."""
     log = [Logged(seq, 0, "stream", stream, clock) for seq, (stream, clock) in enumerate(STREAMS.items(), 1)]
     at = 0
-    live: dict[str, tuple[int, bool]] = {}           # the place of the registration, and whether it is paused now
+    live: dict[str, tuple[int, bool]] = {}  # the place of the registration, and whether it is paused now
     for kind, number, subject, value in made:
         if kind == "register" and subject in live or kind in ("unregister", "turn") and subject not in live:
             continue
@@ -154,18 +181,31 @@ def entry(logged: Logged) -> Entry:
     seq, at, kind, subject, value = logged.seq, logged.at, logged.kind, logged.subject, logged.value
     match kind:
         case "stream":
-            return Entry(seq, kind, at, subject,
-                         payload=StreamRecord.draft(subject, name=subject, clock=value[0], delay=value[1]).payload)
+            return Entry(
+                seq,
+                kind,
+                at,
+                subject,
+                payload=StreamRecord.draft(subject, name=subject, clock=value[0], delay=value[1]).payload,
+            )
         case "register":
             # Logs of all versions: with a compiled form, without, and with one that is not of this version.
             compiled = (None, compiled_of(read(value.text, None)), {"version": 0})[seq % 3]
-            return Entry(seq, kind, at, subject, payload=QueryRecord.draft(
-                subject, text=value.text, base=None, paused=value.paused, compiled=compiled).payload)
+            return Entry(
+                seq,
+                kind,
+                at,
+                subject,
+                payload=QueryRecord.draft(
+                    subject, text=value.text, base=None, paused=value.paused, compiled=compiled
+                ).payload,
+            )
         case "pause" | "resume":
             return Entry(seq, kind, at, subject, payload=json.dumps({"id": value}).encode())
         case "chunk":
-            chunk = Chunk.from_triples([triple for triple, _ in value],
-                                       [Chunk.UNSTAMPED if t is None else t for _, t in value])
+            chunk = Chunk.from_triples(
+                [triple for triple, _ in value], [Chunk.UNSTAMPED if t is None else t for _, t in value]
+            )
             return Entry(seq, kind, at, subject, len(chunk), chunk.first, chunk.last, chunk.unstamped, chunk.to_ipc())
         case "background":
             chunk = Chunk.from_triples(value)

@@ -16,8 +16,8 @@ from csparql_spark.language import parse_rules
 from tests.engine.asked import Asked, Quad, Row, Seen, Triple
 from tests.entailment import twin
 
-Element = list[tuple[Triple, int]]             # what counts as one: its triples, each with its stamp
-Graphs = dict[str, set[Triple]]                # by name, as it is written; "" is the default graph
+Element = list[tuple[Triple, int]]  # what counts as one: its triples, each with its stamp
+Graphs = dict[str, set[Triple]]  # by name, as it is written; "" is the default graph
 
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 
@@ -66,8 +66,10 @@ def answers_of(registered: Logged, log: list[Logged], limit: int) -> Iterator[Sa
         if len(rows) > limit or asked.made and len(list(matches(asked.patterns, look.graphs, {}))) > limit:
             yield Said(look.instant, None)
             return
-        before, changed = rows, {"RSTREAM": rows, "ISTREAM": without(rows, before),
-                                 "DSTREAM": without(before, rows)}[asked.output]
+        before, changed = (
+            rows,
+            {"RSTREAM": rows, "ISTREAM": without(rows, before), "DSTREAM": without(before, rows)}[asked.output],
+        )
         yield Said(look.instant, changed)
 
 
@@ -75,10 +77,15 @@ def looks_of(registered: Logged, log: list[Logged]) -> Iterator[Look]:
     """What a query looks at, instant by instant."""
     asked: Asked = registered.value
     after = [entry for entry in log if entry.seq > registered.seq]
-    end = min((entry.seq for entry in after if entry.kind == "unregister" and entry.subject == registered.subject),
-              default=len(log) + 1)
-    life = [entry for entry in after if entry.seq < end
-            and (entry.kind not in ("pause", "resume") or entry.subject == registered.subject)]
+    end = min(
+        (entry.seq for entry in after if entry.kind == "unregister" and entry.subject == registered.subject),
+        default=len(log) + 1,
+    )
+    life = [
+        entry
+        for entry in after
+        if entry.seq < end and (entry.kind not in ("pause", "resume") or entry.subject == registered.subject)
+    ]
     clocks = {entry.subject: entry.value for entry in log if entry.kind == "stream" and entry.subject in asked.streams}
     told: list[int] = []
     turns: list[tuple[int, Seen, int]] = []
@@ -113,8 +120,15 @@ def without(rows: list[Row], others: list[Row]) -> list[Row]:
 
 # --- instants
 
-def due(asked: Asked, registered: int, clocks: dict[str, tuple[str, int]], heard: list[Logged], told: list[int],
-        turns: list[tuple[int, Seen, int]]) -> list[int]:
+
+def due(
+    asked: Asked,
+    registered: int,
+    clocks: dict[str, tuple[str, int]],
+    heard: list[Logged],
+    told: list[int],
+    turns: list[tuple[int, Seen, int]],
+) -> list[int]:
     """What has to be answered now: the multiples of steps that have passed, and turns."""
     steps = {asked.every} if asked.every else {window.step for window in asked.windows if not window.counts}
     turned = set() if asked.every else {instant for instant, _, _ in turns} - set(told)
@@ -128,16 +142,20 @@ def due(asked: Asked, registered: int, clocks: dict[str, tuple[str, int]], heard
     return sorted(instants - set(told) | {t for t in turned if t <= min(passed)})
 
 
-def new_turns(asked: Asked, heard: list[Logged], told: list[int],
-              turns: list[tuple[int, Seen, int]]) -> list[tuple[int, Seen, int]]:
+def new_turns(
+    asked: Asked, heard: list[Logged], told: list[int], turns: list[tuple[int, Seen, int]]
+) -> list[tuple[int, Seen, int]]:
     """The turns that the newest entry has made: (instant, window, after how many elements)."""
     found: list[tuple[int, Seen, int]] = []
     for unit in ("TRIPLES", "ELEMENTS"):
         for stream in asked.streams:
             came = [max(stamp for _, stamp in element) for element in counted(stream, unit, heard)]
             for number in range(len(counted(stream, unit, heard[:-1])) + 1, len(came) + 1):
-                turning = [window for window in asked.windows if (window.stream, window.unit) == (stream, unit)
-                           and number % window.step == 0]
+                turning = [
+                    window
+                    for window in asked.windows
+                    if (window.stream, window.unit) == (stream, unit) and number % window.step == 0
+                ]
                 before = [instant for instant, _, _ in turns + found]
                 if asked.every is None:
                     before = [instant + 1 for instant in told + before]
@@ -160,6 +178,7 @@ def beginning(registered: int, clocks: dict[str, tuple[str, int]], heard: list[L
 
 # --- clocks: the newest time of which it is known that nothing stamped with it or earlier is expected any more
 
+
 def reading(stream: str, clock: tuple[str, int], clocks: dict[str, object], heard: list[Logged]) -> int | None:
     kind, delay = clock
     return event_clock(stream, delay, heard) if kind == "event" else arrival_clock(list(clocks), heard)
@@ -180,9 +199,13 @@ def event_clock(stream: str, delay: int, heard: list[Logged]) -> int | None:
 
 # --- what is there
 
+
 def chunks(stream: str, heard: list[Logged]) -> list[Element]:
-    return [[(triple, entry.at if stamp is None else stamp) for triple, stamp in entry.value]
-            for entry in heard if entry.kind == "chunk" and entry.subject == stream]
+    return [
+        [(triple, entry.at if stamp is None else stamp) for triple, stamp in entry.value]
+        for entry in heard
+        if entry.kind == "chunk" and entry.subject == stream
+    ]
 
 
 def elements(stream: str, heard: list[Logged]) -> Element:
@@ -193,15 +216,18 @@ def counted(stream: str, unit: str, heard: list[Logged]) -> list[Element]:
     """What a window counts: triples, or all those of a push that have the same stamp."""
     if unit == "TRIPLES":
         return [[element] for element in elements(stream, heard)]
-    return [[element for element in chunk if element[1] == stamp] for chunk in chunks(stream, heard)
-            for stamp in sorted({stamp for _, stamp in chunk})]
+    return [
+        [element for element in chunk if element[1] == stamp]
+        for chunk in chunks(stream, heard)
+        for stamp in sorted({stamp for _, stamp in chunk})
+    ]
 
 
 def content(window: Seen, t: int, heard: list[Logged], turns: list[tuple[int, Seen, int]]) -> Element:
     """What a window holds at t: as of its own last step, or its last turn."""
     if window.counts:
         upto = max((number for instant, of, number in turns if of == window and instant <= t), default=0)
-        last = counted(window.stream, window.unit, heard)[max(0, upto - window.size):upto]
+        last = counted(window.stream, window.unit, heard)[max(0, upto - window.size) : upto]
         return [element for parts in last for element in parts]
     end = t // window.step * window.step
     return [(triple, stamp) for triple, stamp in elements(window.stream, heard) if end - window.size < stamp <= end]
@@ -209,9 +235,11 @@ def content(window: Seen, t: int, heard: list[Logged], turns: list[tuple[int, Se
 
 def dataset(asked: Asked, windows: list[Element], place: int, log: list[Logged]) -> Graphs:
     """The graphs at a place in the log: unnamed windows and FROM are one graph."""
+
     def background(graph: str) -> set[Triple]:
-        versions = [entry.value for entry in log if entry.kind == "background" and entry.subject == graph
-                    and entry.seq <= place]
+        versions = [
+            entry.value for entry in log if entry.kind == "background" and entry.subject == graph and entry.seq <= place
+        ]
         return set(versions[-1] if versions else ())
 
     known = set().union(*map(background, asked.graphs))
@@ -242,6 +270,7 @@ def stamps(windows: list[Element]) -> dict[Triple, int]:
 
 # --- what is said
 
+
 def solutions(asked: Asked, graphs: Graphs, stamped: Mapping[Triple, int] = {}) -> list[Row]:
     """One row for each way to match the patterns, in the order of its terms; for CONSTRUCT, one for each triple."""
     rows: list[Row] = []
@@ -250,8 +279,9 @@ def solutions(asked: Asked, graphs: Graphs, stamped: Mapping[Triple, int] = {}) 
             when = stamped.get(tuple(bound.get(node, node) for node in asked.stamped))
             bound |= {} if when is None else {"?when": f'"{when}"^^{INTEGER}'}
         made = [tuple(bound.get(node, node) for node in triple) for triple in asked.made or ()]
-        rows += [dict(zip("spo", triple, strict=True)) for triple in made
-                 if triple[0][0] != '"' and triple[1][0] == "<"]
+        rows += [
+            dict(zip("spo", triple, strict=True)) for triple in made if triple[0][0] != '"' and triple[1][0] == "<"
+        ]
         if asked.made is None:
             rows.append({name: bound[f"?{name}"] for name in asked.variables if f"?{name}" in bound})
     names = asked.variables if asked.made is None else tuple("spo")
@@ -273,6 +303,8 @@ def matches(patterns: Sequence[Triple | Quad], graphs: Graphs, bound: Row) -> It
             continue
         for triple in graph:
             more = dict(inside)
-            if all(more.setdefault(node, term) == term if node[0] in "?_" else node == term
-                   for node, term in zip(pattern, triple, strict=True)):
+            if all(
+                more.setdefault(node, term) == term if node[0] in "?_" else node == term
+                for node, term in zip(pattern, triple, strict=True)
+            ):
                 yield from matches(patterns[1:], graphs, more)

@@ -22,9 +22,11 @@ SPO = ("s", "p", "o")
 
 def router_of(log: list[Entry]) -> Router:
     """A router that finds the background of its place in the log."""
+
     def background(graph: str) -> Entry | None:
-        versions = [entry for entry in log if entry.kind == "background" and entry.subject == graph
-                    and entry.seq <= router.seq]
+        versions = [
+            entry for entry in log if entry.kind == "background" and entry.subject == graph and entry.seq <= router.seq
+        ]
         return versions[-1] if versions else None
 
     router = Router(background)
@@ -67,7 +69,7 @@ def said(told: Iterable[Message]) -> dict[int, list[tuple[tuple[str, ...], Said]
         answer = Result.from_bytes(one.payload)
         assert (one.part, one.rows) == (0, len(answer))
         table = answer.table
-        if table is None:            # a graph: its triples, whose terms have no blanks here
+        if table is None:  # a graph: its triples, whose terms have no blanks here
             table = Bindings.from_rows(SPO, [dict(zip(SPO, line.split(b" "))) for line in answer.ntriples.splitlines()])
         by_query.setdefault(one.query, []).append((table.variables, Said(one.instant, table.rows())))
     return by_query

@@ -20,8 +20,12 @@ DAY = 86_400_000
 def again(log: list[Entry], **said: object) -> list[Message]:
     """What is told when the registration says what the query has said already."""
     group = Group("g")
-    rows = [row._replace(payload=json.dumps({**json.loads(row.payload), **said}).encode())
-            if row.kind == "register" else row for row in routed(log)]
+    rows = [
+        row._replace(payload=json.dumps({**json.loads(row.payload), **said}).encode())
+        if row.kind == "register"
+        else row
+        for row in routed(log)
+    ]
     return [told for row in rows for told in group.feed([row])]
 
 
@@ -50,8 +54,12 @@ def test_days_that_were_answered_are_not_gone_through_again() -> None:
 
 
 def test_on_the_event_clock() -> None:
-    log = by_hand((0, "register", "q", asked(stream="urn:e")), chunk(9, "a", stamp=500, stream="urn:e"),
-                  chunk(9, "b", stamp=5500, stream="urn:e"), chunk(9, "c", stamp=9500, stream="urn:e"))
+    log = by_hand(
+        (0, "register", "q", asked(stream="urn:e")),
+        chunk(9, "a", stamp=500, stream="urn:e"),
+        chunk(9, "b", stamp=5500, stream="urn:e"),
+        chunk(9, "c", stamp=9500, stream="urn:e"),
+    )
     assert again(log, answered=5000)[1:] == [told for told in again(log) if told.instant > 5000]
 
 

@@ -33,31 +33,41 @@ def pushed(at: int, **stamped: int) -> tuple:
 
 def shown(told: list[Message]) -> dict[int, dict[int, str]]:
     """What each query that has not failed says at its instants: the subjects, one after the other."""
-    return {query: {one.instant: "".join(row["s"][5:-1] for row in one.rows) for _, one in of if one.rows is not None}
-            for query, of in said(told).items()}
+    return {
+        query: {one.instant: "".join(row["s"][5:-1] for row in one.rows) for _, one in of if one.rows is not None}
+        for query, of in said(told).items()
+    }
 
 
 def a_wrong_clock() -> list[Entry]:
     """A producer without the time says 1970, and then it has it. Query 4 answers each second, 5 each six years."""
-    return by_hand((0, "register", "q", asked(1000, 1000)), (0, "register", "r", asked(SIX_YEARS, SIX_YEARS)),
-                   pushed(1, a=1, b=TODAY), pushed(2, c=TODAY + 1), pushed(3, d=TODAY + SIX_YEARS))
+    return by_hand(
+        (0, "register", "q", asked(1000, 1000)),
+        (0, "register", "r", asked(SIX_YEARS, SIX_YEARS)),
+        pushed(1, a=1, b=TODAY),
+        pushed(2, c=TODAY + 1),
+        pushed(3, d=TODAY + SIX_YEARS),
+    )
 
 
-SENTENCE = ("the clock has moved from 1000 to 1699999999999 at once, which is 1,699,999,999 instants of this query, "
-            "and at most 10 are answered at once: delete the query and register it again (over a new stream, if a "
-            "wrong timestamp was the reason)")
+SENTENCE = (
+    "the clock has moved from 1000 to 1699999999999 at once, which is 1,699,999,999 instants of this query, "
+    "and at most 10 are answered at once: delete the query and register it again (over a new stream, if a "
+    "wrong timestamp was the reason)"
+)
 
 
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("size", [1, 2, 5])
-def test_a_clock_that_jumps_too_far_fails_the_query_and_nobody_else(monkeypatch: pytest.MonkeyPatch, warm: bool,
-                                                                    size: int) -> None:
+def test_a_clock_that_jumps_too_far_fails_the_query_and_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, warm: bool, size: int
+) -> None:
     monkeypatch.setattr(members, "MOST_INSTANTS", 10)
     log = a_wrong_clock()
     state, worker, told = DictState(), Worker(), []
     rows = routed_between(log, 3, len(log))
     for start in range(0, len(rows), size):
-        told += (worker if warm else Worker()).work("g", rows[start:start + size], state)
+        told += (worker if warm else Worker()).work("g", rows[start : start + size], state)
     assert [one for one in told if one.query == 4] == [QueryFailure(4, 1000, SENTENCE)]
     assert json.loads(state.kept)["members"]["4"]["failed"] == SENTENCE
     empty = {SIX_YEARS * i: "" for i in range(2, 9)}
@@ -66,8 +76,11 @@ def test_a_clock_that_jumps_too_far_fails_the_query_and_nobody_else(monkeypatch:
 
 def test_what_only_the_failed_query_could_see_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "MOST_INSTANTS", 10)
-    log = by_hand((0, "register", "q", asked(SIX_YEARS, 1000)), (0, "register", "r", asked(SIX_YEARS, SIX_YEARS)),
-                  pushed(1, a=1, b=TODAY))
+    log = by_hand(
+        (0, "register", "q", asked(SIX_YEARS, 1000)),
+        (0, "register", "r", asked(SIX_YEARS, SIX_YEARS)),
+        pushed(1, a=1, b=TODAY),
+    )
     state, worker = DictState(), Worker()
     worker.work("g", routed_between(log, 3, len(log)), state)
     (group,) = worker.remembered.values()
@@ -81,7 +94,8 @@ def test_as_many_instants_as_may_be_are_answered(monkeypatch: pytest.MonkeyPatch
     log = by_hand((0, "register", "q", asked(1000, 1000)), pushed(1, a=1, b=jump + 1))
     (told,) = in_one_go(log).values()
     assert [(one.instant, type(one)) for one in told] == (
-        [(1000, QueryFailure)] if fails else [(t, InstantAnswer) for t in range(1000, 11_000, 1000)])
+        [(1000, QueryFailure)] if fails else [(t, InstantAnswer) for t in range(1000, 11_000, 1000)]
+    )
 
 
 def test_it_is_the_jump_that_counts_and_not_the_sum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,22 +109,37 @@ def test_a_tick_that_jumps_is_told_in_the_same_words(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(members, "MOST_INSTANTS", 10)
     log = by_hand((0, "register", "q", asked(1000, 1000, "urn:a")), (11_000, "tick", None))
     (told,) = in_one_go(log).values()
-    assert told == [QueryFailure(4, 1000, (
-        "the clock has moved from 1000 to 11000 at once, which is 11 instants of this query, and at most 10 are "
-        "answered at once: delete the query and register it again (over a new stream, if a wrong timestamp was the "
-        "reason)"))]
+    assert told == [
+        QueryFailure(
+            4,
+            1000,
+            (
+                "the clock has moved from 1000 to 11000 at once, which is 11 instants of this query, and at most 10 are "
+                "answered at once: delete the query and register it again (over a new stream, if a wrong timestamp was the "
+                "reason)"
+            ),
+        )
+    ]
 
 
-@pytest.mark.parametrize("limits, reason", [
-    (Limits(bytes=79), "the 2 elements in its windows need 80 bytes, and a query may have 79 bytes: choose a"),
-    (Limits(bytes=85), "the 2 elements in its windows and what follows from them need "),
-    (Limits(rows=1), "the answer has more than 1 rows, which is the limit for one instant"),
-    (Limits(milliseconds=0), "its answer takes longer than 0 s of processor time, which is the limit, since the "
-                             "others wait for it")])
+@pytest.mark.parametrize(
+    "limits, reason",
+    [
+        (Limits(bytes=79), "the 2 elements in its windows need 80 bytes, and a query may have 79 bytes: choose a"),
+        (Limits(bytes=85), "the 2 elements in its windows and what follows from them need "),
+        (Limits(rows=1), "the answer has more than 1 rows, which is the limit for one instant"),
+        (
+            Limits(milliseconds=0),
+            "its answer takes longer than 0 s of processor time, which is the limit, since the others wait for it",
+        ),
+    ],
+)
 def test_what_a_query_may_have(limits: Limits, reason: str) -> None:
-    log = by_hand((0, "register", "q", Asked.over("urn:a", 1000, 1000, ("s",), (("?s", "<urn:p>", "?o"),))),
-                  (500, "chunk", "urn:a", [((f"<urn:{i}>", "<urn:p>", '"1"'), None) for i in range(2)]),
-                  (1000, "tick", None))
+    log = by_hand(
+        (0, "register", "q", Asked.over("urn:a", 1000, 1000, ("s",), (("?s", "<urn:p>", "?o"),))),
+        (500, "chunk", "urn:a", [((f"<urn:{i}>", "<urn:p>", '"1"'), None) for i in range(2)]),
+        (1000, "tick", None),
+    )
     (told,) = fed(log, limits)
     assert isinstance(told, QueryFailure) and reason in told.reason
 
@@ -120,48 +149,73 @@ SLOW = "its answer takes longer than 0.3 s of processor time, which is the limit
 SURE = "parts of its pattern have nothing in common, and together 215,892,017,999 solutions"
 
 
-@pytest.mark.parametrize("select, where, reason", [
-    ("(COUNT(*) AS ?n)", "?a ?b ?c . ?d ?e ?f", SLOW), ("(COUNT(*) AS ?n)", "{ ?a ?b ?c } { ?d ?e ?f }", SLOW),
-    ("(COUNT(*) AS ?n)", "?a ?b ?c . ?d ?e ?f . ?g ?h ?i", SURE),
-    ("(COUNT(*) AS ?n)", "?a ?b ?c OPTIONAL { ?d ?e ?f }", SLOW),
-    ("(COUNT(*) AS ?n)", "{ SELECT ?a { ?a ?b ?c } } { SELECT ?d { ?d ?b ?c } }", SLOW),
-    ("(COUNT(*) AS ?n)", "?a ?b ?c FILTER(NOT EXISTS { ?d ?e ?f FILTER(STRLEN(STR(?f)) > STRLEN(STR(?c)) + 9) })",
-     SLOW),
-    ("(COUNT(*) AS ?n)", "?a (<urn:near>|<urn:far>)* ?d", SLOW),
-    ("?a ?d", "?a ?b ?c . ?d ?e ?f FILTER(STRLEN(STR(?c)) > STRLEN(STR(?f)) + 9)", SLOW),
-    ("(COUNT(DISTINCT ?x) AS ?n)", "{ ?a ?b ?c } { ?d ?e ?f } BIND(CONCAT(STR(?a), STR(?d)) AS ?x)", SLOW)])
+@pytest.mark.parametrize(
+    "select, where, reason",
+    [
+        ("(COUNT(*) AS ?n)", "?a ?b ?c . ?d ?e ?f", SLOW),
+        ("(COUNT(*) AS ?n)", "{ ?a ?b ?c } { ?d ?e ?f }", SLOW),
+        ("(COUNT(*) AS ?n)", "?a ?b ?c . ?d ?e ?f . ?g ?h ?i", SURE),
+        ("(COUNT(*) AS ?n)", "?a ?b ?c OPTIONAL { ?d ?e ?f }", SLOW),
+        ("(COUNT(*) AS ?n)", "{ SELECT ?a { ?a ?b ?c } } { SELECT ?d { ?d ?b ?c } }", SLOW),
+        (
+            "(COUNT(*) AS ?n)",
+            "?a ?b ?c FILTER(NOT EXISTS { ?d ?e ?f FILTER(STRLEN(STR(?f)) > STRLEN(STR(?c)) + 9) })",
+            SLOW,
+        ),
+        ("(COUNT(*) AS ?n)", "?a (<urn:near>|<urn:far>)* ?d", SLOW),
+        ("?a ?d", "?a ?b ?c . ?d ?e ?f FILTER(STRLEN(STR(?c)) > STRLEN(STR(?f)) + 9)", SLOW),
+        ("(COUNT(DISTINCT ?x) AS ?n)", "{ ?a ?b ?c } { ?d ?e ?f } BIND(CONCAT(STR(?a), STR(?d)) AS ?x)", SLOW),
+    ],
+)
 def test_a_bomb_fails_by_name_beside_a_healthy_query(select: str, where: str, reason: str) -> None:
     """However it is disguised, and whichever evaluator it is for: it costs the others no more than its time."""
     text = f"REGISTER QUERY bomb AS SELECT {select} FROM STREAM <urn:a> [RANGE 1s STEP 1s] WHERE {{ {where} }}"
     pushed = [((f"<urn:{i}>", "<urn:p>", f'"{i}"'), None) for i in range(1, 4000)]
     pushed += [((f"<urn:{i}>", "<urn:near>", f"<urn:{i + 1}>"), None) for i in range(2000)]
-    log = by_hand((0, "register", "q", HEALTHY), (0, "register", "bomb", HEALTHY), (500, "chunk", "urn:a", pushed),
-                  (1000, "tick", None), (1500, "chunk", "urn:a", pushed[:9]), (2000, "tick", None),
-                  (3000, "tick", None))
+    log = by_hand(
+        (0, "register", "q", HEALTHY),
+        (0, "register", "bomb", HEALTHY),
+        (500, "chunk", "urn:a", pushed),
+        (1000, "tick", None),
+        (1500, "chunk", "urn:a", pushed[:9]),
+        (2000, "tick", None),
+        (3000, "tick", None),
+    )
     place = next(i for i, entry in enumerate(log) if entry.subject == "bomb")
     log[place] = Entry(log[place].seq, "register", 0, "bomb", payload=json.dumps({"text": text, "base": None}).encode())
     told = within(60, lambda: fed(log, Limits(milliseconds=300)))
     (failed,) = [one for one in told if one.query == log[place].seq]
     assert isinstance(failed, QueryFailure) and reason in failed.reason, failed
     assert [(one.instant, one.part, one.rows) for one in told if one is not failed] == [
-        (1000, 0, 1), (2000, 0, 1), (3000, 0, 0)]
+        (1000, 0, 1),
+        (2000, 0, 1),
+        (3000, 0, 0),
+    ]
 
 
 def test_who_is_in_time_and_keeps_the_others_waiting_for_ever_fails_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer seems to take three seconds. That is nothing for who is asked every four."""
     monkeypatch.setattr(views, "Deadline", lambda limits: SimpleNamespace(took=3.0, check=bool))
-    log = by_hand((0, "register", "slow", Asked.over("urn:a", 1000, 1000, ("s",), ALL)),
-                  (0, "register", "healthy", Asked.over("urn:a", 4000, 4000, ("s",), ALL)),
-                  *[(at, "chunk", "urn:a", [((f"<urn:{at}>", "<urn:p>", '"1"'), None)])
-                    for at in range(500, 9000, 500)],
-                  (9000, "tick", None))
+    log = by_hand(
+        (0, "register", "slow", Asked.over("urn:a", 1000, 1000, ("s",), ALL)),
+        (0, "register", "healthy", Asked.over("urn:a", 4000, 4000, ("s",), ALL)),
+        *[(at, "chunk", "urn:a", [((f"<urn:{at}>", "<urn:p>", '"1"'), None)]) for at in range(500, 9000, 500)],
+        (9000, "tick", None),
+    )
     told = fed(log, Limits(milliseconds=5_000))
     assert [(one.query, one.instant, type(one)) for one in told] == [
-        (4, 1000, InstantAnswer), (4, 2000, InstantAnswer), (4, 3000, InstantAnswer), (5, 4000, InstantAnswer),
-        (4, 4000, QueryFailure), (5, 8000, InstantAnswer)]
-    assert told[4].reason.startswith("its answers take longer than the time between them, and keep the others "
-                                     "waiting for 6 s by now, where 5 s is the limit: ")
-    in_time = list(Group("key").feed(routed(log)))            # nobody has set a limit: it is a recording
+        (4, 1000, InstantAnswer),
+        (4, 2000, InstantAnswer),
+        (4, 3000, InstantAnswer),
+        (5, 4000, InstantAnswer),
+        (4, 4000, QueryFailure),
+        (5, 8000, InstantAnswer),
+    ]
+    assert told[4].reason.startswith(
+        "its answers take longer than the time between them, and keep the others "
+        "waiting for 6 s by now, where 5 s is the limit: "
+    )
+    in_time = list(Group("key").feed(routed(log)))  # nobody has set a limit: it is a recording
     assert [one.part for one in in_time] == [0] * 11
 
 

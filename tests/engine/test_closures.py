@@ -27,9 +27,11 @@ Triple = tuple[str, str, str]
 TYPE, RDFS = f"<{RDF}type>", "http://www.w3.org/2000/01/rdf-schema#"
 SUB, DOMAIN, SUBPROPERTY = (f"<{RDFS}{name}>" for name in ("subClassOf", "domain", "subPropertyOf"))
 GRAPH, STREAM, OTHER = "urn:kb", "urn:s", "urn:t"
-RULES = ("[(?a <urn:p> ?b) (?b <urn:p> ?c) -> (?a <urn:p> ?c)]",
-         "[(?a <urn:q> ?b) -> (?b <urn:p> ?a)] [(?a <urn:p> ?b) (?b <urn:q> ?c) -> (?a <urn:r> ?c)]",
-         "[(?a ?p ?b) (?p <urn:inverse> ?q) -> (?b ?q ?a)] [(?a <urn:p> ?b) notEqual(?a, ?b) -> (?a <urn:r> <urn:b>)]")
+RULES = (
+    "[(?a <urn:p> ?b) (?b <urn:p> ?c) -> (?a <urn:p> ?c)]",
+    "[(?a <urn:q> ?b) -> (?b <urn:p> ?a)] [(?a <urn:p> ?b) (?b <urn:q> ?c) -> (?a <urn:r> ?c)]",
+    "[(?a ?p ?b) (?p <urn:inverse> ?q) -> (?b ?q ?a)] [(?a <urn:p> ?b) notEqual(?a, ?b) -> (?a <urn:r> <urn:b>)]",
+)
 
 
 @dataclass(frozen=True)
@@ -44,36 +46,65 @@ class Asked:
     @property
     def text(self) -> str:
         named = self.windows[0][3]
-        windows = " ".join(f"FROM NAMED WINDOW <{name}> ON <{stream}> [RANGE PT{range / 1000}S STEP PT{step / 1000}S]"
-                           if name else f"FROM STREAM <{stream}> [RANGE {range}ms STEP {step}ms]"
-                           for stream, range, step, name in self.windows)
+        windows = " ".join(
+            f"FROM NAMED WINDOW <{name}> ON <{stream}> [RANGE PT{range / 1000}S STEP PT{step / 1000}S]"
+            if name
+            else f"FROM STREAM <{stream}> [RANGE {range}ms STEP {step}ms]"
+            for stream, range, step, name in self.windows
+        )
         pattern = " ".join(self.pattern)
         body = f"WINDOW <{named}> {{ {pattern} }}" if named else pattern
-        return (f"REGISTER QUERY q AS SELECT * {windows} {f'FROM <{GRAPH}> ' if self.graph else ''}"
-                f"USING ENTAILMENT {', '.join(self.regimes)} WHERE {{ {body} }}")
+        return (
+            f"REGISTER QUERY q AS SELECT * {windows} {f'FROM <{GRAPH}> ' if self.graph else ''}"
+            f"USING ENTAILMENT {', '.join(self.regimes)} WHERE {{ {body} }}"
+        )
 
 
 nodes = st.sampled_from(["<urn:a>", "<urn:b>", "<urn:c>"])
-data = st.one_of(st.tuples(nodes, st.sampled_from(["<urn:p>", "<urn:q>", TYPE]), nodes),
-                 st.tuples(nodes, st.just("<urn:p>"), st.just('"1"')))
-schema = st.one_of(st.tuples(nodes, st.just(SUB), nodes), st.tuples(st.just("<urn:p>"), st.just(DOMAIN), nodes),
-                   st.tuples(st.just("<urn:q>"), st.just(SUBPROPERTY), st.just("<urn:p>")),
-                   st.just(("<urn:p>", "<urn:inverse>", "<urn:q>")), data)
-WINDOWS = ([(STREAM, 4, 2, None)], [(STREAM, 9, 3, None)], [(STREAM, 4, 4, None)], [(STREAM, 2, 5, None)],
-           [(STREAM, 8, 2, None), (OTHER, 4, 2, None)], [(STREAM, 6, 2, None), (OTHER, 2, 2, None)],
-           [(STREAM, 6, 4, None), (OTHER, 4, 2, None)], [(STREAM, 4, 2, "urn:w")])
+data = st.one_of(
+    st.tuples(nodes, st.sampled_from(["<urn:p>", "<urn:q>", TYPE]), nodes),
+    st.tuples(nodes, st.just("<urn:p>"), st.just('"1"')),
+)
+schema = st.one_of(
+    st.tuples(nodes, st.just(SUB), nodes),
+    st.tuples(st.just("<urn:p>"), st.just(DOMAIN), nodes),
+    st.tuples(st.just("<urn:q>"), st.just(SUBPROPERTY), st.just("<urn:p>")),
+    st.just(("<urn:p>", "<urn:inverse>", "<urn:q>")),
+    data,
+)
+WINDOWS = (
+    [(STREAM, 4, 2, None)],
+    [(STREAM, 9, 3, None)],
+    [(STREAM, 4, 4, None)],
+    [(STREAM, 2, 5, None)],
+    [(STREAM, 8, 2, None), (OTHER, 4, 2, None)],
+    [(STREAM, 6, 2, None), (OTHER, 2, 2, None)],
+    [(STREAM, 6, 4, None), (OTHER, 4, 2, None)],
+    [(STREAM, 4, 2, "urn:w")],
+)
 PATTERNS = (("?x", "?y", "?z"), ("?x", "<urn:p>", "?z"), ("?x", TYPE, "<urn:a>"), ("<urn:a>", "<urn:r>", "?z"))
-asked = st.builds(lambda windows, regimes, pattern, graph: Asked(tuple(windows), regimes, pattern, graph),
-                  st.sampled_from(WINDOWS), st.sampled_from([("rho-df",), ("mine",), ("mine",), ("rho-df", "mine")]),
-                  st.sampled_from(PATTERNS), st.booleans())
+asked = st.builds(
+    lambda windows, regimes, pattern, graph: Asked(tuple(windows), regimes, pattern, graph),
+    st.sampled_from(WINDOWS),
+    st.sampled_from([("rho-df",), ("mine",), ("mine",), ("rho-df", "mine")]),
+    st.sampled_from(PATTERNS),
+    st.booleans(),
+)
 later = st.integers(0, 3)
-steps = st.lists(st.one_of(
-    st.tuples(st.just("register"), later, asked), st.tuples(st.just("tick"), st.integers(0, 6), st.none()),
-    st.tuples(st.just("background"), later, st.lists(schema, max_size=4)),
-    st.tuples(st.just("rules"), later, st.sampled_from(RULES)),
-    *[st.tuples(st.just(stream), later, st.lists(facts, min_size=1, max_size=4))
-      for stream, facts in ((STREAM, data), (STREAM, data), (STREAM, data), (OTHER, data), (STREAM, schema))]),
-    min_size=8, max_size=24)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("register"), later, asked),
+        st.tuples(st.just("tick"), st.integers(0, 6), st.none()),
+        st.tuples(st.just("background"), later, st.lists(schema, max_size=4)),
+        st.tuples(st.just("rules"), later, st.sampled_from(RULES)),
+        *[
+            st.tuples(st.just(stream), later, st.lists(facts, min_size=1, max_size=4))
+            for stream, facts in ((STREAM, data), (STREAM, data), (STREAM, data), (OTHER, data), (STREAM, schema))
+        ],
+    ),
+    min_size=8,
+    max_size=24,
+)
 
 
 @dataclass
@@ -82,10 +113,10 @@ class World:
 
     log: list[Entry] = field(default_factory=list)
     at: int = 0
-    elements: list[tuple[str, int, int, Triple]] = field(default_factory=list)       # stream, place, stamp, triple
+    elements: list[tuple[str, int, int, Triple]] = field(default_factory=list)  # stream, place, stamp, triple
     background: list[Triple] = field(default_factory=list)
     rules: str = RULES[0]
-    queries: dict[int, tuple[Asked, int]] = field(default_factory=dict)              # and its next instant
+    queries: dict[int, tuple[Asked, int]] = field(default_factory=dict)  # and its next instant
     said: dict[int, list[tuple[int, set]]] = field(default_factory=dict)
 
     def write(self, made: list[tuple]) -> World:
@@ -139,14 +170,19 @@ class World:
         rules = rules_of(query.regimes, {"mine": self.rules})
         facts = dict.fromkeys(self.background if query.graph else (), ALWAYS)
         alone = closure(rules, facts)
-        seen = {triple for stream, seq, stamp, triple in self.elements if seq > id
-                for of, range, step, _ in query.windows
-                if stream == of and t // step * step - range < stamp <= t // step * step}
+        seen = {
+            triple
+            for stream, seq, stamp, triple in self.elements
+            if seq > id
+            for of, range, step, _ in query.windows
+            if stream == of and t // step * step - range < stamp <= t // step * step
+        }
         closed = set(closure(rules, {**dict.fromkeys(seen, 1), **facts}))
-        if query.windows[0][3]:       # a named window holds nothing that the background says by itself
+        if query.windows[0][3]:  # a named window holds nothing that the background says by itself
             closed = closed - set(alone) | seen
-        return {tuple(sorted(bound.items())) for triple in closed
-                if (bound := match(query.pattern, triple)) is not None}
+        return {
+            tuple(sorted(bound.items())) for triple in closed if (bound := match(query.pattern, triple)) is not None
+        }
 
 
 def match(pattern: Triple, triple: Triple) -> dict[str, str] | None:
@@ -197,24 +233,34 @@ def test_batches_and_cold_workers_cannot_be_seen(made: list[tuple], data: st.Dat
             if data.draw(st.sampled_from([False, False, True])):
                 workers = [Worker(), Worker()]
             worker = data.draw(st.sampled_from([0, 1]))
-            told += workers[worker].work(key, [row for row in rows if row.group == key],
-                                         states.setdefault(key, DictState()))
+            told += workers[worker].work(
+                key, [row for row in rows if row.group == key], states.setdefault(key, DictState())
+            )
         start = end
     assert shown(told) == wanted(world)
 
 
 def test_a_window_that_becomes_wider_finds_what_is_still_needed() -> None:
     """
-              2     4     6     8
-        ──────┼──●──┼──●──┼─────┼──     the wide window is registered at 3, after the narrow one;
-                3     5                  at 8 it still sees what came at 4 and 5
+          2     4     6     8
+    ──────┼──●──┼──●──┼─────┼──     the wide window is registered at 3, after the narrow one;
+            3     5                  at 8 it still sees what came at 4 and 5
     """
+
     def query(reach: int) -> Asked:
         return Asked(((STREAM, reach, 2, None),), ("mine",), ("?x", "<urn:p>", "?z"), False)
 
     a, b = ("<urn:a>", "<urn:p>", "<urn:b>"), ("<urn:b>", "<urn:p>", "<urn:c>")
-    world = World().write([("register", 0, query(2)), (STREAM, 3, [a]), ("register", 0, query(6)), (STREAM, 1, [b]),
-                           (STREAM, 1, [a]), ("tick", 3, None)])
+    world = World().write(
+        [
+            ("register", 0, query(2)),
+            (STREAM, 3, [a]),
+            ("register", 0, query(6)),
+            (STREAM, 1, [b]),
+            (STREAM, 1, [a]),
+            ("tick", 3, None),
+        ]
+    )
     told = [one for said in in_one_go(world.log).values() for one in said]
     assert shown(told) == wanted(world)
     assert len(world.said[7][-1][1]) == 3
@@ -235,8 +281,10 @@ def test_a_group_that_is_maintained_in_another_way_from_now_on() -> None:
     query = Asked(((STREAM, 6, 2, None),), ("mine",), ("?x", "?y", "?z"), True)
     made = [("rules", 0, RULES[1]), ("background", 0, [("<urn:b>", "<urn:q>", "<urn:c>")]), ("register", 0, query)]
     for turn in range(8):
-        made += [(STREAM, 1, [("<urn:a>", "<urn:q>", "<urn:b>"), (f"<urn:{turn}>", "<urn:p>", "<urn:b>")]),
-                 ("tick", 1, None)]
+        made += [
+            (STREAM, 1, [("<urn:a>", "<urn:q>", "<urn:b>"), (f"<urn:{turn}>", "<urn:p>", "<urn:b>")]),
+            ("tick", 1, None),
+        ]
     world = World().write(made)
     rows = routed(world.log)
     group, told = Group(rows[0].group), []
@@ -247,8 +295,12 @@ def test_a_group_that_is_maintained_in_another_way_from_now_on() -> None:
 
 
 def test_rules_that_cannot_be_run_fail_their_query_alone() -> None:
-    world = World().write([("register", 0, Asked(((STREAM, 4, 2, None),), ("mine",), ("?x", "?y", "?z"), False)),
-                           ("register", 0, Asked(((STREAM, 4, 2, None),), ("rho-df",), ("?x", "?y", "?z"), False))])
+    world = World().write(
+        [
+            ("register", 0, Asked(((STREAM, 4, 2, None),), ("mine",), ("?x", "?y", "?z"), False)),
+            ("register", 0, Asked(((STREAM, 4, 2, None),), ("rho-df",), ("?x", "?y", "?z"), False)),
+        ]
+    )
     world.append("rules", "mine", b"[(?a <urn:n> ?b) sum(?b, 1, ?c) -> (?a <urn:n> ?c)]")
     world.append("tick", None, None)
     world.log[-1] = Entry(len(world.log), "tick", 2)

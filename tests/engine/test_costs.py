@@ -77,12 +77,16 @@ def test_a_query_that_fails_or_is_deleted_costs_nothing_more() -> None:
 
 
 def test_on_the_event_clock_an_instant_is_due_when_that_came_which_moved_the_clock() -> None:
-    lines = [(0, "register", "q", asked("urn:e")), chunk(70, "a", stream="urn:e", stamp=500),
-             chunk(80, "b", stream="urn:e", stamp=1500), chunk(90, "c", stream="urn:e", stamp=1400),
-             chunk(95, "d", stream="urn:e", stamp=3500)]
+    lines = [
+        (0, "register", "q", asked("urn:e")),
+        chunk(70, "a", stream="urn:e", stamp=500),
+        chunk(80, "b", stream="urn:e", stamp=1500),
+        chunk(90, "c", stream="urn:e", stamp=1400),
+        chunk(95, "d", stream="urn:e", stamp=3500),
+    ]
     (one,) = fed(Group("g"), *lines)
     assert told(one, "instant", "due", "late") == (3000, [80, 95, 95], 1)
-    (one,) = fed(Group("g"), *lines[:2], tick(5000, "urn:e"))     # somebody says what time it is, and not when
+    (one,) = fed(Group("g"), *lines[:2], tick(5000, "urn:e"))  # somebody says what time it is, and not when
     assert told(one, "instants", "due") == (5, [None] * 5)
 
 
@@ -100,9 +104,12 @@ def test_the_plan_of_a_maintained_answer_with_what_it_gave() -> None:
         assert scan["rows"] == 2 and scan["micros"] >= 50
         (scan,) = scan["parts"]
     first, second = map(" ".join, two)
-    assert told(scan, "node", "rows", "kept", "join_order") == ("scan", 2, 2, [["?0 <urn:p> ?1", "?1 <urn:p> ?2"],
-                                                                              ["?1 <urn:p> ?2", "?0 <urn:p> ?1"]]) or \
-        told(scan, "node", "rows", "kept", "join_order") == ("scan", 2, 2, [[first, second], [second, first]])
+    assert told(scan, "node", "rows", "kept", "join_order") == (
+        "scan",
+        2,
+        2,
+        [["?0 <urn:p> ?1", "?1 <urn:p> ?2"], ["?1 <urn:p> ?2", "?0 <urn:p> ?1"]],
+    ) or told(scan, "node", "rows", "kept", "join_order") == ("scan", 2, 2, [[first, second], [second, first]])
     assert scan["bytes"] == 2 * 16
 
 
@@ -111,8 +118,9 @@ def test_plans_are_told_now_and_then(ticking: list[float], monkeypatch: pytest.M
     monkeypatch.setattr(costs, "MOST_TREES", 2)
     group, names = Group("g"), "qrs"
     fed(group, *((0, "register", name, asked()) for name in names), tick(1000))
-    ticked = routed(by_hand(*((0, "register", name, asked()) for name in names),
-                            *(tick(1000 * n) for n in range(1, 9))))[len(names) + 1:]
+    ticked = routed(
+        by_hand(*((0, "register", name, asked()) for name in names), *(tick(1000 * n) for n in range(1, 9)))
+    )[len(names) + 1 :]
     seen = []
     for row in ticked:
         ticking[0] += 1.0

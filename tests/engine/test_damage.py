@@ -30,8 +30,14 @@ def query(name: str, iri: str) -> Draft:
 
 
 def chunk(iri: str, subject: str, kind: str = "chunk") -> Draft:
-    return Draft(kind, iri, parse_push(f"<urn:{subject}> <urn:p> <urn:o> .".encode(), RdfFormat.N_TRIPLES, base=None,
-                                       blank_prefix="b.").to_ipc(), rows=1)
+    return Draft(
+        kind,
+        iri,
+        parse_push(
+            f"<urn:{subject}> <urn:p> <urn:o> .".encode(), RdfFormat.N_TRIPLES, base=None, blank_prefix="b."
+        ).to_ipc(),
+        rows=1,
+    )
 
 
 def tick(at: int) -> Draft:
@@ -53,8 +59,11 @@ def told_in_one_batch(log: list[Entry]) -> list[Message]:
     """As `answer`, with all rows of a group in one batch, in the order in which a processor takes them, and in which
     Spark may have brought them."""
     rows = in_order(reversed(routed_between(log, 0, len(log), set())))
-    return [told for key in dict.fromkeys(row.group for row in rows)
-            for told in Group(key).feed(row for row in rows if row.group == key)]
+    return [
+        told
+        for key in dict.fromkeys(row.group for row in rows)
+        for told in Group(key).feed(row for row in rows if row.group == key)
+    ]
 
 
 def said(log: list[Entry]) -> dict[int, list[tuple[int, int, str | None]]]:
@@ -69,71 +78,117 @@ def said(log: list[Entry]) -> dict[int, list[tuple[int, int, str | None]]]:
 
 
 LOST = f"the sentence; {WAY}: it goes on with what comes then"
-SCENE = (stream(A), stream(B), query("qa", A), query("qb", B), chunk(A, "1"), chunk(B, "1"), tick(10_000),
-         query("later", A), chunk(A, "2"), tick(20_000))
+SCENE = (
+    stream(A),
+    stream(B),
+    query("qa", A),
+    query("qb", B),
+    chunk(A, "1"),
+    chunk(B, "1"),
+    tick(10_000),
+    query("later", A),
+    chunk(A, "2"),
+    tick(20_000),
+)
 
 
 def test_a_chunk_concerns_those_who_read_its_stream_and_were_there() -> None:
     assert said(log_of(*SCENE, damaged=5)) == {
-        3: [(5, 0, LOST)], 4: [(10_000, 1, None), (20_000, 0, None)], 8: [(20_000, 1, None)]}
+        3: [(5, 0, LOST)],
+        4: [(10_000, 1, None), (20_000, 0, None)],
+        8: [(20_000, 1, None)],
+    }
 
 
 def test_what_was_answered_before_stands() -> None:
     assert said(log_of(*SCENE, damaged=9)) == {
-        3: [(10_000, 1, None), (10_002, 0, LOST)], 4: [(10_000, 1, None), (20_000, 0, None)], 8: [(10_002, 0, LOST)]}
+        3: [(10_000, 1, None), (10_002, 0, LOST)],
+        4: [(10_000, 1, None), (20_000, 0, None)],
+        8: [(10_002, 0, LOST)],
+    }
 
 
 def test_what_nobody_can_tell_concerns_all_who_were_there() -> None:
     assert said(log_of(*SCENE, damaged=5, unknown=True)) == {
-        3: [(5, 0, LOST)], 4: [(5, 0, LOST)], 8: [(20_000, 1, None)]}
+        3: [(5, 0, LOST)],
+        4: [(5, 0, LOST)],
+        8: [(20_000, 1, None)],
+    }
 
 
 def test_a_registration_concerns_its_query() -> None:
     assert said(log_of(*SCENE, damaged=3)) == {
-        3: [(3, 0, f"the sentence; {WAY}")], 4: [(10_000, 1, None), (20_000, 0, None)], 8: [(20_000, 1, None)]}
+        3: [(3, 0, f"the sentence; {WAY}")],
+        4: [(10_000, 1, None), (20_000, 0, None)],
+        8: [(20_000, 1, None)],
+    }
 
 
 def test_a_stream_concerns_those_who_come_to_read_it() -> None:
     assert said(log_of(*SCENE, damaged=1)) == {
-        3: [(3, 0, f"the sentence; {WAY}")], 4: [(10_000, 1, None), (20_000, 0, None)],
-        8: [(10_001, 0, f"the sentence; {WAY}")]}
+        3: [(3, 0, f"the sentence; {WAY}")],
+        4: [(10_000, 1, None), (20_000, 0, None)],
+        8: [(10_001, 0, f"the sentence; {WAY}")],
+    }
 
 
 def test_what_nobody_can_tell_concerns_those_who_read_what_was_never_made_as_far_as_is_known() -> None:
     """It was their stream, or their graph: without it they would have another clock, or nothing to read."""
     lost = f"the sentence; {WAY}"
     assert said(log_of(*SCENE, damaged=1, unknown=True)) == {
-        3: [(3, 0, lost)], 4: [(10_000, 1, None), (20_000, 0, None)], 8: [(10_001, 0, lost)]}
+        3: [(3, 0, lost)],
+        4: [(10_000, 1, None), (20_000, 0, None)],
+        8: [(10_001, 0, lost)],
+    }
     text = f"REGISTER QUERY g AS SELECT ?s FROM <urn:g> FROM STREAM <{A}> [RANGE 10s STEP 10s] WHERE {{ ?s ?p ?o }}"
-    log = log_of(stream(A), chunk("urn:g", "g", "background"), QueryRecord.draft("g", text=text, base=None),
-                 query("q", A), tick(10_000), damaged=2, unknown=True)
+    log = log_of(
+        stream(A),
+        chunk("urn:g", "g", "background"),
+        QueryRecord.draft("g", text=text, base=None),
+        query("q", A),
+        tick(10_000),
+        damaged=2,
+        unknown=True,
+    )
     assert said(log) == {3: [(3, 0, lost)], 4: [(10_000, 0, None)]}
 
 
 def test_what_is_passed_over_concerns_nobody() -> None:
     log = log_of(*SCENE, damaged=5)
     log[4] = Entry(5, "skipped", 5)
-    assert said(log) == {3: [(10_000, 0, None), (20_000, 1, None)], 4: [(10_000, 1, None), (20_000, 0, None)],
-                         8: [(20_000, 1, None)]}
+    assert said(log) == {
+        3: [(10_000, 0, None), (20_000, 1, None)],
+        4: [(10_000, 1, None), (20_000, 0, None)],
+        8: [(20_000, 1, None)],
+    }
 
 
-@pytest.mark.parametrize("kind, sets, uses, way", [
-    ("background", chunk("urn:g", "g", "background"), "FROM <urn:g>", "set the graph again"),
-    ("rules", Draft("rules", "lab", b"[r: (?x <urn:p> ?y) -> (?y <urn:p> ?x)]"), "USING ENTAILMENT lab",
-     "set the rules again"),
-])
+@pytest.mark.parametrize(
+    "kind, sets, uses, way",
+    [
+        ("background", chunk("urn:g", "g", "background"), "FROM <urn:g>", "set the graph again"),
+        (
+            "rules",
+            Draft("rules", "lab", b"[r: (?x <urn:p> ?y) -> (?y <urn:p> ?x)]"),
+            "USING ENTAILMENT lab",
+            "set the rules again",
+        ),
+    ],
+)
 @pytest.mark.parametrize("first", [True, False])
 def test_a_graph_or_a_rule_set_concerns_those_who_use_it_until_it_is_set_again(
-        kind: str, sets: Draft, uses: str, way: str, first: bool) -> None:
+    kind: str, sets: Draft, uses: str, way: str, first: bool
+) -> None:
     def using(name: str) -> Draft:
         source, rules = (uses, "") if kind == "background" else ("", uses)
-        text = f"REGISTER QUERY {name} AS SELECT ?s {source} FROM STREAM <{A}> [RANGE 10s STEP 10s] {rules} " \
-               "WHERE { ?s ?p ?o }"
+        text = (
+            f"REGISTER QUERY {name} AS SELECT ?s {source} FROM STREAM <{A}> [RANGE 10s STEP 10s] {rules} "
+            "WHERE { ?s ?p ?o }"
+        )
         return QueryRecord.draft(name, text=text, base=None)
 
     before = [stream(A), query("other", A), *([sets, using("q")] if first else [using("q"), sets])]
-    log = log_of(*before, tick(10_000), using("late"), sets, using("again"), tick(20_000),
-                 damaged=3 if first else 4)
+    log = log_of(*before, tick(10_000), using("late"), sets, using("again"), tick(20_000), damaged=3 if first else 4)
     found = said(log)
     lost = f"the sentence; {way}, {WAY}"
     assert found[2] == [(10_000, 0, None), (20_000, 0, None)]
@@ -146,8 +201,14 @@ def test_who_has_read_it_before_it_was_damaged_goes_on() -> None:
     """A worker keeps the graph; a query that comes to its group is sent it again, and it cannot be read any more."""
     graph = chunk("urn:g", "g", "background")
     text = f"REGISTER QUERY q AS SELECT ?s FROM <urn:g> FROM STREAM <{A}> [RANGE 10s STEP 10s] WHERE {{ ?s ?p ?o }}"
-    drafts = [stream(A), graph, QueryRecord.draft("q", text=text, base=None), tick(10_000),
-              QueryRecord.draft("late", text=text.replace("QUERY q", "QUERY late"), base=None), tick(20_000)]
+    drafts = [
+        stream(A),
+        graph,
+        QueryRecord.draft("q", text=text, base=None),
+        tick(10_000),
+        QueryRecord.draft("late", text=text.replace("QUERY q", "QUERY late"), base=None),
+        tick(20_000),
+    ]
     damaged = log_of(*drafts, damaged=2)
     whole = [dataclasses.replace(entry, payload=drafts[entry.seq - 1].payload, damage=None) for entry in damaged]
     state, told = DictState(), []
@@ -157,7 +218,10 @@ def test_who_has_read_it_before_it_was_damaged_goes_on() -> None:
         told += group.feed(rows)
         save(group, state)
     assert [(one.query, one.instant, one.part, one.rows) for one in told] == [
-        (3, 10_000, 0, 1), (3, 20_000, 0, 1), (5, 20_000, 0, 1)]
+        (3, 10_000, 0, 1),
+        (3, 20_000, 0, 1),
+        (5, 20_000, 0, 1),
+    ]
 
 
 def test_a_query_whose_registration_is_damaged_after_it_was_read_says_nothing_more() -> None:
@@ -169,8 +233,11 @@ def test_a_query_whose_registration_is_damaged_after_it_was_read_says_nothing_mo
     lost = [row for entry in damaged[:5] for row in router.route(entry) if row.kind == DAMAGED]
     states: dict[str, DictState] = {}
     told = []
-    for rows in (routed_between(whole, 0, 5), [row for one in lost for row in router.everywhere(one)],
-                 routed_between(damaged, 5, 6)):
+    for rows in (
+        routed_between(whole, 0, 5),
+        [row for one in lost for row in router.everywhere(one)],
+        routed_between(damaged, 5, 6),
+    ):
         for key in dict.fromkeys(row.group for row in rows):
             group = restore(key, states.setdefault(key, DictState()))
             told += group.feed(row for row in rows if row.group == key)
@@ -178,8 +245,11 @@ def test_a_query_whose_registration_is_damaged_after_it_was_read_says_nothing_mo
     said: dict[int, list[tuple[int, int]]] = {}
     for one in told:
         said.setdefault(one.query, []).append((one.instant, type(one)))
-    assert said == {2: [(10_000, InstantAnswer), (20_000, InstantAnswer)],
-                    3: [(10_000, InstantAnswer), (3, QueryFailure)], 5: [(20_000, InstantAnswer)]}
+    assert said == {
+        2: [(10_000, InstantAnswer), (20_000, InstantAnswer)],
+        3: [(10_000, InstantAnswer), (3, QueryFailure)],
+        5: [(20_000, InstantAnswer)],
+    }
 
 
 def test_it_fails_in_the_same_way_in_whatever_batches() -> None:

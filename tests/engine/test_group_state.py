@@ -71,17 +71,23 @@ def test_a_warm_worker_reads_nothing_and_one_behind_reads_what_it_lacks() -> Non
     assert state.calls() == ([], [StateKey(5, 0), StateKey.registration(4)])
     work(log, first, 5, 6, state)
     assert state.calls() == ([], [StateKey(6, 0)])
-    work(log, second, 6, 8, state)                                      # cold: the member and both slides
+    work(log, second, 6, 8, state)  # cold: the member and both slides
     assert state.calls() == ([StateKey.registration(4), StateKey(5, 0), StateKey(6, 0)], [StateKey(8, 0)])
     assert subjects(work(log, first, 8, 9, state))[-1] == (4000, ["s0", "s1", "s2", "s3"])
-    assert state.calls() == ([StateKey(8, 0)], [StateKey(9, 0)])                # behind: one slide of two chunks
+    assert state.calls() == ([StateKey(8, 0)], [StateKey(9, 0)])  # behind: one slide of two chunks
 
 
 def test_slides_are_cut_at_registrations() -> None:
     """A member made in the middle of a batch sees what came after it, also when it comes back from what was kept."""
-    log = by_hand((0, "register", "q", asked(5000, 1000)), chunk(100, "a"), chunk(200, "b"),
-                  (300, "register", "r", asked(5000, 1000)),
-                  chunk(400, "c"), chunk(500, "d"), (1000, "tick", None))
+    log = by_hand(
+        (0, "register", "q", asked(5000, 1000)),
+        chunk(100, "a"),
+        chunk(200, "b"),
+        (300, "register", "r", asked(5000, 1000)),
+        chunk(400, "c"),
+        chunk(500, "d"),
+        (1000, "tick", None),
+    )
     state = DictState()
     work(log, Worker(), 3, 9, state)
     assert sorted(state.values) == [StateKey.registration(4), StateKey(6, 0), StateKey.registration(7), StateKey(9, 0)]
@@ -89,9 +95,13 @@ def test_slides_are_cut_at_registrations() -> None:
 
 
 def test_background_that_came_to_another_worker_is_not_missed() -> None:
-    log = by_hand((0, "background", "urn:g", [triple("old")]), (0, "register", "q", asked(graphs=("urn:g",))),
-                  chunk(500, "x"),
-                  (600, "background", "urn:g", [triple("new")]), (1000, "tick", None))
+    log = by_hand(
+        (0, "background", "urn:g", [triple("old")]),
+        (0, "register", "q", asked(graphs=("urn:g",))),
+        chunk(500, "x"),
+        (600, "background", "urn:g", [triple("new")]),
+        (1000, "tick", None),
+    )
     state, first, second = DictState(), Worker(), Worker()
     work(log, first, 3, 6, state)
     work(log, second, 6, 7, state)
@@ -101,9 +111,15 @@ def test_background_that_came_to_another_worker_is_not_missed() -> None:
 def test_a_group_that_ended_and_began_again_is_not_the_one_remembered() -> None:
     """In its first life the stream has the number 0 and the graph 1; in its second one it is the other way round."""
     query = asked(graphs=("urn:g",))
-    log = by_hand((0, "register", "q", query), chunk(100, "x"), (200, "background", "urn:g", [triple("always")]),
-                  (300, "unregister", "q", None),
-                  (400, "register", "r", query), chunk(500, "y"), (1000, "tick", None))
+    log = by_hand(
+        (0, "register", "q", query),
+        chunk(100, "x"),
+        (200, "background", "urn:g", [triple("always")]),
+        (300, "unregister", "q", None),
+        (400, "register", "r", query),
+        chunk(500, "y"),
+        (1000, "tick", None),
+    )
     state, first, second = DictState(), Worker(), Worker()
     work(log, first, 3, 6, state)
     work(log, second, 6, 7, state)
@@ -116,7 +132,7 @@ def test_a_worker_that_is_ahead_starts_cold() -> None:
     log = by_hand((0, "register", "q", asked(5000, 1000)), chunk(500, "a"), chunk(1500, "b"), chunk(2500, "c"))
     state, worker = DictState(), Worker()
     work(log, worker, 3, 5, state)
-    lost = work(log, worker, 5, 6, state.copy())           # its batch failed after this
+    lost = work(log, worker, 5, 6, state.copy())  # its batch failed after this
     assert subjects(lost) == [(1000, ["a"])]
     assert work(log, worker, 5, 6, state) == lost
     assert subjects(work(log, worker, 6, 7, state)) == [(2000, ["a", "b"])]
@@ -133,9 +149,12 @@ def test_a_batch_that_comes_again_says_nothing_new() -> None:
 
 
 def test_nothing_is_kept_of_a_group_without_members() -> None:
-    log = by_hand((0, "register", "q", asked(graphs=("urn:g",))), chunk(500, "a"),
-                  (600, "background", "urn:g", [triple("b")]),
-                  (700, "unregister", "q", None))
+    log = by_hand(
+        (0, "register", "q", asked(graphs=("urn:g",))),
+        chunk(500, "a"),
+        (600, "background", "urn:g", [triple("b")]),
+        (700, "unregister", "q", None),
+    )
     state, worker = DictState(), Worker()
     work(log, worker, 3, 6, state)
     assert sorted(state.values) == [StateKey.registration(4), StateKey(5, 0), StateKey(6, 1)]
@@ -144,24 +163,32 @@ def test_nothing_is_kept_of_a_group_without_members() -> None:
 
 
 def test_a_query_that_failed_stays_failed() -> None:
-    log = by_hand((0, "register", "q", asked()),
-                  (0, "register", "r", Asked.over("urn:a", 1000, 1000, ("p",), (("?s", "?p", "?o"),), distinct=True)),
-                  chunk(500, "a", "b", "c"), chunk(1500, "d"), chunk(2500, "e"), chunk(3500, "f"))
+    log = by_hand(
+        (0, "register", "q", asked()),
+        (0, "register", "r", Asked.over("urn:a", 1000, 1000, ("p",), (("?s", "?p", "?o"),), distinct=True)),
+        chunk(500, "a", "b", "c"),
+        chunk(1500, "d"),
+        chunk(2500, "e"),
+        chunk(3500, "f"),
+    )
     state = DictState()
     with mock.patch.object(views, "LIMITS", Limits(rows=2)):
         failing = work(log, Worker(), 3, 7, state)
     assert [tuple(one) for one in failing if isinstance(one, QueryFailure)] == [
-        (4, 1000, "the answer has more than 2 rows, which is the limit for one instant")]
+        (4, 1000, "the answer has more than 2 rows, which is the limit for one instant")
+    ]
     for start, worker in ((7, Worker()), (8, Worker())):
         assert {one.query for one in work(log, worker, start, start + 1, state)} == {5}
         assert restore("any", state).members[4].failed is not None
 
 
 def test_late_elements_are_counted_across_workers() -> None:
-    log = by_hand((0, "register", "q", asked(stream="urn:e")),
-                  (1, "chunk", "urn:e", [(triple("a"), 1000)]),
-                  (2, "chunk", "urn:e", [(triple("b"), 999), (triple("c"), 1000)]),
-                  (3, "chunk", "urn:e", [(triple("d"), 998), (triple("e"), 5)]))
+    log = by_hand(
+        (0, "register", "q", asked(stream="urn:e")),
+        (1, "chunk", "urn:e", [(triple("a"), 1000)]),
+        (2, "chunk", "urn:e", [(triple("b"), 999), (triple("c"), 1000)]),
+        (3, "chunk", "urn:e", [(triple("d"), 998), (triple("e"), 5)]),
+    )
     state = DictState()
     for start in range(3, 7):
         work(log, Worker(), start, start + 1, state)
@@ -172,12 +199,20 @@ def test_late_elements_are_counted_across_workers() -> None:
 def forgotten_words(state: DictState, id: int) -> None:
     """What is kept of a registration is from a version that could read more."""
     told = json.loads(state.values[StateKey.registration(id)])
-    state.values[StateKey.registration(id)] = json.dumps({**told, "text": "SELECT nothing", "compiled": {"version": 0}}).encode()
+    state.values[StateKey.registration(id)] = json.dumps(
+        {**told, "text": "SELECT nothing", "compiled": {"version": 0}}
+    ).encode()
 
 
 def test_a_kept_query_that_cannot_be_read_any_more_fails_once_and_nobody_else() -> None:
-    log = by_hand((0, "register", "q", asked(2000)), (0, "register", "r", asked(3000)), chunk(500, "a"),
-                  chunk(1500, "b"), chunk(2500, "c"), chunk(3500, "d"))
+    log = by_hand(
+        (0, "register", "q", asked(2000)),
+        (0, "register", "r", asked(3000)),
+        chunk(500, "a"),
+        chunk(1500, "b"),
+        chunk(2500, "c"),
+        chunk(3500, "d"),
+    )
     state = DictState()
     work(log, Worker(), 3, 7, state)
     forgotten_words(state, 4)
@@ -189,7 +224,7 @@ def test_a_kept_query_that_cannot_be_read_any_more_fails_once_and_nobody_else() 
     assert [one.query for one in told[1:]] == [5] and subjects(told[1:]) == [(2000, ["a", "b"])]
     assert next(iter(worker.remembered.values())).members.keys() == {5}
     assert json.loads(state.kept)["members"].keys() == {"5"} and StateKey.registration(4) not in state.values
-    assert work(log, Worker(), 7, 8, tried) == told                     # Spark runs the batch again: the same words
+    assert work(log, Worker(), 7, 8, tried) == told  # Spark runs the batch again: the same words
     for other in (worker, Worker()):
         later = work(log, other, 8, 9, state.copy())
         assert [one.query for one in later] == [5] and subjects(later) == [(3000, ["a", "b", "c"])]
@@ -214,15 +249,18 @@ def test_what_is_kept_stays_small_however_long_it_runs() -> None:
     forgotten yet.
     """
     query = asked(5000, 5000, ("urn:g",))
-    lines = [(0, "background", "urn:g", [triple("g")]), (0, "register", "q", asked(3000, 1000, ("urn:g",))),
-             (0, "register", "r", query)]
+    lines = [
+        (0, "background", "urn:g", [triple("g")]),
+        (0, "register", "q", asked(3000, 1000, ("urn:g",))),
+        (0, "register", "r", query),
+    ]
     lines += [chunk(200 * i + 100, *(f"s{i}x{j}" for j in range(3))) for i in range(1500)]
     log = by_hand(*lines)
     state, workers = DictState(), [Worker(), Worker()]
     rows = routed_between(log, 0, len(log))
     told = 0
     for batch, start in enumerate(range(0, len(rows), 5)):
-        told += len(workers[batch // 7 % 2].work("g", rows[start:start + 5], state))
+        told += len(workers[batch // 7 % 2].work("g", rows[start : start + 5], state))
         assert len(state.values) <= 3 + 11 and len(state.kept) < 1500
         for worker in workers:
             for group in worker.remembered.values():
@@ -247,12 +285,13 @@ def test_cuts_cannot_be_seen_in_a_long_run_either() -> None:
         state, workers, told = DictState(), [Worker(), Worker(), Worker()], []
         rows = routed_between(log, 0, len(log))
         for batch, start in enumerate(range(0, len(rows), size)):
-            told += workers[batch * batch % 3].work(key, rows[start:start + size], state)
+            told += workers[batch * batch % 3].work(key, rows[start : start + size], state)
         assert told == expected
     assert all(isinstance(one, Said) and one.rows is not None for of in said(expected).values() for _, one in of)
 
 
 # --- queries that count, and queries that tell what has changed
+
 
 def counting(size: int, step: int, unit: str = "TRIPLES", **more: object) -> Asked:
     return Asked((Seen("urn:a", size, step, unit),), ("s",), ALL, **more)
@@ -261,7 +300,7 @@ def counting(size: int, step: int, unit: str = "TRIPLES", **more: object) -> Ask
 @pytest.mark.parametrize("warm", [True, False])
 def test_counts_go_on_where_they_were(warm: bool) -> None:
     """
-        RANGE TRIPLES 3 STEP 2      a b│c d│e f│        each entry is a batch, and each has a worker of its own if cold
+    RANGE TRIPLES 3 STEP 2      a b│c d│e f│        each entry is a batch, and each has a worker of its own if cold
     """
     log = by_hand((0, "register", "q", counting(3, 2)), *(chunk(10 * i, s) for i, s in enumerate("abcdef", 1)))
     state, worker, told = DictState(), Worker(), []
@@ -273,9 +312,10 @@ def test_counts_go_on_where_they_were(warm: bool) -> None:
 
 
 def test_late_elements_that_may_be_seen_are_kept_however_old_they_are() -> None:
-    log = by_hand((0, "register", "q", Asked((Seen("urn:e", 2, 1, "TRIPLES"),), ("s",), ALL)),
-                  *((i, "chunk", "urn:e", [(triple(s), t)])
-                    for i, (s, t) in enumerate([("a", 900), ("b", 5), ("c", 950)])))
+    log = by_hand(
+        (0, "register", "q", Asked((Seen("urn:e", 2, 1, "TRIPLES"),), ("s",), ALL)),
+        *((i, "chunk", "urn:e", [(triple(s), t)]) for i, (s, t) in enumerate([("a", 900), ("b", 5), ("c", 950)])),
+    )
     state, told = DictState(), []
     for start in range(3, len(log)):
         told += work(log, Worker(), start, start + 1, state)
@@ -284,10 +324,12 @@ def test_late_elements_that_may_be_seen_are_kept_however_old_they_are() -> None:
 
 def test_one_old_stamp_does_not_keep_all_that_came_before() -> None:
     """
-        RANGE TRIPLES 4 STEP 2       a producer without the time says 1970, again and again, between those that have it
+    RANGE TRIPLES 4 STEP 2       a producer without the time says 1970, again and again, between those that have it
     """
-    log = by_hand((0, "register", "q", Asked((Seen("urn:e", 4, 2, "TRIPLES"),), ("s",), ALL)),
-                  *((i, "chunk", "urn:e", [(triple(i), 1 if i % 3 else 1_000_000 + i)]) for i in range(300)))
+    log = by_hand(
+        (0, "register", "q", Asked((Seen("urn:e", 4, 2, "TRIPLES"),), ("s",), ALL)),
+        *((i, "chunk", "urn:e", [(triple(i), 1 if i % 3 else 1_000_000 + i)]) for i in range(300)),
+    )
     state, worker, told = DictState(), Worker(), []
     for start in range(3, len(log)):
         told += work(log, worker if start % 10 else Worker(), start, start + 1, state)
@@ -298,10 +340,15 @@ def test_one_old_stamp_does_not_keep_all_that_came_before() -> None:
 
 def test_pushes_are_told_apart_by_who_comes_cold() -> None:
     """
-        ELEMENTS 2 STEP 1      {a b}  {c}  {d}         all stamped 10, and in one batch: they stay three
+    ELEMENTS 2 STEP 1      {a b}  {c}  {d}         all stamped 10, and in one batch: they stay three
     """
-    log = by_hand((0, "register", "q", counting(2, 1, "ELEMENTS")), chunk(10, "a", "b"), chunk(10, "c"), chunk(10, "d"),
-                  chunk(20, "e"))
+    log = by_hand(
+        (0, "register", "q", counting(2, 1, "ELEMENTS")),
+        chunk(10, "a", "b"),
+        chunk(10, "c"),
+        chunk(10, "d"),
+        chunk(20, "e"),
+    )
     state = DictState()
     assert subjects(work(log, Worker(), 3, 7, state)) == [(10, ["a", "b"]), (11, ["a", "b", "c"]), (12, ["c", "d"])]
     assert subjects(work(log, Worker(), 7, 8, state)) == [(20, ["d", "e"])]
@@ -309,12 +356,17 @@ def test_pushes_are_told_apart_by_who_comes_cold() -> None:
 
 def test_turns_that_wait_for_a_clock_are_kept() -> None:
     """
-        stream a   TRIPLES 1           x│            at 15: it waits for the other clock
-        stream e   RANGE 20 STEP 20       y          at 12, 20
+    stream a   TRIPLES 1           x│            at 15: it waits for the other clock
+    stream e   RANGE 20 STEP 20       y          at 12, 20
     """
     query = Asked((Seen("urn:a", 1, 1, "TRIPLES"), Seen("urn:e", 20, 20)), ("s",), ALL)
-    log = by_hand((0, "register", "q", query), (11, "chunk", "urn:e", [(triple("y"), 12)]), chunk(15, "x"),
-                  (30, "chunk", "urn:e", [(triple("z"), 21)]), (31, "tick", None))
+    log = by_hand(
+        (0, "register", "q", query),
+        (11, "chunk", "urn:e", [(triple("y"), 12)]),
+        chunk(15, "x"),
+        (30, "chunk", "urn:e", [(triple("z"), 21)]),
+        (31, "tick", None),
+    )
     state, told = DictState(), []
     for start in range(3, len(log)):
         told.append(subjects(work(log, Worker(), start, start + 1, state)))
@@ -323,12 +375,20 @@ def test_turns_that_wait_for_a_clock_are_kept() -> None:
 
 def test_what_was_answered_before_comes_back_and_is_written_when_it_has_changed() -> None:
     """
-        RANGE 3s STEP 1s, ISTREAM       a──│──b──│─────│──c──│
-        new                                a     b           c
+    RANGE 3s STEP 1s, ISTREAM       a──│──b──│─────│──c──│
+    new                                a     b           c
     """
     query = Asked.over("urn:a", 3000, 1000, ("s",), ALL, output="ISTREAM")
-    log = by_hand((0, "register", "q", query), chunk(500, "a"), chunk(1500, "b"), (2000, "tick", None),
-                  (2500, "tick", None), chunk(2600, "c"), (3000, "tick", None), (4000, "tick", None))
+    log = by_hand(
+        (0, "register", "q", query),
+        chunk(500, "a"),
+        chunk(1500, "b"),
+        (2000, "tick", None),
+        (2500, "tick", None),
+        chunk(2600, "c"),
+        (3000, "tick", None),
+        (4000, "tick", None),
+    )
     state, told, written = Counting(), [], []
     for start in range(3, len(log)):
         told += work(log, Worker(), start, start + 1, state)
@@ -341,16 +401,25 @@ def test_a_worker_that_is_behind_compares_with_the_newest_answer() -> None:
     query = Asked.over("urn:a", 9000, 1000, ("s",), ALL, output="ISTREAM")
     log = by_hand((0, "register", "q", query), *(chunk(1000 * i + 500, s) for i, s in enumerate("abcd")))
     state, first, second = DictState(), Worker(), Worker()
-    told = [subjects(work(log, worker, start, start + 1, state))
-            for start, worker in zip(range(3, 8), (first, first, second, second, first))]
+    told = [
+        subjects(work(log, worker, start, start + 1, state))
+        for start, worker in zip(range(3, 8), (first, first, second, second, first))
+    ]
     assert told == [[], [], [(1000, ["a"])], [(2000, ["b"])], [(3000, ["c"])]]
 
 
 def test_what_was_answered_before_goes_with_its_query() -> None:
     query = Asked.over("urn:a", 1000, 1000, ("s",), ALL, output="DSTREAM")
-    log = by_hand((0, "register", "q", query), (0, "register", "r", query), (0, "register", "s", asked()),
-                  chunk(500, "a"), (1000, "tick", None), (1100, "unregister", "q", None), chunk(1200, "a", "b", "c"),
-                  (2000, "tick", None))
+    log = by_hand(
+        (0, "register", "q", query),
+        (0, "register", "r", query),
+        (0, "register", "s", asked()),
+        chunk(500, "a"),
+        (1000, "tick", None),
+        (1100, "unregister", "q", None),
+        chunk(1200, "a", "b", "c"),
+        (2000, "tick", None),
+    )
     state, worker = DictState(), Worker()
 
     def before() -> set[int]:

@@ -17,10 +17,16 @@ from tests.engine.running import SPO, DictState, Worker, in_one_go, matched_anew
 
 
 def expected(log: list[Logged], limit: int = 1_000_000) -> dict[int, list[tuple[tuple[str, ...], Said]]]:
-    variables = {entry.seq: entry.value.variables if entry.value.made is None else SPO
-                 for entry in log if entry.kind == "register"}
-    return {query: [(() if one.rows is None else variables[query], one) for one in saying]
-            for query, saying in naive.answers(log, limit).items() if saying}
+    variables = {
+        entry.seq: entry.value.variables if entry.value.made is None else SPO
+        for entry in log
+        if entry.kind == "register"
+    }
+    return {
+        query: [(() if one.rows is None else variables[query], one) for one in saying]
+        for query, saying in naive.answers(log, limit).items()
+        if saying
+    }
 
 
 def everything(told: dict[str, list[Message]]) -> list[Message]:
@@ -50,8 +56,9 @@ class Cluster:
         written = entries(log)
         start = 0
         while start < len(written):
-            end = min(len(written),
-                      start + self._data.draw(st.sampled_from([1, 1, 2, 3, 6]), label="entries in the batch"))
+            end = min(
+                len(written), start + self._data.draw(st.sampled_from([1, 1, 2, 3, 6]), label="entries in the batch")
+            )
             rows = routed_between(written, start, end)
             for key in dict.fromkeys(row.group for row in rows):
                 self.batch(key, [row for row in rows if row.group == key])
@@ -59,13 +66,14 @@ class Cluster:
 
     def batch(self, key: str, rows: list) -> None:
         state, told = self.states.setdefault(key, DictState()), self.told.setdefault(key, [])
-        what = self._data.draw(st.sampled_from(["", "", "", "fails", "fails half-way", "comes twice", "cold"]),
-                               label="the batch")
-        if what == "fails":                  # its worker has done it, and what it kept is lost: it is ahead
+        what = self._data.draw(
+            st.sampled_from(["", "", "", "fails", "fails half-way", "comes twice", "cold"]), label="the batch"
+        )
+        if what == "fails":  # its worker has done it, and what it kept is lost: it is ahead
             self.worker().work(key, rows, state.copy())
         if what == "fails half-way":
             worker = self.worker()
-            worker.work(key, rows[:len(rows) // 2], state.copy())
+            worker.work(key, rows[: len(rows) // 2], state.copy())
             worker.remembered.pop(key, None)
         if what == "cold":
             for worker in self.workers:
@@ -85,7 +93,8 @@ def test_batches_and_workers_cannot_be_seen_in_the_answers(log: list[Logged], da
     cluster = Cluster(data)
     cluster.run(log)
     assert {key: told for key, told in cluster.told.items() if told} == {
-        key: told for key, told in in_one_go(entries(log)).items() if told}
+        key: told for key, told in in_one_go(entries(log)).items() if told
+    }
 
 
 @given(logs, st.data())

@@ -26,17 +26,22 @@ from tests.engine.logs import law
 from tests.engine.running import DictState, routed, router_of
 from tests.engine.test_company import fed, logs
 
-SHAPES = tuple(f"SELECT {output} {asked}" for output in ("ISTREAM", "DSTREAM") for asked in (
-    "?s ?o {} WHERE {{ ?s :p ?o }}",
-    "?s {} WHERE {{ ?s :p ?o }}",
-    "?s {} WHERE {{ ?s :p ?o . ?s :q ?x }}",
-    "?s ?c {} WHERE {{ ?s :p ?o . ?s a ?c }}",
-    "DISTINCT ?s {} WHERE {{ ?s ?p ?o FILTER (?o != :b) }}",
-    "* {} WHERE {{ ?s :p ?o OPTIONAL {{ ?o :q ?x }} }}",
-    "?s (COUNT(*) AS ?n) (SUM(?o) AS ?sum) {} WHERE {{ ?s :q ?o }} GROUP BY ?s",
-    "* {} WHERE {{ ?s :p+ ?o }}",
-    "?s ?unbound {} WHERE {{ {{ ?s :p ?o }} UNION {{ ?s :q ?o }} }}",
-    "?s {} WHERE {{ ?s :p ?o }} ORDER BY DESC(?s) LIMIT 2"))
+SHAPES = tuple(
+    f"SELECT {output} {asked}"
+    for output in ("ISTREAM", "DSTREAM")
+    for asked in (
+        "?s ?o {} WHERE {{ ?s :p ?o }}",
+        "?s {} WHERE {{ ?s :p ?o }}",
+        "?s {} WHERE {{ ?s :p ?o . ?s :q ?x }}",
+        "?s ?c {} WHERE {{ ?s :p ?o . ?s a ?c }}",
+        "DISTINCT ?s {} WHERE {{ ?s ?p ?o FILTER (?o != :b) }}",
+        "* {} WHERE {{ ?s :p ?o OPTIONAL {{ ?o :q ?x }} }}",
+        "?s (COUNT(*) AS ?n) (SUM(?o) AS ?sum) {} WHERE {{ ?s :q ?o }} GROUP BY ?s",
+        "* {} WHERE {{ ?s :p+ ?o }}",
+        "?s ?unbound {} WHERE {{ {{ ?s :p ?o }} UNION {{ ?s :q ?o }} }}",
+        "?s {} WHERE {{ ?s :p ?o }} ORDER BY DESC(?s) LIMIT 2",
+    )
+)
 
 
 def by_whole_answers() -> mock._patch:
@@ -62,8 +67,10 @@ def test_changes_are_the_difference_of_whole_answers(log: list[Entry], drawn: st
     workers: tuple[dict[str, StoredGroup], dict[str, StoredGroup]] = {}, {}
     told: list[Message] = []
     # Ids change their meaning often, and changes are written whole again late.
-    with mock.patch.object(dictionary, "SPARE", 2), mock.patch.object(
-            last_answer, "MOST", drawn.draw(st.sampled_from([0, 2, 100]), label="changes")):
+    with (
+        mock.patch.object(dictionary, "SPARE", 2),
+        mock.patch.object(last_answer, "MOST", drawn.draw(st.sampled_from([0, 2, 100]), label="changes")),
+    ):
         for key, rows in by_entry(log):
             state = states.setdefault(key, DictState())
             held = workers[drawn.draw(st.sampled_from([0, 0, 0, 1]), label="worker")]
@@ -78,16 +85,22 @@ def test_changes_are_the_difference_of_whole_answers(log: list[Entry], drawn: st
 @pytest.mark.parametrize("back_at", range(2, 9))
 def test_a_row_that_holds_longer_has_not_changed(output: str, back_at: int) -> None:
     """
-              1   2   3   4   5   6   7
-        ──────a───┼───a───┼───┼───┼───┼──▶    RANGE 4ms STEP 1ms
-              until 5 └── until 7             new at 1, ceased at 7, also if a worker starts cold in between
+          1   2   3   4   5   6   7
+    ──────a───┼───a───┼───┼───┼───┼──▶    RANGE 4ms STEP 1ms
+          until 5 └── until 7             new at 1, ceased at 7, also if a worker starts cold in between
     """
-    group = group_of(f"REGISTER QUERY q AS SELECT {output} ?s FROM STREAM <urn:s> [RANGE 4ms STEP 1ms] "
-                     "WHERE { ?s <urn:p> ?o }")
+    group = group_of(
+        f"REGISTER QUERY q AS SELECT {output} ?s FROM STREAM <urn:s> [RANGE 4ms STEP 1ms] WHERE {{ ?s <urn:p> ?o }}"
+    )
     state, told = DictState(), {}
     a = Chunk.from_triples([("<urn:a>", "<urn:p>", '"1"')])
-    steps = [("chunk", 1, a), ("tick", 1, None), ("tick", 2, None), ("chunk", 3, a),
-             *(("tick", at, None) for at in range(3, 9))]
+    steps = [
+        ("chunk", 1, a),
+        ("tick", 1, None),
+        ("tick", 2, None),
+        ("chunk", 3, a),
+        *(("tick", at, None) for at in range(3, 9)),
+    ]
     for seq, (kind, at, chunk) in enumerate(steps, 3):
         if kind == "tick" and at == back_at:
             group = restore("key", state)
@@ -102,8 +115,10 @@ def group_of(text: str) -> StoredGroup:
     """A group with one query, 2, over `urn:s`."""
     group = StoredGroup("key")
     stream = StreamRecord.draft("urn:s", name="s", clock="arrival", delay=0)
-    log = [Entry(1, "stream", 0, "urn:s", payload=stream.payload),
-           Entry(2, "register", 0, "q", payload=QueryRecord.draft("q", text=text, base=None).payload)]
+    log = [
+        Entry(1, "stream", 0, "urn:s", payload=stream.payload),
+        Entry(2, "register", 0, "q", payload=QueryRecord.draft("q", text=text, base=None).payload),
+    ]
     for row in routed(log):
         list(group.feed([row]))
     return group
@@ -113,8 +128,10 @@ def step(group: Group, number: int, rows: int = 100) -> Message:
     """So many new rows, and the instant after them."""
     made = Chunk.from_triples([(f"<urn:{number}-{n}>", "<urn:p>", '"1"') for n in range(rows)])
     at = 1000 * number
-    rows = (Row("key", 0, 2 * number + 3, "chunk", at + 500, "urn:s", made.to_ipc()),
-            Row("key", 0, 2 * number + 4, "tick", at + 1000, None, None))
+    rows = (
+        Row("key", 0, 2 * number + 3, "chunk", at + 500, "urn:s", made.to_ipc()),
+        Row("key", 0, 2 * number + 4, "tick", at + 1000, None, None),
+    )
     told = [one for row in rows for one in group.feed([row]) if isinstance(one, InstantAnswer)]
     return told[-1]
 
@@ -124,9 +141,9 @@ ISTREAM = "REGISTER QUERY q AS SELECT ISTREAM ?s FROM STREAM <urn:s> [RANGE 10s 
 
 def test_what_is_kept_after_an_instant_is_what_has_changed() -> None:
     """
-        RANGE 10s STEP 1s, 100 rows a second: 1,000 in the window, 100 come and 100 go
-        ──│──│──│──│──│──│──│──│──│──│──│──│──▶
-          w  w     w     (whole, while changes are more than half of it)      c  c  c  c  c   then whole again
+    RANGE 10s STEP 1s, 100 rows a second: 1,000 in the window, 100 come and 100 go
+    ──│──│──│──│──│──│──│──│──│──│──│──│──▶
+      w  w     w     (whole, while changes are more than half of it)      c  c  c  c  c   then whole again
     """
     group, state, written = group_of(ISTREAM), DictState(), []
     put = state.put
@@ -151,8 +168,8 @@ def test_what_is_kept_after_an_instant_is_what_has_changed() -> None:
 
 def test_rows_are_not_compared_with_those_of_an_older_answer() -> None:
     """
-        worker        first   second   first
-        at 1s … 3s    new a   new b    new c: the rows that it holds are those of 1s
+    worker        first   second   first
+    at 1s … 3s    new a   new b    new c: the rows that it holds are those of 1s
     """
     state, first = DictState(), group_of(ISTREAM)
     told = [step(first, 0, rows=2)]
@@ -176,7 +193,8 @@ def test_rows_that_are_held_keep_their_meaning_when_ids_change_theirs() -> None:
     assert group.content.dictionary.generation > generation
     for number, one in enumerate(told, 3):
         assert {row["s"] for row in Result.from_bytes(one.payload).table.rows()} == {
-            f"<urn:{number}-{n}>" for n in range(50)}
+            f"<urn:{number}-{n}>" for n in range(50)
+        }
 
 
 def test_what_is_held_for_a_query_counts() -> None:

@@ -32,8 +32,13 @@ def fits(case: Case) -> bool:
     """Whether a test looks at a default graph alone, in which there is something. The others ask about named graphs,
     which are no streams."""
     query = query_of(case)
-    return not (not case.files.get("data") or case.files.get("graphData") or query.graphs or query.named_graphs
-                or not len(chunk_of(case)))
+    return not (
+        not case.files.get("data")
+        or case.files.get("graphData")
+        or query.graphs
+        or query.named_graphs
+        or not len(chunk_of(case))
+    )
 
 
 CASES = [case for case in cases("QueryEvaluationTest") if fits(case)]

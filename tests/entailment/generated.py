@@ -18,7 +18,7 @@ from tests.entailment.twin import closure, is_triple
 Triple = tuple[str, str, str]
 
 RESOURCES = ["<urn:a>", "<urn:b>", "_:c"]
-PROPERTIES = ["<urn:p>", "<urn:p>", "<urn:q>", "<urn:a>"]          # the last is a resource, too
+PROPERTIES = ["<urn:p>", "<urn:p>", "<urn:q>", "<urn:a>"]  # the last is a resource, too
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 LITERALS = ['"1"', f'"01"^^{INTEGER}', f'"1"^^{INTEGER}']
 VARIABLES = ["?x", "?y", "?z", "?v"]
@@ -27,8 +27,9 @@ subjects = st.sampled_from(RESOURCES)
 predicates = st.sampled_from(PROPERTIES)
 objects = st.sampled_from(RESOURCES * 2 + LITERALS)
 variables = st.sampled_from(VARIABLES)
-atoms = st.builds(Atom, variables | variables | subjects, predicates | predicates | variables,
-                  variables | variables | objects)
+atoms = st.builds(
+    Atom, variables | variables | subjects, predicates | predicates | variables, variables | variables | objects
+)
 triples = st.tuples(subjects, predicates, objects)
 facts = st.dictionaries(triples, st.integers(1, 9) | st.just(ALWAYS), max_size=6)
 
@@ -41,8 +42,11 @@ def rules(draw: st.DrawFn) -> Rule:
     bound = st.sampled_from(known) if known else st.nothing()
     head = st.builds(Atom, bound | bound | subjects, predicates | predicates | bound, bound | bound | objects)
     guards = st.builds(Guard, st.sampled_from(["equal", "notEqual"]), st.tuples(bound, bound | objects))
-    return Rule(tuple(draw(st.lists(head, min_size=1, max_size=2))), body,
-                tuple(draw(st.lists(guards, max_size=1))) if known else ())
+    return Rule(
+        tuple(draw(st.lists(head, min_size=1, max_size=2))),
+        body,
+        tuple(draw(st.lists(guards, max_size=1))) if known else (),
+    )
 
 
 @st.composite
@@ -59,11 +63,16 @@ def layered_rules(draw: st.DrawFn) -> Rule:
 def histories(rules: st.SearchStrategy[Rule]) -> st.SearchStrategy[list[tuple[str, object]]]:
     """Each step says what to do, and with what."""
     few = st.lists(rules, min_size=1, max_size=3)
-    step = st.one_of(st.tuples(st.just("insert"), facts), st.tuples(st.just("insert"), facts),
-                     st.tuples(st.just("expire"), st.integers(1, 3)),
-                     st.tuples(st.just("remove"), st.lists(st.integers(0, 9), max_size=4)),
-                     st.tuples(st.just("add_rules"), few), st.tuples(st.just("remove_rules"), st.integers(0, 3)),
-                     st.tuples(st.just("load_closed"), facts), st.tuples(st.just("compact"), st.none()))
+    step = st.one_of(
+        st.tuples(st.just("insert"), facts),
+        st.tuples(st.just("insert"), facts),
+        st.tuples(st.just("expire"), st.integers(1, 3)),
+        st.tuples(st.just("remove"), st.lists(st.integers(0, 9), max_size=4)),
+        st.tuples(st.just("add_rules"), few),
+        st.tuples(st.just("remove_rules"), st.integers(0, 3)),
+        st.tuples(st.just("load_closed"), facts),
+        st.tuples(st.just("compact"), st.none()),
+    )
     begin = st.tuples(st.tuples(st.just("add_rules"), few), st.tuples(st.just("insert"), facts)).map(list)
     return st.builds(list.__add__, begin, st.lists(step, max_size=6))
 

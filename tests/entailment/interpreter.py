@@ -1,7 +1,7 @@
 """An interpreter of maintenance programs: every rule is applied to everything until nothing is new.
 
-    relations = run(volz_program(rules), {"T": rows(closed), "ExtDel": rows([gone]), ...})
-    relations["Minus"]                       # a set of rows: (triple, tag), the tag being None where there are none
+relations = run(volz_program(rules), {"T": rows(closed), "ExtDel": rows([gone]), ...})
+relations["Minus"]                       # a set of rows: (triple, tag), the tag being None where there are none
 """
 
 from __future__ import annotations
@@ -28,21 +28,27 @@ def run(program: MaintenanceProgram, given: Mapping[str, set[Row]], now: int = 0
         tags = {tag for content in relations.values() for _, tag in content}
         for tag in sorted(tags, reverse=True):
             # Each of them, also where one before has found something.
-            while any([saturate(program, relations, group, now, tag) for group in program.by_tag]):    # noqa: C419
+            while any([saturate(program, relations, group, now, tag) for group in program.by_tag]):  # noqa: C419
                 pass
     for stratum in program.strata:
         saturate(program, relations, stratum, now)
     return relations
 
 
-def saturate(program: MaintenanceProgram, relations: Relations, group: tuple[str, ...], now: int,
-             tag: int | None = None) -> bool:
+def saturate(
+    program: MaintenanceProgram, relations: Relations, group: tuple[str, ...], now: int, tag: int | None = None
+) -> bool:
     """Apply the rules for some relations until nothing is new (of one tag, if it is given), and say whether anything
     was."""
     grown = False
     while True:
-        new = [(rule.head.relation, row) for name in group for rule in program.defining(name)
-               for row in derived(rule, relations, now) if row not in relations[name] and tag in (None, row[1])]
+        new = [
+            (rule.head.relation, row)
+            for name in group
+            for rule in program.defining(name)
+            for row in derived(rule, relations, now)
+            if row not in relations[name] and tag in (None, row[1])
+        ]
         if not new:
             return grown
         for name, row in new:
@@ -79,8 +85,9 @@ def extended(relations: Relations, part: Goal, nodes: Binding, tags: dict[str, i
 
 def has(relations: Relations, part: Goal, nodes: Binding, tags: dict[str, int]) -> bool:
     triple, tag = filled(part.atom, nodes), tags.get(part.tag)
-    return any(other == triple and (own == tag or part.or_more and own > tag)
-               for other, own in relations[part.relation])
+    return any(
+        other == triple and (own == tag or part.or_more and own > tag) for other, own in relations[part.relation]
+    )
 
 
 def filled(atom: Atom, nodes: Binding) -> Triple:

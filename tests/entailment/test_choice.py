@@ -10,7 +10,11 @@ from csparql_spark.language.rules.rule import Atom, Rule
 P, Q = "<urn:p>", "<urn:q>"
 COPY = Rule((Atom("?x", Q, "?y"),), (Atom("?x", P, "?y"),))
 IS_IN = Rule((Atom("?x", P, "?z"),), (Atom("?x", P, "?y"), Atom("?y", P, "?z")))
-SLIDE, LITTLE, MUCH = Movement(together=True), Movement(together=False, share=0.001), Movement(together=False, share=0.5)
+SLIDE, LITTLE, MUCH = (
+    Movement(together=True),
+    Movement(together=False, share=0.001),
+    Movement(together=False, share=0.5),
+)
 
 
 def test_the_table_has_four_strategies_and_the_automatic_choice() -> None:
@@ -19,12 +23,24 @@ def test_the_table_has_four_strategies_and_the_automatic_choice() -> None:
     assert all(one.removal and one.narrower and one.changing_rules for one in STRATEGIES.values())
 
 
-@pytest.mark.parametrize("movement, name, because", [
-    (SLIDE, "expiration", "its windows slide together: what expires is known by its tag"),
-    (LITTLE, "expiration", "less than 1% of its windows is replaced at an instant: what goes is deleted, and what still "
-     "follows is derived again"),
-    (MUCH, "recompute", "its windows do not slide together, and of what they hold about 50% is replaced at an instant: "
-     "to derive everything anew is quicker than to take that back")])
+@pytest.mark.parametrize(
+    "movement, name, because",
+    [
+        (SLIDE, "expiration", "its windows slide together: what expires is known by its tag"),
+        (
+            LITTLE,
+            "expiration",
+            "less than 1% of its windows is replaced at an instant: what goes is deleted, and what still "
+            "follows is derived again",
+        ),
+        (
+            MUCH,
+            "recompute",
+            "its windows do not slide together, and of what they hold about 50% is replaced at an instant: "
+            "to derive everything anew is quicker than to take that back",
+        ),
+    ],
+)
 def test_what_is_chosen_by_how_windows_move(movement: Movement, name: str, because: str) -> None:
     for rules in ([COPY], [IS_IN], []):
         assert choose(rules, movement) == choose(rules, movement, AUTO) == Choice(STRATEGIES[name], because)
@@ -39,9 +55,11 @@ def test_who_asks_for_a_strategy_gets_it(name: str, movement: Movement) -> None:
 
 def test_a_strategy_that_cannot_do_it_is_refused_and_the_choice_is_automatic_where_it_is_too_late() -> None:
     because = refusal("counting", [COPY, IS_IN])
-    assert because == (f"counting cannot maintain the rule {IS_IN}, which is recursive: it may be fed with what it "
-                       "derives")
+    assert because == (
+        f"counting cannot maintain the rule {IS_IN}, which is recursive: it may be fed with what it derives"
+    )
     assert [refusal(name, [COPY, IS_IN]) for name in NAMES if name != "counting"] == [None] * 4
     assert choose([COPY, IS_IN], SLIDE, "counting") == Choice(
         STRATEGIES["expiration"],
-        f"{because}, so it is chosen automatically: its windows slide together: what expires is known by its tag")
+        f"{because}, so it is chosen automatically: its windows slide together: what expires is known by its tag",
+    )

@@ -20,11 +20,14 @@ TRANSITIVE = rule("?a isIn ?b; ?b isIn ?c -> ?a isIn ?c", name="transitive")
 def test_why_names_what_a_triple_rests_on() -> None:
     facts = tagged("a isIn b 11; b isIn c 12; c isIn d 13; a isIn e 14; e isIn d 14")
     found = why([TRANSITIVE], facts, triple("a isIn d"))
-    assert found == Derivation(triple("a isIn d"), 14, TRANSITIVE, (Derivation(triple("a isIn e"), 14),
-                                                                    Derivation(triple("e isIn d"), 14)))
-    assert str(found) == ("<urn:a> <urn:isIn> <urn:d>  until 14, by transitive\n"
-                          "  <urn:a> <urn:isIn> <urn:e>  until 14, given\n"
-                          "  <urn:e> <urn:isIn> <urn:d>  until 14, given")
+    assert found == Derivation(
+        triple("a isIn d"), 14, TRANSITIVE, (Derivation(triple("a isIn e"), 14), Derivation(triple("e isIn d"), 14))
+    )
+    assert str(found) == (
+        "<urn:a> <urn:isIn> <urn:d>  until 14, by transitive\n"
+        "  <urn:a> <urn:isIn> <urn:e>  until 14, given\n"
+        "  <urn:e> <urn:isIn> <urn:d>  until 14, given"
+    )
     assert why([TRANSITIVE], facts, triple("d isIn a")) is None
 
 
@@ -49,14 +52,25 @@ def test_why_of_a_long_chain_needs_no_deep_stack() -> None:
 def test_what_was_shown_is_not_shown_again() -> None:
     rules = [rule("?a p ?b -> ?a q ?b", name="one"), rule("?a q ?b; ?b q ?a -> ?a r ?b", name="two")]
     assert [line.split("  ")[-1] for line in str(why(rules, tagged("x p x 1"), triple("x r x"))).splitlines()] == [
-        "until 1, by two", "until 1, by one", "until 1, given", "until 1, by one, as above"]
+        "until 1, by two",
+        "until 1, by one",
+        "until 1, given",
+        "until 1, by one, as above",
+    ]
 
 
 words = st.sampled_from("wxyz")
-facts = st.dictionaries(st.builds(lambda s, p, o: triple(f"{s} {p} {o}"), words, st.sampled_from("pq"), words),
-                        st.integers(1, 9), max_size=12)
-RULES = [TRANSITIVE, rule("?a p ?b; ?b p ?c -> ?a p ?c"), rule("?a p ?b -> ?b q ?a"),
-         rule("?a q ?b; ?b q ?c -> ?c p ?a")]
+facts = st.dictionaries(
+    st.builds(lambda s, p, o: triple(f"{s} {p} {o}"), words, st.sampled_from("pq"), words),
+    st.integers(1, 9),
+    max_size=12,
+)
+RULES = [
+    TRANSITIVE,
+    rule("?a p ?b; ?b p ?c -> ?a p ?c"),
+    rule("?a p ?b -> ?b q ?a"),
+    rule("?a q ?b; ?b q ?c -> ?c p ?a"),
+]
 
 
 @settings(max_examples=80, deadline=None)

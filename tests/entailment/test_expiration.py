@@ -55,9 +55,15 @@ def test_closed_facts_are_not_joined_among_themselves(before: dict, monkeypatch:
     kept.insert(*columns(before, dictionary))
     found: list[int] = []
     saturate = seminaive.saturate
-    monkeypatch.setattr(seminaive, "saturate", lambda graph, program, blocks: (
-        found.append(sum(len(tag) for *_, tag in blocks)), saturate(graph, program, blocks)))
+    monkeypatch.setattr(
+        seminaive,
+        "saturate",
+        lambda graph, program, blocks: (
+            found.append(sum(len(tag) for *_, tag in blocks)),
+            saturate(graph, program, blocks),
+        ),
+    )
     chain = {(f"<urn:n{a}>", P, f"<urn:n{b}>"): ALWAYS for b in range(5) for a in range(b)}
     kept.load_closed(*columns({**chain, ("<urn:b>", P, "<urn:c>"): ALWAYS}, dictionary))
-    assert found == [len(before)]               # one fact that was there before meets one that is new
+    assert found == [len(before)]  # one fact that was there before meets one that is new
     assert kept.visible(0).size == len(chain) + 1 + 2 * len(before)

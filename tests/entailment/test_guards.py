@@ -14,12 +14,34 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from tests.entailment.twin_guards import passed
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
-TERMS = ["<urn:a>", "<urn:b>", "_:c", '"a"', '"b"@en', '"1"', *(f'"{lexical}"^^<{XSD}{type_}>' for lexical, type_ in (
-    ("1", "integer"), ("01", "integer"), ("2", "int"), ("1.0", "decimal"), ("2.5", "decimal"), ("1e0", "double"),
-    ("NaN", "double"), ("x", "integer"), ("2024-01-01T00:00:00Z", "dateTime"),
-    ("2024-01-01T01:00:00+01:00", "dateTime"), ("2024-01-01T00:00:00", "dateTime")))]
-ARITIES = {**dict.fromkeys([*TESTS, *MAKERS], 2), **dict.fromkeys(
-    ["isLiteral", "notLiteral", "isBNode", "notBNode", "addOne"], 1)}
+TERMS = [
+    "<urn:a>",
+    "<urn:b>",
+    "_:c",
+    '"a"',
+    '"b"@en',
+    '"1"',
+    *(
+        f'"{lexical}"^^<{XSD}{type_}>'
+        for lexical, type_ in (
+            ("1", "integer"),
+            ("01", "integer"),
+            ("2", "int"),
+            ("1.0", "decimal"),
+            ("2.5", "decimal"),
+            ("1e0", "double"),
+            ("NaN", "double"),
+            ("x", "integer"),
+            ("2024-01-01T00:00:00Z", "dateTime"),
+            ("2024-01-01T01:00:00+01:00", "dateTime"),
+            ("2024-01-01T00:00:00", "dateTime"),
+        )
+    ),
+]
+ARITIES = {
+    **dict.fromkeys([*TESTS, *MAKERS], 2),
+    **dict.fromkeys(["isLiteral", "notLiteral", "isBNode", "notBNode", "addOne"], 1),
+}
 VARIABLES = ["?x", "?y"]
 rows = st.lists(st.tuples(st.sampled_from(TERMS), st.sampled_from(TERMS)), max_size=8)
 
@@ -43,16 +65,20 @@ def guards(draw: st.DrawFn) -> Guard:
 def test_as_row_by_row(guard: Guard, first: list[tuple[str, str]], second: list[tuple[str, str]]) -> None:
     dictionary = TermDictionary()
     bound = BoundGuard(guard, Terms(dictionary))
-    for rows in first, second:                  # the second time, some answers are known
-        expected = [(place, binding) for place, row in enumerate(rows)
-                    if (binding := passed(guard, dict(zip(VARIABLES, row)))) is not None]
+    for rows in first, second:  # the second time, some answers are known
+        expected = [
+            (place, binding)
+            for place, row in enumerate(rows)
+            if (binding := passed(guard, dict(zip(VARIABLES, row)))) is not None
+        ]
         columns = {name: dictionary.encode([row[place] for row in rows]) for place, name in enumerate(VARIABLES)}
         passing, kept = bound.apply(columns, len(rows))
         passing = list(range(len(rows))) if passing is None else passing.tolist()
         assert passing == [place for place, _ in expected]
         decoded = {name: dictionary.decode(column) for name, column in kept.items()}
-        assert [{name: decoded[name][i] for name in binding} for i, (_, binding) in enumerate(expected)] == \
-            [binding for _, binding in expected]
+        assert [{name: decoded[name][i] for name in binding} for i, (_, binding) in enumerate(expected)] == [
+            binding for _, binding in expected
+        ]
         assert all(len(column) == len(expected) for column in kept.values())
 
 

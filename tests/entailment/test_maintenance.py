@@ -14,28 +14,42 @@ from tests.entailment.worked import guard, integer, rule, term, triple
 TRANSITIVE = rule("?a isIn ?b; ?b isIn ?c -> ?a isIn ?c", name="R")
 
 # Figure 1 of Volz, Staab and Motik, as it is printed.
-RDFS = [rule(text) for text in (
-    "?s ?p ?o -> ?p a rdf:Property",
-    "?p rdfs:domain ?c; ?s ?p ?o -> ?s a ?c",
-    "?p rdfs:range ?c; ?s ?p ?o -> ?o a ?c",
-    "?s ?p ?o -> ?s a rdfs:Resource",
-    "?s ?p ?o -> ?o a rdfs:Resource",
-    "?q rdfs:subPropertyOf ?r; ?p rdfs:subPropertyOf ?q -> ?p rdfs:subPropertyOf ?r",
-    "?p rdfs:subPropertyOf ?r; ?s ?p ?o -> ?s ?r ?o",
-    "?c rdfs:subClassOf rdfs:Resource -> ?c a rdfs:Class",
-    "?b rdfs:subClassOf ?c; ?a rdfs:subClassOf ?b -> ?a rdfs:subClassOf ?c",
-    "?s a ?a; ?a rdfs:subClassOf ?b -> ?s a ?b",
-    "?x a rdfs:ContainerMembershipProperty -> ?x rdfs:subPropertyOf rdfs:member",
-    "?x a rdfs:Datatype -> ?x rdfs:subClassOf rdfs:Goal",
-    "?x rdfs:domain ?y; rdf:type rdfs:subPropertyOf ?x -> rdfs:Resource rdfs:subClassOf ?y")]
+RDFS = [
+    rule(text)
+    for text in (
+        "?s ?p ?o -> ?p a rdf:Property",
+        "?p rdfs:domain ?c; ?s ?p ?o -> ?s a ?c",
+        "?p rdfs:range ?c; ?s ?p ?o -> ?o a ?c",
+        "?s ?p ?o -> ?s a rdfs:Resource",
+        "?s ?p ?o -> ?o a rdfs:Resource",
+        "?q rdfs:subPropertyOf ?r; ?p rdfs:subPropertyOf ?q -> ?p rdfs:subPropertyOf ?r",
+        "?p rdfs:subPropertyOf ?r; ?s ?p ?o -> ?s ?r ?o",
+        "?c rdfs:subClassOf rdfs:Resource -> ?c a rdfs:Class",
+        "?b rdfs:subClassOf ?c; ?a rdfs:subClassOf ?b -> ?a rdfs:subClassOf ?c",
+        "?s a ?a; ?a rdfs:subClassOf ?b -> ?s a ?b",
+        "?x a rdfs:ContainerMembershipProperty -> ?x rdfs:subPropertyOf rdfs:member",
+        "?x a rdfs:Datatype -> ?x rdfs:subClassOf rdfs:Goal",
+        "?x rdfs:domain ?y; rdf:type rdfs:subPropertyOf ?x -> rdfs:Resource rdfs:subClassOf ?y",
+    )
+]
 
 
 def test_the_counts_of_the_paper() -> None:
     """21 + 21 + 5 as the paper says, and one re-derivation rule for each rule that is printed, or 14 of its 15."""
     program = volz_program(RDFS)
     counts = {relation: len(program.defining(relation)) for relation in program.relations}
-    assert counts == {"T": 0, "ExtDel": 0, "ExtIns": 0, "ExtNew": 0, "Ins": 21, "Del": 21, "Red": 14, "New": 3,
-                      "Plus": 1, "Minus": 1}
+    assert counts == {
+        "T": 0,
+        "ExtDel": 0,
+        "ExtIns": 0,
+        "ExtNew": 0,
+        "Ins": 21,
+        "Del": 21,
+        "Red": 14,
+        "New": 3,
+        "Plus": 1,
+        "Minus": 1,
+    }
     assert len(program.rules) == 61
 
 
@@ -44,10 +58,12 @@ def test_the_program_of_the_transitive_rule() -> None:
     assert len(imars_program([TRANSITIVE]).rules) == 10 and len(volz_program([TRANSITIVE]).rules) == 10 + 3
     assert [str(rule) for rule in imars_program([TRANSITIVE]).defining("Ins")] == [
         "Ins(?a <urn:isIn> ?c)[t] :- Ins(?a <urn:isIn> ?b)[t1], New(?b <urn:isIn> ?c)[t2], t = min(t1, t2).",
-        "Ins(?a <urn:isIn> ?c)[t] :- New(?a <urn:isIn> ?b)[t1], Ins(?b <urn:isIn> ?c)[t2], t = min(t1, t2)."]
+        "Ins(?a <urn:isIn> ?c)[t] :- New(?a <urn:isIn> ?b)[t1], Ins(?b <urn:isIn> ?c)[t2], t = min(t1, t2).",
+    ]
     assert [str(rule) for rule in volz_program([TRANSITIVE]).defining("Red")] == [
         "Red(?s ?p ?o) :- Del(?s ?p ?o), ExtNew(?s ?p ?o).",
-        "Red(?a <urn:isIn> ?c) :- Del(?a <urn:isIn> ?c), New(?a <urn:isIn> ?b), New(?b <urn:isIn> ?c)."]
+        "Red(?a <urn:isIn> ?c) :- Del(?a <urn:isIn> ?c), New(?a <urn:isIn> ?b), New(?b <urn:isIn> ?c).",
+    ]
 
 
 def test_a_program_can_be_read() -> None:
@@ -113,19 +129,30 @@ def test_every_relation_is_filled_before_it_is_denied(make: object) -> None:
 SETS = {
     "transitive": [TRANSITIVE],
     "rho-df": list(rule_set("rho-df")),
-    "own": [rule("?a isIn ?b; ?b isIn ?c -> ?a isIn ?c"), rule("?a isIn ?b -> ?b a Place; ?b p ?a"),
-            rule("?a p ?b; ?b isIn ?a -> ?a near ?b", guard("notEqual", "?a", "?b")), rule("-> x a Place")],
+    "own": [
+        rule("?a isIn ?b; ?b isIn ?c -> ?a isIn ?c"),
+        rule("?a isIn ?b -> ?b a Place; ?b p ?a"),
+        rule("?a p ?b; ?b isIn ?a -> ?a near ?b", guard("notEqual", "?a", "?b")),
+        rule("-> x a Place"),
+    ],
 }
-WORDS = {"transitive": ["isIn"], "own": ["isIn", "p", "near", "a"],
-         "rho-df": ["isIn", "rdfs:subPropertyOf", "rdfs:subClassOf", "rdfs:domain", "a"]}
+WORDS = {
+    "transitive": ["isIn"],
+    "own": ["isIn", "p", "near", "a"],
+    "rho-df": ["isIn", "rdfs:subPropertyOf", "rdfs:subClassOf", "rdfs:domain", "a"],
+}
 
 
 @st.composite
 def cases(draw: st.DrawFn, changes: int) -> tuple[list[Rule], list[dict[Triple, int]]]:
     """Rules, and facts in several portions."""
     name = draw(st.sampled_from(sorted(SETS)))
-    made = st.builds(lambda s, p, o: triple(f"{s} {p} {o}"), st.sampled_from(["x", "y", "isIn", "p"]),
-                     st.sampled_from(WORDS[name]), st.sampled_from(["x", "y", "isIn", "z"]))
+    made = st.builds(
+        lambda s, p, o: triple(f"{s} {p} {o}"),
+        st.sampled_from(["x", "y", "isIn", "p"]),
+        st.sampled_from(WORDS[name]),
+        st.sampled_from(["x", "y", "isIn", "z"]),
+    )
     portions = [draw(st.dictionaries(made, st.integers(1, 6), max_size=5)) for _ in range(changes)]
     return SETS[name], portions
 
@@ -137,8 +164,9 @@ def test_deleting_and_inserting_gives_the_closure_of_what_is_left(case: tuple) -
     before, gone = set(facts) | set(deleted), set(deleted)
     after = (before - gone) | set(inserted)
     old, new = (set(closure(rules, dict.fromkeys(explicit, ALWAYS))) for explicit in (before, after))
-    found = run(volz_program(rules), {"T": rows(old), "ExtDel": rows(gone), "ExtIns": rows(inserted),
-                                      "ExtNew": rows(after)})
+    found = run(
+        volz_program(rules), {"T": rows(old), "ExtDel": rows(gone), "ExtIns": rows(inserted), "ExtNew": rows(after)}
+    )
     assert {fact for fact, _ in found["New"]} == new
     assert found["Plus"] == rows(new - old) and found["Minus"] == rows(old - new)
 

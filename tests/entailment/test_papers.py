@@ -46,7 +46,7 @@ def test_imars_figure_4_is_what_its_maintenance_program_gives() -> None:
         found = run(imars_program([IS_IN]), {"T": held, "Ins": rows(entering)}, now=second)
         held = held - found["Minus"] | found["Plus"]
         assert held == rows(tagged(HELD.get(second) or GONE.get(second, HELD[4])))
-        if second == 4:          # the path by way of E holds longer than the one by way of B, which is dropped
+        if second == 4:  # the path by way of E holds longer than the one by way of B, which is dropped
             assert found["Old"] == found["Minus"] == rows(tagged("A isIn D 11"))
             assert found["Plus"] == rows(tagged("A isIn E 14; E isIn D 14; A isIn D 14"))
 
@@ -61,10 +61,13 @@ TAXONOMY = triples("a below b; b below c; c below g; d below c; e below b; e bel
 def test_volz_figure_2() -> None:
     gone, new = triples("b below c"), triples("h below d")
     old = set(closure([SUBCLASS], dict.fromkeys(TAXONOMY, ALWAYS)))
-    found = run(volz_program([SUBCLASS]), {"T": rows(old), "ExtDel": rows(gone), "ExtIns": rows(new),
-                                           "ExtNew": rows(TAXONOMY - gone | new)})
-    assert found["Del"] == rows(triples("b below c; b below g; a below c; a below g; e below c; e below g;"
-                                        "f below c; f below g"))
+    found = run(
+        volz_program([SUBCLASS]),
+        {"T": rows(old), "ExtDel": rows(gone), "ExtIns": rows(new), "ExtNew": rows(TAXONOMY - gone | new)},
+    )
+    assert found["Del"] == rows(
+        triples("b below c; b below g; a below c; a below g; e below c; e below g;f below c; f below g")
+    )
     assert found["Red"] == rows(triples("e below c; e below g; f below c; f below g"))
     assert found["Ins"] == found["Plus"] == rows(triples("h below d; h below c; h below g"))
     assert found["Minus"] == rows(triples("a below c; a below g; b below c; b below g"))
@@ -98,20 +101,28 @@ def test_volz_table_1() -> None:
 
 def test_volz_section_2_the_rules_of_an_ontology_are_its_rules_specialised() -> None:
     """Wine is a potable liquid, and made by wineries only: as triples of OWL, and as rules about wine."""
-    ontology = triples("Wine rdfs:subClassOf PotableLiquid; Wine rdfs:subClassOf _:made;"
-                       "_:made owl:onProperty hasMaker; _:made owl:allValuesFrom Winery")
+    ontology = triples(
+        "Wine rdfs:subClassOf PotableLiquid; Wine rdfs:subClassOf _:made;"
+        "_:made owl:onProperty hasMaker; _:made owl:allValuesFrom Winery"
+    )
     wanted = {"rdfs9", "rdfp16"}
     rules = [rule for rule in rule_set("owl-horst") if rule.name in wanted]
     assert set(specialise(rules, ontology).rules) == {
-        rule("?a a Wine -> ?a a PotableLiquid"), rule("?a a Wine -> ?a a _:made"),
-        rule("?x a _:made; ?x hasMaker ?y -> ?y a Winery")}
+        rule("?a a Wine -> ?a a PotableLiquid"),
+        rule("?a a Wine -> ?a a _:made"),
+        rule("?x a _:made; ?x hasMaker ?y -> ?y a Winery"),
+    }
 
 
 # DynamiTE, Figure 4: how often a triple is derived. One rule of two premises and three of one make the arrows.
 
-ARROWS = [rule("T0 p ?x; T1 p ?x -> T5 p ?x", name="R1"), rule("T2 p ?x -> T4 p ?x", name="R2"),
-          rule("T3 p ?x -> T4 p ?x", name="R3"), rule("T4 p ?x -> T5 p ?x", name="R2"),
-          rule("T0 p ?x -> T6 p ?x", name="R3")]
+ARROWS = [
+    rule("T0 p ?x; T1 p ?x -> T5 p ?x", name="R1"),
+    rule("T2 p ?x -> T4 p ?x", name="R2"),
+    rule("T3 p ?x -> T4 p ?x", name="R3"),
+    rule("T4 p ?x -> T5 p ?x", name="R2"),
+    rule("T0 p ?x -> T6 p ?x", name="R3"),
+]
 
 
 def counts(rules: list[Rule], explicit: set[Triple]) -> dict[str, int]:

@@ -39,15 +39,20 @@ def test_many_at_once_as_one_by_one(pairs: list[tuple[str, str]]) -> None:
 
 def test_literals_alone_have_a_form() -> None:
     assert all_match([("<urn:a>", '".*"'), ("_:a", '".*"'), ('"a"@en', '"a"'), ('"1"^^<urn:t>', '"1"')]) == [
-        False, False, True, True]
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_what_cannot_be_matched_holds_of_nothing_and_is_counted() -> None:
     written = "(", r"(a)\1", "a(?=b)", "(a{1000}){1000}", "a" * 1001, r"\p{No}{2}x\p{Zx}"
     bad = [literal(pattern) for pattern in written]
     with counted() as refused:
-        assert all_match([('"a"', pattern) for pattern in (*bad, '"a"', *bad)]) == [
-            False] * len(bad) + [True] + [False] * len(bad)
+        assert all_match([('"a"', pattern) for pattern in (*bad, '"a"', *bad)]) == [False] * len(bad) + [True] + [
+            False
+        ] * len(bad)
     assert refused.count == 2 * len(bad)
     with counted() as none:
         assert all_match([('"a"', '"b"'), ("<urn:a>", '"("')]) == [False, False]
@@ -59,7 +64,10 @@ def test_a_text_that_is_too_long_for_its_pattern_is_counted(monkeypatch) -> None
     monkeypatch.setattr(patterns, "MOST_WORK", 100)
     with counted() as refused:
         assert all_match([(literal("a" * 50), '"a*"'), (literal("a" * 33), '"a*"'), ('"é"', '"é"')]) == [
-            False, True, True]
+            False,
+            True,
+            True,
+        ]
     assert refused.count == 1
 
 

@@ -32,17 +32,23 @@ def derived(prepared: Prepared, dictionary: TermDictionary, data: list[Triple]) 
 
 
 nodes = st.sampled_from(["<urn:a>", "<urn:b>", "<urn:c>"])
-schema = st.lists(st.one_of(st.tuples(nodes, st.just(SUB), nodes),
-                            st.tuples(st.just("<urn:p>"), st.just(DOMAIN), nodes),
-                            st.tuples(nodes, st.just("<urn:p>"), nodes)), max_size=6)
+schema = st.lists(
+    st.one_of(
+        st.tuples(nodes, st.just(SUB), nodes),
+        st.tuples(st.just("<urn:p>"), st.just(DOMAIN), nodes),
+        st.tuples(nodes, st.just("<urn:p>"), nodes),
+    ),
+    max_size=6,
+)
 stream = st.lists(st.one_of(st.tuples(nodes, st.sampled_from(["<urn:p>", TYPE]), nodes)), max_size=6)
 ASKED = [Atom("?x", TYPE, "<urn:a>"), Atom("?x", "<urn:p>", "?y"), Atom("<urn:b>", TYPE, "?c")]
 
 
 @given(schema, stream, st.sampled_from(["rho-df", "rdfs"]), st.sets(st.sampled_from(ASKED), min_size=1))
 @settings(max_examples=150, deadline=None)
-def test_of_what_is_asked_nothing_is_missing(background: list[Triple], data: list[Triple], regime: str,
-                                             asked: set[Atom]) -> None:
+def test_of_what_is_asked_nothing_is_missing(
+    background: list[Triple], data: list[Triple], regime: str, asked: set[Atom]
+) -> None:
     dictionary = TermDictionary()
     rules = rules_of((regime,), {})
     facts = closed(rules, dictionary, columns(background, dictionary))
@@ -50,8 +56,11 @@ def test_of_what_is_asked_nothing_is_missing(background: list[Triple], data: lis
     expected = closure(rules, {**dict.fromkeys(data, 7), **dict.fromkeys(background, ALWAYS)})
 
     def matched(facts: dict[Triple, int]) -> dict[Triple, int]:
-        return {fact: tag for fact, tag in facts.items() if any(
-            all(node[0] == "?" or node == term for node, term in zip(atom.nodes, fact)) for atom in asked)}
+        return {
+            fact: tag
+            for fact, tag in facts.items()
+            if any(all(node[0] == "?" or node == term for node, term in zip(atom.nodes, fact)) for atom in asked)
+        }
 
     assert matched(derived(prepared, dictionary, data)) == matched(expected)
     plain = as_they_are(rules, facts)
@@ -63,8 +72,12 @@ def test_what_speaks_about_the_schema_is_seen() -> None:
     background = [("<urn:p>", DOMAIN, "<urn:C>"), ("<urn:C>", SUB, "<urn:D>")]
     rules = rules_of(("rho-df",), {})
     prepared = prepare(rules, dictionary, closed(rules, dictionary, columns(background, dictionary)), ASKED[:1])
-    for triple, presumed in ((("<urn:x>", "<urn:p>", "<urn:y>"), True), (("<urn:x>", TYPE, "<urn:C>"), True),
-                             (("<urn:D>", SUB, "<urn:a>"), False), (("<urn:q>", DOMAIN, "<urn:a>"), False)):
+    for triple, presumed in (
+        (("<urn:x>", "<urn:p>", "<urn:y>"), True),
+        (("<urn:x>", TYPE, "<urn:C>"), True),
+        (("<urn:D>", SUB, "<urn:a>"), False),
+        (("<urn:q>", DOMAIN, "<urn:a>"), False),
+    ):
         _, p, o = columns([triple], dictionary)
         assert prepared.presumes(dictionary, p, o) == presumed
 
@@ -78,10 +91,10 @@ def test_a_background_is_closed_once_for_all_who_name_it() -> None:
         return set(zip(*(dictionary.decode(column) for column in facts), strict=True))
 
     first, second = TermDictionary(), TermDictionary()
-    second.encode(["<urn:other>", "<urn:D>"])                     # the same terms have other ids there
+    second.encode(["<urn:other>", "<urn:D>"])  # the same terms have other ids there
     everything = {*background, ("<urn:c>", TYPE, "<urn:D>")}
     assert told(first, background) == everything
-    assert told(second, []) == everything                         # nothing is closed again
+    assert told(second, []) == everything  # nothing is closed again
     for other in range(8):
         closed_once(("another", other), rules, first, columns(background, first))
-    assert told(second, []) == set()                              # it was forgotten: closed again, and there is nothing
+    assert told(second, []) == set()  # it was forgotten: closed again, and there is nothing

@@ -29,8 +29,8 @@ INHERIT = Rule((Atom("?a", TYPE, "?y"),), (Atom("?x", SUBCLASS, "?y"), Atom("?a"
 
 def derived(rule: Rule, given: dict, binding: dict[str, str]) -> list[tuple[tuple[str, str, str], int]]:
     filled = [tuple(binding.get(node, node) for node in atom.nodes) for atom in (*rule.body, *rule.head)]
-    tag = min((given[triple] for triple in filled[:len(rule.body)]), default=ALWAYS)
-    return [(triple, tag) for triple in filled[len(rule.body):] if is_triple(triple)]
+    tag = min((given[triple] for triple in filled[: len(rule.body)]), default=ALWAYS)
+    return [(triple, tag) for triple in filled[len(rule.body) :] if is_triple(triple)]
 
 
 def counted(blocks: list[Block], dictionary: TermDictionary) -> Counter:
@@ -64,8 +64,9 @@ def test_each_match_is_found_once(chosen: list[Rule], old: dict, new: dict, few:
     assert counted(list(program.consequences(graph, delta)), dictionary) == consequences
     graph.settle()
     assert counted(list(program.everything(graph)), dictionary) == everything
-    first = Counter(pair for rule in chosen[:1] for binding in matches(rule, known)
-                    for pair in derived(rule, given, binding))
+    first = Counter(
+        pair for rule in chosen[:1] for binding in matches(rule, known) for pair in derived(rule, given, binding)
+    )
     assert counted(list(program.everything(graph, chosen[:1])), dictionary) == first
 
 
@@ -76,20 +77,34 @@ def test_derivations_of_what_is_wanted(chosen: list[Rule], given: dict, wanted: 
     graph = TaggedGraph()
     graph.add([columns(given, dictionary)])
     known = Lookup(given)
-    expected = {pair for rule in chosen for binding in matches(rule, known) for pair in derived(rule, given, binding)
-                if pair[0] in wanted}
+    expected = {
+        pair
+        for rule in chosen
+        for binding in matches(rule, known)
+        for pair in derived(rule, given, binding)
+        if pair[0] in wanted
+    }
     blocks = Program(chosen, dictionary).derivations(graph, columns(dict.fromkeys(sorted(wanted), 1), dictionary))
     assert set(counted(list(blocks), dictionary)) == expected
 
 
-makers = st.sampled_from([
-    Rule((Atom("?x", Q, "?z"),), (Atom("?x", P, "?y"),), (Guard("addOne", ("?y", "?z")),)),
-    Rule((Atom("?x", Q, "?z"), Atom("?z", R, "?z")), (Atom("?x", P, "?y"), Atom("?v", P, "?y")),
-         (Guard("uriConcat", ("?x", "?v", "?z")), Guard("notEqual", ("?x", "?v")))),
-    Rule((Atom("?x", R, "?v"),), (Atom("?x", Q, "?y"), Atom("?x", P, "?z")), (Guard("sum", ("?y", "?z", "?v")),)),
-    Rule((Atom("?x", P, "?y"),), (Atom("?x", P, "?z"), Atom("?x", P, "?y")), (Guard("sum", ("?z", ONE, "?y")),)),
-    Rule((Atom("?x", "<urn:max>", "?z"),), (Atom("?x", Q, "?y"), Atom("?x", Q, "?v")),
-         (Guard("max", ("?y", "?v", "?z")),))])
+makers = st.sampled_from(
+    [
+        Rule((Atom("?x", Q, "?z"),), (Atom("?x", P, "?y"),), (Guard("addOne", ("?y", "?z")),)),
+        Rule(
+            (Atom("?x", Q, "?z"), Atom("?z", R, "?z")),
+            (Atom("?x", P, "?y"), Atom("?v", P, "?y")),
+            (Guard("uriConcat", ("?x", "?v", "?z")), Guard("notEqual", ("?x", "?v"))),
+        ),
+        Rule((Atom("?x", R, "?v"),), (Atom("?x", Q, "?y"), Atom("?x", P, "?z")), (Guard("sum", ("?y", "?z", "?v")),)),
+        Rule((Atom("?x", P, "?y"),), (Atom("?x", P, "?z"), Atom("?x", P, "?y")), (Guard("sum", ("?z", ONE, "?y")),)),
+        Rule(
+            (Atom("?x", "<urn:max>", "?z"),),
+            (Atom("?x", Q, "?y"), Atom("?x", Q, "?v")),
+            (Guard("max", ("?y", "?v", "?z")),),
+        ),
+    ]
+)
 
 
 @given(st.lists(makers, max_size=4, unique=True), facts, facts)
@@ -106,8 +121,9 @@ def test_makers(chosen: list[Rule], given: dict, gone: dict) -> None:
 
 def test_a_literal_is_never_a_subject_or_a_predicate() -> None:
     dictionary = TermDictionary()
-    turned = Rule((Atom("?y", P, "?x"), Atom("?x", "?y", "?x"), Atom('"1"', P, "?y"), Atom("?x", Q, "?y")),
-                  (Atom("?x", P, "?y"),))
+    turned = Rule(
+        (Atom("?y", P, "?x"), Atom("?x", "?y", "?x"), Atom('"1"', P, "?y"), Atom("?x", Q, "?y")), (Atom("?x", P, "?y"),)
+    )
     kept = Expiration(dictionary, [turned])
     given = {(A, P, '"1"'): 5, (A, P, "_:b"): 5}
     kept.insert(*columns(given, dictionary))
@@ -142,20 +158,31 @@ def test_a_chain_of_rules_is_not_closed() -> None:
     assert not kept._program.compiled[0].table.absorbs()
     kept.insert(*columns({(A, TYPE, "<urn:c40>"): 7, (A, TYPE, "<urn:other>"): 7}, dictionary))
     assert decoded(kept.visible(0), dictionary) == {
-        **{(A, TYPE, f"<urn:c{n}>"): 7 for n in range(40, 51)}, (A, TYPE, "<urn:other>"): 7}
+        **{(A, TYPE, f"<urn:c{n}>"): 7 for n in range(40, 51)},
+        (A, TYPE, "<urn:other>"): 7,
+    }
 
 
-@pytest.mark.parametrize("rule, message", [
-    (Rule((Atom("?x", P, "?z"),), (Atom("?x", P, "?y"),)),
-     "The head of the rule [(?x <urn:p> ?y) -> (?x <urn:p> ?z)] uses ?z, which its body does not bind: use it in the "
-     "body too."),
-    (Rule((Atom("?x", P, "?x"),), (Atom("?x", P, "?y"),), (Guard("lessThan", ("?x", "?z")),)),
-     "In the rule [(?x <urn:p> ?y) lessThan(?x, ?z) -> (?x <urn:p> ?x)], lessThan(?x, ?z) uses ?z before it is bound: "
-     "bind it in an atom, or in a guard before this one."),
-    (Rule((Atom("?x", P, "?z"),), (Atom("?x", P, "?y"),), (Guard("addOne", ("?y", "?z")),)),
-     "The rule [(?x <urn:p> ?y) addOne(?y, ?z) -> (?x <urn:p> ?z)] makes new terms with addOne, and what it derives "
-     "can match its own body again, so that it might never end: give what it derives a predicate of its own."),
-])
+@pytest.mark.parametrize(
+    "rule, message",
+    [
+        (
+            Rule((Atom("?x", P, "?z"),), (Atom("?x", P, "?y"),)),
+            "The head of the rule [(?x <urn:p> ?y) -> (?x <urn:p> ?z)] uses ?z, which its body does not bind: use it in the "
+            "body too.",
+        ),
+        (
+            Rule((Atom("?x", P, "?x"),), (Atom("?x", P, "?y"),), (Guard("lessThan", ("?x", "?z")),)),
+            "In the rule [(?x <urn:p> ?y) lessThan(?x, ?z) -> (?x <urn:p> ?x)], lessThan(?x, ?z) uses ?z before it is bound: "
+            "bind it in an atom, or in a guard before this one.",
+        ),
+        (
+            Rule((Atom("?x", P, "?z"),), (Atom("?x", P, "?y"),), (Guard("addOne", ("?y", "?z")),)),
+            "The rule [(?x <urn:p> ?y) addOne(?y, ?z) -> (?x <urn:p> ?z)] makes new terms with addOne, and what it derives "
+            "can match its own body again, so that it might never end: give what it derives a predicate of its own.",
+        ),
+    ],
+)
 def test_unsafe_rules_are_refused(rule: Rule, message: str) -> None:
     with pytest.raises(UnsafeRules) as refusal:
         Program([rule], TermDictionary())
@@ -163,7 +190,7 @@ def test_unsafe_rules_are_refused(rule: Rule, message: str) -> None:
     kept = Expiration(TermDictionary(), [TRANSITIVE])
     with pytest.raises(UnsafeRules):
         kept.add_rules([rule])
-    kept.remove_rules([TRANSITIVE])             # nothing had changed
+    kept.remove_rules([TRANSITIVE])  # nothing had changed
 
 
 def test_a_maker_in_a_cycle_of_several_rules() -> None:
@@ -198,24 +225,36 @@ def test_rules_that_absorb() -> None:
     assert absorbs(property_, rules) == 0
     down = Rule((Atom("?a", TYPE, "?x"),), (Atom("?x", SUBCLASS, "?y"), Atom("?a", TYPE, "?y")))
     assert absorbs(down, rules) == 1
-    for other in (Rule(INHERIT.head, INHERIT.body, (Guard("notEqual", ("?a", "?x")),)),
-                  Rule((Atom("?y", TYPE, "?y"),), (Atom("?x", SUBCLASS, "?y"), Atom("?y", TYPE, "?x"))),
-                  Rule((Atom("?a", P, "?y"),), INHERIT.body),
-                  Rule((Atom("?a", TYPE, "?y"), Atom("?a", P, "?y")), INHERIT.body),
-                  Rule((Atom("?a", TYPE, "?y"),), (Atom("?x", P, "?y"), Atom("?a", TYPE, "?x"))),
-                  Rule((Atom("?a", TYPE, A),), (Atom("?x", SUBCLASS, A), Atom("?a", TYPE, "?x")))):
+    for other in (
+        Rule(INHERIT.head, INHERIT.body, (Guard("notEqual", ("?a", "?x")),)),
+        Rule((Atom("?y", TYPE, "?y"),), (Atom("?x", SUBCLASS, "?y"), Atom("?y", TYPE, "?x"))),
+        Rule((Atom("?a", P, "?y"),), INHERIT.body),
+        Rule((Atom("?a", TYPE, "?y"), Atom("?a", P, "?y")), INHERIT.body),
+        Rule((Atom("?a", TYPE, "?y"),), (Atom("?x", P, "?y"), Atom("?a", TYPE, "?x"))),
+        Rule((Atom("?a", TYPE, A),), (Atom("?x", SUBCLASS, A), Atom("?a", TYPE, "?x"))),
+    ):
         assert absorbs(other, rules) is None, other
 
 
-schema = st.lists(st.sampled_from([
-    TRANSITIVE, INHERIT, Rule((Atom("?a", "?q", "?b"),), (Atom("?a", "?p", "?b"), Atom("?p", SUBCLASS, "?q"))),
-    Rule((Atom("?a", TYPE, "?x"),), (Atom("?x", SUBCLASS, "?y"), Atom("?a", TYPE, "?y"))),
-    Rule((Atom("?a", TYPE, "?x"),), (Atom("?a", "?x", "?b"),)),
-    Rule((Atom("?a", "?p", "?b"),), (Atom("?b", "?p", "?a"),))]), max_size=3, unique=True)
+schema = st.lists(
+    st.sampled_from(
+        [
+            TRANSITIVE,
+            INHERIT,
+            Rule((Atom("?a", "?q", "?b"),), (Atom("?a", "?p", "?b"), Atom("?p", SUBCLASS, "?q"))),
+            Rule((Atom("?a", TYPE, "?x"),), (Atom("?x", SUBCLASS, "?y"), Atom("?a", TYPE, "?y"))),
+            Rule((Atom("?a", TYPE, "?x"),), (Atom("?a", "?x", "?b"),)),
+            Rule((Atom("?a", "?p", "?b"),), (Atom("?b", "?p", "?a"),)),
+        ]
+    ),
+    max_size=3,
+    unique=True,
+)
 schema = schema.map(lambda some: [TRANSITIVE, *some])
 node = st.sampled_from([A, "<urn:b>", "<urn:c>", TYPE])
-schema_facts = st.dictionaries(st.tuples(node, st.sampled_from([TYPE, SUBCLASS, SUBCLASS, A]), node),
-                               st.integers(1, 6), max_size=6)
+schema_facts = st.dictionaries(
+    st.tuples(node, st.sampled_from([TYPE, SUBCLASS, SUBCLASS, A]), node), st.integers(1, 6), max_size=6
+)
 
 
 @given(schema, st.lists(schema_facts, max_size=4))
@@ -232,8 +271,11 @@ def test_what_is_absorbed_is_not_missed(chosen: list[Rule], chunks: list[dict]) 
 def test_who_asks_for_the_terms_finds_no_more_terms() -> None:
     """Contents count the ids that are in use: a constant that guards alone know has none."""
     dictionary = TermDictionary()
-    guarded = Rule((Atom("?x", Q, "?y"),), (Atom("?x", P, "?y"),),
-                   (Guard("notEqual", ("?y", '"1"')), Guard("addOne", ("?y", '"2"'))))
+    guarded = Rule(
+        (Atom("?x", Q, "?y"),),
+        (Atom("?x", P, "?y"),),
+        (Guard("notEqual", ("?y", '"1"')), Guard("addOne", ("?y", '"2"'))),
+    )
     program = Program([guarded, INHERIT], dictionary)
     size = len(dictionary)
     assert sorted(dictionary.decode(program.terms())) == sorted([P, Q, TYPE, SUBCLASS])

@@ -36,37 +36,59 @@ def test_a_variable_that_occurs_twice_asks_for_the_same_twice() -> None:
 
 def test_conclusions_that_nobody_needs_are_taken_out() -> None:
     types = rule("?x ?p ?y -> ?p a rdf:Property; ?x a rdfs:Resource", name="types")
-    pruned, = prune([types], atoms("?x a rdfs:Resource"))
-    assert pruned == types          # its own body needs everything
+    (pruned,) = prune([types], atoms("?x a rdfs:Resource"))
+    assert pruned == types  # its own body needs everything
     only = rule("?x p ?y -> ?x q ?y; ?y r ?x", name="only")
-    pruned, = prune([only], atoms("?x r ?y"))
+    (pruned,) = prune([only], atoms("?x r ?y"))
     assert pruned == rule("?x p ?y -> ?y r ?x") and pruned.name == "only"
 
 
 def test_specialise_first() -> None:
     schema = triples("drives rdfs:domain Driver; sails rdfs:domain Sailor; Driver rdfs:subClassOf Person")
     special = specialise(rule_set("rho-df"), schema)
-    assert set(prune(special.rules, atoms("?x a Person"))) == {rule("?a a Driver -> ?a a Person"),
-                                                               rule("?a drives ?b -> ?a a Driver")}
+    assert set(prune(special.rules, atoms("?x a Person"))) == {
+        rule("?a a Driver -> ?a a Person"),
+        rule("?a drives ?b -> ?a a Driver"),
+    }
 
 
 NODES = ["a", "b", "?x", "?y"]
 PLACES = ["p", "q", "r"]
-patterns = st.builds(lambda s, p, o: atoms(f"{s} {p} {o}")[0], st.sampled_from(NODES),
-                     st.sampled_from([*PLACES, "?p"]), st.sampled_from(NODES))
+patterns = st.builds(
+    lambda s, p, o: atoms(f"{s} {p} {o}")[0],
+    st.sampled_from(NODES),
+    st.sampled_from([*PLACES, "?p"]),
+    st.sampled_from(NODES),
+)
 
 
 def safe(head: list[Atom], body: list[Atom]) -> Rule:
     """A rule whose head has no variables that its body lacks: they become `a`."""
     known = {node for atom in body for node in atom.variables}
-    return Rule(tuple(Atom(*(node if not node.startswith("?") or node in known else triple("a p a")[place]
-                             for place, node in enumerate(atom.nodes))) for atom in head), tuple(body))
+    return Rule(
+        tuple(
+            Atom(
+                *(
+                    node if not node.startswith("?") or node in known else triple("a p a")[place]
+                    for place, node in enumerate(atom.nodes)
+                )
+            )
+            for atom in head
+        ),
+        tuple(body),
+    )
 
 
-rules = st.lists(st.builds(safe, st.lists(patterns, min_size=1, max_size=2), st.lists(patterns, max_size=2)),
-                 max_size=5)
-facts = st.dictionaries(st.builds(lambda s, p, o: triple(f"{s} {p} {o}"), st.sampled_from("abc"),
-                                  st.sampled_from(PLACES), st.sampled_from("abc")), st.integers(1, 5), max_size=6)
+rules = st.lists(
+    st.builds(safe, st.lists(patterns, min_size=1, max_size=2), st.lists(patterns, max_size=2)), max_size=5
+)
+facts = st.dictionaries(
+    st.builds(
+        lambda s, p, o: triple(f"{s} {p} {o}"), st.sampled_from("abc"), st.sampled_from(PLACES), st.sampled_from("abc")
+    ),
+    st.integers(1, 5),
+    max_size=6,
+)
 
 
 @settings(max_examples=100, deadline=None)
@@ -76,5 +98,8 @@ def test_what_is_asked_stays_the_same(rules: list[Rule], facts: dict[Triple, int
 
 
 def answers(closed: dict[Triple, int], asked: list[Atom]) -> dict[Triple, int]:
-    return {fact: tag for fact, tag in closed.items()
-            if any(True for pattern in asked for _ in Lookup([fact]).extended(pattern, {}))}
+    return {
+        fact: tag
+        for fact, tag in closed.items()
+        if any(True for pattern in asked for _ in Lookup([fact]).extended(pattern, {}))
+    }

@@ -10,14 +10,23 @@ MINE = "@include <rho-df>. [(?a <urn:p> ?b) -> (?b <urn:p> ?a)]"
 
 
 def test_names_as_queries_write_them() -> None:
-    assert [known(name, ()) for name in ("rdfs", "RDFS", "Rho-DF", "http://www.w3.org/ns/entailment/RDFS",
-                                       "http://www.w3.org/ns/entailment/RDF")] == [
-        "rdfs", "rdfs", "rho-df", "rdfs-full", "rdf-full"]
+    assert [
+        known(name, ())
+        for name in (
+            "rdfs",
+            "RDFS",
+            "Rho-DF",
+            "http://www.w3.org/ns/entailment/RDFS",
+            "http://www.w3.org/ns/entailment/RDF",
+        )
+    ] == ["rdfs", "rdfs", "rho-df", "rdfs-full", "rdf-full"]
     assert known("mine", {"mine"}) == "mine"
     with pytest.raises(RuleSetError) as caught:
         known("Mine", {"mine"})
-    assert str(caught.value) == ("there is no rule set 'Mine': there are owl-horst, rdf-full, rdfs, rdfs-full, rho-df, "
-                                 "mine; PUT /rules/{name} brings others")
+    assert str(caught.value) == (
+        "there is no rule set 'Mine': there are owl-horst, rdf-full, rdfs, rdfs-full, rho-df, "
+        "mine; PUT /rules/{name} brings others"
+    )
 
 
 def test_several_regimes_are_one() -> None:

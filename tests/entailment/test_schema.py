@@ -15,8 +15,9 @@ from csparql_spark.language.rules.rule import Rule
 from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.worked import guard, integer, rule, term, triple, triples
 
-TAXONOMY = triples("drives rdfs:domain Driver; drives rdfs:range Car; races rdfs:subPropertyOf drives;"
-                   "Driver rdfs:subClassOf Person")
+TAXONOMY = triples(
+    "drives rdfs:domain Driver; drives rdfs:range Car; races rdfs:subPropertyOf drives;Driver rdfs:subClassOf Person"
+)
 
 
 def said(special: Specialised) -> set[Rule]:
@@ -29,8 +30,12 @@ def terms(*names: str) -> frozenset[str]:
 
 def test_the_schema_vanishes_from_the_rules() -> None:
     special = specialise(rule_set("rho-df"), TAXONOMY)
-    assert said(special) == {rule("?a races ?b -> ?a drives ?b"), rule("?a drives ?b -> ?a a Driver"),
-                             rule("?b drives ?a -> ?a a Car"), rule("?a a Driver -> ?a a Person")}
+    assert said(special) == {
+        rule("?a races ?b -> ?a drives ?b"),
+        rule("?a drives ?b -> ?a a Driver"),
+        rule("?b drives ?a -> ?a a Car"),
+        rule("?a a Driver -> ?a a Person"),
+    }
     assert special.still_general == ()
     assert special.assumed == terms("rdfs:domain", "rdfs:range", "rdfs:subClassOf", "rdfs:subPropertyOf")
 
@@ -47,14 +52,17 @@ def test_what_rules_derive_of_the_schema_from_data_is_kept_and_used() -> None:
 
 
 def test_a_conclusion_that_is_a_premise_is_no_conclusion() -> None:
-    rules = [rule("?a a rdf:Property -> ?a rdfs:subPropertyOf ?a"),
-             rule("?a ?p ?b; ?p rdfs:subPropertyOf ?q -> ?a ?q ?b")]
+    rules = [
+        rule("?a a rdf:Property -> ?a rdfs:subPropertyOf ?a"),
+        rule("?a ?p ?b; ?p rdfs:subPropertyOf ?q -> ?a ?q ?b"),
+    ]
     assert specialise(rules, []).rules == (rules[0],)
 
 
 def test_classes_can_be_words_of_the_schema() -> None:
-    special = specialise([rule("?p a owl:TransitiveProperty; ?x ?p ?y; ?y ?p ?z -> ?x ?p ?z")],
-                         triples("isIn a owl:TransitiveProperty"))
+    special = specialise(
+        [rule("?p a owl:TransitiveProperty; ?x ?p ?y; ?y ?p ?z -> ?x ?p ?z")], triples("isIn a owl:TransitiveProperty")
+    )
     assert said(special) == {rule("?x isIn ?y; ?y isIn ?z -> ?x isIn ?z")}
     assert special.assumed == frozenset() and special.assumed_classes == terms("owl:TransitiveProperty")
     assert special.contradicted_by(triple("near a owl:TransitiveProperty"))
@@ -102,8 +110,9 @@ def test_what_is_assumed_includes_what_was_asked_on_the_way() -> None:
 def test_a_rule_that_can_be_resolved_in_too_many_ways_stays_general() -> None:
     """Nothing comes out of it, but nobody waits for that."""
     schema = {triple(f"a{n} rdfs:subClassOf b{n}") for n in range(150)}
-    rules = [rule("?a rdfs:subClassOf ?b; ?c rdfs:subClassOf ?d; ?e rdfs:subClassOf ?f; ?g rdfs:subClassOf ?h "
-                  "-> x p y")]
+    rules = [
+        rule("?a rdfs:subClassOf ?b; ?c rdfs:subClassOf ?d; ?e rdfs:subClassOf ?f; ?g rdfs:subClassOf ?h -> x p y")
+    ]
     assert specialise(rules, schema | triples("x p y")).still_general == tuple(rules)
 
 
@@ -113,7 +122,9 @@ def test_guards_about_the_schema_are_decided() -> None:
     assert said(specialise(rules, schema, words=terms("weight"))) == {rule("?x p ?y -> ?x heavy ?y")}
     made = [rule("?p weight ?w; ?x ?p ?y -> ?x load ?v", guard("sum", "?w", integer(1), "?v"))]
     assert said(specialise(made, schema, words=terms("weight"))) == {
-        rule(f"?x p ?y -> ?x load {integer(10)}"), rule(f"?x q ?y -> ?x load {integer(4)}")}
+        rule(f"?x p ?y -> ?x load {integer(10)}"),
+        rule(f"?x q ?y -> ?x load {integer(4)}"),
+    }
 
 
 def test_clauses_that_get_longer_and_longer_are_an_endless_matter() -> None:
@@ -131,18 +142,30 @@ def test_a_subject_that_may_be_a_literal_is_none() -> None:
 
 def test_a_rule_keeps_its_name() -> None:
     assert {rule.name for rule in specialise(rule_set("rdfs"), TAXONOMY).rules} == {
-        "rdfs2", "rdfs3", "rdfs5b", "rdfs6", "rdfs7", "rdfs7b", "rdfs8", "rdfs9", "rdfland4"}
+        "rdfs2",
+        "rdfs3",
+        "rdfs5b",
+        "rdfs6",
+        "rdfs7",
+        "rdfs7b",
+        "rdfs8",
+        "rdfs9",
+        "rdfland4",
+    }
 
 
-@pytest.mark.parametrize("general, special, does", [
-    ("?x ?p ?y -> ?x a R", "?x a A -> ?x a R", True),
-    ("?x a A -> ?x a R", "?x ?p ?y -> ?x a R", False),
-    ("?x p ?y -> ?x q ?y", "?u p ?v; ?v r ?w -> ?u q ?v", True),
-    ("?x p ?y; ?y p ?z -> ?x q ?z", "?x p ?x -> ?x q ?x", True),
-    ("?x p ?x -> ?x q ?x", "?x p ?y; ?y p ?z -> ?x q ?z", False),
-    ("?x p ?y -> ?x q ?y", "?x p ?y -> ?y q ?x", False),
-    ("-> x p y", "?a q ?b -> x p y", True),
-])
+@pytest.mark.parametrize(
+    "general, special, does",
+    [
+        ("?x ?p ?y -> ?x a R", "?x a A -> ?x a R", True),
+        ("?x a A -> ?x a R", "?x ?p ?y -> ?x a R", False),
+        ("?x p ?y -> ?x q ?y", "?u p ?v; ?v r ?w -> ?u q ?v", True),
+        ("?x p ?y; ?y p ?z -> ?x q ?z", "?x p ?x -> ?x q ?x", True),
+        ("?x p ?x -> ?x q ?x", "?x p ?y; ?y p ?z -> ?x q ?z", False),
+        ("?x p ?y -> ?x q ?y", "?x p ?y -> ?y q ?x", False),
+        ("-> x p y", "?a q ?b -> x p y", True),
+    ],
+)
 def test_one_rule_says_all_that_another_does(general: str, special: str, does: bool) -> None:
     assert subsumes(rule(general), rule(special)) is does
 
@@ -161,23 +184,29 @@ THINGS = ["x", "y", "p", "q", *CLASSES]
 
 
 def made(subjects: list[str], predicates: list[str], objects: list[str]) -> st.SearchStrategy[Triple]:
-    return st.builds(lambda *words: triple(" ".join(words)),
-                     *(st.sampled_from(words) for words in (subjects, predicates, objects)))
+    return st.builds(
+        lambda *words: triple(" ".join(words)), *(st.sampled_from(words) for words in (subjects, predicates, objects))
+    )
 
 
 schemas = st.sets(made(["p", "q", "A", "B", "rdfs:subClassOf"], SCHEMA_PREDICATES, ["p", "q", *CLASSES]), max_size=6)
 data = st.dictionaries(made(THINGS, PREDICATES, [*THINGS, '"5"']), st.integers(1, 5), max_size=6)
-OWN = (rule("?a a rdfs:Class -> ?a rdfs:subClassOf A"), rule("?x rdfs:subClassOf ?y; ?a a ?x -> ?a a ?y"),
-       rule("?s ?p ?o; ?p alike ?q -> ?s ?q ?o"), rule("?x q ?y -> ?y rdfs:domain ?x"),
-       rule("?p rdfs:domain ?c; ?x ?p ?y -> ?x a ?c"),
-       rule("?x rdfs:subClassOf ?y; ?y rdfs:subClassOf ?x -> ?x alike ?y", guard("notEqual", "?x", "?y")))
+OWN = (
+    rule("?a a rdfs:Class -> ?a rdfs:subClassOf A"),
+    rule("?x rdfs:subClassOf ?y; ?a a ?x -> ?a a ?y"),
+    rule("?s ?p ?o; ?p alike ?q -> ?s ?q ?o"),
+    rule("?x q ?y -> ?y rdfs:domain ?x"),
+    rule("?p rdfs:domain ?c; ?x ?p ?y -> ?x a ?c"),
+    rule("?x rdfs:subClassOf ?y; ?y rdfs:subClassOf ?x -> ?x alike ?y", guard("notEqual", "?x", "?y")),
+)
 SETS = {**{name: rule_set(name) for name in NAMES}, "own": OWN}
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(sorted(SETS)), schemas, data, st.booleans(), st.sampled_from([3, 15]))
-def test_the_closure_stays_the_same(name: str, schema: set[Triple], data: dict[Triple, int], close: bool,
-                                    limit: int) -> None:
+def test_the_closure_stays_the_same(
+    name: str, schema: set[Triple], data: dict[Triple, int], close: bool, limit: int
+) -> None:
     rules = SETS[name]
     if close:
         schema = set(closure(rules, dict.fromkeys(schema, ALWAYS)))

@@ -16,8 +16,13 @@ def entailed(name: str, *facts: str) -> set[tuple[str, str, str]]:
 
 def test_the_sets_of_the_house() -> None:
     assert NAMES == ("owl-horst", "rdf-full", "rdfs", "rdfs-full", "rho-df")
-    assert {name: len(rule_set(name)) for name in NAMES} == {"owl-horst": 33, "rdf-full": 2, "rdfs": 11,
-                                                            "rdfs-full": 20, "rho-df": 6}
+    assert {name: len(rule_set(name)) for name in NAMES} == {
+        "owl-horst": 33,
+        "rdf-full": 2,
+        "rdfs": 11,
+        "rdfs-full": 20,
+        "rho-df": 6,
+    }
     assert {entry.name for entry in DIRECTORY.iterdir()} == {f"{name}.rules" for name in NAMES}
 
 
@@ -41,15 +46,19 @@ def test_rdfs_is_the_figure_of_the_paper() -> None:
         rule("?x rdfs:subClassOf ?y; ?a a ?x -> ?a a ?y"),
         rule("?x a rdfs:ContainerMembershipProperty -> ?x rdfs:subPropertyOf rdfs:member"),
         rule("?x ?p ?y -> ?p a rdf:Property; ?x a rdfs:Resource; ?y a rdfs:Resource"),
-        rule("?a a rdfs:Class -> ?a rdfs:subClassOf rdfs:Resource"))
+        rule("?a a rdfs:Class -> ?a rdfs:subClassOf rdfs:Resource"),
+    )
 
 
 def test_rho_df_says_what_the_four_words_say_and_no_more() -> None:
-    facts = triples("cat rdfs:subClassOf mammal; mammal rdfs:subClassOf animal; tom a cat; chases rdfs:domain hunter;"
-                    "chases rdfs:range prey; hunts rdfs:subPropertyOf chases; tom hunts jerry")
+    facts = triples(
+        "cat rdfs:subClassOf mammal; mammal rdfs:subClassOf animal; tom a cat; chases rdfs:domain hunter;"
+        "chases rdfs:range prey; hunts rdfs:subPropertyOf chases; tom hunts jerry"
+    )
     new = set(closure(rule_set("rho-df"), dict.fromkeys(facts, ALWAYS))) - facts
-    assert new == triples("cat rdfs:subClassOf animal; tom a mammal; tom a animal; tom chases jerry; tom a hunter;"
-                          "jerry a prey")
+    assert new == triples(
+        "cat rdfs:subClassOf animal; tom a mammal; tom a animal; tom chases jerry; tom a hunter;jerry a prey"
+    )
 
 
 def test_rdfs_types_what_is_there() -> None:
@@ -65,8 +74,10 @@ def test_rdfs_types_what_is_there() -> None:
 
 
 def test_rdfs_full_knows_its_own_vocabulary_without_any_facts() -> None:
-    assert triples("rdfs:Datatype rdfs:subClassOf rdfs:Resource; xsd:string rdfs:subClassOf rdfs:Literal;"
-                   "rdf:Seq a rdfs:Class; rdfs:label a rdf:Property; rdf:nil a rdfs:Resource") <= entailed("rdfs-full")
+    assert triples(
+        "rdfs:Datatype rdfs:subClassOf rdfs:Resource; xsd:string rdfs:subClassOf rdfs:Literal;"
+        "rdf:Seq a rdfs:Class; rdfs:label a rdf:Property; rdf:nil a rdfs:Resource"
+    ) <= entailed("rdfs-full")
 
 
 def test_rdfs_full_numbers_the_members_that_are_used() -> None:
@@ -75,29 +86,32 @@ def test_rdfs_full_numbers_the_members_that_are_used() -> None:
     assert not triples("box rdfs:member pear; box rdfs:member plum") & found
 
 
-@pytest.mark.parametrize("facts, conclusion", [
-    ("p a owl:FunctionalProperty; x p y; x p z", "y owl:sameAs z"),
-    ("p a owl:InverseFunctionalProperty; x p z; y p z", "x owl:sameAs y"),
-    ("p a owl:SymmetricProperty; x p y", "y p x"),
-    ("p a owl:TransitiveProperty; x p y; y p z", "x p z"),
-    ("x owl:sameAs y", "y owl:sameAs x"),
-    ("x owl:sameAs y; y owl:sameAs z", "x owl:sameAs z"),
-    ("p owl:inverseOf q; x p y", "y q x"),
-    ("p owl:inverseOf q; x q y", "y p x"),
-    ("c a owl:Class; c owl:sameAs d", "c rdfs:subClassOf d"),
-    ("p owl:sameAs q; x p y", "x q y"),
-    ("x p y; x owl:sameAs u; y owl:sameAs v", "u p v"),
-    ("c owl:equivalentClass d; x a d", "x a c"),
-    ("c owl:equivalentClass d; x a c", "x a d"),
-    ("c rdfs:subClassOf d; d rdfs:subClassOf c", "c owl:equivalentClass d"),
-    ("p owl:equivalentProperty q; x q y", "x p y"),
-    ("p rdfs:subPropertyOf q; q rdfs:subPropertyOf p", "p owl:equivalentProperty q"),
-    ("r owl:hasValue y; r owl:onProperty p; x p y", "x a r"),
-    ("r owl:hasValue y; r owl:onProperty p; x a r", "x p y"),
-    ("r owl:someValuesFrom c; r owl:onProperty p; x p y; y a c", "x a r"),
-    ("r owl:allValuesFrom c; r owl:onProperty p; x a r; x p y", "y a c"),
-    ("c rdfs:subClassOf d; x a c", "x a d"),
-])
+@pytest.mark.parametrize(
+    "facts, conclusion",
+    [
+        ("p a owl:FunctionalProperty; x p y; x p z", "y owl:sameAs z"),
+        ("p a owl:InverseFunctionalProperty; x p z; y p z", "x owl:sameAs y"),
+        ("p a owl:SymmetricProperty; x p y", "y p x"),
+        ("p a owl:TransitiveProperty; x p y; y p z", "x p z"),
+        ("x owl:sameAs y", "y owl:sameAs x"),
+        ("x owl:sameAs y; y owl:sameAs z", "x owl:sameAs z"),
+        ("p owl:inverseOf q; x p y", "y q x"),
+        ("p owl:inverseOf q; x q y", "y p x"),
+        ("c a owl:Class; c owl:sameAs d", "c rdfs:subClassOf d"),
+        ("p owl:sameAs q; x p y", "x q y"),
+        ("x p y; x owl:sameAs u; y owl:sameAs v", "u p v"),
+        ("c owl:equivalentClass d; x a d", "x a c"),
+        ("c owl:equivalentClass d; x a c", "x a d"),
+        ("c rdfs:subClassOf d; d rdfs:subClassOf c", "c owl:equivalentClass d"),
+        ("p owl:equivalentProperty q; x q y", "x p y"),
+        ("p rdfs:subPropertyOf q; q rdfs:subPropertyOf p", "p owl:equivalentProperty q"),
+        ("r owl:hasValue y; r owl:onProperty p; x p y", "x a r"),
+        ("r owl:hasValue y; r owl:onProperty p; x a r", "x p y"),
+        ("r owl:someValuesFrom c; r owl:onProperty p; x p y; y a c", "x a r"),
+        ("r owl:allValuesFrom c; r owl:onProperty p; x a r; x p y", "y a c"),
+        ("c rdfs:subClassOf d; x a c", "x a d"),
+    ],
+)
 def test_owl_horst(facts: str, conclusion: str) -> None:
     assert triple(conclusion) in entailed("owl-horst", facts)
     for missing in (facts.replace(part, "") for part in facts.split(";")):
@@ -147,16 +161,29 @@ def including(*names: str) -> RuleFile:
     return RuleFile((), names)
 
 
-@pytest.mark.parametrize("name, files, sentence", [
-    ("rdsf", {}, "There is no rule set 'rdsf'. Known are owl-horst, rdf-full, rdfs, rdfs-full, rho-df."),
-    ("two", {"two": TWO}, "There is no rule set 'one', which 'two' includes. Known are owl-horst, rdf-full, rdfs, "
-                          "rdfs-full, rho-df, two."),
-    ("a", {"a": including("b"), "b": including("c"), "c": including("b")},
-     "The rule set 'b' includes itself: b includes c includes b. Take one of these @include lines out."),
-    ("a", {"a": including("a")},
-     "The rule set 'a' includes itself: a includes a. Take one of these @include lines out."),
-    ("RDFS", {"RDFS": ONE}, "'RDFS' is a rule set of the house: give the file another name."),
-])
+@pytest.mark.parametrize(
+    "name, files, sentence",
+    [
+        ("rdsf", {}, "There is no rule set 'rdsf'. Known are owl-horst, rdf-full, rdfs, rdfs-full, rho-df."),
+        (
+            "two",
+            {"two": TWO},
+            "There is no rule set 'one', which 'two' includes. Known are owl-horst, rdf-full, rdfs, "
+            "rdfs-full, rho-df, two.",
+        ),
+        (
+            "a",
+            {"a": including("b"), "b": including("c"), "c": including("b")},
+            "The rule set 'b' includes itself: b includes c includes b. Take one of these @include lines out.",
+        ),
+        (
+            "a",
+            {"a": including("a")},
+            "The rule set 'a' includes itself: a includes a. Take one of these @include lines out.",
+        ),
+        ("RDFS", {"RDFS": ONE}, "'RDFS' is a rule set of the house: give the file another name."),
+    ],
+)
 def test_what_cannot_be_resolved(name: str, files: dict[str, RuleFile], sentence: str) -> None:
     with pytest.raises(RuleSetError) as refused:
         rule_set(name, files)

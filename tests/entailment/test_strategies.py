@@ -28,8 +28,15 @@ def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "small":
             for module, name, value in (
-                    (runs, "SMALL", 0), (runs, "RATIO", 1), (runs, "MANY", 2), (runs, "SIEVED", 0), (graph, "IDLE", 1),
-                    (keys, "RANK_BITS", 1), (explicit, "WAITING", 2), (program, "FEW", 0)):
+                (runs, "SMALL", 0),
+                (runs, "RATIO", 1),
+                (runs, "MANY", 2),
+                (runs, "SIEVED", 0),
+                (graph, "IDLE", 1),
+                (keys, "RANK_BITS", 1),
+                (explicit, "WAITING", 2),
+                (program, "FEW", 0),
+            ):
                 patch.setattr(module, name, value)
         yield
 

@@ -13,9 +13,15 @@ P, Q, A, B, C = (f"<urn:{name}>" for name in "pqabc")
 small = st.integers(0, 2)
 
 
-@given(st.integers(1, 4).flatmap(lambda width: st.tuples(
-    st.lists(st.tuples(*[small] * width), min_size=1, max_size=8), st.lists(st.tuples(*[small] * width), max_size=8),
-    st.sets(st.integers(0, width - 1)))))
+@given(
+    st.integers(1, 4).flatmap(
+        lambda width: st.tuples(
+            st.lists(st.tuples(*[small] * width), min_size=1, max_size=8),
+            st.lists(st.tuples(*[small] * width), max_size=8),
+            st.sets(st.integers(0, width - 1)),
+        )
+    )
+)
 @settings(max_examples=80, deadline=None)
 def test_a_row_for_each_rule_that_agrees(drawn: tuple) -> None:
     parameters, known, bound = drawn
@@ -25,8 +31,12 @@ def test_a_row_for_each_rule_that_agrees(drawn: tuple) -> None:
     columns = {names[i]: np.array([row[i] for row in known], np.int64) for i in sorted(bound)}
     columns["?x"] = np.arange(len(known))
     joined = table.joined(Relation(columns, np.arange(len(known)) + 100))
-    expected = sorted((place, place + 100, *row) for place, given in enumerate(known) for row in parameters
-                      if all(given[i] == row[i] for i in bound))
+    expected = sorted(
+        (place, place + 100, *row)
+        for place, given in enumerate(known)
+        for row in parameters
+        if all(given[i] == row[i] for i in bound)
+    )
     if known:
         rows = zip(*(joined.columns[name].tolist() for name in ("?x", *names)))
         assert sorted((place, tag, *row) for (place, *row), tag in zip(rows, joined.tag.tolist())) == expected
@@ -50,4 +60,6 @@ def test_rules_of_one_form() -> None:
     assert found[1].body == (("?x", p, "?y"),) and found[1].head == (("?x", q, b),) and found[1].columns == {}
     assert len(list(tables([*step, renamed], dictionary, set(), 3))) == 3
     assert [table.rules for table in tables([*step, renamed], dictionary, {step[1]}, 1)] == [
-        (step[0], renamed), (step[1],)]
+        (step[0], renamed),
+        (step[1],),
+    ]

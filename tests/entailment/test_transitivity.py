@@ -21,27 +21,38 @@ def transitive(predicate: str) -> Rule:
 
 
 BACKWARDS = Rule((Atom("?x", P, "?z"),), (Atom("?y", P, "?z"), Atom("?x", P, "?y")))
-OTHERS = [transitive(Q), BACKWARDS, Rule((Atom("?y", P, "?x"),), (Atom("?x", P, "?y"),)),
-          Rule((Atom("?x", P, "?y"),), (Atom("?x", Q, "?y"),)), Rule((Atom("?x", Q, "?y"),), (Atom("?x", P, "?y"),)),
-          Rule((Atom("?x", P, "?z"),), (Atom("?x", P, "?y"), Atom("?y", Q, "?z"))),
-          Rule((Atom("?x", Q, "?z"),), (Atom("?x", "?p", "?y"), Atom("?y", "?p", "?z"))),
-          Rule((Atom("?x", "?r", "?y"),), (Atom("?x", "?p", "?y"), Atom("?p", Q, "?r")))]
+OTHERS = [
+    transitive(Q),
+    BACKWARDS,
+    Rule((Atom("?y", P, "?x"),), (Atom("?x", P, "?y"),)),
+    Rule((Atom("?x", P, "?y"),), (Atom("?x", Q, "?y"),)),
+    Rule((Atom("?x", Q, "?y"),), (Atom("?x", P, "?y"),)),
+    Rule((Atom("?x", P, "?z"),), (Atom("?x", P, "?y"), Atom("?y", Q, "?z"))),
+    Rule((Atom("?x", Q, "?z"),), (Atom("?x", "?p", "?y"), Atom("?y", "?p", "?z"))),
+    Rule((Atom("?x", "?r", "?y"),), (Atom("?x", "?p", "?y"), Atom("?p", Q, "?r"))),
+]
 some = st.sampled_from([transitive(P), transitive(P), *OTHERS])
 node = st.sampled_from([f"<urn:{number}>" for number in range(6)] + [P, R])
-chunks = st.lists(st.dictionaries(st.tuples(node, st.sampled_from([P, P, Q, R]), node), st.integers(1, 6), max_size=8),
-                  max_size=4)
+chunks = st.lists(
+    st.dictionaries(st.tuples(node, st.sampled_from([P, P, Q, R]), node), st.integers(1, 6), max_size=8), max_size=4
+)
 
 
 def test_which_rules_say_that_a_predicate_is_transitive() -> None:
     assert is_transitivity(transitive(P)) and is_transitivity(BACKWARDS)
     (head,), (first, second) = transitive(P).head, transitive(P).body
-    for other in (Rule((head,), (first, second), (Guard("notEqual", ("?x", "?z")),)),
-                  Rule((Atom("?x", Q, "?z"),), (first, second)), Rule((Atom("?z", P, "?x"),), (first, second)),
-                  Rule((head, Atom("?x", P, "?y")), (first, second)), Rule((head,), (first, second, first)),
-                  Rule((head,), (first, Atom("?y", Q, "?z"))), Rule((head,), (first, Atom("?z", P, "?y"))),
-                  Rule((Atom("?x", P, "?x"),), (first, Atom("?y", P, "?x"))),
-                  Rule((Atom("?x", P, A),), (first, Atom("?y", P, A))),
-                  Rule((Atom("?x", "?p", "?z"),), (Atom("?x", "?p", "?y"), Atom("?y", "?p", "?z")))):
+    for other in (
+        Rule((head,), (first, second), (Guard("notEqual", ("?x", "?z")),)),
+        Rule((Atom("?x", Q, "?z"),), (first, second)),
+        Rule((Atom("?z", P, "?x"),), (first, second)),
+        Rule((head, Atom("?x", P, "?y")), (first, second)),
+        Rule((head,), (first, second, first)),
+        Rule((head,), (first, Atom("?y", Q, "?z"))),
+        Rule((head,), (first, Atom("?z", P, "?y"))),
+        Rule((Atom("?x", P, "?x"),), (first, Atom("?y", P, "?x"))),
+        Rule((Atom("?x", P, A),), (first, Atom("?y", P, A))),
+        Rule((Atom("?x", "?p", "?z"),), (Atom("?x", "?p", "?y"), Atom("?y", "?p", "?z"))),
+    ):
         assert not is_transitivity(other), other
 
 

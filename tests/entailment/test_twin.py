@@ -60,9 +60,13 @@ def test_a_variable_predicate_matches_every_triple() -> None:
     assert found == tagged("x p y 4; p rdfs:domain C 9; x a C 4")
 
 
-@pytest.mark.parametrize("facts, missing", [
-    ({(term("x"), term("p"), '"5"'): 1}, '"5"'),                                  # a literal as subject
-    ({(term("x"), term("p"), "_:b"): 1, (term("_:b"), term("p"), term("y")): 1}, None)])
+@pytest.mark.parametrize(
+    "facts, missing",
+    [
+        ({(term("x"), term("p"), '"5"'): 1}, '"5"'),  # a literal as subject
+        ({(term("x"), term("p"), "_:b"): 1, (term("_:b"), term("p"), term("y")): 1}, None),
+    ],
+)
 def test_what_would_be_no_triple_is_not_made(facts: dict[Triple, int], missing: str | None) -> None:
     found = closure([rule("?a p ?b -> ?b q ?a")], facts)
     assert all(not subject.startswith('"') for subject, _, _ in found)
@@ -76,12 +80,15 @@ def test_a_predicate_is_an_iri() -> None:
 
 # Guards
 
+
 def test_a_maker_binds_its_last_argument_or_compares_it() -> None:
     double = rule("?x age ?n -> ?x twice ?m", guard("sum", "?n", "?n", "?m"))
     assert closure([double], {(term("x"), term("age"), integer(4)): 1})[term("x"), term("twice"), integer(8)] == 1
     same = rule("?x age ?n; ?x shoe ?m -> ?x odd ?n", guard("sum", "?n", integer(1), "?m"))
-    facts = {(term(x), term(p), integer(n)): 1 for x, p, n in
-             [("x", "age", 4), ("x", "shoe", 5), ("y", "age", 4), ("y", "shoe", 6)]}
+    facts = {
+        (term(x), term(p), integer(n)): 1
+        for x, p, n in [("x", "age", 4), ("x", "shoe", 5), ("y", "age", 4), ("y", "shoe", 6)]
+    }
     assert set(closure([same], facts)) - set(facts) == {(term("x"), term("odd"), integer(4))}
 
 
@@ -91,20 +98,33 @@ def test_guards_are_read_in_their_order() -> None:
     assert set(closure([chained], facts)) - set(facts) == {triple("x old x")}
 
 
-@pytest.mark.parametrize("broken, says", [
-    (rule("?x p ?y -> ?x p ?z"), r"The head of .* uses \?z"),
-    (rule("?x p ?y -> ?x p ?y", guard("lessThan", "?x", "?z")), r"lessThan\(\?x, \?z\) uses \?z before it is bound"),
-])
+@pytest.mark.parametrize(
+    "broken, says",
+    [
+        (rule("?x p ?y -> ?x p ?z"), r"The head of .* uses \?z"),
+        (
+            rule("?x p ?y -> ?x p ?y", guard("lessThan", "?x", "?z")),
+            r"lessThan\(\?x, \?z\) uses \?z before it is bound",
+        ),
+    ],
+)
 def test_a_rule_that_cannot_be_read_is_refused_with_a_sentence(broken: Rule, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         closure([broken], tagged("x p y 1"))
 
 
 words = st.sampled_from("wxyz")
-facts = st.dictionaries(st.builds(lambda s, p, o: triple(f"{s} {p} {o}"), words, st.sampled_from("pq"), words),
-                        st.integers(1, 9), max_size=12)
-RULES = [TRANSITIVE, rule("?a p ?b; ?b p ?c -> ?a p ?c"), rule("?a p ?b -> ?b q ?a"),
-         rule("?a q ?b; ?b q ?c -> ?c p ?a")]
+facts = st.dictionaries(
+    st.builds(lambda s, p, o: triple(f"{s} {p} {o}"), words, st.sampled_from("pq"), words),
+    st.integers(1, 9),
+    max_size=12,
+)
+RULES = [
+    TRANSITIVE,
+    rule("?a p ?b; ?b p ?c -> ?a p ?c"),
+    rule("?a p ?b -> ?b q ?a"),
+    rule("?a q ?b; ?b q ?c -> ?c p ?a"),
+]
 
 
 @settings(max_examples=80, deadline=None)
@@ -118,6 +138,7 @@ def test_the_closure_at_an_instant_is_the_closure_of_what_holds_then(facts: dict
 
 
 # Against SPARQL: each rule as an update, until the store stays as it is
+
 
 def by_sparql(rules: Iterable[Rule], facts: Iterable[Triple]) -> set[Triple]:
     store = ox.Store()

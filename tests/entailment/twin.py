@@ -25,7 +25,7 @@ from tests.entailment.twin_guards import passed
 Triple = tuple[str, str, str]
 Binding = dict[str, str]
 
-ALWAYS = 2**63 - 1          # the tag of what never expires
+ALWAYS = 2**63 - 1  # the tag of what never expires
 
 
 def closure(rules: Iterable[Rule], facts: Mapping[Triple, int]) -> dict[Triple, int]:
@@ -71,6 +71,7 @@ class Lookup:
 
 def matches(rule: Rule, known: Lookup) -> Iterator[Binding]:
     """All ways to match the rule's body: its atoms in some triples, and then its guards, in their order."""
+
     def after(place: int, binding: Binding) -> Iterator[Binding]:
         if place < len(rule.body):
             for new in known.extended(rule.body[place], binding):

@@ -20,15 +20,45 @@ from csparql_spark.rdf.terms import XSD, parse
 Binding = dict[str, str]
 
 INTEGER, DECIMAL, DOUBLE = range(3)
-LEAST = {"nonNegativeInteger": 0, "positiveInteger": 1, "unsignedLong": 0, "unsignedInt": 0, "unsignedShort": 0,
-         "unsignedByte": 0, "long": -2**63, "int": -2**31, "short": -2**15, "byte": -128}
-MOST = {"nonPositiveInteger": 0, "negativeInteger": -1, "unsignedLong": 2**64 - 1, "unsignedInt": 2**32 - 1,
-        "unsignedShort": 2**16 - 1, "unsignedByte": 255, "long": 2**63 - 1, "int": 2**31 - 1, "short": 2**15 - 1,
-        "byte": 127}
-ABOVE = {"integer": "decimal", "long": "integer", "int": "long", "short": "int", "byte": "short",
-         "nonPositiveInteger": "integer", "negativeInteger": "nonPositiveInteger", "nonNegativeInteger": "integer",
-         "positiveInteger": "nonNegativeInteger", "unsignedLong": "nonNegativeInteger", "unsignedInt": "unsignedLong",
-         "unsignedShort": "unsignedInt", "unsignedByte": "unsignedShort"}
+LEAST = {
+    "nonNegativeInteger": 0,
+    "positiveInteger": 1,
+    "unsignedLong": 0,
+    "unsignedInt": 0,
+    "unsignedShort": 0,
+    "unsignedByte": 0,
+    "long": -(2**63),
+    "int": -(2**31),
+    "short": -(2**15),
+    "byte": -128,
+}
+MOST = {
+    "nonPositiveInteger": 0,
+    "negativeInteger": -1,
+    "unsignedLong": 2**64 - 1,
+    "unsignedInt": 2**32 - 1,
+    "unsignedShort": 2**16 - 1,
+    "unsignedByte": 255,
+    "long": 2**63 - 1,
+    "int": 2**31 - 1,
+    "short": 2**15 - 1,
+    "byte": 127,
+}
+ABOVE = {
+    "integer": "decimal",
+    "long": "integer",
+    "int": "long",
+    "short": "int",
+    "byte": "short",
+    "nonPositiveInteger": "integer",
+    "negativeInteger": "nonPositiveInteger",
+    "nonNegativeInteger": "integer",
+    "positiveInteger": "nonNegativeInteger",
+    "unsignedLong": "nonNegativeInteger",
+    "unsignedInt": "unsignedLong",
+    "unsignedShort": "unsignedInt",
+    "unsignedByte": "unsignedShort",
+}
 MOMENT = re.compile(r"(?:(\d{4})-(\d\d)-(\d\d))?(T)?(?:(\d\d):(\d\d):(\d\d(?:\.\d+)?))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
@@ -36,7 +66,7 @@ def kind_of(term: str) -> tuple[str, str]:
     """The name of a literal's datatype, if it is of XML Schema, and its lexical form."""
     found = parse(term)
     named = found.kind == "literal" and (found.datatype or "").startswith(XSD)
-    return (found.datatype[len(XSD):] if named else "", found.value)
+    return (found.datatype[len(XSD) :] if named else "", found.value)
 
 
 def number(term: str) -> tuple[int, Fraction | float] | None:
@@ -86,9 +116,9 @@ def compared(x: str, y: str) -> int | None:
     if one is not None and other is not None:
         (a_kind, a), (b_kind, b) = one, other
         if DOUBLE in (a_kind, b_kind):
-            if a != a or b != b:                    # not a number
+            if a != a or b != b:  # not a number
                 return None
-            with contextlib.suppress(OverflowError):      # beyond the doubles, integers are compared as they are
+            with contextlib.suppress(OverflowError):  # beyond the doubles, integers are compared as they are
                 a, b = float(a), float(b)
     else:
         first, second = moment(x), moment(y)
@@ -113,8 +143,9 @@ def valid(term: str, datatype: str) -> bool:
     while name in ABOVE:
         name = ABOVE[name]
         names.append(XSD + name)
-    return right and (datatype == "<http://www.w3.org/2000/01/rdf-schema#Literal>"
-                      or datatype in [f"<{one}>" for one in names])
+    return right and (
+        datatype == "<http://www.w3.org/2000/01/rdf-schema#Literal>" or datatype in [f"<{one}>" for one in names]
+    )
 
 
 def computed(operation: Callable[..., Fraction | float]) -> Callable[..., str | None]:
@@ -128,6 +159,7 @@ def computed(operation: Callable[..., Fraction | float]) -> Callable[..., str | 
             return shown(kind, operation(kind, *values))
         except (ArithmeticError, ValueError):
             return None
+
     return made
 
 
@@ -150,6 +182,7 @@ def chosen(sign: int) -> Callable[[str, str], str | None]:
     def made(x: str, y: str) -> str | None:
         found = compared(x, y)
         return None if found is None else y if found == -sign else x
+
     return made
 
 
@@ -176,20 +209,30 @@ def same(x: str, y: str) -> bool:
 
 
 TESTS: dict[str, Callable[..., bool]] = {
-    "equal": same, "notEqual": lambda x, y: not same(x, y),
-    "lessThan": lambda x, y: compared(x, y) == -1, "greaterThan": lambda x, y: compared(x, y) == 1,
-    "le": lambda x, y: compared(x, y) in (-1, 0), "ge": lambda x, y: compared(x, y) in (0, 1),
-    "isLiteral": lambda x: x[0] == '"', "notLiteral": lambda x: x[0] != '"',
-    "isBNode": lambda x: x[0] == "_", "notBNode": lambda x: x[0] != "_",
-    "isDType": valid, "notDType": lambda x, datatype: not valid(x, datatype),
-    "regex": lambda text, pattern: text[0] == '"' and re.fullmatch(
-        parse(pattern).value, parse(text).value) is not None,
+    "equal": same,
+    "notEqual": lambda x, y: not same(x, y),
+    "lessThan": lambda x, y: compared(x, y) == -1,
+    "greaterThan": lambda x, y: compared(x, y) == 1,
+    "le": lambda x, y: compared(x, y) in (-1, 0),
+    "ge": lambda x, y: compared(x, y) in (0, 1),
+    "isLiteral": lambda x: x[0] == '"',
+    "notLiteral": lambda x: x[0] != '"',
+    "isBNode": lambda x: x[0] == "_",
+    "notBNode": lambda x: x[0] != "_",
+    "isDType": valid,
+    "notDType": lambda x, datatype: not valid(x, datatype),
+    "regex": lambda text, pattern: text[0] == '"' and re.fullmatch(parse(pattern).value, parse(text).value) is not None,
 }
 MAKERS: dict[str, Callable[..., str | None]] = {
-    "sum": computed(lambda kind, x, y: x + y), "difference": computed(lambda kind, x, y: x - y),
-    "product": computed(lambda kind, x, y: x * y), "quotient": computed(quotient),
-    "addOne": computed(lambda kind, x: x + 1), "min": chosen(-1), "max": chosen(1),
-    "strConcat": lambda *terms: quoted(joined(*terms)), "uriConcat": named,
+    "sum": computed(lambda kind, x, y: x + y),
+    "difference": computed(lambda kind, x, y: x - y),
+    "product": computed(lambda kind, x, y: x * y),
+    "quotient": computed(quotient),
+    "addOne": computed(lambda kind, x: x + 1),
+    "min": chosen(-1),
+    "max": chosen(1),
+    "strConcat": lambda *terms: quoted(joined(*terms)),
+    "uriConcat": named,
 }
 
 

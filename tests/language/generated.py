@@ -16,7 +16,7 @@ from itertools import count
 from csparql_spark.language.queries.grammar import RULES, Part
 
 HEAD = "PREFIX p: <http://ex.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
-DEEPEST = 24       # rules that are open; beyond that, the shortest way out
+DEEPEST = 24  # rules that are open; beyond that, the shortest way out
 
 WORDS = {
     "VAR": ("?a", "?b", "?c", "$d"),
@@ -52,7 +52,7 @@ class _TooLong(Exception):
 class _Made:
     def __init__(self, chance: random.Random, room: int) -> None:
         self._chance = chance
-        self._room = room + 1           # no space stands before the first word
+        self._room = room + 1  # no space stands before the first word
         self._numbers = count(1)
         self._words: list[str] = []
         self._rules: list[str] = []

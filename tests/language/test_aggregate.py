@@ -70,9 +70,7 @@ def test_other_rewritings_are_in_the_copies_too() -> None:
         "BASE <http://ex.org/> SELECT ?n FROM NAMED WINDOW <w> ON <s> [RANGE 5s] "
         '{ WINDOW <w> { ?s <p> "1"<http://www.w3.org/2001/XMLSchema#integer> } } AGGREGATE { (?n, COUNT, ?s) }'
     )
-    pattern = (
-        '{ GRAPH <http://ex.org/w> { ?s <http://ex.org/p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> } }'
-    )
+    pattern = '{ GRAPH <http://ex.org/w> { ?s <http://ex.org/p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> } }'
     assert where(text) == f"{{ {pattern}\n  {{ SELECT ?s (COUNT(*) AS ?n) WHERE {pattern} GROUP BY ?s }} }}"
 
 
@@ -94,8 +92,6 @@ def test_rows_are_extended_not_collapsed(triples: list[tuple[int, int, int]], le
     counts = Counter((s, p) for s, p, _ in triples)
     totals = {s: sum(o for other, _, o in triples if other == s) for s, _, _ in triples}
     expected = Counter(
-        (f"u:{s}", f"u:{p}", str(o), str(counts[s, p]), str(totals[s]))
-        for s, p, o in triples
-        if counts[s, p] > least
+        (f"u:{s}", f"u:{p}", str(o), str(counts[s, p]), str(totals[s])) for s, p, o in triples if counts[s, p] > least
     )
     assert found == expected

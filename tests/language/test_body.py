@@ -6,8 +6,15 @@ from csparql_spark.language import parse
 from csparql_spark.language.queries.body import BodyProblem, check_evaluable
 
 
-@pytest.mark.parametrize("body", ["SELECT ?s { ?s }", "SELECT ?s {} nonsense", "ASK { ?s !() ?o }",
-                                  "SELECT ?s (COUNT(*) AS ?n) { VALUES () {} ?s ?p ?o }"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT ?s { ?s }",
+        "SELECT ?s {} nonsense",
+        "ASK { ?s !() ?o }",
+        "SELECT ?s (COUNT(*) AS ?n) { VALUES () {} ?s ?p ?o }",
+    ],
+)
 def test_what_the_engine_refuses(body: str) -> None:
     with pytest.raises(BodyProblem, match="^The SPARQL engine refuses this query "):
         check_evaluable(body)

@@ -13,7 +13,7 @@ from tests.language.generated import generated
 
 GOLDEN = Path(__file__).parent / "compiled.json"
 BASE = "http://base.example/"
-LONGEST = 5000      # hardly one text in thirty that is longer means something
+LONGEST = 5000  # hardly one text in thirty that is longer means something
 TEXTS = {**texts.TWELVE, **{f"rare-{number}": text for number, text in enumerate(texts.RARE)}}
 
 
@@ -70,5 +70,6 @@ def forms() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    GOLDEN.write_text(json.dumps({"version": VERSION, "forms": forms()}, indent=1, ensure_ascii=False) + "\n",
-                      encoding="utf-8")
+    GOLDEN.write_text(
+        json.dumps({"version": VERSION, "forms": forms()}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )

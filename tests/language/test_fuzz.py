@@ -18,8 +18,8 @@ CORPUS = [*texts.TWELVE.values(), *texts.RARE, *texts.citybench().values()] * 4
 CORPUS += [path.read_text() for path in sorted((Path(__file__).parent / "errors").glob("*.rq"))]
 SCRAPS = [
     *sorted(KEYWORDS),
-    *"{ } ( ) [ ] . ; , * a \\ \" ' \"\"\" # < > ^^ /* $ $a$ ? \x00 \u00a0 \ufeff é 😀 \r\n \u2028".split(" "),
-    *"?x <http://a> <> <a ex:a : _:b @en \"s\" 5 -5 1.5 99999999999999999999 10s 0s PT5S P1M 5S [] () end".split(),
+    *'{ } ( ) [ ] . ; , * a \\ " \' """ # < > ^^ /* $ $a$ ? \x00 \u00a0 \ufeff é 😀 \r\n \u2028'.split(" "),
+    *'?x <http://a> <> <a ex:a : _:b @en "s" 5 -5 1.5 99999999999999999999 10s 0s PT5S P1M 5S [] () end'.split(),
     "FROM STREAM <http://s> [RANGE 5s]",
     "FROM NAMED WINDOW <w:w> ON <s:s> [RANGE PT5S]",
     "AGGREGATE { (?n, COUNT, ?x) }",

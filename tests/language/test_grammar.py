@@ -61,16 +61,12 @@ def test_the_walk_stops_at_the_first_token_that_fits_nowhere(text: str, stopped:
 
 TOUCHING = {
     "SELECT*{?x?p?y FILTERsameTerm(?x,?y)}": "SELECT * { ?x ?p ?y FILTER sameTerm(?x, ?y) }",
-    "SELECTDISTINCT?x{?x?p?y FILTERNOTEXISTS{?x a?y}}ORDERBYDESC(?x)LIMIT10OFFSET5":
-        "SELECT DISTINCT ?x { ?x ?p ?y FILTER NOT EXISTS { ?x a ?y } } ORDER BY DESC(?x) LIMIT 10 OFFSET 5",
-    "SELECT?x{?x?p?y.FILTERregex(?y,'a')BIND(1AS?z)VALUES?w{1UNDEF}{}UNION{?x?q?y}OPTIONAL{?x?q?v}}":
-        "SELECT ?x { ?x ?p ?y . FILTER regex(?y, 'a') BIND(1 AS ?z) VALUES ?w { 1 UNDEF } {} UNION { ?x ?q ?y } "
-        "OPTIONAL { ?x ?q ?v } }",
-    "SELECT(COUNT(DISTINCT?x)AS?n){GRAPH?g{?x?p?y}}GROUPBY?y HAVING(COUNT(?x)>1)ORDERBYASC(?n)":
-        "SELECT (COUNT(DISTINCT ?x) AS ?n) { GRAPH ?g { ?x ?p ?y } } GROUP BY ?y HAVING (COUNT(?x) > 1) "
-        "ORDER BY ASC(?n)",
-    "ASKWHERE{?x?p true.FILTER(?p NOTIN(1,2)&&isIRI(?x))}":
-        "ASK WHERE { ?x ?p true . FILTER(?p NOT IN (1, 2) && isIRI(?x)) }",
+    "SELECTDISTINCT?x{?x?p?y FILTERNOTEXISTS{?x a?y}}ORDERBYDESC(?x)LIMIT10OFFSET5": "SELECT DISTINCT ?x { ?x ?p ?y FILTER NOT EXISTS { ?x a ?y } } ORDER BY DESC(?x) LIMIT 10 OFFSET 5",
+    "SELECT?x{?x?p?y.FILTERregex(?y,'a')BIND(1AS?z)VALUES?w{1UNDEF}{}UNION{?x?q?y}OPTIONAL{?x?q?v}}": "SELECT ?x { ?x ?p ?y . FILTER regex(?y, 'a') BIND(1 AS ?z) VALUES ?w { 1 UNDEF } {} UNION { ?x ?q ?y } "
+    "OPTIONAL { ?x ?q ?v } }",
+    "SELECT(COUNT(DISTINCT?x)AS?n){GRAPH?g{?x?p?y}}GROUPBY?y HAVING(COUNT(?x)>1)ORDERBYASC(?n)": "SELECT (COUNT(DISTINCT ?x) AS ?n) { GRAPH ?g { ?x ?p ?y } } GROUP BY ?y HAVING (COUNT(?x) > 1) "
+    "ORDER BY ASC(?n)",
+    "ASKWHERE{?x?p true.FILTER(?p NOTIN(1,2)&&isIRI(?x))}": "ASK WHERE { ?x ?p true . FILTER(?p NOT IN (1, 2) && isIRI(?x)) }",
 }
 
 
@@ -84,12 +80,12 @@ def test_keywords_may_touch(text: str) -> None:
 @pytest.mark.parametrize("text", [*TWELVE.values(), *RARE])
 def test_keywords_touch_wherever_two_stand_side_by_side(text: str) -> None:
     tokens = tokenize(text)
-    pieces = [text[:tokens[0].start]]
+    pieces = [text[: tokens[0].start]]
     for token, following in zip(tokens, tokens[1:]):
         pieces.append(token.text)
         word = Token("WORD", "WORD", token.text + following.text, 0, len(token.text + following.text))
         touching = token.key in KEYWORDS and following.key in KEYWORDS and len(parted(word)) == 2
-        pieces.append("" if touching else text[token.end:following.start])
+        pieces.append("" if touching else text[token.end : following.start])
     glued = "".join(pieces)
     assert [token.key for token in read_tree(tokenize(glued)).all_tokens()] == [token.key for token in tokens]
 
@@ -99,12 +95,15 @@ def test_a_name_may_look_like_keywords() -> None:
     assert query.name == "LimitOrder"
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("ASK { ?s ?p ?o FILTER INSTR(?o) }", "There is no function INSTR."),
-    ("ASK { ?s ?p ?o FILTERR(?o) }", "Did you mean FILTER?"),
-    ("SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP5s] { ?s ?p ?o }", "Did you mean STEP?"),
-    ("SELECTWHERE { ?s ?p ?o }", 'line 1, column 7: Found "WHERE"'),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ASK { ?s ?p ?o FILTER INSTR(?o) }", "There is no function INSTR."),
+        ("ASK { ?s ?p ?o FILTERR(?o) }", "Did you mean FILTER?"),
+        ("SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP5s] { ?s ?p ?o }", "Did you mean STEP?"),
+        ("SELECTWHERE { ?s ?p ?o }", 'line 1, column 7: Found "WHERE"'),
+    ],
+)
 def test_what_does_not_fit_is_not_parted(text: str, message: str) -> None:
     with pytest.raises(LanguageError, match=re.escape(message)):
         parse(text)

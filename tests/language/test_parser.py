@@ -85,10 +85,7 @@ EXPECTED = {
         "WHERE { ?driver p:inZone ?z . ?lot p:zone ?z ; p:free ?n . FILTER(?n > 0) }",
         name="NearbySpot",
         every=10_000,
-        windows=(
-            stream("cars", range=5000, step=1000, named=True),
-            stream("FreeSpots", range=2 * MINUTE, step=MINUTE),
-        ),
+        windows=(stream("cars", range=5000, step=1000, named=True), stream("FreeSpots", range=2 * MINUTE, step=MINUTE)),
         variables=("driver", "lot"),
     ),
     "LastTrades": query(
@@ -286,22 +283,18 @@ def test_terms_keep_their_lexical_forms() -> None:
 
 def test_strings_say_the_same_after_rewriting() -> None:
     found = parse(
-        "SELECT * { <http://ex.org/a> ?p 'it\\'s', \"\"\"two\r\n\t\"lines\" \"\"\", "
+        'SELECT * { <http://ex.org/a> ?p \'it\\\'s\', """two\r\n\t"lines" """, '
         "'\\\\u0041', '\\u00e9\\U0001F600\\u0022', '' }"
     )
     objects = {triple[2] for triple in algebra_of(found.body).algebra.p.p.triples}
-    assert objects == {
-        Literal(value) for value in ("it's", 'two\r\n\t"lines" ', "\\u0041", 'é\U0001f600"', "")
-    }
+    assert objects == {Literal(value) for value in ("it's", 'two\r\n\t"lines" ', "\\u0041", 'é\U0001f600"', "")}
 
 
 def test_relative_iris_start_from_the_last_base() -> None:
     text = "BASE <http://ex.org/a/> PREFIX p: <p#> BASE <../b/c> SELECT * FROM STREAM <s> [RANGE 5s] { <#x> p:y <> }"
     found = parse(text)
     assert found.windows[0].stream == "http://ex.org/b/s"
-    assert found.body == (
-        "PREFIX p: <http://ex.org/a/p#>\nSELECT *\n{ <http://ex.org/b/c#x> p:y <http://ex.org/b/c> }"
-    )
+    assert found.body == ("PREFIX p: <http://ex.org/a/p#>\nSELECT *\n{ <http://ex.org/b/c#x> p:y <http://ex.org/b/c> }")
     assert parse("ASK { <x> ?p ?o }", base="http://ex.org/y").body == "ASK { <http://ex.org/x> ?p ?o }"
 
 
@@ -316,8 +309,7 @@ def test_names_with_escapes_and_two_prefixes_for_one_iri() -> None:
         "PREFIX a: <http://ex.org/> PREFIX b: <http://ex.org/> SELECT * { a:x b:y a:with\\,comma . a:😀 b:%20 a:1 }"
     )
     assert found.body == (
-        "PREFIX a: <http://ex.org/>\n"
-        "SELECT * { a:x a:y <http://ex.org/with,comma> . <http://ex.org/😀> a:%20 a:1 }"
+        "PREFIX a: <http://ex.org/>\nSELECT * { a:x a:y <http://ex.org/with,comma> . <http://ex.org/😀> a:%20 a:1 }"
     )
     triples = algebra_of(found.body).algebra.p.p.triples
     assert (URIRef("http://ex.org/x"), URIRef("http://ex.org/y"), URIRef("http://ex.org/with,comma")) in triples

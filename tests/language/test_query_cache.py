@@ -45,12 +45,12 @@ def test_a_text_that_nobody_asks_for_is_dropped() -> None:
     now = 8.0
     assert readings.of(asked[0], None) is first
     now = 11.0
-    assert readings.of(asked[2], None) is not None and len(readings) == 2           # the second one is gone
+    assert readings.of(asked[2], None) is not None and len(readings) == 2  # the second one is gone
     assert readings.of(asked[0], None) is first and readings.of(asked[1], None) is not second
     readings.of(asked[3], None)
     assert len(readings) == 3 and readings.of(asked[0], None) is first
     readings.of(asked[4], None)
-    assert len(readings) == 3 and readings.of(asked[1], None) is not second         # they were too many
+    assert len(readings) == 3 and readings.of(asked[1], None) is not second  # they were too many
     assert readings.bytes == 3 * one
 
 
@@ -65,13 +65,28 @@ def test_a_name_makes_no_other_text() -> None:
     assert len(reader.texts) == 2
 
 
-NAMES = st.sampled_from("q Q2 select AS a A true P1M PT5S every query _x q-1 4ever :q <urn:q> <q> ä q: register".split())
-HEADS = st.sampled_from(["REGISTER QUERY {} AS ", "register  stream\t{}\n COMPUTED EVERY 5s AS ", "REGISTER QUERY {}AS ",
-                         "REGISTER QUERY {} {} AS ", "# REGISTER QUERY {} AS\nREGISTER QUERY q AS ",
-                         "PREFIX : <urn:> REGISTER QUERY {} AS ", "REGISTER QUERY  AS "])
-BODIES = st.sampled_from([f"CONSTRUCT {{ ?s <p> 1 }} {STREAM} WHERE {{ ?s <p> 1 }}",
-                          f"SELECT ?s ?nowhere {STREAM} WHERE {{ ?s <p> 1 }}",
-                          f"CONSTRUCT {{ ?s <p> ?nowhere }} {STREAM} WHERE {{ ?s xsd:p 1 }}", "SELECT ?s WHERE {"])
+NAMES = st.sampled_from(
+    "q Q2 select AS a A true P1M PT5S every query _x q-1 4ever :q <urn:q> <q> ä q: register".split()
+)
+HEADS = st.sampled_from(
+    [
+        "REGISTER QUERY {} AS ",
+        "register  stream\t{}\n COMPUTED EVERY 5s AS ",
+        "REGISTER QUERY {}AS ",
+        "REGISTER QUERY {} {} AS ",
+        "# REGISTER QUERY {} AS\nREGISTER QUERY q AS ",
+        "PREFIX : <urn:> REGISTER QUERY {} AS ",
+        "REGISTER QUERY  AS ",
+    ]
+)
+BODIES = st.sampled_from(
+    [
+        f"CONSTRUCT {{ ?s <p> 1 }} {STREAM} WHERE {{ ?s <p> 1 }}",
+        f"SELECT ?s ?nowhere {STREAM} WHERE {{ ?s <p> 1 }}",
+        f"CONSTRUCT {{ ?s <p> ?nowhere }} {STREAM} WHERE {{ ?s xsd:p 1 }}",
+        "SELECT ?s WHERE {",
+    ]
+)
 
 
 @given(st.lists(st.builds(lambda head, name, body: head.format(name, name) + body, HEADS, NAMES, BODIES), max_size=8))
@@ -96,8 +111,9 @@ def test_a_form_spares_the_reading(text: str) -> None:
     assert reader.texts == [] and whole(query) == whole(parse(text, base=BASE))
 
 
-@pytest.mark.parametrize("stale", [{"version": VERSION - 1}, {"version": VERSION + 1}, {"windows": None},
-                                   {"windows": [{"beyond": 1}]}])
+@pytest.mark.parametrize(
+    "stale", [{"version": VERSION - 1}, {"version": VERSION + 1}, {"windows": None}, {"windows": [{"beyond": 1}]}]
+)
 def test_a_stale_form_is_not_believed(stale: dict[str, object]) -> None:
     text, reader = texts.HOT_ROOMS, Reader()
     form = {**compiled(parse(text)), "body": "ASK {}", **stale}

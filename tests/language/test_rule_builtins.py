@@ -37,8 +37,9 @@ def test_which_constants_are_taken(builtin: Builtin) -> None:
         if builtin.makes and place == len(builtin.parameters) - 1:
             continue
         for term, refused in (("eg:a", place in builtin.literals), ("'1'", place in builtin.iris)):
-            arguments = ["?z" if builtin.makes and other == builtin.parameters[-1] else "?y"
-                         for other in builtin.parameters]
+            arguments = [
+                "?z" if builtin.makes and other == builtin.parameters[-1] else "?y" for other in builtin.parameters
+            ]
             arguments[place] = term
             text = f"[(?x eg:p ?y) {builtin.name}({', '.join(arguments)}) -> (?x eg:q ?y)]"
             if refused:
@@ -62,9 +63,18 @@ def test_nothing_is_both_known_and_refused() -> None:
     assert not BUILTINS.keys() & REFUSED.keys()
 
 
-@pytest.mark.parametrize("wrong, right", [("lessthan", "lessThan"), ("GREATERTHAN", "greaterThan"), ("lt", "lessThan"),
-                                          ("noVallue", "noValue"), ("isUri", "notLiteral"), ("concat", "strConcat"),
-                                          ("xyzzy", None)])
+@pytest.mark.parametrize(
+    "wrong, right",
+    [
+        ("lessthan", "lessThan"),
+        ("GREATERTHAN", "greaterThan"),
+        ("lt", "lessThan"),
+        ("noVallue", "noValue"),
+        ("isUri", "notLiteral"),
+        ("concat", "strConcat"),
+        ("xyzzy", None),
+    ],
+)
 def test_nearest(wrong: str, right: str | None) -> None:
     assert nearest(wrong) == right
 
@@ -72,7 +82,8 @@ def test_nearest(wrong: str, right: str | None) -> None:
 def test_the_manual_lists_the_same() -> None:
     text = MANUAL.read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+\([^`]*\))` \| (test|maker) \| (.*) \|$", text, re.MULTILINE)
-    assert rows == [(builtin.shape, "maker" if builtin.makes else "test", builtin.meaning)
-                    for builtin in BUILTINS.values()]
+    assert rows == [
+        (builtin.shape, "maker" if builtin.makes else "test", builtin.meaning) for builtin in BUILTINS.values()
+    ]
     refused = text.split("## What is refused")[1]
     assert [name for name in REFUSED if f"`{name}`" not in refused] == []

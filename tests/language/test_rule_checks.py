@@ -23,13 +23,20 @@ def code(written: str, head: str = "(?x eg:q ?y)") -> tuple[str, str]:
 
 def test_guards_that_need_nothing_stay_where_they_are() -> None:
     assert guards("lessThan(?y, 2) isLiteral(?y) notEqual(?x, ?y)") == (
-        Guard("lessThan", ("?y", TWO)), Guard("isLiteral", ("?y",)), Guard("notEqual", ("?x", "?y")))
+        Guard("lessThan", ("?y", TWO)),
+        Guard("isLiteral", ("?y",)),
+        Guard("notEqual", ("?x", "?y")),
+    )
 
 
 def test_makers_come_before_what_they_make() -> None:
     chain = ("sum(?y, 1, ?a)", "product(?a, ?y, ?b)", "addOne(?b, ?c)", "lessThan(?c, 2)")
-    wanted = (Guard("sum", ("?y", ONE, "?a")), Guard("product", ("?a", "?y", "?b")), Guard("addOne", ("?b", "?c")),
-              Guard("lessThan", ("?c", TWO)))
+    wanted = (
+        Guard("sum", ("?y", ONE, "?a")),
+        Guard("product", ("?a", "?y", "?b")),
+        Guard("addOne", ("?b", "?c")),
+        Guard("lessThan", ("?c", TWO)),
+    )
     for order in permutations(chain):
         assert guards(" ".join(order)) == wanted
 
@@ -44,8 +51,10 @@ def test_what_is_bound_already_is_compared() -> None:
     assert guards("sum(?y, 1, 2)") == (Guard("sum", ("?y", ONE, "?_1")), Guard("equal", ("?_1", TWO)))
     assert guards("addOne(?y, ?z) sum(?z, 1, ?z) addOne(?y, ?z)") == (
         Guard("addOne", ("?y", "?z")),
-        Guard("sum", ("?z", ONE, "?_1")), Guard("equal", ("?_1", "?z")),
-        Guard("addOne", ("?y", "?_2")), Guard("equal", ("?_2", "?z")),
+        Guard("sum", ("?z", ONE, "?_1")),
+        Guard("equal", ("?_1", "?z")),
+        Guard("addOne", ("?y", "?_2")),
+        Guard("equal", ("?_2", "?z")),
     )
 
 

@@ -26,11 +26,19 @@ warm: (?r ex:celsius ?t) greaterThan(?t, 28.5) sum(?t ?d ?s) difference(?t, 1e1 
 CORPUS = [WHOLE, FIGURE_3] * 20
 CORPUS += [path.read_bytes().decode() for path in sorted((Path(__file__).parent / "rules").glob("*.rules"))]
 SCRAPS = [
-    *BUILTINS, *REFUSED,
+    *BUILTINS,
+    *REFUSED,
     *"( ) [ ] . , ; * -> <- => :- ^^ # // \" ' < > : @ @prefix @include @en ? $x".split(" "),
     *"\\ \\u \x00 \u00a0 \ufeff 😀 \u2028".split(" "),
     *"?x ?_1 ex:a ex: : _:b <http://a> <a <> http://a.b/c#d urn:a 5 -5. 1.5 1e 'a' \"b\" 'a'@en true a _ 4:".split(),
-    "(?x ex:p ?y)", "[r:", "-> (ex:a ex:b ex:c) .", "lessThan(?x, 5)", "<OWL>", "@prefix r: <urn:r:>.", "\r\n", "()",
+    "(?x ex:p ?y)",
+    "[r:",
+    "-> (ex:a ex:b ex:c) .",
+    "lessThan(?x, 5)",
+    "<OWL>",
+    "@prefix r: <urn:r:>.",
+    "\r\n",
+    "()",
 ]
 
 

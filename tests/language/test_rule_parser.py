@@ -132,8 +132,9 @@ def test_predeclared_prefixes() -> None:
 def test_a_prefix_may_be_declared_again() -> None:
     file = parse_rules("@prefix rdf: <urn:a:>. [-> (rdf:a rdf:a rdf:a)] @prefix rdf: <urn:b:>. -> (rdf:a rdf:a rdf:a).")
     assert [rule.head[0].subject for rule in file.rules] == ["<urn:a:a>", "<urn:b:a>"]
-    assert file.warnings == ("line 1, column 57: From here on rdf: stands for another IRI; Jena would use it in the "
-                             "whole file.",)
+    assert file.warnings == (
+        "line 1, column 57: From here on rdf: stands for another IRI; Jena would use it in the whole file.",
+    )
 
 
 def test_names_and_lines() -> None:
@@ -150,8 +151,7 @@ def test_several_heads_and_empty_bodies() -> None:
 
 def test_wildcards_are_variables_of_their_own() -> None:
     assert rules("[(?x ex:p *) (* ex:q ?_1) (* * ?_3) -> (?x ex:q ?_1)]") == (
-        Rule((Atom("?x", Q, "?_1"),),
-             (Atom("?x", P, "?_2"), Atom("?_4", Q, "?_1"), Atom("?_5", "?_6", "?_3"))),
+        Rule((Atom("?x", Q, "?_1"),), (Atom("?x", P, "?_2"), Atom("?_4", Q, "?_1"), Atom("?_5", "?_6", "?_3"))),
     )
 
 
@@ -185,8 +185,10 @@ def test_included_rule_sets() -> None:
 
 def test_rules_of_one_name() -> None:
     file = parse_rules(EX + "[r: -> (ex:p ex:p ex:p)] [r: -> (ex:p ex:q ex:p)]\n[r: -> (ex:q ex:p ex:p)]")
-    assert file.warnings == ('line 2, column 27: The rule of line 2 is called "r", too.',
-                             'line 3, column 2: The rule of line 2 is called "r", too.')
+    assert file.warnings == (
+        'line 2, column 27: The rule of line 2 is called "r", too.',
+        'line 3, column 2: The rule of line 2 is called "r", too.',
+    )
 
 
 def test_texts_without_rules() -> None:
@@ -211,8 +213,10 @@ def test_the_rules_of_the_paper() -> None:
         Rule((atom("?c", below, "?e"),), (atom("?c", below, "?d"), atom("?d", below, "?e"))),
         Rule((atom("?s", type_, "?d"),), (atom("?c", below, "?d"), atom("?s", type_, "?c"))),
         Rule((atom("?p", under, "rdfs:member"),), (atom("?p", type_, "rdfs:ContainerMembershipProperty"),)),
-        Rule((atom("?p", type_, "rdf:Property"), atom("?s", type_, "rdfs:Resource"),
-              atom("?o", type_, "rdfs:Resource")), (spo,)),
+        Rule(
+            (atom("?p", type_, "rdf:Property"), atom("?s", type_, "rdfs:Resource"), atom("?o", type_, "rdfs:Resource")),
+            (spo,),
+        ),
         Rule((atom("?c", below, "rdfs:Resource"),), (atom("?c", type_, "rdfs:Class"),)),
     )
     assert file.warnings == () and file.rules[0].name == "domain"

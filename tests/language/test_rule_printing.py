@@ -35,8 +35,8 @@ def test_the_spelling() -> None:
     assert show_rules(parse_rules(text)) == (
         "@include <RDFS>.\n"
         "@prefix n1: <http://ex.org/>.\n"
-        "[r: (?x n1:p ?_1) sum(?x, 1, ?s) lessThan(?s, 5.0) -> (?s n1:p \"a\"^^xsd:date) (?x rdf:type <urn:one>)]\n"
-        "[-> (n1:a <http://ex.org/a.b> \"x\\n\"@en)]\n"
+        '[r: (?x n1:p ?_1) sum(?x, 1, ?s) lessThan(?s, 5.0) -> (?s n1:p "a"^^xsd:date) (?x rdf:type <urn:one>)]\n'
+        '[-> (n1:a <http://ex.org/a.b> "x\\n"@en)]\n'
     )
 
 
@@ -53,12 +53,25 @@ LETTERS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 IRIS = st.one_of(
     st.sampled_from(["http://ex.org/p", "http://ex.org/", "http://ex.org/a#b", "urn:a:b.c", "urn:x-hp:eg/a"]),
     st.just(XSD + "int"),
-    st.builds("http://ex.org/{}{}".format, st.sampled_from(["", "a/", "#"]),
-              st.text("ab-_.%2é学()'*:/", max_size=5).map(lambda local: local.replace("%", "%20"))),
+    st.builds(
+        "http://ex.org/{}{}".format,
+        st.sampled_from(["", "a/", "#"]),
+        st.text("ab-_.%2é学()'*:/", max_size=5).map(lambda local: local.replace("%", "%20")),
+    ),
 )
 NUMBERS = st.sampled_from(
-    [("5", "integer"), ("-07", "integer"), ("+1.50", "decimal"), (".5", "decimal"), ("1e-3", "double"),
-     ("x", "integer"), ("5.", "decimal"), ("INF", "double"), ("true", "boolean"), ("1", "boolean")]
+    [
+        ("5", "integer"),
+        ("-07", "integer"),
+        ("+1.50", "decimal"),
+        (".5", "decimal"),
+        ("1e-3", "double"),
+        ("x", "integer"),
+        ("5.", "decimal"),
+        ("INF", "double"),
+        ("true", "boolean"),
+        ("1", "boolean"),
+    ]
 )
 LITERALS = st.one_of(
     LETTERS.map(literal),
@@ -79,8 +92,10 @@ def rules(draw: st.DrawFn) -> Rule:
     for number in range(draw(st.integers(0, 3)) if body else 0):
         builtin = draw(st.sampled_from([known for known in BUILTINS.values() if known.name != "regex"]))
         known = st.sampled_from(bound) if bound else st.nothing()
-        inputs = [draw(known | resources) if place in builtin.iris else draw(known | LITERALS)
-                  for place in range(len(builtin.parameters) - builtin.makes)]
+        inputs = [
+            draw(known | resources) if place in builtin.iris else draw(known | LITERALS)
+            for place in range(len(builtin.parameters) - builtin.makes)
+        ]
         guards.append(Guard(builtin.name, (*inputs, f"?m{number}") if builtin.makes else tuple(inputs)))
         bound += [f"?m{number}"] * builtin.makes
     free = st.sampled_from(bound) if bound else st.nothing()
@@ -88,8 +103,11 @@ def rules(draw: st.DrawFn) -> Rule:
     return Rule(tuple(head), tuple(body), tuple(guards), draw(NAMES))
 
 
-FILES = st.builds(RuleFile, st.lists(rules(), max_size=4).map(tuple),
-                  st.lists(st.sampled_from(list(RULE_SETS)), unique=True, max_size=2).map(tuple))
+FILES = st.builds(
+    RuleFile,
+    st.lists(rules(), max_size=4).map(tuple),
+    st.lists(st.sampled_from(list(RULE_SETS)), unique=True, max_size=2).map(tuple),
+)
 
 
 @settings(max_examples=100, deadline=None)

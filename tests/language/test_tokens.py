@@ -59,20 +59,23 @@ def test_at_most_so_many() -> None:
     assert [token.text for token in tokenize("a b c d", most=2)] == ["a", "b", ""]
 
 
-@pytest.mark.parametrize(("word", "parts"), [
-    ("FILTERsameTerm", ["FILTER", "sameTerm"]),
-    ("filternotexists", ["filter", "not", "exists"]),
-    ("LIMIT10OFFSET05", ["LIMIT", "10", "OFFSET", "05"]),
-    ("STRSTARTS", ["STRSTARTS"]),                       # each is as long as it can be
-    ("ASCONSTRUCT", []),                                # so this is ASC, and not AS
-    ("FILTERx", []),
-    ("unıon", []),
-])
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("FILTERsameTerm", ["FILTER", "sameTerm"]),
+        ("filternotexists", ["filter", "not", "exists"]),
+        ("LIMIT10OFFSET05", ["LIMIT", "10", "OFFSET", "05"]),
+        ("STRSTARTS", ["STRSTARTS"]),  # each is as long as it can be
+        ("ASCONSTRUCT", []),  # so this is ASC, and not AS
+        ("FILTERx", []),
+        ("unıon", []),
+    ],
+)
 def test_words_that_touch(word: str, parts: list[str]) -> None:
     (token, _) = tokenize(word)
     found = parted(token)
     assert [part.text for part in found] == parts
-    assert [part.text for part in found] == [word[part.start:part.end] for part in found]
+    assert [part.text for part in found] == [word[part.start : part.end] for part in found]
 
 
 signs = st.sampled_from("ab:?$<>\"'\\/*#.()[]{}-^@ \n\r\té5\u00a0")

@@ -16,7 +16,7 @@ from tests.language.test_fuzz import CORPUS, SCRAPS
 from tests.language.test_w3c_syntax import GOOD
 
 BASE = "http://base.example/"
-LONGEST = 1500      # rdflib takes its time
+LONGEST = 1500  # rdflib takes its time
 
 
 def read(text: str) -> str | None:

@@ -129,10 +129,10 @@ TWELVE = {
 RARE = (
     "SELECT * FROM NAMED <http://ex.org/g> FROM NAMED WINDOW <http://ex.org/w> ON <http://ex.org/s> [ELEMENTS 3] "
     "FROM NAMED WINDOW <http://ex.org/v> ON STREAM <http://ex.org/s> [RANGE P1DT2H STEP 5 min] "
-    "USING ENTAILMENT rdfs, <http://ex.org/e> { WINDOW ?w { ?s ?p -1.5 } GRAPH ?g { ?s ?p \"a\\u00e9\"@en } }",
+    'USING ENTAILMENT rdfs, <http://ex.org/e> { WINDOW ?w { ?s ?p -1.5 } GRAPH ?g { ?s ?p "a\\u00e9"@en } }',
     "BASE <http://ex.org/> REGISTER STREAM q COMPUTE EVERY 5s AS CONSTRUCT ISTREAM { ?a ?b _:x } "
     "FROM STREAM <s> [RANGE TRIPLES 5 STEP 2] { ?a ?b ?c . _:z ?p [ ?d (1 2 _:k) ] "
-    "FILTER(timestamp(?a) > timestamp(?c { ?a ?b ?c })) OPTIONAL { ?a <p> \"x\"xsd:string } } "
+    'FILTER(timestamp(?a) > timestamp(?c { ?a ?b ?c })) OPTIONAL { ?a <p> "x"xsd:string } } '
     "GROUP BY ?a ?b HAVING (COUNT(*) > 1)",
     "SELECT ?a ?n ?m FROM STREAM <http://ex.org/s> [RANGE 5s] { ?a ?b ?c . _:z ?b ?c } "
     "AGGREGATE { (?n, COUNT, ?a) FILTER(?n > 1) (?m, MAX(?c), {?a, ?b}) } ORDER BY ?m LIMIT 5",
@@ -140,7 +140,7 @@ RARE = (
     "[RANGE 5 TRIPLES] FROM NAMED STREAM :s [RANGE 1 h SLIDE 1 m] { ?x (:a|^b:c)*/!(:d|a)? ?y; a :T,:U } "
     "GROUP BY ?x HAVING (SUM(?y) > 2)",
     "DESCRIBE * FROM STREAM <http://ex.org/s> [RANGE PT0.5S TUMBLING] UNDER ENTAILMENT REGIME rho-df "
-    "{ ?x ?y 'it\\'s', \"\"\"a\n\tb\"\"\", .5e1, +3, true MINUS { ?x ?y $z } } VALUES (?x ?y) { (UNDEF 1) }",
+    '{ ?x ?y \'it\\\'s\', """a\n\tb""", .5e1, +3, true MINUS { ?x ?y $z } } VALUES (?x ?y) { (UNDEF 1) }',
     "CONSTRUCT FROM STREAM <http://ex.org/s> [RANGE 5s] WHERE { ?s ?p ?o , [] , () }",
 )
 

@@ -37,8 +37,8 @@ def test_after_a_sleep_it_is_awake() -> None:
 
 def test_a_wall_clock_that_is_set_back_halves_its_speed_until_it_has_caught_up() -> None:
     """
-        wall   ──▶ 10 000 │ set back to 9 000 ──▶ 9 400 ──▶ 10 400 ──▶ 11 200
-        clock  ──▶ 10 000 │            10 000 ──▶ 10 200 ─▶ 10 700 ──▶ 11 200
+    wall   ──▶ 10 000 │ set back to 9 000 ──▶ 9 400 ──▶ 10 400 ──▶ 11 200
+    clock  ──▶ 10 000 │            10 000 ──▶ 10 200 ─▶ 10 700 ──▶ 11 200
     """
     hands = Hands(10_000)
     clock = hands.clock()
@@ -61,7 +61,7 @@ def test_set_back_by_an_hour_it_never_goes_back_and_never_stands_still() -> None
         readings.append(clock.now())
     assert readings[0] == 2 * HOUR
     assert all(later - earlier >= 30_000 for earlier, later in zip(readings, readings[1:]))
-    assert readings[119] < readings[120] == hands.wall - 10 * 60_000        # caught up after two hours
+    assert readings[119] < readings[120] == hands.wall - 10 * 60_000  # caught up after two hours
     assert readings[-1] == hands.wall
 
 

@@ -32,14 +32,25 @@ COMPILED = {"version": 1, "body": "ASK {}"}
 
 WRITTEN = [
     (StreamMade("t", "event", 0), Draft("stream", "s", b'{"name": "t", "clock": "event", "delay": 0}')),
-    (StreamMade("\u00e9", "derived", 5, "q", "a/#", "text/turtle"), Draft(
-        "stream", "s", b'{"name": "\\u00e9", "clock": "derived", "delay": 5, "producer": "q", "mqtt": "a/#", '
-        b'"mqtt_format": "text/turtle"}')),
+    (
+        StreamMade("\u00e9", "derived", 5, "q", "a/#", "text/turtle"),
+        Draft(
+            "stream",
+            "s",
+            b'{"name": "\\u00e9", "clock": "derived", "delay": 5, "producer": "q", "mqtt": "a/#", '
+            b'"mqtt_format": "text/turtle"}',
+        ),
+    ),
     (StreamDropped(), Draft("drop", "s")),
     (QueryRegistered("ASK", None), Draft("register", "s", b'{"text": "ASK", "base": null}')),
-    (QueryRegistered("", "urn:b", True, COMPILED), Draft(
-        "register", "s", b'{"text": "", "base": "urn:b", "paused": true, '
-        b'"compiled": {"version": 1, "body": "ASK {}"}}')),
+    (
+        QueryRegistered("", "urn:b", True, COMPILED),
+        Draft(
+            "register",
+            "s",
+            b'{"text": "", "base": "urn:b", "paused": true, "compiled": {"version": 1, "body": "ASK {}"}}',
+        ),
+    ),
     (QueryUnregistered(), Draft("unregister", "s")),
     (QueryTurned(7, True), Draft("pause", "s", b'{"id": 7}')),
     (QueryTurned(7, False), Draft("resume", "s", b'{"id": 7}')),
@@ -58,8 +69,9 @@ WRITTEN = [
 @pytest.mark.parametrize("content, draft", WRITTEN, ids=lambda value: value.kind if isinstance(value, Draft) else "")
 def test_the_bytes_are_those_that_there_have_always_been(content: Content, draft: Draft) -> None:
     assert draft_of(content, "s") == draft
-    entry = Entry(1, draft.kind, draft.at or 99, "s", draft.rows, draft.first, draft.last, draft.unstamped,
-                  draft.payload)
+    entry = Entry(
+        1, draft.kind, draft.at or 99, "s", draft.rows, draft.first, draft.last, draft.unstamped, draft.payload
+    )
     assert content_of(draft) == content_of(entry) == content
 
 
@@ -74,9 +86,12 @@ names = st.text(max_size=3)
 some = st.one_of(st.none(), names)
 
 
-@given(st.one_of(st.builds(StreamMade, names, names, st.integers(0, 9), some, some, some),
-                 st.builds(QueryRegistered, names, some, st.booleans(),
-                           st.one_of(st.none(), st.dictionaries(names, names)))))
+@given(
+    st.one_of(
+        st.builds(StreamMade, names, names, st.integers(0, 9), some, some, some),
+        st.builds(QueryRegistered, names, some, st.booleans(), st.one_of(st.none(), st.dictionaries(names, names))),
+    )
+)
 def test_what_is_read_is_what_was_written(content: Content) -> None:
     assert content_of(draft_of(content, "s")) == content
 

@@ -140,14 +140,17 @@ def holds(log: Opened, guard: Guard) -> bool:
 
 # --- appending
 
+
 def test_an_entry_is_what_was_appended_with_a_place_and_a_stamp(log: Opened, hands: Hands) -> None:
     assert (log.reader.tail(), list(log.reader.read(0, 9))) == (0, [])
     draft = draft_of(TriplesPushed(b"\x00arrow", 3, first=-5, last=1 << 40, unstamped=1), "urn:s")
     first = log.writer.append(draft)
     hands.forward(5)
     second = log.writer.append(draft_of(TriplesPushed(None, 0), "urn:s"))
-    assert [first, second] == [Entry(1, "chunk", START, "urn:s", 3, -5, 1 << 40, 1, b"\x00arrow"),
-                               Entry(2, "chunk", START + 5, "urn:s")]
+    assert [first, second] == [
+        Entry(1, "chunk", START, "urn:s", 3, -5, 1 << 40, 1, b"\x00arrow"),
+        Entry(2, "chunk", START + 5, "urn:s"),
+    ]
     assert list(log.reader.read(0, log.reader.tail())) == [first, second]
 
 
@@ -156,10 +159,13 @@ def test_stamps_and_ticks(log: Opened, hands: Hands) -> None:
         return log.writer.append(draft).at
 
     push = draft_of(TriplesPushed(b"", 1), "urn:s")
-    assert [at(push), at(draft_of(InstantPassed(3000)))] == [START, START - 1]       # what has arrived may have more
+    assert [at(push), at(draft_of(InstantPassed(3000)))] == [START, START - 1]  # what has arrived may have more
     assert [at(push), at(draft_of(InstantPassed(START + 7))), at(push)] == [START, START + 7, START + 8]
     assert [at(draft_of(InstantPassed(-7), "urn:s")), at(draft_of(InstantPassed(1 << 50), "urn:s")), at(push)] == [
-        -7, 1 << 50, START + 8]
+        -7,
+        1 << 50,
+        START + 8,
+    ]
     hands.wall -= 5000
     log.reopen()
     assert at(push) == START + 8
@@ -185,15 +191,26 @@ def test_who_comes_after_the_end_is_told_so(log: Opened) -> None:
 
 # --- guards
 
+
 def test_what_is_there_is_absent_present_and_the_same(log: Opened) -> None:
-    for things, draft, end in (("streams", stream("same"), StreamDropped()),
-                               ("queries", query("same"), QueryUnregistered())):
+    for things, draft, end in (
+        ("streams", stream("same"), StreamDropped()),
+        ("queries", query("same"), QueryUnregistered()),
+    ):
         made = [log.writer.append(draft).seq]
-        assert [holds(log, guard) for guard in (Absent(things, "same"), Present(things, "same"), Same(things, made[0]),
-                                                Same(things, made[0] + 1))] == [False, True, True, False]
+        assert [
+            holds(log, guard)
+            for guard in (
+                Absent(things, "same"),
+                Present(things, "same"),
+                Same(things, made[0]),
+                Same(things, made[0] + 1),
+            )
+        ] == [False, True, True, False]
         log.writer.append(draft_of(end, "same"))
-        assert [holds(log, guard) for guard in (Absent(things, "same"), Present(things, "same"), Same(things, made[0])
-                                                )] == [True, False, False]
+        assert [
+            holds(log, guard) for guard in (Absent(things, "same"), Present(things, "same"), Same(things, made[0]))
+        ] == [True, False, False]
         made.append(log.writer.append(draft).seq)
         assert [holds(log, Same(things, id)) for id in made] == [False, True]
 
@@ -260,9 +277,12 @@ def test_a_stream_is_filled_by_the_query_of_a_name(log: Opened) -> None:
 
 
 def test_room_is_counted(log: Opened) -> None:
-    drafts = {"streams": (stream, StreamDropped()), "queries": (query, QueryUnregistered()),
-              "graphs": (lambda name: draft_of(GraphSet(b"", 0), name), GraphSet(None)),
-              "rules": (lambda name: draft_of(RulesSet("", 0), name), RulesSet(None))}
+    drafts = {
+        "streams": (stream, StreamDropped()),
+        "queries": (query, QueryUnregistered()),
+        "graphs": (lambda name: draft_of(GraphSet(b"", 0), name), GraphSet(None)),
+        "rules": (lambda name: draft_of(RulesSet("", 0), name), RulesSet(None)),
+    }
 
     def room() -> dict[str, list[bool]]:
         return {things: [holds(log, Room(things, most)) for most in range(4)] for things in drafts}
@@ -272,7 +292,7 @@ def test_room_is_counted(log: Opened) -> None:
         for name, change in (("a", 1), ("b", 1), ("a", -1), ("a", 0), ("b", 0), ("a", 1)):
             made = draft_of(end, name) if change < 1 and name == "a" else make(name)
             if change == 0 and things in ("streams", "queries"):
-                continue            # there are two of a name only where nobody looks
+                continue  # there are two of a name only where nobody looks
             log.writer.append(made)
             counts[things] += change
             assert room() == {other: [most > counts[other] for most in range(4)] for other in drafts}
@@ -339,42 +359,72 @@ DIGESTS = st.sampled_from([ONE, TWO])
 PAUSED = st.booleans()
 KIND = st.sampled_from(["background", "rules"])
 THINGS = st.sampled_from(["streams", "queries"])
-TEXTS = st.builds(lambda things, names: " ".join([things, *names]), st.sampled_from(["streams", "graphs", "rules"]),
-                  st.lists(NAMES, max_size=2))
+TEXTS = st.builds(
+    lambda things, names: " ".join([things, *names]),
+    st.sampled_from(["streams", "graphs", "rules"]),
+    st.lists(NAMES, max_size=2),
+)
 STAMPS = st.one_of(st.none(), st.integers(START - 20, START + 20))
 
 simple_guards = st.one_of(
-    st.builds(Absent, THINGS, NAMES), st.builds(Present, THINGS, NAMES), st.builds(Same, THINGS, IDS),
-    st.builds(IsPaused, IDS, PAUSED), st.builds(IsSet, KIND, NAMES),
+    st.builds(Absent, THINGS, NAMES),
+    st.builds(Present, THINGS, NAMES),
+    st.builds(Same, THINGS, IDS),
+    st.builds(IsPaused, IDS, PAUSED),
+    st.builds(IsSet, KIND, NAMES),
     st.builds(Unchanged, KIND, NAMES, st.one_of(st.none(), IDS)),
-    st.builds(Unread, st.sampled_from(["streams", "graphs", "rules"]),
-              st.lists(NAMES, max_size=2).map(tuple), st.one_of(st.none(), NAMES)),
+    st.builds(
+        Unread,
+        st.sampled_from(["streams", "graphs", "rules"]),
+        st.lists(NAMES, max_size=2).map(tuple),
+        st.one_of(st.none(), NAMES),
+    ),
     st.builds(Unfilled, NAMES, st.one_of(st.none(), IDS)),
     st.builds(Room, st.sampled_from(["streams", "queries", "graphs", "rules"]), st.integers(0, 3)),
-    st.builds(Unused, IDS, KEYS, DIGESTS), st.builds(Once, IDS, IDS, INSTANTS))
+    st.builds(Unused, IDS, KEYS, DIGESTS),
+    st.builds(Once, IDS, IDS, INSTANTS),
+)
 guards = st.one_of(simple_guards, st.lists(simple_guards, max_size=3).map(lambda all: Every(tuple(all))))
 besides = st.one_of(
-    st.none(), st.builds(Relayed, IDS, INSTANTS),
-    st.builds(Keys, IDS, st.dictionaries(KEYS, DIGESTS, max_size=3).map(lambda keys: tuple(keys.items())),
-              st.just({"accepted": 1, "seq": None, "said": "é"}), st.just("m "), st.sampled_from([None, 1, 2])))
+    st.none(),
+    st.builds(Relayed, IDS, INSTANTS),
+    st.builds(
+        Keys,
+        IDS,
+        st.dictionaries(KEYS, DIGESTS, max_size=3).map(lambda keys: tuple(keys.items())),
+        st.just({"accepted": 1, "seq": None, "said": "é"}),
+        st.just("m "),
+        st.sampled_from([None, 1, 2]),
+    ),
+)
 contents = st.one_of(
     st.builds(StreamMade, NAMES, st.just("arrival"), st.just(0), st.one_of(st.none(), NAMES)),
-    st.just(StreamDropped()), st.builds(QueryRegistered, TEXTS, st.none(), PAUSED), st.just(QueryUnregistered()),
-    st.builds(QueryTurned, IDS, PAUSED), st.builds(GraphSet, st.sampled_from([None, b"", b"g"]), st.integers(0, 2)),
+    st.just(StreamDropped()),
+    st.builds(QueryRegistered, TEXTS, st.none(), PAUSED),
+    st.just(QueryUnregistered()),
+    st.builds(QueryTurned, IDS, PAUSED),
+    st.builds(GraphSet, st.sampled_from([None, b"", b"g"]), st.integers(0, 2)),
     st.builds(RulesSet, st.sampled_from([None, "", "r"]), st.integers(0, 2)),
     st.builds(TriplesPushed, st.sampled_from([b"", b"c"]), st.integers(0, 3), STAMPS, STAMPS, st.integers(0, 1)),
-    st.builds(ElementsLost, st.just("it is lost"), STAMPS, STAMPS))
+    st.builds(ElementsLost, st.just("it is lost"), STAMPS, STAMPS),
+)
 drafts = st.one_of(
-    st.builds(draft_of, contents, NAMES), st.builds(draft_of, contents, NAMES),
+    st.builds(draft_of, contents, NAMES),
+    st.builds(draft_of, contents, NAMES),
     st.builds(draft_of, st.builds(InstantPassed, st.integers(START - 20, START + 20)), st.one_of(st.none(), NAMES)),
-    st.just(draft_of(EntrySkipped())))
-steps = st.lists(max_size=24, elements=st.one_of(
-    st.tuples(st.just("append"), drafts, besides, st.one_of(st.none(), guards)),
-    st.tuples(st.just("ask"), guards),
-    st.tuples(st.just("fail"), st.builds(draft_of, contents, NAMES)),
-    st.tuples(st.just("pass"), st.integers(-3, 9)),
-    st.tuples(st.just("forget"), st.integers(0, 20), st.integers(0, 3)),
-    st.tuples(st.just("reopen"))))
+    st.just(draft_of(EntrySkipped())),
+)
+steps = st.lists(
+    max_size=24,
+    elements=st.one_of(
+        st.tuples(st.just("append"), drafts, besides, st.one_of(st.none(), guards)),
+        st.tuples(st.just("ask"), guards),
+        st.tuples(st.just("fail"), st.builds(draft_of, contents, NAMES)),
+        st.tuples(st.just("pass"), st.integers(-3, 9)),
+        st.tuples(st.just("forget"), st.integers(0, 20), st.integers(0, 3)),
+        st.tuples(st.just("reopen")),
+    ),
+)
 
 
 def outcome(work: Callable[..., object], *values: object) -> object:
@@ -394,22 +444,28 @@ def readings(log: ReadableLog) -> dict[tuple[object, ...], object]:
     places = range(tail + 2)
     calls: dict[tuple[object, ...], Callable[[], object]] = {("tail",): log.tail}
     for after in places:
-        calls |= {("waiting_since", after): lambda after=after: log.waiting_since(after),
-                  ("read", after): lambda after=after: list(log.read(after, tail)),
-                  ("read", 0, after): lambda after=after: list(log.read(0, after)),
-                  ("registrations", after): lambda after=after: list(log.registrations(after, tail)),
-                  ("outline", after): lambda after=after: log.outline(after, 3),
-                  ("one", after): lambda after=after: log.one(after),
-                  ("payload", after): lambda after=after: log.payload(after)}
+        calls |= {
+            ("waiting_since", after): lambda after=after: log.waiting_since(after),
+            ("read", after): lambda after=after: list(log.read(after, tail)),
+            ("read", 0, after): lambda after=after: list(log.read(0, after)),
+            ("registrations", after): lambda after=after: list(log.registrations(after, tail)),
+            ("outline", after): lambda after=after: log.outline(after, 3),
+            ("one", after): lambda after=after: log.one(after),
+            ("payload", after): lambda after=after: log.payload(after),
+        }
     for name in "ab":
-        calls |= {("newest", name): lambda name=name: log.newest(name),
-                  ("totals", name): lambda name=name: tuple(log.totals(name)),
-                  ("recent", name): lambda name=name: log.recent(name),
-                  ("outlines", name): lambda name=name: log.outlines(name, after=tail // 2),
-                  ("chunks", name): lambda name=name: log.chunks(name, low=START, high=START + 9, after=1)}
+        calls |= {
+            ("newest", name): lambda name=name: log.newest(name),
+            ("totals", name): lambda name=name: tuple(log.totals(name)),
+            ("recent", name): lambda name=name: log.recent(name),
+            ("outlines", name): lambda name=name: log.outlines(name, after=tail // 2),
+            ("chunks", name): lambda name=name: log.chunks(name, low=START, high=START + 9, after=1),
+        }
         for kind in KINDS:
-            calls |= {("last", name, kind): lambda name=name, kind=kind: log.last(name, kind, tail),
-                      ("last_as_is", name, kind): lambda name=name, kind=kind: log.last_as_is(name, kind, tail // 2)}
+            calls |= {
+                ("last", name, kind): lambda name=name, kind=kind: log.last(name, kind, tail),
+                ("last_as_is", name, kind): lambda name=name, kind=kind: log.last_as_is(name, kind, tail // 2),
+            }
     return {call: outcome(work) for call, work in calls.items()}
 
 
@@ -423,26 +479,39 @@ def test_any_history_is_the_same_in_both(tmp_path_factory: pytest.TempPathFactor
         for step in steps:
             match step:
                 case ["append", draft, beside, guard]:
-                    whole = Draft(draft.kind, draft.subject, draft.payload, draft.rows, draft.first, draft.last,
-                                  draft.unstamped, draft.at, beside)
+                    whole = Draft(
+                        draft.kind,
+                        draft.subject,
+                        draft.payload,
+                        draft.rows,
+                        draft.first,
+                        draft.last,
+                        draft.unstamped,
+                        draft.at,
+                        beside,
+                    )
                     written = None if guard is None else guard_of(text_of(guard))
-                    assert outcome(memory.writer.append, whole, guard) == outcome(
-                        sqlite.writer.append, whole, written)
+                    assert outcome(memory.writer.append, whole, guard) == outcome(sqlite.writer.append, whole, written)
                 case ["ask", guard]:
                     tick = draft_of(InstantPassed(0), "urn:clock")
                     assert outcome(memory.writer.append, tick, guard) == outcome(sqlite.writer.append, tick, guard)
-                case ["fail", draft]:            # the transaction comes to nothing, whatever had been noted of it
-                    broken = Draft(draft.kind, draft.subject, draft.payload, at=draft.at,
-                                   beside=Keys(1, (("k", ONE),), {"x": object()}))
+                case ["fail", draft]:  # the transaction comes to nothing, whatever had been noted of it
+                    broken = Draft(
+                        draft.kind,
+                        draft.subject,
+                        draft.payload,
+                        at=draft.at,
+                        beside=Keys(1, (("k", ONE),), {"x": object()}),
+                    )
                     with pytest.raises(StoreError):
                         sqlite.writer.append(broken)
-                    for log in logs:             # it has read the clock: so has the other one now
+                    for log in logs:  # it has read the clock: so has the other one now
                         log.writer.append(draft_of(EntrySkipped()))
                 case ["pass", ms]:
                     hands.forward(max(ms, 0))
                     hands.wall += min(ms, 0)
                 case ["forget", age, most]:
-                    now = {log.writer.clock.now() for log in logs}.pop()        # who has read a clock goes not back
+                    now = {log.writer.clock.now() for log in logs}.pop()  # who has read a clock goes not back
                     assert len({log.writer.forget_keys(now, kept_ms=age, kept_keys=most) for log in logs}) == 1
                 case ["reopen"]:
                     for log in logs:
@@ -451,8 +520,7 @@ def test_any_history_is_the_same_in_both(tmp_path_factory: pytest.TempPathFactor
         for id in range(1, 10):
             assert memory.writer.relayed_to(id) == sqlite.writer.relayed_to(id)
             for key in ("k", "m 1", "m 2", "m 3"):
-                assert outcome(memory.writer.reply_to, id, key, ONE) == outcome(
-                    sqlite.writer.reply_to, id, key, ONE)
+                assert outcome(memory.writer.reply_to, id, key, ONE) == outcome(sqlite.writer.reply_to, id, key, ONE)
     finally:
         for log in logs:
             log.close()
@@ -464,8 +532,9 @@ def test_a_guard_is_what_was_written(guard: Guard) -> None:
     assert json.loads(text_of(guard))[0] == type(guard).__name__
 
 
-@pytest.mark.parametrize("text", ["", "5", "[]", '["Never"]', '["Absent", "streams"]', '["Every", 5]', "{}",
-                                  '["Unused", 1, "k", "xyz"]'])
+@pytest.mark.parametrize(
+    "text", ["", "5", "[]", '["Never"]', '["Absent", "streams"]', '["Every", 5]', "{}", '["Unused", 1, "k", "xyz"]']
+)
 def test_what_is_no_guard_is_told(text: str) -> None:
     with pytest.raises(ValueError):
         guard_of(text)

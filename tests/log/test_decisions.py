@@ -27,8 +27,16 @@ def holds(store: Opened, guard: Guard) -> bool:
     return True
 
 
-@pytest.mark.parametrize("draft", [STREAM, draft_of(QueryRegistered("", None), "q"), draft_of(GraphSet(b"", 0), "urn:g"),
-                                   draft_of(RulesSet("", 0), "r")], ids=lambda draft: draft.kind)
+@pytest.mark.parametrize(
+    "draft",
+    [
+        STREAM,
+        draft_of(QueryRegistered("", None), "q"),
+        draft_of(GraphSet(b"", 0), "urn:g"),
+        draft_of(RulesSet("", 0), "r"),
+    ],
+    ids=lambda draft: draft.kind,
+)
 def test_what_came_to_nothing_is_not_counted(store: Opened, draft: Draft) -> None:
     assert holds(store, EMPTY)
     with pytest.raises(StoreError, match="nothing of this request was kept"):

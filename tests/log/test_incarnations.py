@@ -20,8 +20,13 @@ from csparql_spark.log.sqlite.incarnations import (
 from tests.store.restoring import World
 
 #                 0         40        60   60       90
-LIST = [Incarnation("", 0, 0, 0), Incarnation("b", 40, 400, 1), Incarnation("c", 60, 500, 2),
-        Incarnation("d", 60, 500, 3), Incarnation("e", 90, 700, 4)]
+LIST = [
+    Incarnation("", 0, 0, 0),
+    Incarnation("b", 40, 400, 1),
+    Incarnation("c", 60, 500, 2),
+    Incarnation("d", 60, 500, 3),
+    Incarnation("e", 90, 700, 4),
+]
 
 
 @pytest.fixture
@@ -29,15 +34,19 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-@pytest.mark.parametrize("position, name", [(0, ""), (1, ""), (40, ""), (41, "b"), (60, "b"), (61, "d"), (90, "d"),
-                                            (91, "e"), (1 << 60, "e")])
+@pytest.mark.parametrize(
+    "position, name",
+    [(0, ""), (1, ""), (40, ""), (41, "b"), (60, "b"), (61, "d"), (90, "d"), (91, "e"), (1 << 60, "e")],
+)
 def test_the_one_that_a_position_lies_in(position: int, name: str) -> None:
     assert Lineage("x", LIST).of(position) == name
     assert Lineage("x", LIST).stands(name, position) == position
 
 
-@pytest.mark.parametrize("name, position, stands", [
-    ("", 41, 40), ("", 1000, 40), ("b", 61, 60), ("c", 70, 60), ("d", 95, 90), ("e", 1000, 1000), ("z", 5, None)])
+@pytest.mark.parametrize(
+    "name, position, stands",
+    [("", 41, 40), ("", 1000, 40), ("b", 61, 60), ("c", 70, 60), ("d", 95, 90), ("e", 1000, 1000), ("z", 5, None)],
+)
 def test_up_to_where_another_past_stands(name: str, position: int, stands: int | None) -> None:
     assert Lineage("x", LIST).stands(name, position) == stands
 
@@ -106,7 +115,9 @@ def test_what_lies_before_all_answers_that_are_kept_goes_but_for_one(world: Worl
 
 def test_the_list_is_bounded(world: World) -> None:
     with world.database.transaction() as connection:
-        connection.executemany("INSERT INTO incarnations (name, position, seq, at) VALUES (?, ?, 0, 0)",
-                               ((f"n{number}", number) for number in range(1, 2 * MOST)))
+        connection.executemany(
+            "INSERT INTO incarnations (name, position, seq, at) VALUES (?, ?, 0, 0)",
+            ((f"n{number}", number) for number in range(1, 2 * MOST)),
+        )
     world.begin()
     assert len(world.lineage.incarnations) == MOST

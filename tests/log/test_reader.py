@@ -15,8 +15,10 @@ def test_an_empty_log(store: Opened) -> None:
 
 
 def test_reading(store: Opened) -> None:
-    entries = [store.append(kind, "urn:s", payload=f"{kind}".encode(), rows=i, at=i)
-               for i, kind in enumerate([kind for kind in KINDS if kind != "damaged"] * 2)]
+    entries = [
+        store.append(kind, "urn:s", payload=f"{kind}".encode(), rows=i, at=i)
+        for i, kind in enumerate([kind for kind in KINDS if kind != "damaged"] * 2)
+    ]
     tail = len(entries)
     assert store.log.tail() == tail
     assert [entry.seq for entry in entries] == list(range(1, tail + 1))
@@ -31,16 +33,16 @@ def bare(entry: Entry) -> Entry:
 
 
 def test_an_outline_has_no_payloads(store: Opened) -> None:
-    entries = [store.append("chunk", "urn:s", payload=b"x" * i, rows=i, first=i, last=2 * i, unstamped=i)
-               for i in range(5)]
+    entries = [
+        store.append("chunk", "urn:s", payload=b"x" * i, rows=i, first=i, last=2 * i, unstamped=i) for i in range(5)
+    ]
     assert store.log.outline(0, 99) == [bare(entry) for entry in entries]
     assert store.log.outline(1, 2) == [bare(entry) for entry in entries[1:3]]
 
 
 def test_registrations_are_what_makes_the_registry(store: Opened) -> None:
     entries = [store.append(kind, "urn:s", payload=b"x", at=0) for kind in (*KINDS, *reversed(KINDS))]
-    made = [bare(entry) if entry.kind == "background" else entry for entry in entries
-            if entry.kind in REGISTRY_KINDS]
+    made = [bare(entry) if entry.kind == "background" else entry for entry in entries if entry.kind in REGISTRY_KINDS]
     assert list(store.log.registrations(0, 99)) == made
     assert list(store.log.registrations(made[2].seq, made[6].seq)) == made[3:7]
 

@@ -36,8 +36,11 @@ def test_the_second_is_told_what_the_first_was_told(store: Opened) -> None:
     with pytest.raises(Refused) as caught:
         push(store, stream, "k")
     assert caught.value.guard == Unused(stream, "k", ONE)
-    assert caught.value.reply == store.writer.reply_to(stream, "k", ONE) == {
-        "accepted": 1, "seq": entry.seq, "at": entry.at}
+    assert (
+        caught.value.reply
+        == store.writer.reply_to(stream, "k", ONE)
+        == {"accepted": 1, "seq": entry.seq, "at": entry.at}
+    )
     with pytest.raises(Refused) as caught:
         push(store, stream, "k", TWO)
     assert (caught.value.guard, caught.value.reply) == (Unused(stream, "k", TWO), None)

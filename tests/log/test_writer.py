@@ -49,8 +49,9 @@ def until_queued(writer: LogWriter, count: int) -> bool:
 class Watched(Decisions):
     """Decisions that run what a test has put in the place of a guard, in the middle of the transaction."""
 
-    def refusal(self, connection: sqlite3.Connection, guard: Guard | Callable[[sqlite3.Connection], None]
-                ) -> Refused | None:
+    def refusal(
+        self, connection: sqlite3.Connection, guard: Guard | Callable[[sqlite3.Connection], None]
+    ) -> Refused | None:
         return guard(connection) if callable(guard) else super().refusal(connection, guard)
 
 
@@ -94,13 +95,13 @@ def test_many_threads_append_and_every_entry_is_there_in_one_order(store: Opened
         return lambda: [store.append("chunk", f"urn:{name}", payload=f"{name}/{i}".encode()) for i in range(20)]
 
     acknowledged = together(*(push(name) for name in range(12)))
-    elsewhere = Opened(store.directory.path)         # another connection, as another process has
+    elsewhere = Opened(store.directory.path)  # another connection, as another process has
     entries = elsewhere.entries()
     elsewhere.close()
     assert sorted(itertools.chain(*acknowledged), key=lambda entry: entry.seq) == entries
     assert [entry.seq for entry in entries] == list(range(1, 241))
     assert all(before.at <= after.at for before, after in zip(entries, entries[1:]))
-    for name in range(12):                           # nobody's own entries overtake each other
+    for name in range(12):  # nobody's own entries overtake each other
         payloads = [entry.payload for entry in entries if entry.subject == f"urn:{name}"]
         assert payloads == [f"{name}/{i}".encode() for i in range(20)]
 
@@ -109,8 +110,10 @@ def test_entries_that_wait_share_a_transaction(store: Opened) -> None:
     store.database = Counted(store.directory.database)
     writer = watched(store)
     gate = Gate(writer, 30)
-    outcomes = together(lambda: writer.append(Draft("chunk", "first"), gate),
-                        *[lambda: gate.reached.wait() and writer.append(Draft("chunk", "urn:s"))] * 30)
+    outcomes = together(
+        lambda: writer.append(Draft("chunk", "first"), gate),
+        *[lambda: gate.reached.wait() and writer.append(Draft("chunk", "urn:s"))] * 30,
+    )
     assert sorted(entry.seq for entry in outcomes) == list(range(1, 32))
     assert store.database.transactions == 2
 
@@ -129,7 +132,7 @@ def test_a_refused_entry_leaves_no_trace_and_the_others_of_its_group_go_in(store
     assert {outcome.guard for outcome in outcomes if isinstance(outcome, Refused)} == {refuse}
     kept = [outcome for outcome in outcomes if isinstance(outcome, Entry)]
     assert sorted(kept, key=lambda entry: entry.seq) == store.entries()[1:]
-    assert [entry.seq for entry in store.entries()] == list(range(1, 15))     # no hole where a refused one stood
+    assert [entry.seq for entry in store.entries()] == list(range(1, 15))  # no hole where a refused one stood
 
 
 def test_a_guard_sees_the_log_as_it_is_before_its_entry(store: Opened) -> None:
@@ -140,6 +143,7 @@ def test_a_guard_sees_the_log_as_it_is_before_its_entry(store: Opened) -> None:
     def push(i: int) -> Callable[[], Entry]:
         def guard(connection: sqlite3.Connection) -> None:
             seen.append((connection.execute("SELECT count(*) FROM log").fetchone()[0], f"urn:{i}"))
+
         return lambda: gate.reached.wait() and writer.append(Draft("chunk", f"urn:{i}"), guard)
 
     together(lambda: writer.append(Draft("chunk", "first"), gate), *(push(i) for i in range(10)))
@@ -158,8 +162,9 @@ def test_when_the_disk_is_full_each_is_told_why_and_the_log_goes_on(store: Opene
 
     with pytest.raises(StoreError) as caught:
         writer.append(Draft("chunk", "urn:s", bytes(1_000_000)), fill)
-    assert str(caught.value) == ("the log could not be written (database or disk is full): "
-                                 "nothing of this request was kept")
+    assert str(caught.value) == (
+        "the log could not be written (database or disk is full): nothing of this request was kept"
+    )
     second = writer.append(Draft("chunk", "urn:s", bytes(1_000_000)), empty)
     assert store.entries() == [first, second]
     assert second.at >= first.at
@@ -167,10 +172,12 @@ def test_when_the_disk_is_full_each_is_told_why_and_the_log_goes_on(store: Opene
 
 def test_what_is_queued_is_written_before_it_stops(store: Opened) -> None:
     writer = watched(store)
-    gate = Gate(writer, 6)        # five entries, and the word to stop
-    outcomes = together(lambda: writer.append(Draft("chunk", "first"), gate),
-                        *[lambda: gate.reached.wait() and writer.append(Draft("chunk", "urn:s"))] * 5,
-                        lambda: gate.reached.wait() and until_queued(writer, 5) and writer.stop())
+    gate = Gate(writer, 6)  # five entries, and the word to stop
+    outcomes = together(
+        lambda: writer.append(Draft("chunk", "first"), gate),
+        *[lambda: gate.reached.wait() and writer.append(Draft("chunk", "urn:s"))] * 5,
+        lambda: gate.reached.wait() and until_queued(writer, 5) and writer.stop(),
+    )
     store._writer = None
     assert [entry.seq for entry in sorted(outcomes[:6], key=lambda entry: entry.seq)] == [1, 2, 3, 4, 5, 6]
     assert len(store.entries()) == 6
@@ -178,19 +185,20 @@ def test_what_is_queued_is_written_before_it_stops(store: Opened) -> None:
 
 def test_a_listener_is_rung_after_the_commit(store: Opened) -> None:
     bell = Bell(store.directory.bell("log"))
-    bell.wait(0)                  # from now on it listens
+    bell.wait(0)  # from now on it listens
     store.append("chunk", "urn:s")
-    store.stop()                  # it rings after it has acknowledged
+    store.stop()  # it rings after it has acknowledged
     assert bell.wait(0)
     bell.close()
 
 
 # --- ticks and time
 
+
 def test_a_tick_says_that_nothing_later_is_stamped_earlier(store: Opened) -> None:
     """
-        wall     10 000              10 000             10 000
-        log      chunk at 10 000     tick at 12 000     chunk at 12 001
+    wall     10 000              10 000             10 000
+    log      chunk at 10 000     tick at 12 000     chunk at 12 001
     """
     writer = store.reopen(Hands(10_000))
     assert writer.append(Draft("chunk", "urn:s")).at == 10_000
@@ -201,7 +209,7 @@ def test_a_tick_says_that_nothing_later_is_stamped_earlier(store: Opened) -> Non
 def test_a_tick_of_the_past_is_moved_to_what_has_passed_for_certain(store: Opened) -> None:
     writer = store.reopen(Hands(10_000))
     assert writer.append(Draft("chunk", "urn:s")).at == 10_000
-    assert writer.append(Draft("tick", at=3000)).at == 9999         # the next entry may be stamped 10 000 too
+    assert writer.append(Draft("tick", at=3000)).at == 9999  # the next entry may be stamped 10 000 too
     assert writer.append(Draft("chunk", "urn:s")).at == 10_000
 
 
@@ -215,28 +223,31 @@ def test_a_tick_of_an_event_clock_says_nothing_of_arrival(store: Opened) -> None
     assert writer.append(Draft("chunk", "urn:s")).at == 10_000
 
 
-@pytest.mark.parametrize("last, later", [
-    (Draft("chunk", "urn:s"), HOUR),
-    (Draft("tick", at=HOUR), HOUR + 1),
-    (Draft("tick", at=2 * HOUR), 2 * HOUR + 1),
-])
-def test_stamps_do_not_go_back_when_the_wall_clock_was_set_back_while_nobody_wrote(store: Opened, last: Draft,
-                                                                                   later: int) -> None:
+@pytest.mark.parametrize(
+    "last, later",
+    [(Draft("chunk", "urn:s"), HOUR), (Draft("tick", at=HOUR), HOUR + 1), (Draft("tick", at=2 * HOUR), 2 * HOUR + 1)],
+)
+def test_stamps_do_not_go_back_when_the_wall_clock_was_set_back_while_nobody_wrote(
+    store: Opened, last: Draft, later: int
+) -> None:
     store.reopen(Hands(HOUR)).append(last)
     writer = store.reopen(Hands(0))
-    assert writer.append(Draft("tick", "urn:e", at=5)).at == 5      # what is said of event clocks holds no stamp
+    assert writer.append(Draft("tick", "urn:e", at=5)).at == 5  # what is said of event clocks holds no stamp
     writer = store.reopen(Hands(0))
     assert writer.append(Draft("chunk", "urn:s")).at == later
 
 
-steps = st.lists(max_size=14, elements=st.one_of(
-    st.tuples(st.just("push"), st.just(0)),
-    st.tuples(st.just("tick"), st.integers(-2000, 2000)),           # relative to the clock
-    st.tuples(st.just("event tick"), st.integers(-2000, 20_000)),
-    st.tuples(st.just("pass"), st.integers(0, 500)),
-    st.tuples(st.just("jump"), st.sampled_from([-HOUR, -700, -1, 1, 700, HOUR])),
-    st.tuples(st.just("reopen"), st.just(0)),
-))
+steps = st.lists(
+    max_size=14,
+    elements=st.one_of(
+        st.tuples(st.just("push"), st.just(0)),
+        st.tuples(st.just("tick"), st.integers(-2000, 2000)),  # relative to the clock
+        st.tuples(st.just("event tick"), st.integers(-2000, 20_000)),
+        st.tuples(st.just("pass"), st.integers(0, 500)),
+        st.tuples(st.just("jump"), st.sampled_from([-HOUR, -700, -1, 1, 700, HOUR])),
+        st.tuples(st.just("reopen"), st.just(0)),
+    ),
+)
 
 
 @given(steps)
@@ -265,10 +276,10 @@ def test_order_and_stamps_never_go_back(tmp_path_factory: pytest.TempPathFactory
     assert [entry.seq for entry in told] == list(range(1, len(told) + 1))
     arrival = [entry for entry in told if not (entry.kind == "tick" and entry.subject)]
     for before, after in itertools.pairwise(arrival):
-        assert after.at >= before.at - (after.kind == "tick")       # a tick may stand one before what has just arrived
+        assert after.at >= before.at - (after.kind == "tick")  # a tick may stand one before what has just arrived
     for place, tick in enumerate(arrival):
         if tick.kind == "tick":
-            assert all(entry.at > tick.at for entry in arrival[place + 1:] if entry.kind != "tick")
+            assert all(entry.at > tick.at for entry in arrival[place + 1 :] if entry.kind != "tick")
 
 
 def test_it_refuses_a_database_that_has_no_log(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from csparql_spark.language import ContinuousQuery, Window, parse
 
 CITYBENCH = Path(__file__).resolve().parents[3] / "shared" / "citybench"
 
-START = 1_407_754_800_000             # 2014-08-11T11:00:00Z
+START = 1_407_754_800_000  # 2014-08-11T11:00:00Z
 ROW_EVERY = 1_000
 NEXT_STREAM = 250
 
@@ -71,6 +71,7 @@ def text_of(name: str) -> str:
 
 # --- background
 
+
 def file_of(graph: str) -> str:
     """`…/AarhusCulturalEvents.rdf` is the file `AarhusCulturalEvents.n3.gz`."""
     return graph.rpartition("/")[2].removesuffix(".rdf")
@@ -90,8 +91,11 @@ def static_text(name: str) -> str:
 @cache
 def properties() -> dict[str, list[tuple[str, ox.NamedNode]]]:
     """What each sensor observes: the local name of the property's class, and the property."""
-    classes = {quad.subject: quad.object.value.removeprefix(CT) for quad in static("SensorRepository")
-               if quad.predicate == TYPE and quad.object.value.startswith(CT)}
+    classes = {
+        quad.subject: quad.object.value.removeprefix(CT)
+        for quad in static("SensorRepository")
+        if quad.predicate == TYPE and quad.object.value.startswith(CT)
+    }
     found: dict[str, list[tuple[str, ox.NamedNode]]] = {}
     for quad in static("SensorRepository"):
         if quad.predicate.value == f"{SSN}observes":
@@ -107,6 +111,7 @@ def distances() -> dict[str, float]:
 
 # --- streams
 
+
 def streams_of(query: ContinuousQuery, rows: int) -> dict[str, Recording]:
     sensors = dict.fromkeys(window.stream for window in query.windows)
     return {sensor: recording(sensor, START + number * NEXT_STREAM, rows) for number, sensor in enumerate(sensors)}
@@ -114,8 +119,13 @@ def streams_of(query: ContinuousQuery, rows: int) -> dict[str, Recording]:
 
 @cache
 def recording(sensor: str, start: int, rows: int) -> Recording:
-    return Recording([(start + number * ROW_EVERY, triple) for number, row in enumerate(rows_of(sensor, rows))
-                      for triple in observations(sensor, number, row)])
+    return Recording(
+        [
+            (start + number * ROW_EVERY, triple)
+            for number, row in enumerate(rows_of(sensor, rows))
+            for triple in observations(sensor, number, row)
+        ]
+    )
 
 
 def rows_of(sensor: str, count: int) -> list[dict[str, str]]:
@@ -139,7 +149,7 @@ def observations(sensor: str, number: int, row: dict[str, str]) -> Iterator[ox.T
             yield ox.Triple(observation, ox.NamedNode(f"{SAO}hasValue"), place)
             yield ox.Triple(place, ox.NamedNode(f"{CT}hasLatitude"), double(row["latitude"]))
             yield ox.Triple(place, ox.NamedNode(f"{CT}hasLongitude"), double(row["longitude"]))
-        elif kind != "MeasureTime":            # the benchmark sends it without a value
+        elif kind != "MeasureTime":  # the benchmark sends it without a value
             yield ox.Triple(observation, ox.NamedNode(f"{SAO}hasValue"), value(kind, row))
 
 
@@ -176,6 +186,7 @@ def integer(written: int) -> ox.Literal:
 
 
 # --- what is said
+
 
 def instants_of(query: ContinuousQuery, streams: dict[str, Recording]) -> list[int]:
     """The multiples of steps from the first element on, to the first at which each window has passed its last one."""

@@ -42,16 +42,16 @@ from .citybench import (
 QUERIES = {
     "Q1": (4, 9),
     "Q10": (4, 9),
-    "Q10_5": (4, 3 ** 5),
-    "Q10_8": (4, 2 * 3 ** 7),        # when the last stream has sent its third row, the first is at its end
-    "Q11": (4, False),                     # what a pattern binds is bound
+    "Q10_5": (4, 3**5),
+    "Q10_8": (4, 2 * 3**7),  # when the last stream has sent its third row, the first is at its end
+    "Q11": (4, False),  # what a pattern binds is bound
     "Q1_5_win_1": (4, 8),
     "Q2": (4, 8748),
     "Q4": (9, 99),
     "Q6": (4, 9),
     "Q7": (4, 6),
     "Q8": (4, 13_932),
-    "location_parking_1": (4, 0),          # it asks for ct:hasLongtitude, which nobody says
+    "location_parking_1": (4, 0),  # it asks for ct:hasLongtitude, which nobody says
     "pollution_weather_1": (4, 12),
     "traffic_parking_1": (4, 3),
 }
@@ -87,6 +87,7 @@ def test_a_query_has_answers(name: str) -> None:
 
 # --- the two sides
 
+
 def played(name: str, anew: bool) -> list[Instant]:
     streams = {iri: recording.text for iri, recording in streams_of_the(name).items()}
     background = {graph: static_text(file_of(graph)) for graph in parse(text_of(name)).graphs}
@@ -120,7 +121,8 @@ def sent(name: str) -> set[str]:
     """All terms of a query's streams and graphs, as they are written there."""
     elements = [triple for recording in streams_of_the(name).values() for _, triple in recording.elements]
     return {str(term) for triple in elements for term in triple}.union(
-        *(terms_of(file_of(graph)) for graph in parse(text_of(name)).graphs))
+        *(terms_of(file_of(graph)) for graph in parse(text_of(name)).graphs)
+    )
 
 
 @cache
@@ -135,6 +137,7 @@ def answer_of(instant: Instant) -> Answer:
 
 
 # --- comparing
+
 
 def bag(answer: Answer) -> Counter | bool:
     """An answer, all blank nodes being one."""

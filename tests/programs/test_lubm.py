@@ -24,7 +24,7 @@ from csparql_spark.testing import load
 LUBM = Path(__file__).resolve().parents[3] / "shared" / "lubm"
 LEVELS = {"none": (), "rdfs": ("rdfs",), "rules": ("rdfs", "lubm")}
 QUERIES = [f"q{number}" for number in range(1, 15)]
-DISTINCT = 100_543              # triples of the data; departments name the same universities
+DISTINCT = 100_543  # triples of the data; departments name the same universities
 
 pytestmark = pytest.mark.skipif(not LUBM.exists(), reason=f"{LUBM} is absent: no query of LUBM was run")
 

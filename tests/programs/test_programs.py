@@ -1,11 +1,11 @@
 """The example queries, run by one driver in many modes: the answers must be those of `expected.jsonl`, line by line.
 
-    local           row by row in this process
-    in batches      cuts after each entry, after every third and seventh, everything in one batch
-    restarted       cuts after each entry, and a worker that remembers nothing
-    snapshot        the same, by the snapshot evaluator where another one is usual: row by row, in batches, restarted
-    command         `csparql-spark run`, as a user types it, without Spark
-    spark           the whole pipeline: store, engine process, state store, sink; all programs at once
+local           row by row in this process
+in batches      cuts after each entry, after every third and seventh, everything in one batch
+restarted       cuts after each entry, and a worker that remembers nothing
+snapshot        the same, by the snapshot evaluator where another one is usual: row by row, in batches, restarted
+command         `csparql-spark run`, as a user types it, without Spark
+spark           the whole pipeline: store, engine process, state store, sink; all programs at once
 """
 
 from __future__ import annotations
@@ -69,8 +69,11 @@ def test_program(program: Path, mode: str, request: pytest.FixtureRequest) -> No
     else:
         one = script(program)
         with matched_anew() if mode.startswith(SNAPSHOT) else contextlib.nullcontext():
-            told = (request.getfixturevalue("played")[program] if mode == "spark"
-                    else list(answers(one, mode.removeprefix(SNAPSHOT))))
+            told = (
+                request.getfixturevalue("played")[program]
+                if mode == "spark"
+                else list(answers(one, mode.removeprefix(SNAPSHOT)))
+            )
         said = [line(one, answer) for answer in told]
     assert list(map(canonical, said)) == list(map(canonical, expected))
 
@@ -85,8 +88,9 @@ def canonical(said: dict[str, object]) -> dict[str, object]:
 
 
 def commanded(program: Path) -> list[dict[str, object]]:
-    result = CliRunner().invoke(main, ["run", str(program / "query.csparql"), *options(program),
-                                       "--format", "json", "--engine", "local"])
+    result = CliRunner().invoke(
+        main, ["run", str(program / "query.csparql"), *options(program), "--format", "json", "--engine", "local"]
+    )
     assert result.exit_code == 0, result.output
     return [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -94,8 +98,11 @@ def commanded(program: Path) -> list[dict[str, object]]:
 def line(script: Script, told: Message) -> dict[str, object]:
     assert isinstance(told, InstantAnswer), told
     answer = Result.from_bytes(told.payload)
-    said = {"triples": answer.ntriples.decode()} if answer.ntriples is not None else {
-        "results": json.loads(write(answer, "application/sparql-results+json"))}
+    said = (
+        {"triples": answer.ntriples.decode()}
+        if answer.ntriples is not None
+        else {"results": json.loads(write(answer, "application/sparql-results+json"))}
+    )
     return {"query": script.query.name, "at": told.instant, **said}
 
 
@@ -111,20 +118,26 @@ def in_batches(rows: list[Row], size: int, *, forgetful: bool) -> Iterator[Messa
     for start in range(0, len(rows), size):
         if forgetful:
             worker = Worker()
-        batch = rows[start:start + size]
+        batch = rows[start : start + size]
         yield from worker.work(batch[0].group, batch, state)
 
 
 def script(program: Path) -> Script:
     files = json.loads((program / "program.json").read_text())
-    recorded = {iri: load(program / name, base=None, number=number) for number, (iri, name) in enumerate(
-        [*files["streams"].items(), *files.get("background", {}).items()])}
-    return Script.of((program / "query.csparql").read_text(), streams={iri: recorded[iri] for iri in files["streams"]},
-                     background={iri: recorded[iri] for iri in files.get("background", {})})
+    recorded = {
+        iri: load(program / name, base=None, number=number)
+        for number, (iri, name) in enumerate([*files["streams"].items(), *files.get("background", {}).items()])
+    }
+    return Script.of(
+        (program / "query.csparql").read_text(),
+        streams={iri: recorded[iri] for iri in files["streams"]},
+        background={iri: recorded[iri] for iri in files.get("background", {})},
+    )
 
 
 def options(program: Path) -> list[str]:
     files = json.loads((program / "program.json").read_text())
     given = [("--stream", files["streams"]), ("--background", files.get("background", {}))]
-    return [word for option, named in given for iri, name in named.items()
-            for word in (option, f"{iri}={program / name}")]
+    return [
+        word for option, named in given for iri, name in named.items() for word in (option, f"{iri}={program / name}")
+    ]

@@ -19,10 +19,19 @@ from csparql_spark.rdf.formats import RdfFormat, parse_push
 
 from . import generated
 
-ROWS = [("<urn:a>", "<urn:p>", '"1"'), ("_:z", "<urn:p>", '"a\\u0041\\n"@EN-gb'), ("<http://é.x/>", "<urn:p>", "_:z"),
-        ("_:y", "<urn:p>", '"x"^^<http://www.w3.org/2001/XMLSchema#string>'), ("<urn:a>", "<urn:p>", '"1"')]
-STRINGS = (pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()),
-           pa.dictionary(pa.int32(), pa.large_string()))
+ROWS = [
+    ("<urn:a>", "<urn:p>", '"1"'),
+    ("_:z", "<urn:p>", '"a\\u0041\\n"@EN-gb'),
+    ("<http://é.x/>", "<urn:p>", "_:z"),
+    ("_:y", "<urn:p>", '"x"^^<http://www.w3.org/2001/XMLSchema#string>'),
+    ("<urn:a>", "<urn:p>", '"1"'),
+]
+STRINGS = (
+    pa.string(),
+    pa.large_string(),
+    pa.dictionary(pa.int8(), pa.string()),
+    pa.dictionary(pa.int32(), pa.large_string()),
+)
 
 
 def table(rows: list[tuple[str, ...]], kind: pa.DataType = STRINGS[0], t: pa.Array | None = None) -> pa.Table:
@@ -57,11 +66,36 @@ def test_any_triples_are_the_chunk_of_the_same_ntriples(quads: list[ox.Quad], ki
     assert read_arrow(ipc(table(rows, kind)), blank_prefix="k").to_ipc() == ntriples(rows).to_ipc()
 
 
-terms_or_not = st.one_of(generated.terms.map(str), generated.texts, st.text(max_size=6), st.sampled_from(
-    ["<a>", "<urn:a b>", '"a" .\n<urn:x> <urn:y> <urn:z>', '"a"@', '"a"@en-', '"a" <urn:t:5>',
-     "<<( <urn:a> <urn:a> 1 )>>", '"a"^^<x>', '"x"@en--ltr', "<http://[::1]/>", "<http://a:99999999/>", "<urn:%zz>",
-     "_:a.", "<x://>", "<urn:>", '"\\q"', '"a"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>', '"é"',
-     '"\ufffe"', '"\x7f"', "<http://a/%41?b#c#d>"]))
+terms_or_not = st.one_of(
+    generated.terms.map(str),
+    generated.texts,
+    st.text(max_size=6),
+    st.sampled_from(
+        [
+            "<a>",
+            "<urn:a b>",
+            '"a" .\n<urn:x> <urn:y> <urn:z>',
+            '"a"@',
+            '"a"@en-',
+            '"a" <urn:t:5>',
+            "<<( <urn:a> <urn:a> 1 )>>",
+            '"a"^^<x>',
+            '"x"@en--ltr',
+            "<http://[::1]/>",
+            "<http://a:99999999/>",
+            "<urn:%zz>",
+            "_:a.",
+            "<x://>",
+            "<urn:>",
+            '"\\q"',
+            '"a"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>',
+            '"é"',
+            '"\ufffe"',
+            '"\x7f"',
+            "<http://a/%41?b#c#d>",
+        ]
+    ),
+)
 
 
 @given(st.tuples(terms_or_not, terms_or_not, terms_or_not))
@@ -82,14 +116,17 @@ def test_a_row_is_accepted_exactly_when_it_is_one_ntriple(row: tuple[str, str, s
     assert (found and found.to_ipc()) == (expected and expected.to_ipc())
 
 
-@pytest.mark.parametrize("t, expected", [
-    (pa.array([0, None, -5, 1, 2], pa.int64()), [0, None, -5, 1, 2]),
-    (pa.array([0, None, 5, 1, 2], pa.uint16()), [0, None, 5, 1, 2]),
-    (pa.array([0, None, -5, 1, 2], pa.timestamp("s")), [0, None, -5000, 1000, 2000]),
-    (pa.array([0, None, -5, 1, 2], pa.timestamp("ms", "Europe/Rome")), [0, None, -5, 1, 2]),
-    (pa.array([0, None, -1, 1999, -1000], pa.timestamp("us")), [0, None, -1, 1, -1]),
-    (pa.array([0, None, -1, 1_999_999, -1_000_001], pa.timestamp("ns", "UTC")), [0, None, -1, 1, -2]),
-])
+@pytest.mark.parametrize(
+    "t, expected",
+    [
+        (pa.array([0, None, -5, 1, 2], pa.int64()), [0, None, -5, 1, 2]),
+        (pa.array([0, None, 5, 1, 2], pa.uint16()), [0, None, 5, 1, 2]),
+        (pa.array([0, None, -5, 1, 2], pa.timestamp("s")), [0, None, -5000, 1000, 2000]),
+        (pa.array([0, None, -5, 1, 2], pa.timestamp("ms", "Europe/Rome")), [0, None, -5, 1, 2]),
+        (pa.array([0, None, -1, 1999, -1000], pa.timestamp("us")), [0, None, -1, 1, -1]),
+        (pa.array([0, None, -1, 1_999_999, -1_000_001], pa.timestamp("ns", "UTC")), [0, None, -1, 1, -2]),
+    ],
+)
 def test_timestamps_of_any_unit(t: pa.Array, expected: list[int | None]) -> None:
     found = read_arrow(ipc(table(ROWS, t=t)), blank_prefix="k").t
     assert found.tolist() == [Chunk.UNSTAMPED if at is None else at for at in expected]
@@ -112,24 +149,48 @@ def replaced(rows: int, value: str, place: int, column: int) -> pa.Table:
 
 
 WRONG = {
-    "a literal as subject": (replaced(5, '"x"', 3, 0),
-                             "Row 4, column s: A subject is an IRI or a blank node (at '\"x\"')."),
+    "a literal as subject": (
+        replaced(5, '"x"', 3, 0),
+        "Row 4, column s: A subject is an IRI or a blank node (at '\"x\"').",
+    ),
     "a blank node as predicate": (replaced(5, "_:x", 2, 1), "Row 3, column p: A predicate is an IRI (at '_:x')."),
     "a relative IRI": (replaced(5, "<x>", 4, 2), "Row 5, column o: No scheme found in an absolute IRI (at '<x>')."),
-    "no term": (replaced(2, "nix", 1, 2), "Row 2, column o: This is no term in N-Triples syntax: write <IRI>, _:label, "
-                "or \"text\" with a @language or ^^<datatype> behind it (at 'nix')."),
+    "no term": (
+        replaced(2, "nix", 1, 2),
+        "Row 2, column o: This is no term in N-Triples syntax: write <IRI>, _:label, "
+        "or \"text\" with a @language or ^^<datatype> behind it (at 'nix').",
+    ),
     "a null": (table([("<urn:a>", "<urn:p>", None)]), "Row 1, column o: There is no term here."),
-    "a null in a dictionary": (pa.table({"s": ["<urn:a>"], "p": ["<urn:a>"], "o": pa.DictionaryArray.from_arrays(
-        pa.array([0]), pa.array([None], pa.string()))}), "Row 1, column o: There is no term here."),
-    "a time that is out of range": (table(ROWS[:1], t=pa.array([2**62])), "Row 1, column t: The timestamp "
-                                    "4611686018427387904 is outside the years 0001 to 9999."),
-    "no o": (table(ROWS).select(["s", "p"]), "The columns of the data are 's', 'p': send columns s, p and o of strings "
-             "in N-Triples syntax, and perhaps t (milliseconds or a timestamp)."),
-    "another column": (table(ROWS).append_column("g", pa.array([1] * 5)), "The columns of the data are 's', 'p', 'o', "
-                       "'g': send columns s, p and o of strings in N-Triples syntax, and perhaps t (milliseconds or a "
-                       "timestamp)."),
-    "numbers": (pa.table({"s": [1], "p": [1], "o": [1]}), "The column s of the data has the type int64: send columns "
-                "s, p and o of strings in N-Triples syntax, and perhaps t (milliseconds or a timestamp)."),
+    "a null in a dictionary": (
+        pa.table(
+            {
+                "s": ["<urn:a>"],
+                "p": ["<urn:a>"],
+                "o": pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([None], pa.string())),
+            }
+        ),
+        "Row 1, column o: There is no term here.",
+    ),
+    "a time that is out of range": (
+        table(ROWS[:1], t=pa.array([2**62])),
+        "Row 1, column t: The timestamp 4611686018427387904 is outside the years 0001 to 9999.",
+    ),
+    "no o": (
+        table(ROWS).select(["s", "p"]),
+        "The columns of the data are 's', 'p': send columns s, p and o of strings "
+        "in N-Triples syntax, and perhaps t (milliseconds or a timestamp).",
+    ),
+    "another column": (
+        table(ROWS).append_column("g", pa.array([1] * 5)),
+        "The columns of the data are 's', 'p', 'o', "
+        "'g': send columns s, p and o of strings in N-Triples syntax, and perhaps t (milliseconds or a "
+        "timestamp).",
+    ),
+    "numbers": (
+        pa.table({"s": [1], "p": [1], "o": [1]}),
+        "The column s of the data has the type int64: send columns "
+        "s, p and o of strings in N-Triples syntax, and perhaps t (milliseconds or a timestamp).",
+    ),
 }
 
 
@@ -162,7 +223,7 @@ def test_what_compressed_buffers_claim_is_bounded_before_it_is_made(monkeypatch:
         read_arrow(body, blank_prefix="k")
     forged = bytearray(body)
     size = (1_000_000 + 2).to_bytes(8, "little")
-    at = forged.index(size, forged.index(size) + 1)         # the first is the length of the buffer in the header
+    at = forged.index(size, forged.index(size) + 1)  # the first is the length of the buffer in the header
     for claim in (2**62, 2**40, -2, -(2**62)):
         forged[at : at + 8] = claim.to_bytes(8, "little", signed=True)
         with pytest.raises(RdfError):

@@ -114,8 +114,9 @@ def test_a_body_that_stands_for_far_more_quads_is_refused(monkeypatch: pytest.Mo
         (RdfFormat.TURTLE, "<urn:a> <urn:b> <urn:c> {| <urn:d> 1 |} .", (None, None)),
         (
             RdfFormat.RDF_XML,
-            rdf_xml('<e:p rdf:parseType="Triple"><rdf:Description rdf:about="a:b"><e:p/></rdf:Description></e:p>')
-            .replace("xmlns:e", 'rdf:version="1.2" xmlns:e'),
+            rdf_xml(
+                '<e:p rdf:parseType="Triple"><rdf:Description rdf:about="a:b"><e:p/></rdf:Description></e:p>'
+            ).replace("xmlns:e", 'rdf:version="1.2" xmlns:e'),
             (None, None),
         ),
     ],
@@ -131,8 +132,12 @@ def test_triple_terms_are_refused(format: RdfFormat, body: str, place: tuple[int
 @pytest.mark.parametrize(
     "body",
     [
-        '<urn:a> <urn:b> "<<( x )>>" .', "<urn:a> <urn:b> '<<( \\' <<' .", '<urn:a> <urn:b> """ " "" << \\""" """ .',
-        "<urn:a> <urn:b> ''' ' '' << ''' .", "# <<\n<urn:a> <urn:b> 1 . # <<", "<urn:a> <urn:b> '' , \"\" , '<<' .",
+        '<urn:a> <urn:b> "<<( x )>>" .',
+        "<urn:a> <urn:b> '<<( \\' <<' .",
+        '<urn:a> <urn:b> """ " "" << \\""" """ .',
+        "<urn:a> <urn:b> ''' ' '' << ''' .",
+        "# <<\n<urn:a> <urn:b> 1 . # <<",
+        "<urn:a> <urn:b> '' , \"\" , '<<' .",
     ],
 )
 def test_angle_brackets_in_strings_and_comments_are_no_triple_terms(body: str) -> None:

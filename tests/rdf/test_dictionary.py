@@ -65,7 +65,12 @@ class Ids:
     """A holder, and the terms that its ids had at first."""
 
     def __init__(self, dictionary: TermDictionary, terms: list[str], renumbered: list[Ids]) -> None:
-        self.ids, self.meaning, self.dictionary, self.renumbered = dictionary.encode(terms), terms, dictionary, renumbered
+        self.ids, self.meaning, self.dictionary, self.renumbered = (
+            dictionary.encode(terms),
+            terms,
+            dictionary,
+            renumbered,
+        )
 
     def terms(self) -> np.ndarray:
         return self.ids

@@ -102,7 +102,11 @@ def test_lexical_forms_are_kept() -> None:
     body = b'<urn:a> <urn:p> 01, 1.0, +1, "1"^^<http://www.w3.org/2001/XMLSchema#byte>, "x"@EN-gb .'
     xsd = "^^<http://www.w3.org/2001/XMLSchema#"
     assert [o for _, _, o in parse_push(body, RdfFormat.TURTLE, base=None, blank_prefix="b").triples()] == [
-        f'"01"{xsd}integer>', f'"1.0"{xsd}decimal>', f'"+1"{xsd}integer>', f'"1"{xsd}byte>', '"x"@en-gb'
+        f'"01"{xsd}integer>',
+        f'"1.0"{xsd}decimal>',
+        f'"+1"{xsd}integer>',
+        f'"1"{xsd}byte>',
+        '"x"@en-gb',
     ]
 
 
@@ -110,25 +114,30 @@ def test_lexical_forms_are_kept() -> None:
     "format, body, sentence",
     [
         (
-            RdfFormat.TURTLE, "<urn:é> <urn:b> 1 ;\r\n <urn:b> ex:c .",
+            RdfFormat.TURTLE,
+            "<urn:é> <urn:b> 1 ;\r\n <urn:b> ex:c .",
             "Line 2, column 10: The prefix ex: has not been declared (at 'ex:c').",
         ),
         (RdfFormat.TURTLE, '<urn:a> <urn:b> "x', "Line 1, column 17: Unexpected end of file (at '\"x')."),
         (
-            RdfFormat.N_QUADS, "<urn:a> <urn:b> <urn:c> .\n<urn:a> <urn:b c> 1 .",
+            RdfFormat.N_QUADS,
+            "<urn:a> <urn:b> <urn:c> .\n<urn:a> <urn:b c> 1 .",
             "Line 2, column 9: Invalid IRI code point ' ' (at '<urn:b c>').",
         ),
         (
-            RdfFormat.N_TRIPLES, "<urn:a> <urn:b> <c> .",
+            RdfFormat.N_TRIPLES,
+            "<urn:a> <urn:b> <c> .",
             "Line 1, column 17: No scheme found in an absolute IRI (at '<c>').",
         ),
         (RdfFormat.JSON_LD, '{"@id": "urn:é",\n "é": tru}', "Line 2, column 7: true expected."),
         (
-            RdfFormat.JSON_LD, '{"@id": "urn:a", "urn:b": {"@type": 3}}',
+            RdfFormat.JSON_LD,
+            '{"@id": "urn:a", "urn:b": {"@type": 3}}',
             "The data is not JSON-LD: @type value must be a string.",
         ),
         (
-            RdfFormat.RDF_XML, DOCUMENTS[RdfFormat.RDF_XML].replace("<e:p", '<e:p rdf:datatype="d"'),
+            RdfFormat.RDF_XML,
+            DOCUMENTS[RdfFormat.RDF_XML].replace("<e:p", '<e:p rdf:datatype="d"'),
             "The data is not RDF/XML: error while parsing IRI 'd': No scheme found in an absolute IRI.",
         ),
     ],
@@ -148,7 +157,8 @@ def test_text_that_is_not_utf_8_is_refused_with_its_place() -> None:
 @pytest.mark.parametrize(
     "context",
     [
-        '"http://127.0.0.1:9/context.jsonld"', '["http://127.0.0.1:9/context.jsonld"]',
+        '"http://127.0.0.1:9/context.jsonld"',
+        '["http://127.0.0.1:9/context.jsonld"]',
         '{"@import": "http://127.0.0.1:9/c"}',
         '{"@vocab": "urn:v:", "a": {"@id": "urn:a", "@context": "http://127.0.0.1:9/c"}}',
     ],
@@ -165,9 +175,12 @@ def test_a_remote_context_is_refused_and_not_fetched(context: str) -> None:
 @pytest.mark.parametrize(
     "header, format",
     [
-        ("application/n-triples", RdfFormat.N_TRIPLES), ("application/n-quads", RdfFormat.N_QUADS),
-        ("text/turtle", RdfFormat.TURTLE), ("application/trig", RdfFormat.TRIG),
-        ("application/ld+json", RdfFormat.JSON_LD), ("application/rdf+xml", RdfFormat.RDF_XML),
+        ("application/n-triples", RdfFormat.N_TRIPLES),
+        ("application/n-quads", RdfFormat.N_QUADS),
+        ("text/turtle", RdfFormat.TURTLE),
+        ("application/trig", RdfFormat.TRIG),
+        ("application/ld+json", RdfFormat.JSON_LD),
+        ("application/rdf+xml", RdfFormat.RDF_XML),
         (" Text/Turtle ; charset=UTF-8", RdfFormat.TURTLE),
         ('application/ld+json;profile="http://www.w3.org/ns/json-ld#compacted"', RdfFormat.JSON_LD),
         ('application/n-quads; charset="utf-8"; x=y', RdfFormat.N_QUADS),
@@ -180,7 +193,8 @@ def test_media_types(header: str, format: RdfFormat) -> None:
 @pytest.mark.parametrize(
     "header, message",
     [
-        (None, "The data has no media type: send a Content-Type."), ("  ", "The data has no media type"),
+        (None, "The data has no media type: send a Content-Type."),
+        ("  ", "The data has no media type"),
         ("text/plain", "The media type 'text/plain' is not an RDF format"),
         ("application/json", "The media type 'application/json' is not an RDF format"),
         ("text/turtle; charset=iso-8859-1", "The data is declared as iso-8859-1: RDF is read as UTF-8 only."),

@@ -7,10 +7,16 @@ from csparql_spark.rdf.formats import RdfFormat
 from csparql_spark.rdf.pushes import PUSH_MEDIA_TYPES, PushFormat, push_format, push_format_of_path
 
 
-@pytest.mark.parametrize("header, format", [
-    ("application/x-ndjson", PushFormat.NDJSON), ("application/ndjson; charset=UTF-8", PushFormat.NDJSON),
-    (" Application/VND.apache.arrow.stream ", PushFormat.ARROW), ("text/turtle;charset=utf-8", RdfFormat.TURTLE),
-    ("application/n-quads", RdfFormat.N_QUADS)])
+@pytest.mark.parametrize(
+    "header, format",
+    [
+        ("application/x-ndjson", PushFormat.NDJSON),
+        ("application/ndjson; charset=UTF-8", PushFormat.NDJSON),
+        (" Application/VND.apache.arrow.stream ", PushFormat.ARROW),
+        ("text/turtle;charset=utf-8", RdfFormat.TURTLE),
+        ("application/n-quads", RdfFormat.N_QUADS),
+    ],
+)
 def test_media_types(header: str, format: object) -> None:
     assert push_format(header) is format
 
@@ -23,7 +29,15 @@ def test_others_are_refused_with_all_that_there_are(header: str | None) -> None:
     assert {"application/x-ndjson", "application/vnd.apache.arrow.stream", "text/turtle"} <= set(PUSH_MEDIA_TYPES)
 
 
-@pytest.mark.parametrize("path, format", [("a.ndjson", PushFormat.NDJSON), ("a.JSONL.gz", PushFormat.NDJSON),
-                                          ("a.arrows", PushFormat.ARROW), ("a.nt", RdfFormat.N_TRIPLES), ("a", None)])
+@pytest.mark.parametrize(
+    "path, format",
+    [
+        ("a.ndjson", PushFormat.NDJSON),
+        ("a.JSONL.gz", PushFormat.NDJSON),
+        ("a.arrows", PushFormat.ARROW),
+        ("a.nt", RdfFormat.N_TRIPLES),
+        ("a", None),
+    ],
+)
 def test_extensions(path: str, format: object) -> None:
     assert push_format_of_path(path) is format

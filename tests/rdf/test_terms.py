@@ -40,7 +40,7 @@ def test_parse_finds_the_parts(literal: ox.Literal) -> None:
         ("<urn:\\u00e9>", Term("iri", "urn:é")),
         ("_:b.c", Term("blank", "b.c")),
         ('""', Term("literal", "", XSD + "string")),
-        ('"01"^^<' + XSD + 'integer>', Term("literal", "01", XSD + "integer")),
+        ('"01"^^<' + XSD + "integer>", Term("literal", "01", XSD + "integer")),
         ('"a\\t\\"\\\\\\U0001F600"', Term("literal", 'a\t"\\😀', XSD + "string")),
         ('"x"@en-gb', Term("literal", "x", terms.RDF_LANG_STRING, "en-gb")),
         ('"x"@ar--rtl', Term("literal", "x", terms.RDF_DIR_LANG_STRING, "ar", "rtl")),

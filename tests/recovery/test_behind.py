@@ -1,8 +1,8 @@
 """What /health says of an engine at work, of one that has done all there is, and of one that is stuck.
 
-    ○ pushed   │ answered    ok, and it stays so: nothing waits, although no batch follows that would say so
-                   ○ pushed, and the engine's JVM stands still      behind, ever more
-                                                     it goes on     ok
+○ pushed   │ answered    ok, and it stays so: nothing waits, although no batch follows that would say so
+               ○ pushed, and the engine's JVM stands still      behind, ever more
+                                                 it goes on     ok
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def jvm_of(served: Served) -> int:
             if b"org.apache.spark.deploy.SparkSubmit" in Path(f"/proc/{entry}/cmdline").read_bytes():
                 javas.append(int(entry))
         except (FileNotFoundError, ProcessLookupError):
-            continue          # it has ended while we looked
+            continue  # it has ended while we looked
     (jvm,) = [java for java in javas if parents[parents[java]] == served.process.pid]
     return jvm
 
@@ -69,8 +69,12 @@ def hear(served: Served, instant: int) -> None:
 
 
 def push(served: Served, second: int) -> None:
-    served.ask("POST", "/streams/s", f'<urn:push/{second}> <urn:number> "{second}" <urn:t:{1000 * second}> .',
-               "application/n-quads")
+    served.ask(
+        "POST",
+        "/streams/s",
+        f'<urn:push/{second}> <urn:number> "{second}" <urn:t:{1000 * second}> .',
+        "application/n-quads",
+    )
 
 
 def test_the_health_of_an_engine(served: Served) -> None:

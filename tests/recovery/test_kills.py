@@ -36,17 +36,17 @@ from csparql_spark.store import AnswerStore, Registry
 
 RANGE, STEP = 3000, 500
 KILLS = ["engine", "web", "web", "both", "engine", "web", "engine", "both", "web", "engine"]
-PATIENCE_SECONDS = 400          # an engine needs ten seconds to start, and on a busy machine ten times that
+PATIENCE_SECONDS = 400  # an engine needs ten seconds to start, and on a busy machine ten times that
 # All of it is looked at afterwards, however long the machine takes for the kills.
 KEPT = ("--keep-log", "1d", "--keep-answers", "1000000")
 WINDOW = "[RANGE 3s STEP 500ms]"
 QUERIES = {
     "Numbers": f"REGISTER QUERY Numbers AS SELECT ?n FROM STREAM <streams/numbers> {WINDOW} WHERE {{ ?push <urn:number> ?n }}",
     "Entailed": f"REGISTER QUERY Entailed AS SELECT ?n FROM <urn:schema> FROM STREAM <streams/numbers> {WINDOW} "
-                "USING ENTAILMENT rho-df WHERE { ?push <urn:value> ?n }",
+    "USING ENTAILMENT rho-df WHERE { ?push <urn:value> ?n }",
     "Turned": f"REGISTER QUERY Turned AS SELECT ?n FROM STREAM <streams/numbers> {WINDOW} WHERE {{ ?push <urn:number> ?n }}",
     "Copies": "REGISTER STREAM Copies AS CONSTRUCT { ?push <urn:copied> ?n } "
-              "FROM STREAM <streams/numbers> [RANGE 500ms STEP 500ms] WHERE { ?push <urn:number> ?n }",
+    "FROM STREAM <streams/numbers> [RANGE 500ms STEP 500ms] WHERE { ?push <urn:number> ?n }",
     "Copied": f"REGISTER QUERY Copied AS SELECT ?n FROM STREAM <streams/Copies> {WINDOW} WHERE {{ ?push <urn:copied> ?n }}",
 }
 SCHEMA = "<urn:number> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <urn:value> ."
@@ -56,8 +56,11 @@ class Served:
     """`csparql-spark serve`, as a user starts it."""
 
     def __init__(self, data: Path, *options: str) -> None:
-        self.process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "serve", "--data", str(data),
-                                         "--port", "0", *KEPT, *options], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "csparql_spark", "serve", "--data", str(data), "--port", "0", *KEPT, *options],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.port = int(self.process.stdout.readline().partition("http://127.0.0.1:")[2].split()[0])
 
     def ask(self, method: str, path: str, body: str = "", media_type: str = "text/plain") -> dict[str, object]:
@@ -89,7 +92,7 @@ class Served:
                 command = Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")
                 parent = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
             except (FileNotFoundError, ProcessLookupError):
-                continue          # it has ended while we looked
+                continue  # it has ended while we looked
             if module.encode() in command and parent == self.process.pid:
                 os.kill(int(entry), signal.SIGKILL)
 
@@ -112,10 +115,14 @@ class Pusher(threading.Thread):
         while not self.stop_event.wait(0.05):
             number = next(self.numbers)
             try:
-                told = self.served.ask("POST", "/streams/numbers", f'<urn:push/{number}> <urn:number> "{number}" .',
-                                       "application/n-triples")
+                told = self.served.ask(
+                    "POST",
+                    "/streams/numbers",
+                    f'<urn:push/{number}> <urn:number> "{number}" .',
+                    "application/n-triples",
+                )
             except (OSError, http.client.HTTPException):
-                continue          # not acknowledged
+                continue  # not acknowledged
             assert told["accepted"] == 1
             self.acknowledged.add(number)
 
@@ -149,7 +156,7 @@ class Subscriber(threading.Thread):
                         self.told.append((said["at"], numbers))
                         self.grown.notify_all()
             except (OSError, http.client.HTTPException):
-                time.sleep(0.05)          # as a browser does: a pause, then again
+                time.sleep(0.05)  # as a browser does: a pause, then again
 
     def _events(self, last: str | None) -> Iterator[tuple[str, dict[str, str]]]:
         connection = http.client.HTTPConnection("127.0.0.1", self.served.port, timeout=PATIENCE_SECONDS)
@@ -222,7 +229,7 @@ def test_kills_lose_nothing_and_repeat_nothing(served: Served, tmp_path: Path) -
         # Most kills must hit an engine at work, and some one that is just coming back.
         if victim != "web" and dice.random() < 0.7:
             subscriber.await_more(2)
-        time.sleep(dice.uniform(0.2, 3.0))        # the random moment is the point: there is no event to wait for
+        time.sleep(dice.uniform(0.2, 3.0))  # the random moment is the point: there is no event to wait for
         for name in ("engine", "web") if victim == "both" else (victim,):
             served.kill(name)
     assert len(turns.passed_over) == len(KILLS) // 2
@@ -236,13 +243,18 @@ def test_kills_lose_nothing_and_repeat_nothing(served: Served, tmp_path: Path) -
     database = Database(DataDirectory(tmp_path / "data").database)
     log, registry = Log(database), Registry(database)
     (stream,) = (made.iri for made in registry.streams() if made.clock == "arrival")
-    logged = {number: entry.at for entry in log.read(0, log.tail()) if entry.kind == "chunk" and entry.subject == stream
-              for number in _numbers(entry.payload)}
+    logged = {
+        number: entry.at
+        for entry in log.read(0, log.tail())
+        if entry.kind == "chunk" and entry.subject == stream
+        for number in _numbers(entry.payload)
+    }
     assert acknowledged <= logged.keys(), "an acknowledged push is not in the log"
     closed = max(logged.values()) + RANGE
     with subscriber.grown:
         assert subscriber.grown.wait_for(lambda: subscriber.told[-1][0] > closed, PATIENCE_SECONDS), (
-            "the last windows did not close")
+            "the last windows did not close"
+        )
 
     instants = range(registry.query("Numbers").registered // STEP * STEP + STEP, closed, STEP)
     expected = {t: frozenset(number for number, at in logged.items() if t - RANGE < at <= t) for t in instants}

@@ -1,8 +1,8 @@
 """A copy of the database is put back, and the log grows past what the engine has read before the engine looks.
 
-    log      ─ s q 1 2 3 ┬ 4 5 6 7 8 9              read by the engine, answered, lost
-                         └ 4'5'6'7'8'9'10'11'12'    as it is now: all of this is answered, as a replay answers it
-                       copy
+log      ─ s q 1 2 3 ┬ 4 5 6 7 8 9              read by the engine, answered, lost
+                     └ 4'5'6'7'8'9'10'11'12'    as it is now: all of this is answered, as a replay answers it
+                   copy
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ class House:
 
     def replayed(self) -> dict[tuple[int, int], bytes]:
         log = Log(self.database)
-        return {(told.instant, told.part): told.payload for told in answer(log.read(0, log.tail()))
-                if isinstance(told, InstantAnswer)}
+        return {
+            (told.instant, told.part): told.payload
+            for told in answer(log.read(0, log.tail()))
+            if isinstance(told, InstantAnswer)
+        }
 
     def stored(self) -> dict[tuple[int, int], bytes]:
         query = Registry(self.database).query("q")
@@ -58,9 +61,14 @@ class House:
 
 def engine(house: House) -> str:
     """Run the engine to the end of the log; what it says."""
-    run = subprocess.run([sys.executable, "-m", "csparql_spark.spark.engine", "--data", str(house.directory.path),
-                          "--to-the-end"], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True,
-                         env={**os.environ, "PYTHONWARNINGS": "ignore"})
+    run = subprocess.run(
+        [sys.executable, "-m", "csparql_spark.spark.engine", "--data", str(house.directory.path), "--to-the-end"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=True,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
     return run.stderr
 
 

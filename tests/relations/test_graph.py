@@ -24,9 +24,14 @@ tags = st.integers(1, 12) | st.just(ALWAYS)
 def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "tiny":
-            for owner, name, value in ((runs, "SMALL", 0), (runs, "RATIO", 1), (runs, "MANY", 2), (runs, "SIEVED", 0),
-                                       (module, "IDLE", 3),
-                                       (keys, "RANK_BITS", 1)):
+            for owner, name, value in (
+                (runs, "SMALL", 0),
+                (runs, "RATIO", 1),
+                (runs, "MANY", 2),
+                (runs, "SIEVED", 0),
+                (module, "IDLE", 3),
+                (keys, "RANK_BITS", 1),
+            ):
                 patch.setattr(owner, name, value)
         yield
 
@@ -63,7 +68,7 @@ class Twin(RuleBasedStateMachine):
 
     @rule(blocks=st.lists(st.lists(st.tuples(triples, tags), max_size=8), max_size=3), constant=st.booleans())
     def add(self, blocks: list[list[tuple[tuple, int]]], constant: bool) -> None:
-        if constant:                                            # one predicate for a whole block
+        if constant:  # one predicate for a whole block
             blocks = [[((s, block[0][0][1], o), tag) for (s, _, o), tag in block] for block in blocks]
         before, new, given = self.hold(), {}, []
         for block in blocks:
@@ -120,8 +125,9 @@ class Twin(RuleBasedStateMachine):
         table[used] = np.arange(by, by + len(used))
         back[table[used]] = used
         self.graph.renumber(table)
-        assert rows_of(self.graph.facts()) == {tuple(table[list(triple)].tolist()): tag
-                                               for triple, tag in self.hold().items()}
+        assert rows_of(self.graph.facts()) == {
+            tuple(table[list(triple)].tolist()): tag for triple, tag in self.hold().items()
+        }
         self.graph.renumber(back)
         self.fresh = set()
 
@@ -130,9 +136,12 @@ class Twin(RuleBasedStateMachine):
         """Any places may be free, the same for all searches, or different for each."""
         count = min((len(node) for node in pattern if isinstance(node, list)), default=1)
         searches = [[node[i] if isinstance(node, list) else node for node in pattern] for i in range(count)]
-        expected = sorted((place, *triple, tag) for place, search in enumerate(searches)
-                          for triple, tag in self.hold().items() if (fresh or triple not in self.fresh)
-                          and all(node in (None, term) for node, term in zip(search, triple)))
+        expected = sorted(
+            (place, *triple, tag)
+            for place, search in enumerate(searches)
+            for triple, tag in self.hold().items()
+            if (fresh or triple not in self.fresh) and all(node in (None, term) for node, term in zip(search, triple))
+        )
         s, p, o = (np.array(node[:count], np.int64) if isinstance(node, list) else node for node in pattern)
         found = self.graph.search(s, p, o, fresh)
         columns_ = (found.index, *map(found.column, "spo"), found.tag)
@@ -143,12 +152,14 @@ class Twin(RuleBasedStateMachine):
     @rule(sought=st.lists(triples, max_size=6))
     def tags_of(self, sought: list[tuple]) -> None:
         assert self.graph.tags_of(*columns(sought)).tolist() == [
-            self.hold().get(triple, self.algebra.zero) for triple in sought]
+            self.hold().get(triple, self.algebra.zero) for triple in sought
+        ]
 
     @rule(later=st.integers(0, 5))
     def facts_after(self, later: int) -> None:
         assert rows_of(self.graph.facts(self.now + later)) == {
-            triple: tag for triple, tag in self.hold().items() if tag > self.now + later}
+            triple: tag for triple, tag in self.hold().items() if tag > self.now + later
+        }
 
     @invariant()
     def same(self) -> None:

@@ -37,8 +37,10 @@ def ways(body: tuple[Pattern, ...], facts: Facts) -> Iterator[tuple[dict[str, in
     for binding, used in ways(body[:-1], facts):
         for fact in facts:
             new = dict(binding)
-            if all(new.setdefault(node, term) == term if isinstance(node, str) else node == term
-                   for node, term in zip(body[-1], fact)):
+            if all(
+                new.setdefault(node, term) == term if isinstance(node, str) else node == term
+                for node, term in zip(body[-1], fact)
+            ):
                 yield new, [*used, fact]
 
 
@@ -54,8 +56,9 @@ def rows_of(relation: Relation, names: tuple[str, ...]) -> list[tuple[int, ...]]
 @algebras
 @given(bodies, parts)
 @settings(max_examples=150, deadline=None)
-def test_each_way_to_match_has_the_join_of_its_tags(algebra: Algebra, joined: object, body: tuple[Pattern, ...],
-                                                    facts: Facts) -> None:
+def test_each_way_to_match_has_the_join_of_its_tags(
+    algebra: Algebra, joined: object, body: tuple[Pattern, ...], facts: Facts
+) -> None:
     graph, shape = TaggedGraph(algebra=algebra), shape_of(body)
     add(graph, facts)
     graph.settle()
@@ -63,14 +66,16 @@ def test_each_way_to_match_has_the_join_of_its_tags(algebra: Algebra, joined: ob
     found = run(plan(shape, graph, (), None), graph, start)
     assert sorted(rows_of(found, shape.used) if len(found.tag) else []) == sorted(
         (*(binding[name] for name in shape.used), joined([facts[fact] for fact in used]))
-        for binding, used in ways(body, facts))
+        for binding, used in ways(body, facts)
+    )
 
 
 @algebras
 @given(bodies, parts, parts)
 @settings(max_examples=150, deadline=None)
-def test_what_is_new_is_found_once(algebra: Algebra, joined: object, body: tuple[Pattern, ...], old: Facts,
-                                   new: Facts) -> None:
+def test_what_is_new_is_found_once(
+    algebra: Algebra, joined: object, body: tuple[Pattern, ...], old: Facts, new: Facts
+) -> None:
     """From each pattern in turn, matched in what is fresh; those before it then leave that out."""
     graph, shape = TaggedGraph(algebra=algebra), shape_of(body)
     add(graph, old)
@@ -84,8 +89,11 @@ def test_what_is_new_is_found_once(algebra: Algebra, joined: object, body: tuple
         known = [node for node in pattern if isinstance(node, str)]
         relation = run(plan(shape, graph, known, place), graph, start)
         found += rows_of(relation, shape.used) if len(relation.tag) else []
-    assert sorted(found) == sorted((*(binding[name] for name in shape.used), joined([facts[fact] for fact in used]))
-                                   for binding, used in ways(body, facts) if fresh & set(used))
+    assert sorted(found) == sorted(
+        (*(binding[name] for name in shape.used), joined([facts[fact] for fact in used]))
+        for binding, used in ways(body, facts)
+        if fresh & set(used)
+    )
 
 
 def test_a_search_is_bounded() -> None:

@@ -33,10 +33,13 @@ def test_keys_are_triples_and_compare_like_them(rows: list, more: list) -> None:
         rank = dict(zip(packing.predicates.tolist(), range(len(packing.predicates))))
         for order in (PSO, POS, SPO, OSP):
             turned = packing.reordered(packed, order)
-            terms = [[rank[row["spo".index(place)]] if place == "p" else row["spo".index(place)]
-                      for place in order.places] for row in rows]
-            assert [rows[i] for i in np.argsort(turned, kind="stable")] == \
-                [rows[i] for i in sorted(range(len(rows)), key=lambda i: terms[i])]
+            terms = [
+                [rank[row["spo".index(place)]] if place == "p" else row["spo".index(place)] for place in order.places]
+                for row in rows
+            ]
+            assert [rows[i] for i in np.argsort(turned, kind="stable")] == [
+                rows[i] for i in sorted(range(len(rows)), key=lambda i: terms[i])
+            ]
             for place, column in zip("spo", (s, p, o)):
                 assert packing.place(turned, order, place).tolist() == column.tolist()
 
@@ -68,7 +71,7 @@ def test_more_predicates_leave_fewer_bits_for_the_terms() -> None:
 def test_new_ids_keep_the_order(rows: list) -> None:
     packing = Packing()
     s, p, o = columns(rows)
-    packing.learn(np.array([301, 5]))               # 301 is not in use any more
+    packing.learn(np.array([301, 5]))  # 301 is not in use any more
     packing.learn(p)
     packed = distinct(np.sort(packing.pack(s, p, o)))
     before = list(zip(*(column.tolist() for column in packing.unpack(packed))))
@@ -77,8 +80,9 @@ def test_new_ids_keep_the_order(rows: list) -> None:
     table[used] = np.arange(len(used))
     renumbered = packing.renumbered(table, packed)
     assert (np.diff(renumbered) > 0).all()
-    assert list(zip(*(column.tolist() for column in packing.unpack(renumbered)))) == \
-        [tuple(table[list(row)].tolist()) for row in before]
+    assert list(zip(*(column.tolist() for column in packing.unpack(renumbered)))) == [
+        tuple(table[list(row)].tolist()) for row in before
+    ]
     assert sorted(packing.predicates.tolist()) == sorted(set(table[p].tolist()))
     assert packing.pack(table[s], table[p], table[o]).min() >= 0
 
@@ -91,8 +95,10 @@ def test_sorting(values: list[int], nearly: bool) -> None:
     assert distinct(ordered(array)).tolist() == sorted(set(values))
 
 
-@given(st.sampled_from([3, 1 << 40, 1 << 62]).flatmap(lambda most: st.lists(st.integers(-1, most), max_size=300)),
-       st.booleans())
+@given(
+    st.sampled_from([3, 1 << 40, 1 << 62]).flatmap(lambda most: st.lists(st.integers(-1, most), max_size=300)),
+    st.booleans(),
+)
 @settings(max_examples=100, deadline=None)
 def test_equal_values_stay_in_the_order_that_they_have(values: list[int], nearly: bool) -> None:
     """Also those that leave no bits for the place of their row."""

@@ -32,7 +32,7 @@ def test_who_follows_is_told_what_came_since_he_looked() -> None:
     moving.tell(moving.graph.add([facts((1, 0, 2, 5))]))
     mark = moving.mark()
     assert rows(moving.since(mark)) == set()
-    moving.tell(moving.graph.add([facts((1, 0, 2, 4), (3, 0, 4, 6))]))         # the first is there for longer already
+    moving.tell(moving.graph.add([facts((1, 0, 2, 4), (3, 0, 4, 6))]))  # the first is there for longer already
     moving.tell(moving.graph.add([facts((1, 0, 2, 7))]))
     other = moving.mark()
     assert rows(moving.since(mark)) == {(3, 0, 4, 6), (1, 0, 2, 7)}
@@ -52,7 +52,7 @@ def test_nothing_is_remembered_for_nobody() -> None:
     assert moving.remembered == 0
     moving.tell(moving.graph.add([facts((1, 0, 5, 5))]))
     moving.since(marks.pop())
-    marks.clear()                                           # who goes needs nothing any more
+    marks.clear()  # who goes needs nothing any more
     moving.tell(moving.graph.add([facts((1, 0, 6, 5))]))
     assert moving.remembered == 0
 
@@ -67,7 +67,7 @@ def test_who_is_far_behind_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         assert rows(moving.since(prompt)) == {(1, 0, number, number)}
         assert moving.remembered <= max(4, moving.graph.rows)
     assert moving.since(late) is None
-    assert rows(moving.since(late)) == set()                # he has looked at the whole graph, and goes on
+    assert rows(moving.since(late)) == set()  # he has looked at the whole graph, and goes on
 
 
 def test_who_has_seen_everything_starts_anew_too_when_something_was_taken_back() -> None:
@@ -108,8 +108,12 @@ def test_what_a_closed_graph_tells_is_what_changes_in_it(name: str, rule: Rule, 
                 gone = np.array([random.choice(ids[1:])])
                 closed.remove(gone, np.array([ids[0]]), np.array([random.choice(ids[1:])]))
             case kind:
-                came = facts(*((random.choice(ids[1:]), ids[0], random.choice(ids[1:]), now)
-                               for _ in range(random.randint(1, 3))))
+                came = facts(
+                    *(
+                        (random.choice(ids[1:]), ids[0], random.choice(ids[1:]), now)
+                        for _ in range(random.randint(1, 3))
+                    )
+                )
                 if kind == "load" and not closed.visible(0).size:
                     alone = Expiration(dictionary, [rule])
                     alone.insert(*came)

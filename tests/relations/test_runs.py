@@ -89,8 +89,12 @@ class Twin(RuleBasedStateMachine):
 
     @rule(low=st.lists(st.integers(-3, 40), max_size=8), fresh=st.booleans())
     def slices(self, low: list[int], fresh: bool) -> None:
-        expected = sorted((place, key, tag) for place, first in enumerate(low) for key, tag in self.hold().items()
-                          if first <= key < first + SPAN and (fresh or key not in self.fresh))
+        expected = sorted(
+            (place, key, tag)
+            for place, first in enumerate(low)
+            for key, tag in self.hold().items()
+            if first <= key < first + SPAN and (fresh or key not in self.fresh)
+        )
         found = self.runs.slices(np.array(low, np.int64), SPAN, fresh)
         assert sorted(zip(*(column.tolist() for column in found))) == expected
         if len(low) == 1:
@@ -98,8 +102,9 @@ class Twin(RuleBasedStateMachine):
 
     @rule(sought=st.lists(keys, max_size=8))
     def look_up(self, sought: list[int]) -> None:
-        assert self.runs.tags_of(np.array(sought, np.int64)).tolist() == [self.hold().get(key, self.algebra.zero)
-                                                                       for key in sought]
+        assert self.runs.tags_of(np.array(sought, np.int64)).tolist() == [
+            self.hold().get(key, self.algebra.zero) for key in sought
+        ]
 
     @invariant()
     def same(self) -> None:
@@ -157,7 +162,7 @@ def test_a_search_that_comes_across_too_much_ends_before_it_has_it(low: list[int
         runs.add(np.arange(start, 30, 3), np.full(10, ALWAYS))
     found = runs.slices(np.array(low), SPAN)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MANY", 1 if many else 1000)          # whether equal look-ups are looked up once
+        patch.setattr(module, "MANY", 1 if many else 1000)  # whether equal look-ups are looked up once
         if len(found[0]) > most:
             with pytest.raises(module.TooMuchAtOnce):
                 runs.slices(np.array(low), SPAN, most=most)
@@ -178,8 +183,10 @@ def test_the_lower_tag_of_a_followed_map_is_forgotten() -> None:
 @settings(max_examples=60, deadline=None)
 def test_merged(rows: dict[int, int], data: st.DataObject) -> None:
     chosen = data.draw(st.sets(st.sampled_from(sorted(rows)))) if rows else set()
-    one, other = ((np.array(sorted(part), np.int64), np.array([rows[key] for key in sorted(part)], np.int64))
-                  for part in (chosen, set(rows) - chosen))
+    one, other = (
+        (np.array(sorted(part), np.int64), np.array([rows[key] for key in sorted(part)], np.int64))
+        for part in (chosen, set(rows) - chosen)
+    )
     both, all_tags = merged(one, other)
     assert list(zip(both.tolist(), all_tags.tolist())) == sorted(rows.items())
 
@@ -192,7 +199,8 @@ def test_grouped(values: list[int]) -> None:
     assert distinct.tolist() == sorted(set(values)) and distinct[places].tolist() == values
     assert [part.tolist() for part in found(np.array([3, 5]), array)] == [
         [place for place, key in enumerate(values) if key in (3, 5)],
-        [(3, 5).index(key) for key in values if key in (3, 5)]]
+        [(3, 5).index(key) for key in values if key in (3, 5)],
+    ]
 
 
 @given(st.lists(st.integers(-5, 40), max_size=30), st.integers(0, 56), st.integers(-100, 1000))

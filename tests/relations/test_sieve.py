@@ -15,7 +15,7 @@ def test_what_is_there_passes(there: list[int], others: list[int], size: int) ->
     sieve = Sieve(size)
     sieve.add(np.array(there, np.int64))
     passing = sieve.passing(np.array(there + others, np.int64)).tolist()
-    assert passing[:len(there)] == list(range(len(there)))
+    assert passing[: len(there)] == list(range(len(there)))
 
 
 def test_most_that_is_not_there_is_held_back() -> None:

@@ -142,8 +142,10 @@ def test_derivations_are_taken_back(a: Fact, b: Fact) -> None:
     assert united(a, b, back) == a and united(a, {until: -count for until, count in a.items()}) == {}
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5), st.integers(1, 3)), max_size=20),
-       st.lists(st.integers(0, 5), max_size=5))
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5), st.integers(1, 3)), max_size=20),
+    st.lists(st.integers(0, 5), max_size=5),
+)
 @settings(max_examples=100, deadline=None)
 def test_rows_of_many_facts(rows: list[tuple[int, int, int]], wanted: list[int]) -> None:
     expected: Counter[tuple[int, int]] = Counter()
@@ -152,4 +154,5 @@ def test_rows_of_many_facts(rows: list[tuple[int, int, int]], wanted: list[int])
     keys, tags = COUNTED.united(*columns(rows))
     assert rows_of(keys, tags) == [(*pair, count) for pair, count in sorted(expected.items())]
     assert COUNTED.until(column(wanted), keys, tags).tolist() == [
-        max((instant for key, instant in expected if key == one), default=NEVER) for one in wanted]
+        max((instant for key, instant in expected if key == one), default=NEVER) for one in wanted
+    ]

@@ -33,8 +33,10 @@ def test_like_a_counter(history: list[tuple[list, int, int, bool]]) -> None:
             twin.update(more)
             twin.subtract(fewer)
             twin = +twin
-            expected = {row[:3]: max((other[3] for other in twin if other[:3] == row[:3]), default=NEVER)
-                        for row in (*more, *fewer)}
+            expected = {
+                row[:3]: max((other[3] for other in twin if other[:3] == row[:3]), default=NEVER)
+                for row in (*more, *fewer)
+            }
             assert dict(zip(zip(*(column.tolist() for column in concerned[:3])), concerned.tag.tolist())) == expected
             now += later
             tally.expire(now)
@@ -44,6 +46,6 @@ def test_like_a_counter(history: list[tuple[list, int, int, bool]]) -> None:
                 used = sorted({id for row in twin for id in row[:3]})
                 table, back_table = np.full(301, -1), np.full(301, -1)
                 table[used] = np.arange(len(used))
-                back_table[:len(used)] = used
+                back_table[: len(used)] = used
                 tally.renumber(table)
                 tally.renumber(back_table)

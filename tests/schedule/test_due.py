@@ -71,16 +71,23 @@ def test_what_nobody_waits_for_is_held(kind: str) -> None:
 
 def test_a_large_backlog_goes_in_steps() -> None:
     """
-        rows    60   30   20   10   90   250   1   tick
-        batch  ├───── 90 ┤
-                         ├─ 30 ──┤
-                                 ├90┤
-                                    ├ 250 ┤            a single chunk may be larger than a batch
-                                          ├────┤
+    rows    60   30   20   10   90   250   1   tick
+    batch  ├───── 90 ┤
+                     ├─ 30 ──┤
+                             ├90┤
+                                ├ 250 ┤            a single chunk may be larger than a batch
+                                      ├────┤
     """
-    backlog = [chunk(8, 0, 60), chunk(9, 0, 30), chunk(10, 0, 20), chunk(11, 0, 10), chunk(12, 0, 90),
-               chunk(13, 0, 250), chunk(14, 0),
-               Entry(15, "tick", 0)]
+    backlog = [
+        chunk(8, 0, 60),
+        chunk(9, 0, 30),
+        chunk(10, 0, 20),
+        chunk(11, 0, 10),
+        chunk(12, 0, 90),
+        chunk(13, 0, 250),
+        chunk(14, 0),
+        Entry(15, "tick", 0),
+    ]
     cuts, start = [], 7
     judge = due(asked("urn:a"))
     for _ in range(5):
@@ -96,14 +103,15 @@ def test_entries_without_rows_do_not_fill_a_batch() -> None:
 
 # --- event clocks: a chunk may show that an instant has passed
 
+
 def test_a_chunk_that_passes_an_instant_goes() -> None:
     """
-        stamps (delay 0)   1500     1999     2000        2001          2900     3001
-                                             (2000 may be stamped again)
-        instants                             2000 …………… ┤ passed                ┤ 3000 passed
+    stamps (delay 0)   1500     1999     2000        2001          2900     3001
+                                         (2000 may be stamped again)
+    instants                             2000 …………… ┤ passed                ┤ 3000 passed
     """
     judge = due(asked("urn:e"))
-    assert judge.end(7, [chunk(8, stream="urn:e", last=1500)], 10_000) == 8       # nothing is known of before
+    assert judge.end(7, [chunk(8, stream="urn:e", last=1500)], 10_000) == 8  # nothing is known of before
     held = [chunk(9, stream="urn:e", last=1999)]
     assert judge.end(8, held, 10_000) == 8
     held.append(chunk(10, stream="urn:e", last=2000))
@@ -115,7 +123,7 @@ def test_a_chunk_that_passes_an_instant_goes() -> None:
 
 
 def test_the_delay_is_waited_for() -> None:
-    judge = due(asked("urn:f"))                   # delay 4
+    judge = due(asked("urn:f"))  # delay 4
     assert judge.end(7, [chunk(8, stream="urn:f", last=1500)], 10_000) == 8
     assert judge.end(8, [chunk(9, stream="urn:f", last=2004)], 10_000) == 8
     assert judge.end(8, [chunk(9, stream="urn:f", last=2004), chunk(10, stream="urn:f", last=2005)], 10_000) == 10
@@ -132,7 +140,7 @@ def test_each_query_has_its_instants_and_each_stream_its_clock() -> None:
     judge.end(7, [chunk(8, stream="urn:e", last=1001), chunk(9, stream="urn:f", last=1)], 10_000)
     judge.end(9, [chunk(10, stream="urn:f", last=2)], 10_000)
     assert judge.end(10, [chunk(11, stream="urn:e", last=1200)], 10_000) == 10
-    assert judge.end(10, [chunk(11, stream="urn:e", last=1201)], 10_000) == 11     # 1200 of the second
+    assert judge.end(10, [chunk(11, stream="urn:e", last=1201)], 10_000) == 11  # 1200 of the second
 
 
 def test_a_stream_that_nobody_reads_is_held() -> None:
@@ -147,6 +155,7 @@ def test_chunks_without_stamps_are_held() -> None:
 
 
 # --- windows that count: each push may make an instant, on whichever clock
+
 
 def counting(stream: str = "urn:a", *windows: Seen, every: int | None = None) -> Asked:
     return Asked((Seen(stream, 9, 3, "TRIPLES"), *windows), ("s",), (("?s", "?p", "?o"),), every=every)

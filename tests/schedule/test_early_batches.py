@@ -48,8 +48,8 @@ def first_begun(foresight: Foresight, since: int, until: int) -> tuple[int, int]
 
 def test_a_batch_is_begun_a_little_before_the_instant() -> None:
     """
-        STEP 1 s    10000 ……………………… 11000 - LEAD ├─────┤ 11000
-        batch                                   begun for 11000
+    STEP 1 s    10000 ……………………… 11000 - LEAD ├─────┤ 11000
+    batch                                   begun for 11000
     """
     assert first_begun(Foresight(router(asked())), NOW + 1, 13_000) == (11_000 - LEAD_MS, 11_000)
 
@@ -62,8 +62,8 @@ def test_and_once_for_each() -> None:
 
 def test_all_steps_count() -> None:
     """
-        STEP 400    10000  10400     10800     11200
-        STEP 1 s    10000                 11000
+    STEP 400    10000  10400     10800     11200
+    STEP 1 s    10000                 11000
     """
     foresight = Foresight(router(asked(step=400), asked(step=1000)))
     assert [first_begun(foresight, NOW + 1, 11_300)[1] for _ in range(4)] == [10_400, 10_800, 11_000, 11_200]
@@ -77,8 +77,13 @@ def test_without_arrival_clock_there_is_nothing_to_foresee(queries: tuple[Asked,
 
 
 def test_who_is_paused_has_no_instants_and_who_comes_has() -> None:
-    log = by_hand((0, "register", "q", asked()), (0, "pause", "q"), (0, "resume", "q"),
-                  (0, "register", "r", asked(step=300)), (0, "unregister", "q"))
+    log = by_hand(
+        (0, "register", "q", asked()),
+        (0, "pause", "q"),
+        (0, "resume", "q"),
+        (0, "register", "r", asked(step=300)),
+        (0, "unregister", "q"),
+    )
     registered, paused, resumed, another, gone = [entry for entry in log if entry.kind != "stream"]
     known = router_of(log)
     foresight = Foresight(known)
@@ -103,8 +108,8 @@ def test_the_pause_ends_where_a_batch_may_begin() -> None:
 
 def test_where_an_instant_has_passed_it_is_answered_first() -> None:
     """
-        10000      10930            11000
-                   tick 10800 has just come: no batch is begun for 11000 before that is read
+    10000      10930            11000
+               tick 10800 has just come: no batch is begun for 11000 before that is read
     """
     foresight = Foresight(router(asked(step=200)))
     assert foresight.tick([chunk(), tick(10_800)], 10_930) is None
@@ -113,8 +118,8 @@ def test_where_an_instant_has_passed_it_is_answered_first() -> None:
 
 def test_a_tick_that_is_about_to_come_is_still_waited_for() -> None:
     """
-        tick 10000          11000  11003
-                                   it is not there yet; the writer is a little late
+    tick 10000          11000  11003
+                               it is not there yet; the writer is a little late
     """
     foresight = Foresight(router(asked()))
     foresight.see([tick(10_000)])
@@ -166,12 +171,14 @@ class Registered:
         match entry.kind:
             case "stream":
                 made = json.loads(entry.payload)
-                self._streams[entry.subject] = StreamRecord(entry.seq, entry.subject, 0, made["name"], made["clock"],
-                                                            made["delay"])
+                self._streams[entry.subject] = StreamRecord(
+                    entry.seq, entry.subject, 0, made["name"], made["clock"], made["delay"]
+                )
             case "register":
                 made = json.loads(entry.payload)
-                self._queries[entry.subject] = QueryRecord(entry.seq, entry.subject, 0, made["text"], made["base"],
-                                                           made.get("paused", False))
+                self._queries[entry.subject] = QueryRecord(
+                    entry.seq, entry.subject, 0, made["text"], made["base"], made.get("paused", False)
+                )
             case "unregister":
                 del self._queries[entry.subject]
             case "pause" | "resume":

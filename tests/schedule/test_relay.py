@@ -43,9 +43,14 @@ def line(instant: int, part: int = 0) -> str:
 
 
 def tell(store: Opened, query: int, *instants: int, parts: int = 1, empty: bool = False) -> None:
-    store.answers.write([StoredAnswer(query, instant, part, 1, Result.graph(lines).to_bytes())
-                         for instant in instants for part in range(parts)
-                         for lines in ["" if empty else line(instant, part)]])
+    store.answers.write(
+        [
+            StoredAnswer(query, instant, part, 1, Result.graph(lines).to_bytes())
+            for instant in instants
+            for part in range(parts)
+            for lines in ["" if empty else line(instant, part)]
+        ]
+    )
 
 
 def relay_of(store: Opened, writer: LogWriter | None = None) -> Relay:
@@ -110,8 +115,10 @@ def test_all_parts_of_an_instant_are_one_chunk(store: Opened, monkeypatch: pytes
     tell(store, query, 1000, 2000, parts=3)
     tell(store, query, 3000, 4000)
     relay_of(store)._look(None)
-    assert relayed(store) == [("chunk", instant, [f'"{instant}.{part}"' for part in range(parts)])
-                              for instant, parts in ((1000, 3), (2000, 3), (3000, 1), (4000, 1))]
+    assert relayed(store) == [
+        ("chunk", instant, [f'"{instant}.{part}"' for part in range(parts)])
+        for instant, parts in ((1000, 3), (2000, 3), (3000, 1), (4000, 1))
+    ]
 
 
 class Failing:
@@ -137,7 +144,7 @@ def test_a_relay_that_ends_half_way_is_followed_by_one_that_goes_on(store: Opene
     tell(store, query, 1000, 2000, 3000, 4000)
     with pytest.raises(StoreError):
         relay_of(store, Failing(store.writer, count, written=written))._look(None)
-    assert relayed(store) == chunks(1000, 2000, 3000, 4000)[:count if written else count - 1]
+    assert relayed(store) == chunks(1000, 2000, 3000, 4000)[: count if written else count - 1]
     store.reopen()
     tell(store, query, 5000)
     relay_of(store)._look(None)
@@ -226,18 +233,20 @@ def test_a_damaged_answer_ends_its_own_stream_only(store: Opened, capsys) -> Non
     for _ in range(2):
         relay._look(None)
     assert (relayed(store), relayed(store, "urn:e")) == (chunks(1000), chunks(1000))
-    assert capsys.readouterr().err == ("csparql-spark: the stream <urn:d> ends, an answer of d cannot be read: "
-                                       "The 1 bytes are not an answer of this version.\n")
+    assert capsys.readouterr().err == (
+        "csparql-spark: the stream <urn:d> ends, an answer of d cannot be read: "
+        "The 1 bytes are not an answer of this version.\n"
+    )
 
 
 def test_terms_stay_as_they_are_and_blank_nodes_of_templates_are_new() -> None:
-    lines = ('<urn:a> <urn:p> "a\u2028b\u0085 _:r0x1 .\\n"@en .\n'
-             '_:r0x1 <urn:p> _:b1.0 .\n'
-             '_:r0x1 <urn:p> _:r1x12 .\n')
+    lines = '<urn:a> <urn:p> "a\u2028b\u0085 _:r0x1 .\\n"@en .\n_:r0x1 <urn:p> _:b1.0 .\n_:r0x1 <urn:p> _:r1x12 .\n'
     chunk = chunk_of(5, -1000, lines.encode())
-    assert chunk.triples() == [("<urn:a>", "<urn:p>", '"a\u2028b\u0085 _:r0x1 .\\n"@en'),
-                               ("_:d5.-1000.r0x1", "<urn:p>", "_:b1.0"),
-                               ("_:d5.-1000.r0x1", "<urn:p>", "_:d5.-1000.r1x12")]
+    assert chunk.triples() == [
+        ("<urn:a>", "<urn:p>", '"a\u2028b\u0085 _:r0x1 .\\n"@en'),
+        ("_:d5.-1000.r0x1", "<urn:p>", "_:b1.0"),
+        ("_:d5.-1000.r0x1", "<urn:p>", "_:d5.-1000.r1x12"),
+    ]
     assert chunk.t.tolist() == [-1000] * 3
     assert chunk.to_ipc() == chunk_of(5, -1000, lines.encode()).to_ipc()
 
@@ -253,8 +262,9 @@ def test_parts_without_triples_are_a_tick() -> None:
     assert draft_of(1, D, 5, parts) == Draft("tick", D, at=5)
 
 
-steps = st.lists(st.sampled_from(["answer", "nothing", "look", "fail", "fail late", "restart", "delete", "register"]),
-                 max_size=25)
+steps = st.lists(
+    st.sampled_from(["answer", "nothing", "look", "fail", "fail late", "restart", "delete", "register"]), max_size=25
+)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -276,7 +286,7 @@ def test_each_answer_once_and_in_order(store: Opened, steps: list[str]) -> None:
             case "look":
                 relay_of(store)._look(None)
                 if query is not None:
-                    assert relayed(store)[len(relayed(store)) - len(told[query]):] == told[query]
+                    assert relayed(store)[len(relayed(store)) - len(told[query]) :] == told[query]
             case "fail" | "fail late":
                 try:
                     relay_of(store, Failing(store.writer, 2, written=step == "fail late"))._look(None)
@@ -295,4 +305,4 @@ def test_each_answer_once_and_in_order(store: Opened, steps: list[str]) -> None:
     assert [instant for _, instant, _ in in_log] == sorted(instant for _, instant, _ in in_log)
     for answers in told.values():
         of_it = [entry for entry in in_log if entry in answers]
-        assert of_it == answers[:len(of_it)]
+        assert of_it == answers[: len(of_it)]

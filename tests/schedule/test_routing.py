@@ -43,23 +43,40 @@ def test_queries_with_the_same_streams_and_graphs_meet_whatever_else_they_say() 
 
 
 def test_the_key_of_a_group_is_for_ever() -> None:
-    assert key(asked()) == "b2daef09a01f70e2"             # it names state on disk
+    assert key(asked()) == "b2daef09a01f70e2"  # it names state on disk
 
 
 def test_chunks_go_to_the_groups_that_read_their_stream() -> None:
-    log = by_hand((0, "chunk", "urn:a", []), (0, "register", "q", asked()), (0, "register", "r", asked()),
-                  (0, "register", "s", asked(graphs=("urn:g",))), (0, "register", "t", asked("urn:e")),
-                  (0, "chunk", "urn:a", []),
-                  (0, "chunk", "urn:e", []), (0, "chunk", "urn:f", []))
+    log = by_hand(
+        (0, "chunk", "urn:a", []),
+        (0, "register", "q", asked()),
+        (0, "register", "r", asked()),
+        (0, "register", "s", asked(graphs=("urn:g",))),
+        (0, "register", "t", asked("urn:e")),
+        (0, "chunk", "urn:a", []),
+        (0, "chunk", "urn:e", []),
+        (0, "chunk", "urn:f", []),
+    )
     a, g, e = key(asked()), key(asked(graphs=("urn:g",))), key(asked("urn:e"))
-    assert gone(log) == [(5, "register", a), (6, "register", a), (7, "register", g), (8, "register", e),
-                         (9, "chunk", a), (9, "chunk", g), (10, "chunk", e)]
+    assert gone(log) == [
+        (5, "register", a),
+        (6, "register", a),
+        (7, "register", g),
+        (8, "register", e),
+        (9, "chunk", a),
+        (9, "chunk", g),
+        (10, "chunk", e),
+    ]
 
 
 def test_ticks_go_to_the_groups_whose_clock_they_move() -> None:
-    log = by_hand((0, "register", "q", asked()), (0, "register", "r", asked("urn:e")), (5, "tick", None),
-                  (5, "tick", "urn:e"),
-                  (5, "tick", "urn:f"))
+    log = by_hand(
+        (0, "register", "q", asked()),
+        (0, "register", "r", asked("urn:e")),
+        (5, "tick", None),
+        (5, "tick", "urn:e"),
+        (5, "tick", "urn:f"),
+    )
     a, e = key(asked()), key(asked("urn:e"))
     assert gone(log)[2:] == [(6, "tick", a), (7, "tick", e)]
 
@@ -67,39 +84,69 @@ def test_ticks_go_to_the_groups_whose_clock_they_move() -> None:
 def test_background_goes_to_the_groups_that_read_it_and_again_to_each_that_begins() -> None:
     query, other = asked(graphs=("urn:g",)), asked("urn:e", ("urn:g", "urn:h"))
     g, h = key(query), key(other)
-    log = by_hand((0, "background", "urn:g", [TRIPLE]), (0, "register", "q", query), (0, "background", "urn:g", []),
-                  (0, "register", "r", query), (0, "register", "s", other), (0, "background", "urn:h", []))
-    assert gone(log) == [(5, "register", g), (4, "background", g), (6, "background", g), (7, "register", g),
-                         (6, "background", g),
-                         (8, "register", h), (6, "background", h), (9, "background", h)]
+    log = by_hand(
+        (0, "background", "urn:g", [TRIPLE]),
+        (0, "register", "q", query),
+        (0, "background", "urn:g", []),
+        (0, "register", "r", query),
+        (0, "register", "s", other),
+        (0, "background", "urn:h", []),
+    )
+    assert gone(log) == [
+        (5, "register", g),
+        (4, "background", g),
+        (6, "background", g),
+        (7, "register", g),
+        (6, "background", g),
+        (8, "register", h),
+        (6, "background", h),
+        (9, "background", h),
+    ]
 
 
 def test_after_its_end_a_query_gets_nothing() -> None:
-    log = by_hand((0, "register", "q", asked()), (0, "unregister", "q", None), (0, "chunk", "urn:a", []),
-                  (0, "unregister", "q", None),
-                  (0, "tick", None), (0, "register", "q", asked("urn:e")), (0, "chunk", "urn:a", []),
-                  (0, "chunk", "urn:e", []))
+    log = by_hand(
+        (0, "register", "q", asked()),
+        (0, "unregister", "q", None),
+        (0, "chunk", "urn:a", []),
+        (0, "unregister", "q", None),
+        (0, "tick", None),
+        (0, "register", "q", asked("urn:e")),
+        (0, "chunk", "urn:a", []),
+        (0, "chunk", "urn:e", []),
+    )
     a, e = key(asked()), key(asked("urn:e"))
     assert gone(log) == [(4, "register", a), (5, "unregister", a), (9, "register", e), (11, "chunk", e)]
 
 
 def test_a_row_says_what_its_entry_says() -> None:
-    log = by_hand((5, "register", "q", asked("urn:f")), (7, "chunk", "urn:f", [(TRIPLE, 9)]),
-                  (8, "unregister", "q", None))
+    log = by_hand(
+        (5, "register", "q", asked("urn:f")), (7, "chunk", "urn:f", [(TRIPLE, 9)]), (8, "unregister", "q", None)
+    )
     register, chunk, unregister = routed(log)
     group = key(asked("urn:f"))
     assert chunk == Row(group, 0, 5, "chunk", 7, "urn:f", log[4].payload)
     assert register[:6] == (group, 0, 4, "register", 5, "q")
     told = json.loads(register.payload)
     assert told.pop("compiled") == json.loads(log[3].payload)["compiled"]
-    assert told == {"id": 4, "name": "q", "text": asked("urn:f").text, "base": None,
-                    "clocks": {"urn:f": {"kind": "event", "delay": 4}}}
+    assert told == {
+        "id": 4,
+        "name": "q",
+        "text": asked("urn:f").text,
+        "base": None,
+        "clocks": {"urn:f": {"kind": "event", "delay": 4}},
+    }
     assert unregister[:6] == (group, 0, 6, "unregister", 8, "q") and json.loads(unregister.payload) == {"id": 4}
 
 
 def test_a_stream_has_the_clock_of_its_newest_making() -> None:
-    log = entries([Logged(1, 0, "stream", "urn:a", ("event", 5)), Logged(2, 0, "drop", "urn:a"),
-                   Logged(3, 0, "stream", "urn:a", ("arrival", 0))])
+    log = entries(
+        [
+            Logged(1, 0, "stream", "urn:a", ("event", 5)),
+            Logged(2, 0, "drop", "urn:a"),
+            Logged(3, 0, "stream", "urn:a", ("arrival", 0)),
+        ]
+    )
     router = Router()
     seen = [router.clock("urn:a")]
     for entry in log:
@@ -121,12 +168,19 @@ def test_what_it_knows_of_a_query() -> None:
 COUNTS, TIME = Seen("urn:a", 9, 3, "TRIPLES"), Seen("urn:e", 8, 4)
 
 
-@pytest.mark.parametrize("windows, every, grid, counts", [
-    ((COUNTS,), None, None, True), ((COUNTS, TIME), None, Grid((4,)), True), ((TIME,), None, Grid((4,)), False),
-    ((COUNTS,), 7, Grid((7,)), False), ((COUNTS, TIME), 7, Grid((7,)), False),
-])
-def test_which_instants_a_query_has(windows: tuple[Seen, ...], every: int | None, grid: Grid | None,
-                                    counts: bool) -> None:
+@pytest.mark.parametrize(
+    "windows, every, grid, counts",
+    [
+        ((COUNTS,), None, None, True),
+        ((COUNTS, TIME), None, Grid((4,)), True),
+        ((TIME,), None, Grid((4,)), False),
+        ((COUNTS,), 7, Grid((7,)), False),
+        ((COUNTS, TIME), 7, Grid((7,)), False),
+    ],
+)
+def test_which_instants_a_query_has(
+    windows: tuple[Seen, ...], every: int | None, grid: Grid | None, counts: bool
+) -> None:
     router = Router()
     query = Asked(windows, ("s",), (("?s", "?p", "?o"),), every=every)
     router.route(by_hand((0, "register", "q", query))[3])
@@ -139,16 +193,36 @@ def test_queries_over_the_same_streams_meet_whatever_their_windows() -> None:
     assert len({key(query) for query in both}) == 1
     # What is merged into the default graph is closed with the windows, what has a name is not: two groups.
     named = Asked((TIME,), (), patterns, graphs=("urn:g",), named=("urn:h",))
-    assert len({key(named), key(Asked((TIME,), (), patterns, graphs=("urn:h", "urn:g"))),
-                key(Asked((TIME,), (), patterns, graphs=("urn:g",)))}) == 3
+    assert (
+        len(
+            {
+                key(named),
+                key(Asked((TIME,), (), patterns, graphs=("urn:h", "urn:g"))),
+                key(Asked((TIME,), (), patterns, graphs=("urn:g",))),
+            }
+        )
+        == 3
+    )
 
 
 def test_each_stream_and_each_tick_reaches_a_query_over_several() -> None:
     query = Asked((COUNTS, TIME), (), (("?s", "?p", "?o"),))
-    log = by_hand((0, "register", "q", query), (0, "chunk", "urn:a", []), (0, "chunk", "urn:e", []),
-                  (0, "chunk", "urn:f", []), (5, "tick", None), (5, "tick", "urn:e"), (5, "tick", "urn:f"))
+    log = by_hand(
+        (0, "register", "q", query),
+        (0, "chunk", "urn:a", []),
+        (0, "chunk", "urn:e", []),
+        (0, "chunk", "urn:f", []),
+        (5, "tick", None),
+        (5, "tick", "urn:e"),
+        (5, "tick", "urn:f"),
+    )
     assert [(seq, kind) for seq, kind, _ in gone(log)] == [
-        (4, "register"), (5, "chunk"), (6, "chunk"), (8, "tick"), (9, "tick")]
+        (4, "register"),
+        (5, "chunk"),
+        (6, "chunk"),
+        (8, "tick"),
+        (9, "tick"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "SELECT", "REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:a> WHERE { ?s ?p ?o }"])
@@ -172,16 +246,23 @@ def test_rows_are_a_function_of_the_log_wherever_the_router_begins(log: list[Log
     written = entries(log)
     whole = routed(written)
     for cut in (1, 4):
-        assert [row for start in range(0, len(written), cut)
-                for row in routed_between(written, start, start + cut)] == whole
+        assert [
+            row for start in range(0, len(written), cut) for row in routed_between(written, start, start + cut)
+        ] == whole
 
 
 def readers(router: Router, entry: Entry) -> set[str]:
     """The groups that an entry goes to, found by looking at each query."""
-    wanted = {"chunk": lambda query: entry.subject in query.streams, "rules": lambda query: entry.subject in
-              query.entailment, "background": lambda query: entry.subject in query.graphs,
-              "tick": lambda query: entry.subject in query.streams if entry.subject is not None else any(
-                  router.clock(stream)["kind"] == "arrival" for stream in query.streams)}[entry.kind]
+    wanted = {
+        "chunk": lambda query: entry.subject in query.streams,
+        "rules": lambda query: entry.subject in query.entailment,
+        "background": lambda query: entry.subject in query.graphs,
+        "tick": lambda query: (
+            entry.subject in query.streams
+            if entry.subject is not None
+            else any(router.clock(stream)["kind"] == "arrival" for stream in query.streams)
+        ),
+    }[entry.kind]
     return {query.group for query in router.queries.values() if wanted(query)}
 
 
@@ -204,8 +285,9 @@ def test_a_batch_has_a_background_once_for_each_group(log: list[Logged], cut: in
         every, batch = routed_between(written, start, start + cut), routed_between(written, start, start + cut, set())
         seen: set[tuple[str, int]] = set()
         # Entries come to a group once; background and rules may come again.
-        assert batch == [row for row in every
-                         if (row.group, row.seq) not in seen and seen.add((row.group, row.seq)) is None]
+        assert batch == [
+            row for row in every if (row.group, row.seq) not in seen and seen.add((row.group, row.seq)) is None
+        ]
 
 
 def test_a_registration_says_the_same_with_a_compiled_form_of_any_version_and_without_one() -> None:
@@ -214,11 +296,17 @@ def test_a_registration_says_the_same_with_a_compiled_form_of_any_version_and_wi
     found = []
     for form in forms:
         router = Router()
-        (row,) = router.route(Entry(4, "register", 5, "q", payload=QueryRecord.draft(
-            "q", text=text, base=None, compiled=form).payload))
+        (row,) = router.route(
+            Entry(4, "register", 5, "q", payload=QueryRecord.draft("q", text=text, base=None, compiled=form).payload)
+        )
         told = json.loads(row.payload)
         assert told.pop("compiled", None) == form
         found.append((row._replace(payload=None), told, router.queries))
     assert found[0] == found[1] == found[2]
-    assert found[0][1] == {"id": 4, "name": "q", "text": text, "base": None,
-                           "clocks": {"urn:f": {"kind": "arrival", "delay": 0}}}
+    assert found[0][1] == {
+        "id": 4,
+        "name": "q",
+        "text": text,
+        "base": None,
+        "clocks": {"urn:f": {"kind": "arrival", "delay": 0}},
+    }

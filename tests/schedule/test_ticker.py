@@ -33,7 +33,7 @@ class Registry:
         self.text(name, f"REGISTER QUERY q AS SELECT ?s FROM STREAM <{stream}> {window} WHERE {{ ?s ?p ?o }}")
 
     def text(self, name: str, text: str) -> None:
-        self.places += 1                                    # no two registrations have the same
+        self.places += 1  # no two registrations have the same
         self.registered[name] = QueryRecord(self.places, name, 0, text, None)
 
     def streams(self) -> list[StreamRecord]:
@@ -106,9 +106,9 @@ def started() -> Callable[[Registry, Writer], Ticker]:
 
 def test_a_tick_is_written_for_every_instant_once_it_has_passed(registry: Registry, started: Callable) -> None:
     """
-        instants   ┼────────┼─────────────┼────────┼──        of STEP 20ms and STEP 50ms
-        clock      moves by 3 ms whenever it is looked at
-        ticks       ┤        ┤             ┤        ┤         at the latest time that has passed
+    instants   ┼────────┼─────────────┼────────┼──        of STEP 20ms and STEP 50ms
+    clock      moves by 3 ms whenever it is looked at
+    ticks       ┤        ┤             ┤        ┤         at the latest time that has passed
     """
     registry.query("q", 20)
     registry.query("r", 50)
@@ -124,7 +124,7 @@ def test_a_tick_is_written_for_every_instant_once_it_has_passed(registry: Regist
 def test_it_reads_the_registry_again_when_that_has_changed(registry: Registry, started: Callable) -> None:
     writer = Writer(10 * HOUR + 5)
     ticker = started(registry, writer)
-    writer.read.acquire(timeout=60)                     # it has begun, without a query
+    writer.read.acquire(timeout=60)  # it has begun, without a query
     registry.query("q", 1, unit="h")
     ticker.changed()
     writer.at = 11 * HOUR + 7
@@ -136,8 +136,9 @@ def test_it_reads_the_registry_again_when_that_has_changed(registry: Registry, s
     assert writer.next() == 11 * HOUR + 11 * 60_000 - 1
 
 
-def test_an_instant_is_overdue_while_no_tick_can_be_written(registry: Registry, started: Callable,
-                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_instant_is_overdue_while_no_tick_can_be_written(
+    registry: Registry, started: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("csparql_spark.schedule.ticker.RETRY_SECONDS", 0.001)
     writer = Writer(10 * HOUR + 5)
     ticker = started(registry, writer)
@@ -145,13 +146,13 @@ def test_an_instant_is_overdue_while_no_tick_can_be_written(registry: Registry, 
     writer.trouble = [StoreError("the disk is full")] * 10**6
     registry.query("q", 1, unit="h")
     ticker.changed()
-    while ticker.overdue(11 * HOUR + 1001) != 1000:     # it has looked at what there is
+    while ticker.overdue(11 * HOUR + 1001) != 1000:  # it has looked at what there is
         writer.read.acquire(timeout=60)
     assert ticker.overdue(11 * HOUR) == 0, "the instant has not passed"
     writer.at = 11 * HOUR + 3001
     ticker.changed()
     for _ in range(6):
-        writer.read.acquire(timeout=60)                 # it has tried, and failed, and tries again
+        writer.read.acquire(timeout=60)  # it has tried, and failed, and tries again
     assert ticker.overdue(writer.at) == 3000
     writer.trouble = []
     assert writer.next() == 11 * HOUR + 3000
@@ -159,8 +160,9 @@ def test_an_instant_is_overdue_while_no_tick_can_be_written(registry: Registry, 
         writer.read.acquire(timeout=60)
 
 
-def test_who_comes_later_has_waited_for_no_instant_before(registry: Registry, started: Callable,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_comes_later_has_waited_for_no_instant_before(
+    registry: Registry, started: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("csparql_spark.schedule.ticker.RETRY_SECONDS", 0.001)
     registry.query("q", 1, unit="h")
     writer = Writer(10 * HOUR + 5)
@@ -170,7 +172,7 @@ def test_who_comes_later_has_waited_for_no_instant_before(registry: Registry, st
     writer.trouble = [StoreError("the disk is full")] * 10**6
     registry.query("often", 1)
     ticker.changed()
-    while ticker.overdue(half + 5001) == 0:             # it has looked at what there is
+    while ticker.overdue(half + 5001) == 0:  # it has looked at what there is
         writer.read.acquire(timeout=60)
     assert ticker.overdue(half + 5001) == 5000
 
@@ -179,19 +181,20 @@ def test_an_instant_has_passed_when_the_clock_reads_one_more(registry: Registry,
     registry.query("q", 1, unit="h")
     writer = Writer(10 * HOUR - 1000)
     ticker = started(registry, writer)
-    assert writer.next() == 10 * HOUR - 1001            # what passed while nobody was there
+    assert writer.next() == 10 * HOUR - 1001  # what passed while nobody was there
     for at in (10 * HOUR, 10 * HOUR + 1):
         writer.at = at
         while writer.read.acquire(blocking=False):
             pass
         ticker.changed()
         for _ in range(2):
-            writer.read.acquire(timeout=60)       # it has looked, and decides: a wrong tick would come first
+            writer.read.acquire(timeout=60)  # it has looked, and decides: a wrong tick would come first
     assert writer.next() == 10 * HOUR
 
 
-def test_instants_that_passed_while_nobody_was_there_are_made_up_for_at_once(registry: Registry,
-                                                                             started: Callable) -> None:
+def test_instants_that_passed_while_nobody_was_there_are_made_up_for_at_once(
+    registry: Registry, started: Callable
+) -> None:
     """A server was down at 12:00 and comes back at 12:01: a query of STEP 1h is not answered at 13:00 only."""
     registry.query("q", 1, unit="h")
     writer = Writer(12 * HOUR + 60_000)
@@ -200,12 +203,12 @@ def test_instants_that_passed_while_nobody_was_there_are_made_up_for_at_once(reg
 
 
 def test_a_clock_that_jumps_is_noticed_while_it_sleeps(registry: Registry, started: Callable) -> None:
-    registry.query("q", 100 * 366, unit="d")            # far longer than a thread can sleep
+    registry.query("q", 100 * 366, unit="d")  # far longer than a thread can sleep
     registry.query("r", 1, unit="h")
     writer = Writer(10 * HOUR + 5)
     started(registry, writer)
     assert writer.next() == 10 * HOUR + 4
-    writer.at = 17 * HOUR + 5                           # the machine slept
+    writer.at = 17 * HOUR + 5  # the machine slept
     assert writer.next() == 17 * HOUR + 4
 
 
@@ -264,9 +267,9 @@ def test_a_text_that_cannot_be_read_stops_nobody_elses_ticks(registry: Registry,
     assert writer.next() < writer.next()
 
 
-def test_a_log_that_cannot_be_written_is_tried_again(registry: Registry, started: Callable,
-                                                     monkeypatch: pytest.MonkeyPatch,
-                                                     capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_cannot_be_written_is_tried_again(
+    registry: Registry, started: Callable, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("csparql_spark.schedule.ticker.RETRY_SECONDS", 0)
     registry.query("q", 10)
     writer = Writer(1000, 100)
@@ -282,8 +285,11 @@ def test_it_stops_while_it_sleeps(registry: Registry) -> None:
     assert not ticker._worker.is_alive
 
 
-changes = st.tuples(st.sampled_from(["made", "begun paused", "gone", "paused", "resumed", "clock"]),
-                    st.sampled_from(["q", "r", "s"]), st.sampled_from([20, 50, 70]))
+changes = st.tuples(
+    st.sampled_from(["made", "begun paused", "gone", "paused", "resumed", "clock"]),
+    st.sampled_from(["q", "r", "s"]),
+    st.sampled_from([20, 50, 70]),
+)
 
 
 @given(st.lists(changes, max_size=12))

@@ -40,8 +40,15 @@ Rule._compile_builder = _remembered
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(data=tmp_path / "data", base_url=BASE, forget_seconds=3600.0, subscribers=8, reserve=16,
-                    idle_seconds=10.0, web=tmp_path / "web")
+    return Settings(
+        data=tmp_path / "data",
+        base_url=BASE,
+        forget_seconds=3600.0,
+        subscribers=8,
+        reserve=16,
+        idle_seconds=10.0,
+        web=tmp_path / "web",
+    )
 
 
 @pytest.fixture

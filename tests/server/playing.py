@@ -36,8 +36,9 @@ class Engine:
         self.store = AnswerStore(backend.stores.database, backend.directory.bell("answers"))
 
     def answer(self, query: int, instant: int, *answers: Result) -> None:
-        self.store.write([StoredAnswer(query, instant, part, len(answer), answer.to_bytes())
-                          for part, answer in enumerate(answers)])
+        self.store.write(
+            [StoredAnswer(query, instant, part, len(answer), answer.to_bytes()) for part, answer in enumerate(answers)]
+        )
 
     def count(self, query: int, *instants: int) -> None:
         """At each instant, the answer that its number is itself."""
@@ -54,8 +55,10 @@ class Engine:
                 group = groups.setdefault(row.group, Group(row.group))
                 group.maintain(maintenance)
                 told = list(group.feed([row]))
-                self.store.write([StoredAnswer(*one) for one in told if isinstance(one, InstantAnswer)],
-                                 [tuple(one) for one in told if isinstance(one, QueryFailure)])
+                self.store.write(
+                    [StoredAnswer(*one) for one in told if isinstance(one, InstantAnswer)],
+                    [tuple(one) for one in told if isinstance(one, QueryFailure)],
+                )
         for group in groups.values():
             report = group.costs()
             costs += [] if report is None else [Cost(**cost) for cost in json.loads(report.payload)]

@@ -22,40 +22,76 @@ def test_json_says_which_query_and_instant(client, engine: Engine) -> None:
     response = client.get("/queries/q/answers")
     assert response.json == {
         "head": {"vars": ["s", "n"]},
-        "results": {"bindings": [{"s": {"type": "uri", "value": "urn:a"}, "n": {"type": "literal", "value": "1"}},
-                                 {"s": {"type": "uri", "value": "urn:b"}}]},
-        "query": "q", "at": 1000, "windows": [{"stream": f"{BASE}/streams/s", "opens": -1000, "closes": 1000}]}
+        "results": {
+            "bindings": [
+                {"s": {"type": "uri", "value": "urn:a"}, "n": {"type": "literal", "value": "1"}},
+                {"s": {"type": "uri", "value": "urn:b"}},
+            ]
+        },
+        "query": "q",
+        "at": 1000,
+        "windows": [{"stream": f"{BASE}/streams/s", "opens": -1000, "closes": 1000}],
+    }
 
 
 def test_csv_has_it_in_headers(client, engine: Engine) -> None:
     engine.answer(registered(client), 1_700_000_000_000, TABLE)
     response = client.get("/queries/q/answers", headers={"Accept": "text/csv"})
     assert response.text == "s,n\r\nurn:a,1\r\nurn:b,\r\n"
-    wanted = ("Content-Type", "X-CSPARQL-Instant", "X-CSPARQL-Query", "X-CSPARQL-Windows", "Last-Modified",
-              "Cache-Control", "Vary")
+    wanted = (
+        "Content-Type",
+        "X-CSPARQL-Instant",
+        "X-CSPARQL-Query",
+        "X-CSPARQL-Windows",
+        "Last-Modified",
+        "Cache-Control",
+        "Vary",
+    )
     assert {name: response.headers[name] for name in wanted} == {
-        "Content-Type": CSV, "X-CSPARQL-Instant": "1700000000000", "X-CSPARQL-Query": "2",
+        "Content-Type": CSV,
+        "X-CSPARQL-Instant": "1700000000000",
+        "X-CSPARQL-Query": "2",
         "X-CSPARQL-Windows": f"<{BASE}/streams/s>; opens=1699999998000; closes=1700000000000",
-        "Last-Modified": "Tue, 14 Nov 2023 22:13:20 GMT", "Cache-Control": "no-store", "Vary": "Accept"}
+        "Last-Modified": "Tue, 14 Nov 2023 22:13:20 GMT",
+        "Cache-Control": "no-store",
+        "Vary": "Accept",
+    }
 
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 ACCEPTED = [
     # (kind, Accept, media type of the response; None: 406)
-    ("table", None, JSON), ("table", "*/*", JSON), ("table", "application/*", JSON), ("table", JSON, JSON),
-    ("table", "application/json", "application/json"), ("table", XML, XML), ("table", "text/csv", CSV),
+    ("table", None, JSON),
+    ("table", "*/*", JSON),
+    ("table", "application/*", JSON),
+    ("table", JSON, JSON),
+    ("table", "application/json", "application/json"),
+    ("table", XML, XML),
+    ("table", "text/csv", CSV),
     ("table", "text/*", CSV),
-    ("table", "text/tab-separated-values", TSV), ("table", "text/csv;q=0.5, application/sparql-results+xml;q=0.9", XML),
-    ("table", "text/csv;q=0, */*;q=0.1", JSON), ("table", "text/html, text/csv;q=0.1", CSV),
+    ("table", "text/tab-separated-values", TSV),
+    ("table", "text/csv;q=0.5, application/sparql-results+xml;q=0.9", XML),
+    ("table", "text/csv;q=0, */*;q=0.1", JSON),
+    ("table", "text/html, text/csv;q=0.1", CSV),
     ("table", "text/turtle", None),
-    ("table", "text/csv;q=0", None), ("table", "text/event-stream;q=0.5, text/csv", CSV),
+    ("table", "text/csv;q=0", None),
+    ("table", "text/event-stream;q=0.5, text/csv", CSV),
     ("table", "text/event-stream;q=0, */*", JSON),
-    ("table", "application/x-ndjson", "application/x-ndjson"), ("table", BROWSER, "application/json"),
-    ("boolean", None, JSON), ("boolean", XML, XML), ("boolean", "text/csv", CSV),
-    ("boolean", BROWSER, "application/json"), ("graph", BROWSER, "application/json"),
+    ("table", "application/x-ndjson", "application/x-ndjson"),
+    ("table", BROWSER, "application/json"),
+    ("boolean", None, JSON),
+    ("boolean", XML, XML),
+    ("boolean", "text/csv", CSV),
+    ("boolean", BROWSER, "application/json"),
+    ("graph", BROWSER, "application/json"),
     ("graph", "application/rdf+xml, application/trig;q=0.1", "application/rdf+xml"),
-    ("graph", "application/n-quads", "application/n-quads"), ("graph", "application/trig", "application/trig"),
-    ("graph", None, LD), ("graph", "text/turtle", TURTLE), ("graph", NT, NT), ("graph", LD, LD), ("graph", JSON, None),
+    ("graph", "application/n-quads", "application/n-quads"),
+    ("graph", "application/trig", "application/trig"),
+    ("graph", None, LD),
+    ("graph", "text/turtle", TURTLE),
+    ("graph", NT, NT),
+    ("graph", LD, LD),
+    ("graph", JSON, None),
 ]
 ANSWERS = {"table": TABLE, "boolean": Result.boolean(True), "graph": GRAPH}
 
@@ -68,13 +104,24 @@ def test_accept(client, engine: Engine, kind: str, accept: str | None, expected:
     assert told == ((200, expected) if expected else (406, "application/problem+json"))
 
 
-@pytest.mark.parametrize("kind, format, expected", [
-    ("table", "json", JSON), ("table", "xml", XML), ("table", "csv", CSV), ("table", "tsv", TSV),
-    ("table", "text/csv", CSV),
-    ("table", "ndjson", "application/x-ndjson"), ("graph", "rdf", "application/rdf+xml"),
-    ("graph", "application/rdf+xml", "application/rdf+xml"), ("graph", "trig", "application/trig"),
-    ("graph", "nt", NT), ("graph", "ttl", TURTLE), ("graph", "jsonld", LD), ("boolean", "json", JSON),
-])
+@pytest.mark.parametrize(
+    "kind, format, expected",
+    [
+        ("table", "json", JSON),
+        ("table", "xml", XML),
+        ("table", "csv", CSV),
+        ("table", "tsv", TSV),
+        ("table", "text/csv", CSV),
+        ("table", "ndjson", "application/x-ndjson"),
+        ("graph", "rdf", "application/rdf+xml"),
+        ("graph", "application/rdf+xml", "application/rdf+xml"),
+        ("graph", "trig", "application/trig"),
+        ("graph", "nt", NT),
+        ("graph", "ttl", TURTLE),
+        ("graph", "jsonld", LD),
+        ("boolean", "json", JSON),
+    ],
+)
 def test_format_goes_before_accept(client, engine: Engine, kind: str, format: str, expected: str) -> None:
     engine.answer(registered(client), 1000, ANSWERS[kind])
     response = client.get(f"/queries/q/answers?format={format}", headers={"Accept": "text/event-stream, image/png"})
@@ -101,17 +148,27 @@ def test_an_empty_table_is_an_answer(client, engine: Engine) -> None:
     assert client.get("/queries/q/answers").json["results"] == {"bindings": []}
 
 
-@pytest.mark.parametrize("parts, expected", [
-    ([Result.from_rows(("n",), [{"n": f'"{n}"'} for n in rows]) for rows in ((1, 2), (), (3,))],
-     "n\r\n1\r\n2\r\n3\r\n"),
-    ([GRAPH, Result.graph("<urn:c> <urn:p> <urn:d> .\n")], "<urn:a> <urn:p> <urn:b> .\n<urn:c> <urn:p> <urn:d> .\n"),
-    ([Result.boolean(False), Result.boolean(True)], "true\n"),
-    ([Result.boolean(False), Result.boolean(False)], "false\n"),
-])
+@pytest.mark.parametrize(
+    "parts, expected",
+    [
+        (
+            [Result.from_rows(("n",), [{"n": f'"{n}"'} for n in rows]) for rows in ((1, 2), (), (3,))],
+            "n\r\n1\r\n2\r\n3\r\n",
+        ),
+        (
+            [GRAPH, Result.graph("<urn:c> <urn:p> <urn:d> .\n")],
+            "<urn:a> <urn:p> <urn:b> .\n<urn:c> <urn:p> <urn:d> .\n",
+        ),
+        ([Result.boolean(False), Result.boolean(True)], "true\n"),
+        ([Result.boolean(False), Result.boolean(False)], "false\n"),
+    ],
+)
 def test_parts_of_one_instant_are_one_answer(client, engine: Engine, parts: list[Result], expected: str) -> None:
     engine.answer(registered(client), 1000, *parts)
-    assert client.get("/queries/q/answers",
-                      headers={"Accept": "text/csv, application/n-triples, */*;q=0.1"}).text == expected
+    assert (
+        client.get("/queries/q/answers", headers={"Accept": "text/csv, application/n-triples, */*;q=0.1"}).text
+        == expected
+    )
 
 
 def test_before_the_first_instant(client) -> None:
@@ -139,22 +196,39 @@ def test_head(client, engine: Engine) -> None:
 
 def envelope(instant: int) -> dict[str, object]:
     """What a range has at an instant whose answer is its number."""
-    return {"query": "q", "at": instant,
-            "windows": [{"stream": f"{BASE}/streams/s", "opens": instant - 2000, "closes": instant}],
-            "results": {"head": {"vars": ["n"]},
-                        "results": {"bindings": [{"n": {"type": "literal", "value": str(instant)}}]}}}
+    return {
+        "query": "q",
+        "at": instant,
+        "windows": [{"stream": f"{BASE}/streams/s", "opens": instant - 2000, "closes": instant}],
+        "results": {
+            "head": {"vars": ["n"]},
+            "results": {"bindings": [{"n": {"type": "literal", "value": str(instant)}}]},
+        },
+    }
 
 
-@pytest.mark.parametrize("asked, expected", [
-    ("from=2000&to=4000", [2000, 3000, 4000]), ("from=1999&to=4001", [2000, 3000, 4000]), ("to=2000", [1000, 2000]),
-    ("from=4000", [4000, 5000]), ("from=beginning&to=latest", [1000, 2000, 3000, 4000, 5000]),
-    ("from=1970-01-01T00:00:05Z", [5000]), ("from=6000", []), ("from=3000&to=2000", []), ("limit=5", [
-        1000, 2000, 3000, 4000, 5000])])
+@pytest.mark.parametrize(
+    "asked, expected",
+    [
+        ("from=2000&to=4000", [2000, 3000, 4000]),
+        ("from=1999&to=4001", [2000, 3000, 4000]),
+        ("to=2000", [1000, 2000]),
+        ("from=4000", [4000, 5000]),
+        ("from=beginning&to=latest", [1000, 2000, 3000, 4000, 5000]),
+        ("from=1970-01-01T00:00:05Z", [5000]),
+        ("from=6000", []),
+        ("from=3000&to=2000", []),
+        ("limit=5", [1000, 2000, 3000, 4000, 5000]),
+    ],
+)
 def test_a_range(client, engine: Engine, asked: str, expected: list[int]) -> None:
     engine.count(registered(client), 1000, 2000, 3000, 4000, 5000)
     found = client.get(f"/queries/q/answers?{asked}")
     assert (found.status_code, found.content_type, found.json) == (
-        200, "application/json", [envelope(instant) for instant in expected])
+        200,
+        "application/json",
+        [envelope(instant) for instant in expected],
+    )
     assert "Link" not in found.headers
     assert client.get(f"/queries/q/answers?{asked}&format=json").json == found.json
     lines = client.get(f"/queries/q/answers?{asked}", headers={"Accept": "application/x-ndjson"})
@@ -201,10 +275,19 @@ def test_what_is_forgotten_while_a_range_is_sent_is_left_out(client, backend: Ba
     assert [json.loads(piece)["at"] for piece in pieces] == [3000]
 
 
-@pytest.mark.parametrize("asked, status, code", [
-    ("from=now", 400, "bad-instant"), ("to=", 400, "bad-instant"), ("limit=0", 400, "bad-setting"),
-    ("limit=1001", 400, "bad-setting"), ("limit=-1", 400, "bad-setting"), ("limit=x", 400, "bad-setting"),
-    ("from=0&at=1000", 400, "bad-setting"), ("from=0&format=csv", 406, "not-acceptable")])
+@pytest.mark.parametrize(
+    "asked, status, code",
+    [
+        ("from=now", 400, "bad-instant"),
+        ("to=", 400, "bad-instant"),
+        ("limit=0", 400, "bad-setting"),
+        ("limit=1001", 400, "bad-setting"),
+        ("limit=-1", 400, "bad-setting"),
+        ("limit=x", 400, "bad-setting"),
+        ("from=0&at=1000", 400, "bad-setting"),
+        ("from=0&format=csv", 406, "not-acceptable"),
+    ],
+)
 def test_ranges_that_are_none(client, engine: Engine, asked: str, status: int, code: str) -> None:
     engine.count(registered(client), 1000)
     told = client.get(f"/queries/q/answers?{asked}")
@@ -212,15 +295,21 @@ def test_ranges_that_are_none(client, engine: Engine, asked: str, status: int, c
 
 
 COUNTED = "REGISTER QUERY q AS SELECT ?s FROM STREAM <streams/s> [RANGE TRIPLES 5] { ?s ?p ?o }"
-OFFSET = ("REGISTER QUERY q COMPUTED EVERY 1s AS SELECT ?s FROM STREAM <streams/s> [RANGE 4s STEP 2s] "
-          "FROM STREAM <streams/s> [RANGE 9s STEP 3s] { ?s ?p ?o }")
+OFFSET = (
+    "REGISTER QUERY q COMPUTED EVERY 1s AS SELECT ?s FROM STREAM <streams/s> [RANGE 4s STEP 2s] "
+    "FROM STREAM <streams/s> [RANGE 9s STEP 3s] { ?s ?p ?o }"
+)
 NAMED = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <streams/s> [RANGE PT4S STEP PT2S] { WINDOW <urn:w> { ?s ?p ?o } }"
 
 
-@pytest.mark.parametrize("text, expected", [
-    (COUNTED, [{"opens": None, "closes": 5000}]),
-    (OFFSET, [{"opens": 0, "closes": 4000}, {"opens": -6000, "closes": 3000}]),
-    (NAMED, [{"name": "urn:w", "opens": 0, "closes": 4000}])])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (COUNTED, [{"opens": None, "closes": 5000}]),
+        (OFFSET, [{"opens": 0, "closes": 4000}, {"opens": -6000, "closes": 3000}]),
+        (NAMED, [{"name": "urn:w", "opens": 0, "closes": 4000}]),
+    ],
+)
 def test_each_window_as_of_its_own_step(client, engine: Engine, text: str, expected: list[dict[str, object]]) -> None:
     engine.count(registered(client, text), 5000)
     told = client.get("/queries/q/answers")

@@ -17,10 +17,16 @@ def test_the_service_describes_itself(client) -> None:
         assert told[name]["url"] == f"{BASE}/{name}"
 
 
-@pytest.mark.parametrize("accept, html", [
-    (None, False), ("*/*", False), ("application/json", False), ("text/html,application/xhtml+xml,*/*;q=0.8", True),
-    ("text/html;q=0.5, application/json", False),
-])
+@pytest.mark.parametrize(
+    "accept, html",
+    [
+        (None, False),
+        ("*/*", False),
+        ("application/json", False),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", True),
+        ("text/html;q=0.5, application/json", False),
+    ],
+)
 def test_html_for_those_who_prefer_it(client, accept: str | None, html: bool) -> None:
     response = client.get("/", headers={"Accept": accept} if accept else {})
     assert response.content_type == ("text/html; charset=utf-8" if html else "application/json")

@@ -21,8 +21,9 @@ class Slow(io.BytesIO):
         return super().read(min(size, 7))
 
 
-def environ(body: bytes, length: object = None, encoding: str = "", stream: type = io.BytesIO,
-            **more: object) -> dict[str, object]:
+def environ(
+    body: bytes, length: object = None, encoding: str = "", stream: type = io.BytesIO, **more: object
+) -> dict[str, object]:
     told = len(body) if length is None else length
     return {"wsgi.input": stream(body), "CONTENT_LENGTH": str(told), "HTTP_CONTENT_ENCODING": encoding, **more}
 
@@ -56,6 +57,7 @@ def test_limits() -> None:
 
 def test_a_bomb_is_not_unpacked() -> None:
     """A gigabyte of zeros: what is held at a time is one piece."""
+
     class Counting:
         packed = zlib.compressobj(wbits=31)
         given = 0
@@ -110,15 +112,17 @@ def test_a_body_that_is_not_there_yet_is_waited_for_before_it_is_read() -> None:
 
 def test_damaged_gzip() -> None:
     packed = bytearray(gzip.compress(b"abc" * 20))
-    packed[-6] ^= 1        # in its checksum
+    packed[-6] ^= 1  # in its checksum
     assert code_of(bytes(packed), encoding="gzip") == "bad-body"
     assert code_of(b"abc", encoding="gzip") == "bad-body"
     assert code_of(b"abc", encoding="br") == "unsupported-encoding"
 
 
 @settings(max_examples=60, deadline=None)
-@given(members=st.lists(st.tuples(st.binary(max_size=40), st.sampled_from([1, 7, 3000])), max_size=4),
-       level=st.integers(0, 9))
+@given(
+    members=st.lists(st.tuples(st.binary(max_size=40), st.sampled_from([1, 7, 3000])), max_size=4),
+    level=st.integers(0, 9),
+)
 def test_gzip_gives_back_what_went_in(members: list[tuple[bytes, int]], level: int) -> None:
     content = [data * times for data, times in members]
     packed = b"".join(gzip.compress(data, level) for data in content)

@@ -32,8 +32,15 @@ def mended(text: str, error: dict) -> str:
 
 def test_a_text_that_would_be_registered_is_fine_and_nothing_is_done(client: FlaskClient) -> None:
     assert checked(client, TEXT) == {
-        "ok": True, "kind": "query", "name": "q", "form": "SELECT", "streams": [f"{BASE}/streams/s"],
-        "windows": [{"stream": f"{BASE}/streams/s", "range": 2000, "step": 1000}], "warnings": [], "errors": []}
+        "ok": True,
+        "kind": "query",
+        "name": "q",
+        "form": "SELECT",
+        "streams": [f"{BASE}/streams/s"],
+        "windows": [{"stream": f"{BASE}/streams/s", "range": 2000, "step": 1000}],
+        "warnings": [],
+        "errors": [],
+    }
     assert client.get("/queries").json == {"queries": []}
 
 
@@ -41,10 +48,28 @@ def test_a_mistake_has_a_place_a_hint_and_a_fix(client: FlaskClient) -> None:
     text = TEXT.replace("2s STEP", "2 STEP")
     told = checked(client, text)
     column = text.index("2 STEP") + 1
-    assert (told["ok"], told["errors"]) == (False, [
-        {"line": 1, "column": column, "endLine": 1, "endColumn": column + 1, "message": "2 has no unit.",
-         "hint": "Write 2s for seconds.", "code": "missing-unit", "fix": {
-             "label": "Write 2s", "line": 1, "column": column, "endLine": 1, "endColumn": column + 1, "text": "2s"}}])
+    assert (told["ok"], told["errors"]) == (
+        False,
+        [
+            {
+                "line": 1,
+                "column": column,
+                "endLine": 1,
+                "endColumn": column + 1,
+                "message": "2 has no unit.",
+                "hint": "Write 2s for seconds.",
+                "code": "missing-unit",
+                "fix": {
+                    "label": "Write 2s",
+                    "line": 1,
+                    "column": column,
+                    "endLine": 1,
+                    "endColumn": column + 1,
+                    "text": "2s",
+                },
+            }
+        ],
+    )
     assert checked(client, mended(text, told["errors"][0]))["ok"]
 
 
@@ -57,13 +82,21 @@ def test_a_refused_registration_says_the_same(client: FlaskClient) -> None:
 
 
 def test_all_that_is_not_there_is_told_where_the_text_names_it(client: FlaskClient) -> None:
-    text = (f"PREFIX p: <{BASE}/streams/>\nREGISTER QUERY q USING ENTAILMENT rdsf AS SELECT ?s\n"
-            f"FROM <urn:nowhere>\nFROM STREAM p:s2 [RANGE 2s STEP 1s] WHERE {{ ?s ?p ?o }}")
+    text = (
+        f"PREFIX p: <{BASE}/streams/>\nREGISTER QUERY q USING ENTAILMENT rdsf AS SELECT ?s\n"
+        f"FROM <urn:nowhere>\nFROM STREAM p:s2 [RANGE 2s STEP 1s] WHERE {{ ?s ?p ?o }}"
+    )
     errors = checked(client, text)["errors"]
     assert [(error["code"], error["line"], error["column"], error["endColumn"]) for error in errors] == [
-        ("unknown-rules", 2, 35, 39), ("unknown-graph", 3, 6, 19), ("unknown-stream", 4, 13, 17)]
+        ("unknown-rules", 2, 35, 39),
+        ("unknown-graph", 3, 6, 19),
+        ("unknown-stream", 4, 13, 17),
+    ]
     assert [error["hint"] for error in errors] == [
-        "Did you mean rdfs?", "Load it first.", f"Did you mean {BASE}/streams/s?"]
+        "Did you mean rdfs?",
+        "Load it first.",
+        f"Did you mean {BASE}/streams/s?",
+    ]
     text = mended(mended(text, errors[2]), errors[0])
     assert [error["code"] for error in checked(client, text)["errors"]] == ["unknown-graph"]
 
@@ -131,16 +164,23 @@ def test_every_known_mistake_is_told_as_a_registration_tells_it(client: FlaskCli
     refused = client.put("/queries/q", data=text.encode()).json
     if refused.get("errors"):
         assert [(error["code"], error["line"], error["column"]) for error in errors] == [
-            (error["code"], error["line"], error["column"]) for error in refused["errors"]]
+            (error["code"], error["line"], error["column"]) for error in refused["errors"]
+        ]
     assert errors
 
 
 def test_mentions_are_where_the_text_names_things() -> None:
-    text = ("PREFIX e: <http://ex.org/> REGISTER QUERY e:q USING ENTAILMENT rdfs AS SELECT ?s FROM e:g "
-            "FROM NAMED WINDOW e:w ON <t> [RANGE PT5S] FROM STREAM e:s [RANGE 5s] "
-            "WHERE { ?s ?p ?o . GRAPH e:h { ?s ?p ?o } WINDOW e:w { ?a ?b ?c } }")
+    text = (
+        "PREFIX e: <http://ex.org/> REGISTER QUERY e:q USING ENTAILMENT rdfs AS SELECT ?s FROM e:g "
+        "FROM NAMED WINDOW e:w ON <t> [RANGE PT5S] FROM STREAM e:s [RANGE 5s] "
+        "WHERE { ?s ?p ?o . GRAPH e:h { ?s ?p ?o } WINDOW e:w { ?a ?b ?c } }"
+    )
     found = mentions(text, "http://base.org/")
-    assert [(one.role, one.name, text[one.start:one.end]) for one in found] == [
-        ("name", "http://ex.org/q", "e:q"), ("rules", "rdfs", "rdfs"), ("graph", "http://ex.org/g", "e:g"),
-        ("stream", "http://base.org/t", "<t>"), ("stream", "http://ex.org/s", "e:s")]
+    assert [(one.role, one.name, text[one.start : one.end]) for one in found] == [
+        ("name", "http://ex.org/q", "e:q"),
+        ("rules", "rdfs", "rdfs"),
+        ("graph", "http://ex.org/g", "e:g"),
+        ("stream", "http://base.org/t", "<t>"),
+        ("stream", "http://ex.org/s", "e:s"),
+    ]
     assert mentions("ASK FROM STREAM <urn:s> [RANGE 5s] { }") == [Mention("stream", "urn:s", 16, 23)]

@@ -32,23 +32,41 @@ def made(client: Client, name: str = "q") -> int:
 
 
 def test_it_needs_the_standard_library_alone() -> None:
-    check = ("import csparql_spark.client, sys; "
-             "assert not {'numpy', 'flask', 'pyspark', 'pyarrow', 'click', 'rdflib'} & set(sys.modules)")
+    check = (
+        "import csparql_spark.client, sys; "
+        "assert not {'numpy', 'flask', 'pyspark', 'pyarrow', 'click', 'rdflib'} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", check], check=True)
 
 
 def test_streams_and_pushes(client: Client, backend: Backend) -> None:
     assert client.create_stream("s", clock="event", delay="2s")["delay"] == 2000
     when = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
-    values = [21.5, 7, True, Decimal("1.50"), 'a "b"\\\n', when, Literal("ciao", language="it"), IRI("urn:o"),
-              BlankNode("x")]
+    values = [
+        21.5,
+        7,
+        True,
+        Decimal("1.50"),
+        'a "b"\\\n',
+        when,
+        Literal("ciao", language="it"),
+        IRI("urn:o"),
+        BlankNode("x"),
+    ]
     told = client.push("s", [("urn:a", IRI("urn:p"), value, 1000 + i) for i, value in enumerate(values)])
     assert (told["accepted"], told["first"], told["last"]) == (9, 1000, 1008)
     (entry,) = [entry for entry in backend.stores.log.read(0, backend.stores.log.tail()) if entry.kind == "chunk"]
     chunk = Chunk.from_ipc(entry.payload)
     assert [o for _, _, o in chunk.triples()][:8] == [
-        f'"21.5"^^<{XSD}double>', f'"7"^^<{XSD}integer>', f'"true"^^<{XSD}boolean>', f'"1.50"^^<{XSD}decimal>',
-        '"a \\"b\\"\\\\\\n"', f'"2026-01-02T03:04:05+00:00"^^<{XSD}dateTime>', '"ciao"@it', "<urn:o>"]
+        f'"21.5"^^<{XSD}double>',
+        f'"7"^^<{XSD}integer>',
+        f'"true"^^<{XSD}boolean>',
+        f'"1.50"^^<{XSD}decimal>',
+        '"a \\"b\\"\\\\\\n"',
+        f'"2026-01-02T03:04:05+00:00"^^<{XSD}dateTime>',
+        '"ciao"@it',
+        "<urn:o>",
+    ]
     assert client.push(f"{BASE}/streams/s", "<urn:a> <urn:p> 1 .")["accepted"] == 1
     assert client.push("s", [])["accepted"] == 0
     client.delete_stream("s")
@@ -67,15 +85,24 @@ def test_a_problem_tells_where(client: Client) -> None:
 
 
 UTC = datetime.timezone.utc
-NOON = datetime.datetime(2026, 1, 1, 12, 0, 0, 1999, tzinfo=UTC)           # to the microsecond
+NOON = datetime.datetime(2026, 1, 1, 12, 0, 0, 1999, tzinfo=UTC)  # to the microsecond
 LISBON = datetime.timezone(datetime.timedelta(hours=1))
 
 
-@pytest.mark.parametrize(("when", "expected"), [
-    (1767268800001, 1767268800001), ("1767268800001", 1767268800001), (1767268800001.7, 1767268800001),
-    (NOON, 1767268800001), (NOON.astimezone(LISBON), 1767268800001), ("2026-01-01T12:00:00.001Z", 1767268800001),
-    ("2026-01-01T13:00:00.001+01:00", 1767268800001), ("2026-01-01T12:00:00.001", 1767268800001),
-    (datetime.datetime(1969, 12, 31, 23, 59, 59, 999_500, tzinfo=UTC), -1)])
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        (1767268800001, 1767268800001),
+        ("1767268800001", 1767268800001),
+        (1767268800001.7, 1767268800001),
+        (NOON, 1767268800001),
+        (NOON.astimezone(LISBON), 1767268800001),
+        ("2026-01-01T12:00:00.001Z", 1767268800001),
+        ("2026-01-01T13:00:00.001+01:00", 1767268800001),
+        ("2026-01-01T12:00:00.001", 1767268800001),
+        (datetime.datetime(1969, 12, 31, 23, 59, 59, 999_500, tzinfo=UTC), -1),
+    ],
+)
 def test_times_are_what_python_has_for_them(client: Client, engine: Engine, when: object, expected: int) -> None:
     query = made(client)
     told = client.push("s", [("urn:a", IRI("urn:n"), 1, when)])
@@ -88,21 +115,44 @@ def test_times_are_what_python_has_for_them(client: Client, engine: Engine, when
         answers.close()
 
 
-@pytest.mark.parametrize(("when", "said"), [
-    (datetime.datetime(2026, 1, 1, 12), "datetime.datetime(2026, 1, 1, 12, 0) has no time zone: give it one, as in "
-                                        "value.replace(tzinfo=datetime.timezone.utc)"),
-    (datetime.date(2026, 1, 1), "datetime.date(2026, 1, 1) is no instant: use a datetime with a time zone, an ISO time "
-                                "like 2026-01-01T12:00:00Z, or milliseconds since 1970"),
-    ("soon", "'soon' is no instant: use a datetime with a time zone, an ISO time like 2026-01-01T12:00:00Z, or "
-             "milliseconds since 1970"),
-    (True, "True is no instant: use a datetime with a time zone, an ISO time like 2026-01-01T12:00:00Z, or "
-           "milliseconds since 1970"),
-    (float("nan"), "nan is no instant: use a datetime with a time zone, an ISO time like 2026-01-01T12:00:00Z, or "
-                   "milliseconds since 1970")])
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        (
+            datetime.datetime(2026, 1, 1, 12),
+            "datetime.datetime(2026, 1, 1, 12, 0) has no time zone: give it one, as in "
+            "value.replace(tzinfo=datetime.timezone.utc)",
+        ),
+        (
+            datetime.date(2026, 1, 1),
+            "datetime.date(2026, 1, 1) is no instant: use a datetime with a time zone, an ISO time "
+            "like 2026-01-01T12:00:00Z, or milliseconds since 1970",
+        ),
+        (
+            "soon",
+            "'soon' is no instant: use a datetime with a time zone, an ISO time like 2026-01-01T12:00:00Z, or "
+            "milliseconds since 1970",
+        ),
+        (
+            True,
+            "True is no instant: use a datetime with a time zone, an ISO time like 2026-01-01T12:00:00Z, or "
+            "milliseconds since 1970",
+        ),
+        (
+            float("nan"),
+            "nan is no instant: use a datetime with a time zone, an ISO time like 2026-01-01T12:00:00Z, or "
+            "milliseconds since 1970",
+        ),
+    ],
+)
 def test_what_is_no_time_is_not_sent(client: Client, when: object, said: str) -> None:
     made(client)
-    for call in (lambda: client.push("s", [("urn:a", "urn:p", 1, when)]), lambda: client.answers("q", at=when),
-                 lambda: next(client.subscribe("q", start=when)), lambda: next(client.events("q", start=when))):
+    for call in (
+        lambda: client.push("s", [("urn:a", "urn:p", 1, when)]),
+        lambda: client.answers("q", at=when),
+        lambda: next(client.subscribe("q", start=when)),
+        lambda: next(client.events("q", start=when)),
+    ):
         with pytest.raises(ValueError) as caught:
             call()
         assert str(caught.value) == said
@@ -118,8 +168,9 @@ def test_what_is_no_triple_is_not_sent(client: Client, triple: tuple[object, ...
         client.push("s", [triple])
 
 
-def test_a_push_whose_answer_gets_lost_is_counted_once(client: Client, backend: Backend, monkeypatch: pytest.MonkeyPatch
-                                                       ) -> None:
+def test_a_push_whose_answer_gets_lost_is_counted_once(
+    client: Client, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stream = client.create_stream("s")["iri"]
     once, lost = client._wire._once, iter((OSError("cut"), OSError("cut")))
 
@@ -171,11 +222,14 @@ def test_background(client: Client) -> None:
 
 
 def test_a_subscription_goes_on_where_it_was_when_the_server_comes_back(
-        backend: Backend, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend: Backend, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Cut in the middle, and again: no answer is missed, none is told twice."""
     threads, idle = backend.settings.threads, backend.settings.idle_seconds
-    with serving(backend, threads=threads, idle_seconds=idle) as port, Client(
-            f"http://127.0.0.1:{port}", patience=20) as client:
+    with (
+        serving(backend, threads=threads, idle_seconds=idle) as port,
+        Client(f"http://127.0.0.1:{port}", patience=20) as client,
+    ):
         query = made(client)
         engine.count(query, 1000, 2000)
         answers = client.subscribe("q", start="beginning")
@@ -239,7 +293,7 @@ def test_an_id_alone_is_remembered_and_all_queries_can_be_followed(client: Clien
     engine.count(query, 1000)
     kinds = []
     for event in events:
-        assert event.kind            # an id alone is no event
+        assert event.kind  # an id alone is no event
         kinds.append((event.kind, event.data.get("query")))
         if event.kind == "answer":
             break

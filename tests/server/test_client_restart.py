@@ -38,8 +38,11 @@ def test_it_lives_through_kill_9(tmp_path: Path) -> None:
             directory = DataDirectory(tmp_path / "data")
             store = AnswerStore(Database(directory.database), directory.bell("answers"))
             told, seen = [], []
-            reader = threading.Thread(target=lambda: seen.extend(
-                answer.at for answer in itertools.islice(client.subscribe("q", start="beginning"), 6)))
+            reader = threading.Thread(
+                target=lambda: seen.extend(
+                    answer.at for answer in itertools.islice(client.subscribe("q", start="beginning"), 6)
+                )
+            )
             reader.start()
             for turn in range(3):
                 store.write([StoredAnswer(query, 1000 * (2 * turn + i), 0, 1, number(turn).to_bytes()) for i in (1, 2)])

@@ -82,8 +82,11 @@ def test_a_truncated_body_is_refused_whole(wire: Wire, backend: Backend) -> None
     assert backend.stores.log.tail() == 1
 
 
-@pytest.mark.parametrize("begun", [head(100) + ONE, head(1_000_000) + ONE, head(None, CHUNKED) + chunks(ONE)],
-                         ids=["small", "large", "chunked"])
+@pytest.mark.parametrize(
+    "begun",
+    [head(100) + ONE, head(1_000_000) + ONE, head(None, CHUNKED) + chunks(ONE)],
+    ids=["small", "large", "chunked"],
+)
 def test_a_body_that_stops_in_the_middle(client, backend: Backend, begun: bytes) -> None:
     """The client stays and says nothing more: it is told so after the idle time."""
     client.put("/streams/s")
@@ -142,17 +145,26 @@ def test_chunked_bodies(wire: Wire, backend: Backend) -> None:
     assert backend.stores.log.tail() == 4
 
 
-@pytest.mark.parametrize("body, finish, code", [
-    (chunks(ONE), True, "truncated-body"), (b"1a\r\n" + ONE[:10], True, "truncated-body"),
-    (b"", True, "truncated-body"),
-    (b"xyz\r\n", False, "bad-request"), (b"-1\r\n", False, "bad-request"), (b"\r\n", False, "bad-request"),
-    (b"+1\r\n", False, "bad-request"), (b" 1\r\n", False, "bad-request"), (b"1\r\naX\r\n", False, "bad-request"),
-    (b"1;" + b"x" * 5000, False, "bad-request"),
-    (b"0\r\n" + b"X: y\r\n" * 1000, False, "bad-request"),
-    (b"0x1a\r\n" + ONE, False, "bad-request"),
-    (b"5\r\n" + ONE + b"\r\n", False, "bad-request"), (b"1a\n" + ONE, False, "bad-request"),
-    (b"f" * 15 + b"\r\n" + ONE, True, "truncated-body"),
-])
+@pytest.mark.parametrize(
+    "body, finish, code",
+    [
+        (chunks(ONE), True, "truncated-body"),
+        (b"1a\r\n" + ONE[:10], True, "truncated-body"),
+        (b"", True, "truncated-body"),
+        (b"xyz\r\n", False, "bad-request"),
+        (b"-1\r\n", False, "bad-request"),
+        (b"\r\n", False, "bad-request"),
+        (b"+1\r\n", False, "bad-request"),
+        (b" 1\r\n", False, "bad-request"),
+        (b"1\r\naX\r\n", False, "bad-request"),
+        (b"1;" + b"x" * 5000, False, "bad-request"),
+        (b"0\r\n" + b"X: y\r\n" * 1000, False, "bad-request"),
+        (b"0x1a\r\n" + ONE, False, "bad-request"),
+        (b"5\r\n" + ONE + b"\r\n", False, "bad-request"),
+        (b"1a\n" + ONE, False, "bad-request"),
+        (b"f" * 15 + b"\r\n" + ONE, True, "truncated-body"),
+    ],
+)
 def test_chunked_bodies_that_are_broken(wire: Wire, backend: Backend, body: bytes, finish: bool, code: str) -> None:
     wire.send(head(None, CHUNKED) + body)
     if finish:
@@ -196,56 +208,128 @@ LENGTH = "send one number, in digits alone."
 CODING = "is not one that this server reads: send the body with a Content-Length, or chunked with HTTP/1.1."
 
 
-@pytest.mark.parametrize("request_bytes, status, code, detail", [
-    (b"nonsense\r\n\r\n", 400, "bad-request",
-     "The first line 'nonsense' is not that of a request, like GET /health HTTP/1.1."),
-    (b"GET  / HTTP/1.1\r\n\r\n", 400, "bad-request",
-     "The first line 'GET  / HTTP/1.1' is not that of a request, like GET /health HTTP/1.1."),
-    (b"GET / HTTP/1.+1\r\n\r\n", 400, "bad-request",
-     "The first line 'GET / HTTP/1.+1' is not that of a request, like GET /health HTTP/1.1."),
-    (b"GET / HTTP/2.0\r\n\r\n", 505, "bad-request", "This server speaks HTTP/1.1, and not HTTP/2.0."),
-    (b"GET * HTTP/1.1\r\nHost: a\r\n\r\n", 400, "bad-request",
-     'Invalid path in Request-URI: request-target must contain origin-form which starts with absolute-path (URI '
-     'starting with a slash "/").'),
-    (GET + b"no colon\r\n\r\n", 400, "bad-request",
-     "The line 'no colon' of the head is not a header: it has no colon."),
-    (GET + b"(X): 1\r\n\r\n", 400, "bad-request", "'(X)' is not the name of a header."),
-    (GET + b": 1\r\n\r\n", 400, "bad-request", "'' is not the name of a header."),
-    (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", 414, "long-url",
-     "The first line of the head is longer than 65536 bytes."),
-    (GET + b"X: " + b"a" * 70_000 + b"\r\n\r\n", 431, "large-head",
-     "The head is longer than 65536 bytes: send fewer or shorter headers."),
-    (GET + b"X: 1\r\n" * 100 + b"\r\n", 431, "large-head",
-     "The head has 101 headers, and this server reads at most 100."),
-    *((head(length), 400, "bad-request", f"The Content-Length {length!r} is not a number of bytes: {LENGTH}")
-      for length in ("-5", "+5", "5, 5", "5,6", "", "0x5", "1e3", "5 5", "9" * 19)),
-    (head(5, "Content-Length: 6"), 400, "bad-request",
-     "The head has 2 Content-Length headers ('5, 6'): send one."),
-    (head(26, "Content-Length: 26") + ONE, 400, "bad-request",
-     "The head has 2 Content-Length headers ('26, 26'): send one."),
-    (head(5, CHUNKED) + chunks(ONE) + b"0\r\n\r\n" + GET + b"\r\n", 400, "bad-request",
-     "The head has both a Content-Length and a Transfer-Encoding: send one of them, for they may say different things "
-     "about where the body ends."),
-    (head(5, "Transfer-Encoding : chunked"), 400, "bad-request",
-     "There is a blank before the colon of the header 'Transfer-Encoding': leave it out."),
-    (GET + b"X: 1\r\n  Content-Length: 5\r\n\r\n", 400, "bad-request",
-     "The line '  Content-Length: 5' of the head begins with a blank: headers cannot be folded, write each in one "
-     "line."),
-    (GET + b"Host: example.org\r\n\r\n", 400, "bad-request", "The head has 2 Host headers: send one."),
-    (b"GET /health HTTP/1.1\r\n\r\n", 400, "bad-request", "The head has no Host: HTTP/1.1 asks for one."),
-    *((head(None, f"Transfer-Encoding: {coding}"), 400, "bad-request", f"The Transfer-Encoding {coding!r} {CODING}")
-      for coding in ("gzip, chunked", "chunked, chunked", "chunked, identity", "xchunked", "gzip")),
-    (head(None, CHUNKED, CHUNKED), 400, "bad-request", f"The Transfer-Encoding 'chunked, chunked' {CODING}"),
-    (head(None, CHUNKED).replace(b"HTTP/1.1", b"HTTP/1.0"), 400, "bad-request",
-     f"The Transfer-Encoding 'chunked' {CODING}"),
-    (GET + b"X: a\0b\r\n\r\n", 400, "bad-request", "Line 3 of the head has the byte 0x00, which cannot stand there."),
-    (GET + b"X: a\rb\r\n\r\n", 400, "bad-request",
-     "Line 3 of the head has a CR without LF: lines end with both."),
-    (b"GET /health HTTP/1.1\nHost: localhost\n\n", 400, "bad-request",
-     "Line 1 of the head has a LF without CR: lines end with both."),
-])
-def test_what_never_reaches_the_application(wire: Wire, request_bytes: bytes, status: int, code: str,
-                                            detail: str) -> None:
+@pytest.mark.parametrize(
+    "request_bytes, status, code, detail",
+    [
+        (
+            b"nonsense\r\n\r\n",
+            400,
+            "bad-request",
+            "The first line 'nonsense' is not that of a request, like GET /health HTTP/1.1.",
+        ),
+        (
+            b"GET  / HTTP/1.1\r\n\r\n",
+            400,
+            "bad-request",
+            "The first line 'GET  / HTTP/1.1' is not that of a request, like GET /health HTTP/1.1.",
+        ),
+        (
+            b"GET / HTTP/1.+1\r\n\r\n",
+            400,
+            "bad-request",
+            "The first line 'GET / HTTP/1.+1' is not that of a request, like GET /health HTTP/1.1.",
+        ),
+        (b"GET / HTTP/2.0\r\n\r\n", 505, "bad-request", "This server speaks HTTP/1.1, and not HTTP/2.0."),
+        (
+            b"GET * HTTP/1.1\r\nHost: a\r\n\r\n",
+            400,
+            "bad-request",
+            "Invalid path in Request-URI: request-target must contain origin-form which starts with absolute-path (URI "
+            'starting with a slash "/").',
+        ),
+        (
+            GET + b"no colon\r\n\r\n",
+            400,
+            "bad-request",
+            "The line 'no colon' of the head is not a header: it has no colon.",
+        ),
+        (GET + b"(X): 1\r\n\r\n", 400, "bad-request", "'(X)' is not the name of a header."),
+        (GET + b": 1\r\n\r\n", 400, "bad-request", "'' is not the name of a header."),
+        (
+            b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
+            414,
+            "long-url",
+            "The first line of the head is longer than 65536 bytes.",
+        ),
+        (
+            GET + b"X: " + b"a" * 70_000 + b"\r\n\r\n",
+            431,
+            "large-head",
+            "The head is longer than 65536 bytes: send fewer or shorter headers.",
+        ),
+        (
+            GET + b"X: 1\r\n" * 100 + b"\r\n",
+            431,
+            "large-head",
+            "The head has 101 headers, and this server reads at most 100.",
+        ),
+        *(
+            (head(length), 400, "bad-request", f"The Content-Length {length!r} is not a number of bytes: {LENGTH}")
+            for length in ("-5", "+5", "5, 5", "5,6", "", "0x5", "1e3", "5 5", "9" * 19)
+        ),
+        (head(5, "Content-Length: 6"), 400, "bad-request", "The head has 2 Content-Length headers ('5, 6'): send one."),
+        (
+            head(26, "Content-Length: 26") + ONE,
+            400,
+            "bad-request",
+            "The head has 2 Content-Length headers ('26, 26'): send one.",
+        ),
+        (
+            head(5, CHUNKED) + chunks(ONE) + b"0\r\n\r\n" + GET + b"\r\n",
+            400,
+            "bad-request",
+            "The head has both a Content-Length and a Transfer-Encoding: send one of them, for they may say different things "
+            "about where the body ends.",
+        ),
+        (
+            head(5, "Transfer-Encoding : chunked"),
+            400,
+            "bad-request",
+            "There is a blank before the colon of the header 'Transfer-Encoding': leave it out.",
+        ),
+        (
+            GET + b"X: 1\r\n  Content-Length: 5\r\n\r\n",
+            400,
+            "bad-request",
+            "The line '  Content-Length: 5' of the head begins with a blank: headers cannot be folded, write each in one "
+            "line.",
+        ),
+        (GET + b"Host: example.org\r\n\r\n", 400, "bad-request", "The head has 2 Host headers: send one."),
+        (b"GET /health HTTP/1.1\r\n\r\n", 400, "bad-request", "The head has no Host: HTTP/1.1 asks for one."),
+        *(
+            (
+                head(None, f"Transfer-Encoding: {coding}"),
+                400,
+                "bad-request",
+                f"The Transfer-Encoding {coding!r} {CODING}",
+            )
+            for coding in ("gzip, chunked", "chunked, chunked", "chunked, identity", "xchunked", "gzip")
+        ),
+        (head(None, CHUNKED, CHUNKED), 400, "bad-request", f"The Transfer-Encoding 'chunked, chunked' {CODING}"),
+        (
+            head(None, CHUNKED).replace(b"HTTP/1.1", b"HTTP/1.0"),
+            400,
+            "bad-request",
+            f"The Transfer-Encoding 'chunked' {CODING}",
+        ),
+        (
+            GET + b"X: a\0b\r\n\r\n",
+            400,
+            "bad-request",
+            "Line 3 of the head has the byte 0x00, which cannot stand there.",
+        ),
+        (GET + b"X: a\rb\r\n\r\n", 400, "bad-request", "Line 3 of the head has a CR without LF: lines end with both."),
+        (
+            b"GET /health HTTP/1.1\nHost: localhost\n\n",
+            400,
+            "bad-request",
+            "Line 1 of the head has a LF without CR: lines end with both.",
+        ),
+    ],
+)
+def test_what_never_reaches_the_application(
+    wire: Wire, request_bytes: bytes, status: int, code: str, detail: str
+) -> None:
     wire.send(request_bytes)
     wire.finish()
     got, headers, told = wire.answer()

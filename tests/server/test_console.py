@@ -40,8 +40,20 @@ def test_what_is_named_by_its_content_is_kept_for_ever(client: FlaskClient, buil
     assert client.get("/console/licences.txt").headers["Cache-Control"] == "no-cache"
 
 
-@pytest.mark.parametrize("path", ["nothing.js", "secret.txt", "../secret.txt", "..%2Fsecret.txt", "%2e%2e/secret.txt",
-                                  ".", "a/b.js", "main-AB12CD34.js/", "%00"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "nothing.js",
+        "secret.txt",
+        "../secret.txt",
+        "..%2Fsecret.txt",
+        "%2e%2e/secret.txt",
+        ".",
+        "a/b.js",
+        "main-AB12CD34.js/",
+        "%00",
+    ],
+)
 def test_nothing_else_is_served(client: FlaskClient, built: None, path: str) -> None:
     response = client.get(f"/console/{path}")
     assert (response.status_code, response.json["code"]) in [(404, "not-found"), (400, "bad-name")]

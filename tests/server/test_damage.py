@@ -45,8 +45,7 @@ def test_an_answer(client, backend: Backend, engine: Engine) -> None:
     assert problem(client.get("/queries/q/answers?at=2000")) == told
     assert client.get("/queries/q/answers?at=1000").status_code == 200
     assert client.get("/queries/q/answers").headers["X-CSPARQL-Instant"] == "3000"
-    first, second, third = client.get("/queries/q/answers?from=beginning",
-                                      headers={"Accept": "application/json"}).json
+    first, second, third = client.get("/queries/q/answers?from=beginning", headers={"Accept": "application/json"}).json
     assert (first["at"], third["at"]) == (1000, 3000) and "results" in first and "results" in third
     assert second == {"query": "q", "at": 2000, "problem": f"The answer at 2000 {WRONG}."}
     damage_answer(backend, 3000)
@@ -75,8 +74,9 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.mark.parametrize("when", ["nonempty", "always"])
 @pytest.mark.parametrize("lost", [1, 40])
-def test_an_answer_that_an_observer_is_to_be_called_with(settings: Settings, receiver: Receiver, lost: int,
-                                                         when: str) -> None:
+def test_an_answer_that_an_observer_is_to_be_called_with(
+    settings: Settings, receiver: Receiver, lost: int, when: str
+) -> None:
     with Backend(replace(settings, webhooks=(receiver.url,))) as backend:
         client, engine = create_app(backend).test_client(), Engine(backend)
         query = registered(client)
@@ -84,8 +84,7 @@ def test_an_answer_that_an_observer_is_to_be_called_with(settings: Settings, rec
         engine.count(query, *instants)
         for instant in instants[1:-1]:
             damage_answer(backend, instant)
-        added = client.post("/queries/q", json={"callback": f"{receiver.url}hot", "from": "beginning",
-                                                "when": when})
+        added = client.post("/queries/q", json={"callback": f"{receiver.url}hot", "from": "beginning", "when": when})
         assert added.status_code == 201, added.text
         calls = receiver.take(2)
         assert [call.at for call in calls] == [1000, instants[-1]]
@@ -96,15 +95,22 @@ def test_an_answer_that_a_stream_is_to_hold(client, backend: Backend, engine: En
     engine.answer(7, 1000, Result.graph("<urn:s> <urn:p> <urn:o> .\n"))
     damage_answer(backend, 1000)
     assert draft_of(7, "urn:d", 1000, backend.stores.answers.at(7, 1000)) == Draft(
-        "damaged", "urn:d", f"the answer at 1000 {WRONG}, and the stream urn:d is without it".encode(),
-        first=1000, last=1000)
+        "damaged",
+        "urn:d",
+        f"the answer at 1000 {WRONG}, and the stream urn:d is without it".encode(),
+        first=1000,
+        last=1000,
+    )
 
 
 def test_what_is_asked_of_a_stream(client, backend: Backend, engine: Engine) -> None:
     query = registered(client)
     for instant in (1500, 2500):
-        client.post("/streams/s", data=f"<urn:a> <urn:n> {instant} <urn:t:{instant}> .".replace(
-            f" {instant} ", f' "{instant}" '), headers={"Content-Type": "application/n-quads"})
+        client.post(
+            "/streams/s",
+            data=f"<urn:a> <urn:n> {instant} <urn:t:{instant}> .".replace(f" {instant} ", f' "{instant}" '),
+            headers={"Content-Type": "application/n-quads"},
+        )
     engine.answer(query, 2000, number(1))
     damage(backend, 3)
     told = 500, "damaged", f"The entry 3 of the stream {S} {WRONG}."
@@ -168,7 +174,7 @@ def test_a_registration(settings: Settings, client, backend: Backend, engine: En
     assert problem(client.get("/queries/q/explain")) == (500, "damaged", sentence)
     assert client.get("/queries/other/explain").status_code == client.get("/metrics").status_code == 200
     assert backend.threads.forgetter.reach() == 2000
-    with Backend(replace(settings)) as other:            # a server that starts now
+    with Backend(replace(settings)) as other:  # a server that starts now
         assert [one.query.name for one in other.threads.fanout.news.roster.standing.values()] == ["q", "other"]
     assert client.delete("/queries/q").status_code == 204
     assert client.put("/queries/q", data=TEXT).status_code == 201
@@ -177,17 +183,26 @@ def test_a_registration(settings: Settings, client, backend: Backend, engine: En
 def test_a_stream(settings: Settings, client, backend: Backend) -> None:
     registered(client)
     damage(backend, 1)
-    told = 500, "damaged", (
-        f"The entry 1 that made the stream <{S}> is damaged on the disk, and its clock is not known: delete the "
-        "queries that read it and the stream, and create it again.")
+    told = (
+        500,
+        "damaged",
+        (
+            f"The entry 1 that made the stream <{S}> is damaged on the disk, and its clock is not known: delete the "
+            "queries that read it and the stream, and create it again."
+        ),
+    )
     with Backend(replace(settings)) as other:
         again = create_app(other).test_client()
         push = {"data": "<urn:a> <urn:n> <urn:b> .", "headers": NT}
         assert problem(again.post("/streams/s", **push)) == told
         assert [one["iri"] for one in again.get("/streams").json["streams"]] == [S]
         assert again.put("/streams/other").status_code == 201
-        assert again.put("/queries/other", data=TEXT.replace("QUERY q", "QUERY other").replace(
-            "/streams/s", "/streams/other")).status_code == 201
+        assert (
+            again.put(
+                "/queries/other", data=TEXT.replace("QUERY q", "QUERY other").replace("/streams/s", "/streams/other")
+            ).status_code
+            == 201
+        )
         assert again.delete("/queries/q").status_code == again.delete("/streams/s").status_code == 204
         assert again.put("/streams/s?clock=event").status_code == 201
         assert again.post("/streams/s", **push).status_code == 200
@@ -207,11 +222,26 @@ def test_health_names_what_was_found_and_what_was_passed_over(client, backend: B
     told = client.get("/health").json
     found = {one.what: one for one in Damages(backend.stores.database).all()}
     assert (told["status"], told["damages"]) == ("degraded", 2) and "skipped" not in told
-    assert sorted(told["damaged"], key=str) == sorted([
-        {"seq": 3, "kind": "chunk", "stream": S, "at": found["entry"].at, "noticed": found["entry"].noticed,
-         "reason": f"the entry 3 of the stream {S} {WRONG}"},
-        {"position": 1, "query": "q", "at": 1000, "noticed": found["answer"].noticed,
-         "reason": f"the answer at 1000 {WRONG}"}], key=str)
+    assert sorted(told["damaged"], key=str) == sorted(
+        [
+            {
+                "seq": 3,
+                "kind": "chunk",
+                "stream": S,
+                "at": found["entry"].at,
+                "noticed": found["entry"].noticed,
+                "reason": f"the entry 3 of the stream {S} {WRONG}",
+            },
+            {
+                "position": 1,
+                "query": "q",
+                "at": 1000,
+                "noticed": found["answer"].noticed,
+                "reason": f"the answer at 1000 {WRONG}",
+            },
+        ],
+        key=str,
+    )
     metrics = client.get("/metrics").text
     assert "csparql_damaged 2.0" in metrics
     assert 'csparql_health{status="degraded"} 1.0' in metrics and 'csparql_health{status="ok"} 0.0' in metrics

@@ -35,8 +35,13 @@ class House:
         self.delivery = Delivery(self.fanout, heartbeat_seconds=heartbeat, stall_seconds=stall).start()
 
     def tell(self, *told: int, answers: tuple[Result, ...] = ()) -> None:
-        self.store.write([StoredAnswer(self.query, instant, 0, 1, answer.to_bytes())
-                          for instant in told for answer in answers or (number(instant),)])
+        self.store.write(
+            [
+                StoredAnswer(self.query, instant, 0, 1, answer.to_bytes())
+                for instant in told
+                for answer in answers or (number(instant),)
+            ]
+        )
 
     def reader(self, start: SubscriptionStart = LATEST, *, buffer: int = 1 << 18, **options: object) -> socket.socket:
         ours, theirs = tcp_pair(buffer)
@@ -73,7 +78,7 @@ def read(connection: socket.socket, until: bytes) -> str:
         piece = connection.recv(1 << 16)
         assert piece, said[-500:]
         said += piece
-        found = found or until in said[-len(piece) - len(until):]
+        found = found or until in said[-len(piece) - len(until) :]
     return said.decode()
 
 
@@ -149,7 +154,7 @@ def test_who_talks_too_much_is_sent_home(house: House) -> None:
             reader.sendall(bytes(1 << 20))
             assert reader.recv(1) == b""
         except OSError:
-            pass        # he is told so by a reset
+            pass  # he is told so by a reset
     while house.fanout.subscribers:
         time.sleep(0)
 

@@ -37,8 +37,10 @@ def source(client) -> str:
 
 
 def log_of(backend: Backend) -> list[tuple[str, str | None]]:
-    return [(entry.kind, (entry.subject or "").removeprefix(f"{BASE}/streams/"))
-            for entry in backend.stores.log.read(0, backend.stores.log.tail())]
+    return [
+        (entry.kind, (entry.subject or "").removeprefix(f"{BASE}/streams/"))
+        for entry in backend.stores.log.read(0, backend.stores.log.tail())
+    ]
 
 
 def orphan(backend: Backend, name: str = "Hot") -> int:
@@ -54,8 +56,17 @@ def test_a_stream_query_makes_its_stream(client, source: str, backend: Backend) 
     assert log_of(backend) == [("stream", "s"), ("stream", "Hot"), ("register", "Hot")]
     told = client.get("/streams/Hot").json
     assert told.pop("created") > 1_600_000_000_000
-    assert told == {"iri": HOT, "name": "Hot", "url": HOT, "clock": "derived", "delay": 0, "producer": "Hot",
-                    "kept": {"chunks": 0, "triples": 0}, "newest": None, "queries": []}
+    assert told == {
+        "iri": HOT,
+        "name": "Hot",
+        "url": HOT,
+        "clock": "derived",
+        "delay": 0,
+        "producer": "Hot",
+        "kept": {"chunks": 0, "triples": 0},
+        "newest": None,
+        "queries": [],
+    }
     again = client.put("/queries/Hot", data=stream_query("Hot"))
     assert (again.status_code, again.json) == (200, made.json)
     assert len(log_of(backend)) == 3
@@ -94,8 +105,15 @@ def test_it_stays_while_its_stream_is_read(client, source: str) -> None:
         assert client.delete(f"/queries/{name}").status_code == 204
 
 
-@pytest.mark.parametrize("method, path", [("DELETE", "/streams/Hot"), ("POST", "/streams/Hot"), ("PUT", "/streams/Hot"),
-                                          ("PUT", "/streams/Hot?clock=event")])
+@pytest.mark.parametrize(
+    "method, path",
+    [
+        ("DELETE", "/streams/Hot"),
+        ("POST", "/streams/Hot"),
+        ("PUT", "/streams/Hot"),
+        ("PUT", "/streams/Hot?clock=event"),
+    ],
+)
 def test_nobody_else_changes_the_stream(client, source: str, backend: Backend, method: str, path: str) -> None:
     client.put("/queries/Hot", data=stream_query("Hot"))
     refused = client.open(path, method=method, content_type="application/n-triples" if method == "POST" else None)
@@ -129,6 +147,7 @@ def test_a_stream_of_somebody_else_is_in_the_way(client, source: str, backend: B
 
 
 # --- crashes between the two entries
+
 
 def test_an_orphan_is_taken_over(client, source: str, backend: Backend) -> None:
     left = orphan(backend)
@@ -173,8 +192,9 @@ def test_a_crash_after_the_deletion(client, source: str, backend: Backend, monke
     assert client.get("/streams/Hot").status_code == 404
 
 
-@pytest.mark.parametrize("text", [plain_query("Hot", "s"), "REGISTER STREAM Hot AS nonsense",
-                                  stream_query("Hot", "nowhere")])
+@pytest.mark.parametrize(
+    "text", [plain_query("Hot", "s"), "REGISTER STREAM Hot AS nonsense", stream_query("Hot", "nowhere")]
+)
 def test_an_orphan_that_nobody_takes_over_goes(client, source: str, backend: Backend, text: str) -> None:
     orphan(backend)
     client.put("/queries/Hot", data=text)
@@ -204,8 +224,9 @@ def test_of_many_who_register_one_does(client, source: str, backend: Backend) ->
     for thread in threads:
         thread.join()
     (winner,) = [number for status, number in told if status == 201]
-    assert sorted(told) == sorted([(201, winner)] + [(200, winner)] * 3
-                                  + [(409, number) for number in range(3) if number != winner] * 4)
+    assert sorted(told) == sorted(
+        [(201, winner)] + [(200, winner)] * 3 + [(409, number) for number in range(3) if number != winner] * 4
+    )
     streams = {stream.iri for stream in backend.stores.registry.streams()}
     assert streams - {source, f"{BASE}/streams/t"} == (set() if winner == 2 else {HOT})
     assert [kind for kind, _ in log_of(backend)].count("register") == 1
@@ -242,6 +263,7 @@ def test_registering_a_reader_and_deleting_the_producer_at_once(client, source: 
 
 # --- what happens between a check and its entry
 
+
 def before_entry(backend: Backend, monkeypatch, kind: str, act) -> None:
     """Do something between the check and the next entry of that kind."""
     append = backend.stores.writer.append
@@ -258,8 +280,9 @@ def before_entry(backend: Backend, monkeypatch, kind: str, act) -> None:
 def test_a_reader_whose_producer_goes_meanwhile(client, source: str, backend: Backend, monkeypatch) -> None:
     """The stream may still be there, for a moment; nobody would fill it."""
     client.put("/queries/Hot", data=stream_query("Hot"))
-    before_entry(backend, monkeypatch, "register",
-                 lambda: backend.stores.writer.append(Draft("unregister", subject="Hot")))
+    before_entry(
+        backend, monkeypatch, "register", lambda: backend.stores.writer.append(Draft("unregister", subject="Hot"))
+    )
     refused = client.put("/queries/r", data=plain_query("r", "Hot"))
     assert (refused.status_code, refused.json["code"]) == (422, "unknown-stream")
     assert log_of(backend)[-1] == ("unregister", "Hot")
@@ -320,6 +343,7 @@ def test_an_orphan_that_is_taken_over_while_it_is_deleted(client, source: str, b
 
 # --- cycles
 
+
 def test_a_query_does_not_read_what_it_writes(client, source: str, backend: Backend) -> None:
     refused = client.put("/queries/Hot", data=stream_query("Hot", "Hot", "s"))
     assert (refused.status_code, refused.json["code"], refused.json["cycle"]) == (422, "cycle", ["Hot", "Hot"])
@@ -333,16 +357,36 @@ def test_a_cycle_is_named(client, source: str, backend: Backend) -> None:
         orphan(backend, name)
         backend.stores.writer.append(QueryRecord.draft(name, text=stream_query(name, reads), base=None))
     refused = client.put("/queries/a", data=stream_query("a", "s", "c"))
-    assert (refused.status_code, refused.json) == (422, {
-        "type": "/problems/cycle", "title": "Cycle", "status": 422, "detail":
-        f"The query a writes the stream <{BASE}/streams/a>, and would read its own output: a reads what c writes, "
-        "c reads what b writes, b reads what a writes. Read another stream, or give the query another name.",
-        "code": "cycle", "query": "a", "stream": f"{BASE}/streams/a", "cycle": ["a", "c", "b", "a"]})
+    assert (refused.status_code, refused.json) == (
+        422,
+        {
+            "type": "/problems/cycle",
+            "title": "Cycle",
+            "status": 422,
+            "detail": f"The query a writes the stream <{BASE}/streams/a>, and would read its own output: a reads what c writes, "
+            "c reads what b writes, b reads what a writes. Read another stream, or give the query another name.",
+            "code": "cycle",
+            "query": "a",
+            "stream": f"{BASE}/streams/a",
+            "cycle": ["a", "c", "b", "a"],
+        },
+    )
 
 
-@pytest.mark.parametrize("start, goal, expected", [
-    (["x"], "x", []), (["y"], "x", None), ([], "x", None), (["b"], "a", ["b"]), (["y", "c"], "a", ["c", "b"]),
-    (["c", "b"], "a", ["b"]), (["c"], "x", ["c", "b", "a"]), (["d"], "a", None), (["d", "c"], "x", ["c", "b", "a"])])
+@pytest.mark.parametrize(
+    "start, goal, expected",
+    [
+        (["x"], "x", []),
+        (["y"], "x", None),
+        ([], "x", None),
+        (["b"], "a", ["b"]),
+        (["y", "c"], "a", ["c", "b"]),
+        (["c", "b"], "a", ["b"]),
+        (["c"], "x", ["c", "b", "a"]),
+        (["d"], "a", None),
+        (["d", "c"], "x", ["c", "b", "a"]),
+    ],
+)
 def test_the_way_back(start: list[str], goal: str, expected: list[str] | None) -> None:
     """Of queries, each of which writes the stream of its name: c reads b, b reads a, a reads x; d reads itself."""
     reads = {"c": ["b"], "b": ["a"], "a": ["x"], "d": ["d"]}
@@ -351,12 +395,19 @@ def test_the_way_back(start: list[str], goal: str, expected: list[str] | None) -
 
 # --- what they say
 
+
 def wait_until(backend: Backend, count: int) -> list[tuple[str, int, list[tuple[str, str, str]]]]:
     bell = Bell(backend.directory.bell("log"))
     for _ in range(10 * PATIENCE_SECONDS):
-        said = [(entry.kind, entry.at if entry.kind == "tick" else entry.first,
-                 Chunk.from_ipc(entry.payload).triples() if entry.payload else [])
-                for entry in backend.stores.log.read(0, backend.stores.log.tail()) if entry.kind in ("chunk", "tick")]
+        said = [
+            (
+                entry.kind,
+                entry.at if entry.kind == "tick" else entry.first,
+                Chunk.from_ipc(entry.payload).triples() if entry.payload else [],
+            )
+            for entry in backend.stores.log.read(0, backend.stores.log.tail())
+            if entry.kind in ("chunk", "tick")
+        ]
         if len(said) >= count:
             bell.close()
             return said
@@ -370,8 +421,10 @@ def say(engine: Engine, query: int, *instants: int) -> None:
 
 
 def expected(*instants: int) -> list[tuple[str, int, list[tuple[str, str, str]]]]:
-    return [("chunk", instant, [("<urn:s>", "<urn:at>", f'"{instant}"')]) if instant % 2000 else ("tick", instant, [])
-            for instant in instants]
+    return [
+        ("chunk", instant, [("<urn:s>", "<urn:at>", f'"{instant}"')]) if instant % 2000 else ("tick", instant, [])
+        for instant in instants
+    ]
 
 
 def test_answers_are_relayed_as_they_come(client, source: str, backend: Backend, engine: Engine) -> None:

@@ -7,15 +7,22 @@ import pytest
 
 from tests.server.playing import BASE, registered
 
-FORMATS = {"text/turtle": ox.RdfFormat.TURTLE, "application/ld+json": ox.RdfFormat.JSON_LD,
-           "application/n-triples": ox.RdfFormat.N_TRIPLES, "application/rdf+xml": ox.RdfFormat.RDF_XML}
+FORMATS = {
+    "text/turtle": ox.RdfFormat.TURTLE,
+    "application/ld+json": ox.RdfFormat.JSON_LD,
+    "application/n-triples": ox.RdfFormat.N_TRIPLES,
+    "application/rdf+xml": ox.RdfFormat.RDF_XML,
+}
 
 
 def asked(response, query: str) -> list[str]:
     store = ox.Store()
     store.load(response.data, format=FORMATS[response.mimetype])
-    prefixes = {"vocals": "http://w3id.org/rsp/vocals#", "dcat": "http://www.w3.org/ns/dcat#",
-                "sd": "http://www.w3.org/ns/sparql-service-description#"}
+    prefixes = {
+        "vocals": "http://w3id.org/rsp/vocals#",
+        "dcat": "http://www.w3.org/ns/dcat#",
+        "sd": "http://www.w3.org/ns/sparql-service-description#",
+    }
     return sorted(row[0].value for row in store.query(query, prefixes=prefixes))
 
 
@@ -25,9 +32,12 @@ def test_a_stream_is_described_with_its_endpoints(client, media_type: str) -> No
     told = client.get("/streams/s", headers={"Accept": media_type})
     assert (told.status_code, told.mimetype, told.headers["Vary"]) == (200, media_type, "Accept")
     assert asked(told, "SELECT ?s { ?d a vocals:StreamDescriptor ; dcat:dataset ?s . ?s a vocals:RDFStream }") == [
-        f"{BASE}/streams/s"]
+        f"{BASE}/streams/s"
+    ]
     assert asked(told, "SELECT ?url { ?s vocals:hasEndpoint [ a vocals:StreamEndpoint ; dcat:accessURL ?url ] }") == [
-        f"{BASE}/queries/q/answers", f"{BASE}/streams/s"]
+        f"{BASE}/queries/q/answers",
+        f"{BASE}/streams/s",
+    ]
 
 
 def test_json_is_what_most_people_get(client) -> None:

@@ -50,6 +50,7 @@ def page(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
 def no_http() -> Iterator[int]:
     """A port where something answers that is no HTTP."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
+
         def greet() -> None:
             while True:
                 try:
@@ -71,28 +72,40 @@ def test_another_web_server_is_told_as_one(page: tuple[str, int]) -> None:
     url, status = page
     said = f"{url} answered {status}, and not as a server of csparql-spark does: is that its URL?"
     with Client(url, patience=1) as client:
-        for call in (lambda: client.health(), lambda: client.push("s", "<urn:a> <urn:p> 1 ."), lambda: client.answers("q"),
-                     lambda: client.query("ASK {}"), lambda: client.create_stream("s"),
-                     lambda: next(client.subscribe("q")), lambda: next(client.events())):
+        for call in (
+            lambda: client.health(),
+            lambda: client.push("s", "<urn:a> <urn:p> 1 ."),
+            lambda: client.answers("q"),
+            lambda: client.query("ASK {}"),
+            lambda: client.create_stream("s"),
+            lambda: next(client.subscribe("q")),
+            lambda: next(client.events()),
+        ):
             with pytest.raises(ProblemError) as caught:
                 call()
             assert str(caught.value) == said and caught.value.status == status
 
 
-@pytest.mark.parametrize("command", [["tail", "q"], ["push", "a.nt", "--stream", "s"],
-                                     ["push", "a.nt", "--stream", "s", "--create"]])
+@pytest.mark.parametrize(
+    "command", [["tail", "q"], ["push", "a.nt", "--stream", "s"], ["push", "a.nt", "--stream", "s", "--create"]]
+)
 def test_commands_say_it_in_one_line(page: tuple[str, int], command: list[str], tmp_path, monkeypatch) -> None:
     (tmp_path / "a.nt").write_text("<urn:a> <urn:p> <urn:o> .\n")
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, [*command, "--url", page[0]])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == (f"csparql-spark: {page[0]} answered {page[1]}, and not as a server of csparql-spark does: is "
-                             "that its URL?\n")
+    assert result.stderr == (
+        f"csparql-spark: {page[0]} answered {page[1]}, and not as a server of csparql-spark does: is that its URL?\n"
+    )
 
 
-@pytest.mark.parametrize(("scheme", "said"), [
-    ("http", "what answers there does not speak HTTP (SSH-2.0-OpenSSH_9.2)"),
-    ("https", "what answers there does not speak TLS: is it http://?")])
+@pytest.mark.parametrize(
+    ("scheme", "said"),
+    [
+        ("http", "what answers there does not speak HTTP (SSH-2.0-OpenSSH_9.2)"),
+        ("https", "what answers there does not speak TLS: is it http://?"),
+    ],
+)
 def test_what_is_no_web_server_is_told_as_that(no_http: int, scheme: str, said: str) -> None:
     url = f"{scheme}://127.0.0.1:{no_http}"
     with Client(url, patience=0.1) as client:
@@ -110,5 +123,7 @@ def test_a_name_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     result = CliRunner().invoke(main, ["tail", "q", "--url", "http://nowhere.example"])
-    assert result.stderr == ("csparql-spark: http://nowhere.example cannot be reached: name or service not known. Start a "
-                             "server there with `csparql-spark serve`, or name another one with --url\n")
+    assert result.stderr == (
+        "csparql-spark: http://nowhere.example cannot be reached: name or service not known. Start a "
+        "server there with `csparql-spark serve`, or name another one with --url\n"
+    )

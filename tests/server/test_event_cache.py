@@ -29,7 +29,7 @@ def test_what_was_asked_for_last_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     spelled.put((7, 4), b"abc")
     assert held(spelled) == [3, 1, 4]
     spelled.put((7, 1), b"a")
-    spelled.put((7, 5), b"abc")                 # there is room: what was longer is shorter now
+    spelled.put((7, 5), b"abc")  # there is room: what was longer is shorter now
     assert held(spelled) == [3, 4, 1, 5]
     spelled.put((7, 6), b"longer than all of them may be")
     assert held(spelled) == [6] and spelled.get((7, 6)) == b"longer than all of them may be"
@@ -39,8 +39,8 @@ def test_what_was_asked_for_last_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_nobody_asks_for_goes() -> None:
     """
-        seconds     0        20        31                  50.5
-        position    1, 2     1 asked   3: 2 goes           4: 1 goes
+    seconds     0        20        31                  50.5
+    position    1, 2     1 asked   3: 2 goes           4: 1 goes
     """
     clock = Clock()
     spelled = Spelled(clock)

@@ -23,28 +23,36 @@ def test_the_response(client, port: int, engine: Engine) -> None:
     wanted = ("Content-Type", "Cache-Control", "X-Accel-Buffering", "Vary", "Content-Encoding")
     assert listener.response.status == 200
     assert {name: listener.response.headers[name] for name in wanted} == {
-        "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept",
-        "Content-Encoding": None}
+        "Content-Type": "text/event-stream",
+        "Cache-Control": "no-store",
+        "X-Accel-Buffering": "no",
+        "Vary": "Accept",
+        "Content-Encoding": None,
+    }
     assert listener.response.readline() == b"retry: 1000\n"
     listener.close()
 
 
-@pytest.mark.parametrize("path, headers, expected", [
-    ("", {}, [3000, 4000]),
-    ("?from=latest", {}, [3000, 4000]),
-    ("?from=beginning", {}, [1000, 2000, 3000, 4000]),
-    ("?from=1000", {}, [2000, 3000, 4000]),
-    ("?from=1970-01-01T00:00:02Z", {}, [3000, 4000]),
-    ("?lastEventId=2-1000", {}, [2000, 3000, 4000]),
-    ("?lastEventId=1", {}, [2000, 3000, 4000]),
-    ("?from=beginning&lastEventId=2-2000", {}, [3000, 4000]),
-    ("?from=beginning", {"Last_Event_ID": "2-2000"}, [3000, 4000]),
-    ("?lastEventId=2-1000", {"Last_Event_ID": "2-3000"}, [4000]),
-    ("?from=beginning&lastEventId=1", {"Last_Event_ID": "2"}, [3000, 4000]),
-    ("", {"Last_Event_ID": "1-3000"}, [1000, 2000, 3000, 4000]),
-])
-def test_where_it_begins(client, port: int, engine: Engine, path: str, headers: dict[str, str],
-                         expected: list[int]) -> None:
+@pytest.mark.parametrize(
+    "path, headers, expected",
+    [
+        ("", {}, [3000, 4000]),
+        ("?from=latest", {}, [3000, 4000]),
+        ("?from=beginning", {}, [1000, 2000, 3000, 4000]),
+        ("?from=1000", {}, [2000, 3000, 4000]),
+        ("?from=1970-01-01T00:00:02Z", {}, [3000, 4000]),
+        ("?lastEventId=2-1000", {}, [2000, 3000, 4000]),
+        ("?lastEventId=1", {}, [2000, 3000, 4000]),
+        ("?from=beginning&lastEventId=2-2000", {}, [3000, 4000]),
+        ("?from=beginning", {"Last_Event_ID": "2-2000"}, [3000, 4000]),
+        ("?lastEventId=2-1000", {"Last_Event_ID": "2-3000"}, [4000]),
+        ("?from=beginning&lastEventId=1", {"Last_Event_ID": "2"}, [3000, 4000]),
+        ("", {"Last_Event_ID": "1-3000"}, [1000, 2000, 3000, 4000]),
+    ],
+)
+def test_where_it_begins(
+    client, port: int, engine: Engine, path: str, headers: dict[str, str], expected: list[int]
+) -> None:
     query = registered(client)
     assert query == 2
     engine.count(query, 1000, 2000, 3000)
@@ -64,8 +72,9 @@ def test_the_id_of_another_server_is_told_so(client, port: int, engine: Engine) 
         listener.close()
 
 
-@pytest.mark.parametrize("accept", ["text/event-stream", "text/event-stream, */*;q=0.1",
-                                    "TEXT/EVENT-STREAM;q=0.9, application/json;q=0.9"])
+@pytest.mark.parametrize(
+    "accept", ["text/event-stream", "text/event-stream, */*;q=0.1", "TEXT/EVENT-STREAM;q=0.9, application/json;q=0.9"]
+)
 def test_accept_that_asks_for_events(client, port: int, engine: Engine, accept: str) -> None:
     registered(client)
     listener = Listener(port, Accept=accept)
@@ -144,7 +153,7 @@ def test_places_are_limited_and_given_back(client, port: int, engine: Engine, ba
         listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         listener.close()
     instant = 1000
-    while backend.threads.fanout.subscribers:           # each answer is a chance to notice
+    while backend.threads.fanout.subscribers:  # each answer is a chance to notice
         instant += 1000
         engine.count(query, instant)
     back = Listener(port)

@@ -39,11 +39,16 @@ def test_a_head() -> None:
     assert read_head(bytearray(HEAD[:-1])) is None
 
 
-@pytest.mark.parametrize("more, expected", [
-    (b"Transfer-Encoding: Chunked\r\n", (0, True, False)), (b"Expect: 100-Continue\r\n", (0, False, True)),
-    (b"Expect: more\r\n", (0, False, False)), (b"Content-Length:\t007 \r\n", (7, False, False)),
-    (b"Content_Length: 5\r\n", (0, False, False)),
-])
+@pytest.mark.parametrize(
+    "more, expected",
+    [
+        (b"Transfer-Encoding: Chunked\r\n", (0, True, False)),
+        (b"Expect: 100-Continue\r\n", (0, False, True)),
+        (b"Expect: more\r\n", (0, False, False)),
+        (b"Content-Length:\t007 \r\n", (7, False, False)),
+        (b"Content_Length: 5\r\n", (0, False, False)),
+    ],
+)
 def test_what_a_head_says_of_its_body(more: bytes, expected: tuple[int, bool, bool]) -> None:
     head = Head(b"POST /s HTTP/1.1\r\nHost: a\r\n" + more + b"\r\n")
     assert (head.length, head.chunked, head.expects) == expected
@@ -53,9 +58,19 @@ def test_http_1_0_needs_no_host_and_expects_nothing() -> None:
     assert Head(b"POST /s HTTP/1.0\r\nExpect: 100-continue\r\n\r\n").expects is False
 
 
-@given(st.sampled_from([HEAD, HEAD.replace(b"\r\nX", b"\nX"), HEAD.replace(b"X-A: 1", b"X\rA: 1"),
-                        HEAD.replace(b"1\r\nx", b"\x00\r\nx"), HEAD.replace(b"26", b"2 6"), HEAD[:-2]]),
-       st.lists(st.integers(0, 200)))
+@given(
+    st.sampled_from(
+        [
+            HEAD,
+            HEAD.replace(b"\r\nX", b"\nX"),
+            HEAD.replace(b"X-A: 1", b"X\rA: 1"),
+            HEAD.replace(b"1\r\nx", b"\x00\r\nx"),
+            HEAD.replace(b"26", b"2 6"),
+            HEAD[:-2],
+        ]
+    ),
+    st.lists(st.integers(0, 200)),
+)
 def test_pieces_change_nothing(data: bytes, cuts: list[int]) -> None:
     assert told(data, in_pieces(data, cuts)) == told(data, [data])
 
@@ -75,13 +90,13 @@ def naive(data: bytes) -> bytes | None:
     """What a chunked body says, read from its beginning to its end; None if that is malformed, or not all there."""
     body = b""
     while match := re.match(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n", data):
-        size, data = int(match[1], 16), data[match.end():]
+        size, data = int(match[1], 16), data[match.end() :]
         if not size:
             trailers = re.match(rb"(?:[^\r\n]+\r\n)*\r\n", data)
             return body if trailers and trailers.end() == len(data) else None
-        if data[size:size + 2] != b"\r\n":
+        if data[size : size + 2] != b"\r\n":
             return None
-        body, data = body + data[:size], data[size + 2:]
+        body, data = body + data[:size], data[size + 2 :]
     return None
 
 
@@ -98,13 +113,19 @@ def decoded(pieces: list[bytes]) -> bytes | None:
     return bytes(body) if over and not buffer else None
 
 
-@given(st.lists(st.binary(min_size=1, max_size=40), max_size=5), st.sampled_from([b"", b";a=b", b" ;x", b"\t"]),
-       st.sampled_from([b"", b"X: y\r\n"]), st.lists(st.integers(0, 400), max_size=8),
-       st.none() | st.tuples(st.integers(0, 400), st.sampled_from(b"0g\r\n; ")))
-def test_chunks_say_what_a_naive_reading_says(parts: list[bytes], extension: bytes, trailer: bytes, cuts: list[int],
-                                              flaw: tuple[int, int] | None) -> None:
-    data = bytearray(b"".join(b"%x%b\r\n%b\r\n" % (len(part), extension, part) for part in parts)
-                     + b"0\r\n" + trailer + b"\r\n")
+@given(
+    st.lists(st.binary(min_size=1, max_size=40), max_size=5),
+    st.sampled_from([b"", b";a=b", b" ;x", b"\t"]),
+    st.sampled_from([b"", b"X: y\r\n"]),
+    st.lists(st.integers(0, 400), max_size=8),
+    st.none() | st.tuples(st.integers(0, 400), st.sampled_from(b"0g\r\n; ")),
+)
+def test_chunks_say_what_a_naive_reading_says(
+    parts: list[bytes], extension: bytes, trailer: bytes, cuts: list[int], flaw: tuple[int, int] | None
+) -> None:
+    data = bytearray(
+        b"".join(b"%x%b\r\n%b\r\n" % (len(part), extension, part) for part in parts) + b"0\r\n" + trailer + b"\r\n"
+    )
     if flaw is not None:
         data[flaw[0] % len(data)] = flaw[1]
     whole = bytes(data)

@@ -21,7 +21,7 @@ from tests.server.test_connections import Wire
 
 CROWD = 200
 SMALL_BUFFER = 1 << 17
-PART = bytes(range(256)) * 256          # 64 KiB
+PART = bytes(range(256)) * 256  # 64 KiB
 PARTS = 160
 ASK = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -99,10 +99,12 @@ class House:
 @pytest.fixture
 def house() -> Iterator[Callable[..., House]]:
     with contextlib.ExitStack() as opened:
+
         def open_house(**limits: object) -> House:
             house = House(**limits)
             opened.callback(house.close)
             return house
+
         yield open_house
 
 
@@ -110,17 +112,26 @@ def until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < deadline
-        time.sleep(0.001)           # the server needs the processor as well
+        time.sleep(0.001)  # the server needs the processor as well
 
 
 def head(method: str, *more: str, path: str = "/") -> bytes:
     return ("\r\n".join([f"{method} {path} HTTP/1.1", "Host: localhost", *more]) + "\r\n\r\n").encode()
 
 
-@pytest.mark.parametrize("begun", [
-    b"", b"G", ASK[:-2], head("POST", "Content-Length: 1000") + b"x", head("POST", "Content-Length: 10000000") + b"x",
-    head("POST", "Transfer-Encoding: chunked") + b"1\r\n", head("POST", "Content-Length: 5", "Expect: 100-continue"),
-], ids=["nothing", "letter", "head", "body", "large", "chunk", "expected"])
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        b"G",
+        ASK[:-2],
+        head("POST", "Content-Length: 1000") + b"x",
+        head("POST", "Content-Length: 10000000") + b"x",
+        head("POST", "Transfer-Encoding: chunked") + b"1\r\n",
+        head("POST", "Content-Length: 5", "Expect: 100-continue"),
+    ],
+    ids=["nothing", "letter", "head", "body", "large", "chunk", "expected"],
+)
 def test_a_crowd_that_is_slow_costs_no_thread(house, begun: bytes) -> None:
     there = house(threads=2)
     crowd = [there.wire(begun) for _ in range(CROWD)]
@@ -193,8 +204,10 @@ def test_a_body_has_a_least_rate(house) -> None:
     while not select.select([wire.socket], [], [], 0.02)[0]:
         wire.send(b"a")
     status, _, told = wire.answer()
-    assert (status, told["detail"]) == (408, "The body came too slowly, or stopped: nothing was kept. Send it again, "
-                                             "at 1000000 bytes a second at least.")
+    assert (status, told["detail"]) == (
+        408,
+        "The body came too slowly, or stopped: nothing was kept. Send it again, at 1000000 bytes a second at least.",
+    )
     assert there.application.runs == 0
 
 
@@ -281,7 +294,7 @@ def test_bodies_count_until_they_are_answered(house, monkeypatch) -> None:
 
 
 def test_a_share_of_connections(house, monkeypatch) -> None:
-    monkeypatch.setattr(door, "share", lambda address: address)         # this machine is counted like others
+    monkeypatch.setattr(door, "share", lambda address: address)  # this machine is counted like others
     monkeypatch.setattr(connections, "share", lambda address: address)
     there = house(each=3)
     crowd = [there.wire(ASK) for _ in range(3)]
@@ -289,8 +302,9 @@ def test_a_share_of_connections(house, monkeypatch) -> None:
     refused = there.wire()
     status, headers, told = refused.answer()
     assert (status, told["code"], told["limit"], headers["Retry-After"]) == (429, "too-many-connections", 3, "5")
-    assert told["detail"] == ("Your address holds 3 connections, which is the most that one may: close some, or use "
-                              "one for several requests.")
+    assert told["detail"] == (
+        "Your address holds 3 connections, which is the most that one may: close some, or use one for several requests."
+    )
     refused.finish()
     assert refused.closed()
     crowd.pop().close()

@@ -21,8 +21,10 @@ A, B, C = (f'<urn:{name}> <urn:p> "{name}" .\n' for name in "abc")
 
 
 def entries(backend: Backend) -> list[tuple[str, str, int, bool]]:
-    return [(entry.kind, entry.subject, entry.rows, entry.payload is not None)
-            for entry in backend.stores.log.read(0, backend.stores.log.tail())]
+    return [
+        (entry.kind, entry.subject, entry.rows, entry.payload is not None)
+        for entry in backend.stores.log.read(0, backend.stores.log.tail())
+    ]
 
 
 def lines(client, url: str = URL) -> set[str]:
@@ -82,8 +84,10 @@ def test_graphs_are_listed_by_name(client) -> None:
 
 @pytest.mark.parametrize("format", RdfFormat)
 def test_every_format_in_and_out(client, format: RdfFormat) -> None:
-    triples = ('<urn:a> <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
-               '<urn:a> <urn:p> "caf\u00e9"@fr .\n<urn:b> <http://ex.org/p> <urn:a> .\n')
+    triples = (
+        '<urn:a> <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+        '<urn:a> <urn:p> "caf\u00e9"@fr .\n<urn:b> <http://ex.org/p> <urn:a> .\n'
+    )
     body = ox.serialize(ox.parse(triples.encode(), format=ox.RdfFormat.N_TRIPLES), format=format.oxigraph)
     assert client.put(URL, data=body, content_type=format.media_type).json["triples"] == 3
     assert lines(client) == set(triples.splitlines(keepends=True))
@@ -93,12 +97,21 @@ def test_every_format_in_and_out(client, format: RdfFormat) -> None:
     assert set(back.decode().splitlines(keepends=True)) == set(triples.splitlines(keepends=True))
 
 
-@pytest.mark.parametrize("accept, format, expected", [
-    (None, None, "text/turtle"), ("*/*", None, "text/turtle"), ("", None, "text/turtle"),
-    ("text/html, */*;q=0.1", None, "text/turtle"), ("application/*", None, "application/n-triples"),
-    ("text/turtle;q=0.5, application/rdf+xml", None, "application/rdf+xml"),
-    ("text/turtle", "nq", "application/n-quads"), (None, "trig", "application/trig"),
-    (None, "jsonld", "application/ld+json"), (None, "rdf", "application/rdf+xml")])
+@pytest.mark.parametrize(
+    "accept, format, expected",
+    [
+        (None, None, "text/turtle"),
+        ("*/*", None, "text/turtle"),
+        ("", None, "text/turtle"),
+        ("text/html, */*;q=0.1", None, "text/turtle"),
+        ("application/*", None, "application/n-triples"),
+        ("text/turtle;q=0.5, application/rdf+xml", None, "application/rdf+xml"),
+        ("text/turtle", "nq", "application/n-quads"),
+        (None, "trig", "application/trig"),
+        (None, "jsonld", "application/ld+json"),
+        (None, "rdf", "application/rdf+xml"),
+    ],
+)
 def test_the_format_is_negotiated(client, accept: str | None, format: str | None, expected: str) -> None:
     client.put(URL, data=A, content_type=NT)
     url = URL if format is None else f"{URL}&format={format}"
@@ -109,11 +122,12 @@ def test_the_format_is_negotiated(client, accept: str | None, format: str | None
 def test_relative_iris_start_from_the_graph(client) -> None:
     client.put("/graphs?graph=http://ex.org/g", data="<#a> <p> <> .", content_type="text/turtle")
     assert lines(client, "/graphs?graph=http://ex.org/g") == {
-        "<http://ex.org/g#a> <http://ex.org/p> <http://ex.org/g> .\n"}
+        "<http://ex.org/g#a> <http://ex.org/p> <http://ex.org/g> .\n"
+    }
 
 
 def test_blank_nodes_belong_to_the_request_that_brought_them(client, backend: Backend, monkeypatch) -> None:
-    prefixes = iter(["1f.0.", "1f.1.", "c2.0."])       # of which XML takes only the last for the beginning of a name
+    prefixes = iter(["1f.0.", "1f.1.", "c2.0."])  # of which XML takes only the last for the beginning of a name
     monkeypatch.setattr(type(backend.stores), "blank_prefix", lambda self: next(prefixes))
     for size in (1, 2, 3):
         assert client.post(URL, data="_:x <urn:p> _:x .", content_type=NT).json["triples"] == size
@@ -229,11 +243,19 @@ def test_of_many_who_add_at_once_nothing_is_lost(client, backend: Backend) -> No
     assert sizes == list(range(2, 34))
 
 
-@pytest.mark.parametrize("others, there", [
-    ([("POST", B)], {A, B, C}), ([("PUT", B)], {A, B}), ([("DELETE", "")], {A}), ([("PUT", A)], {A}),
-    ([("PUT", B), ("PUT", C)], {A, C})])
-def test_who_is_overtaken_adds_to_what_is_there_then(client, backend: Backend, monkeypatch,
-                                                     others: list[tuple[str, str]], there: set[str]) -> None:
+@pytest.mark.parametrize(
+    "others, there",
+    [
+        ([("POST", B)], {A, B, C}),
+        ([("PUT", B)], {A, B}),
+        ([("DELETE", "")], {A}),
+        ([("PUT", A)], {A}),
+        ([("PUT", B), ("PUT", C)], {A, C}),
+    ],
+)
+def test_who_is_overtaken_adds_to_what_is_there_then(
+    client, backend: Backend, monkeypatch, others: list[tuple[str, str]], there: set[str]
+) -> None:
     client.put(URL, data=C, content_type=NT)
     append = backend.stores.writer.append
 

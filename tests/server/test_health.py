@@ -19,8 +19,13 @@ from tests.server.playing import registered
 
 def test_before_the_engine_has_said_anything(client) -> None:
     assert client.get("/health").json == {
-        "status": "starting", "engine": {"state": "starting", "position": 0, "behind": 0, "lag_ms": 0},
-        "log": {"tail": 0}, "queries": 0, "streams": 0, "subscribers": 0}
+        "status": "starting",
+        "engine": {"state": "starting", "position": 0, "behind": 0, "lag_ms": 0},
+        "log": {"tail": 0},
+        "queries": 0,
+        "streams": 0,
+        "subscribers": 0,
+    }
 
 
 def test_a_server_at_work(client, backend: Backend) -> None:
@@ -28,9 +33,13 @@ def test_a_server_at_work(client, backend: Backend) -> None:
     Status(backend.stores.database).say("engine", {"state": "running", "pid": os.getpid(), "since": 1000})
     backend.stores.retention.advance(2)
     assert client.get("/health").json == {
-        "status": "ok", "engine": {"state": "running", "pid": os.getpid(), "since": 1000, "position": 2, "behind": 0,
-                                   "lag_ms": 0},
-        "log": {"tail": 2}, "queries": 1, "streams": 1, "subscribers": 0}
+        "status": "ok",
+        "engine": {"state": "running", "pid": os.getpid(), "since": 1000, "position": 2, "behind": 0, "lag_ms": 0},
+        "log": {"tail": 2},
+        "queries": 1,
+        "streams": 1,
+        "subscribers": 0,
+    }
 
 
 def running(backend: Backend) -> None:
@@ -135,11 +144,17 @@ def test_an_instant_that_has_passed_and_is_not_in_the_log(client, backend: Backe
     assert said(client) == ("behind", 0, 7_000)
 
 
-@pytest.mark.parametrize("told, lag, expected", [
-    ({}, 0, "starting"), ({"state": "starting"}, 90_000, "starting"), ({"state": "running"}, 0, "ok"),
-    ({"state": "running"}, 31_000, "behind"),
-    ({"state": "failed", "reason": "no memory"}, 0, "degraded"), ({"state": "ended"}, 0, "degraded"),
-])
+@pytest.mark.parametrize(
+    "told, lag, expected",
+    [
+        ({}, 0, "starting"),
+        ({"state": "starting"}, 90_000, "starting"),
+        ({"state": "running"}, 0, "ok"),
+        ({"state": "running"}, 31_000, "behind"),
+        ({"state": "failed", "reason": "no memory"}, 0, "degraded"),
+        ({"state": "ended"}, 0, "degraded"),
+    ],
+)
 def test_states(told: dict[str, object], lag: int, expected: str) -> None:
     engine = engine_of(told)
     assert status_of({**engine, "lag_ms": lag}, 30_000, damaged=False) == expected

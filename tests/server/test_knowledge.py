@@ -6,8 +6,10 @@ import pytest
 
 A, B = '<urn:a> <urn:p> "a" .\n', '<urn:b> <urn:p> "b" .\n'
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
-XML = ('<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:"><rdf:Description '
-       'rdf:about="urn:a"><e:p>a</e:p></rdf:Description></rdf:RDF>')
+XML = (
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:"><rdf:Description '
+    'rdf:about="urn:a"><e:p>a</e:p></rdf:Description></rdf:RDF>'
+)
 
 
 def lines(client, graph: str = "urn:g") -> set[str]:
@@ -18,8 +20,10 @@ def kb(client, **fields: str):
     return client.post("/kb", data=fields)
 
 
-@pytest.mark.parametrize("text, more", [(A, {}), (XML, {}), ('{"@id": "urn:a", "urn:p": "a"}', {}),
-                                        (A, {"contentType": "application/n-triples"})])
+@pytest.mark.parametrize(
+    "text, more",
+    [(A, {}), (XML, {}), ('{"@id": "urn:a", "urn:p": "a"}', {}), (A, {"contentType": "application/n-triples"})],
+)
 def test_put_and_delete(client, text: str, more: dict[str, str]) -> None:
     told = kb(client, action="put", iri="urn:g", serialization=text, **more)
     assert (told.status_code, told.json["triples"]) == (200, 1), told.text
@@ -29,14 +33,21 @@ def test_put_and_delete(client, text: str, more: dict[str, str]) -> None:
     assert kb(client, action="delete", iri="urn:g").json["code"] == "unknown-graph"
 
 
-@pytest.mark.parametrize("update, iri, expected", [
-    ("INSERT DATA { GRAPH <urn:g> { <urn:b> <urn:p> 'b' } }", None, {A, B}),
-    ("INSERT DATA { <urn:b> <urn:p> 'b' }", "urn:g", {A, B}),
-    ("DELETE DATA { <urn:a> <urn:p> 'a' }", "urn:g", set()),
-    ("WITH <urn:g> DELETE { ?s ?p ?o } INSERT { <urn:b> ?p 'b' } WHERE { ?s ?p ?o }", None, {B}),
-    ("INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> 'a' } }", None, {A}),
-    ("INSERT DATA { <urn:a> <urn:p> 'my service, a payload' }", "urn:g",
-     {A, A.replace('"a"', '"my service, a payload"')})])
+@pytest.mark.parametrize(
+    "update, iri, expected",
+    [
+        ("INSERT DATA { GRAPH <urn:g> { <urn:b> <urn:p> 'b' } }", None, {A, B}),
+        ("INSERT DATA { <urn:b> <urn:p> 'b' }", "urn:g", {A, B}),
+        ("DELETE DATA { <urn:a> <urn:p> 'a' }", "urn:g", set()),
+        ("WITH <urn:g> DELETE { ?s ?p ?o } INSERT { <urn:b> ?p 'b' } WHERE { ?s ?p ?o }", None, {B}),
+        ("INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> 'a' } }", None, {A}),
+        (
+            "INSERT DATA { <urn:a> <urn:p> 'my service, a payload' }",
+            "urn:g",
+            {A, A.replace('"a"', '"my service, a payload"')},
+        ),
+    ],
+)
 def test_update(client, update: str, iri: str | None, expected: set[str]) -> None:
     kb(client, action="put", iri="urn:g", serialization=A)
     told = kb(client, action="update", queryBody=update, **({"iri": iri} if iri else {}))
@@ -47,8 +58,12 @@ def test_update(client, update: str, iri: str | None, expected: set[str]) -> Non
 def test_what_is_there_keeps_its_spelling(client) -> None:
     old = {f'<urn:a> <urn:p> "{text}"^^{INTEGER} .\n' for text in ("01", "1", "02")}
     kb(client, action="put", iri="urn:g", serialization="".join(old))
-    told = kb(client, action="update", iri="urn:g",
-              queryBody="DELETE DATA { <urn:a> <urn:p> 1 }; INSERT DATA { <urn:b> <urn:p> 'b' }")
+    told = kb(
+        client,
+        action="update",
+        iri="urn:g",
+        queryBody="DELETE DATA { <urn:a> <urn:p> 1 }; INSERT DATA { <urn:b> <urn:p> 'b' }",
+    )
     assert (told.json["added"], told.json["removed"]) == (1, 2)
     assert lines(client) == {B, f'<urn:a> <urn:p> "02"^^{INTEGER} .\n'}
 
@@ -61,14 +76,20 @@ def test_a_graph_that_is_made(client) -> None:
 HERE = "<http://127.0.0.1:8080/>"
 
 
-@pytest.mark.parametrize("update", [
-    f"LOAD {HERE} INTO GRAPH <urn:g>", f"load silent {HERE} INTO GRAPH <urn:g>",
-    f"INSERT {{ GRAPH <urn:g> {{ ?a ?b ?c }} }} WHERE {{ SERVICE {HERE} {{ ?a ?b ?c }} }}",
-    f"PREFIX : {HERE} INSERT {{ GRAPH <urn:g> {{ ?a ?b ?c }} }} WHERE {{sErViCe:x {{ ?a ?b ?c }} }}",
-    f"INSERT {{ GRAPH <urn:g> {{ ?a ?b ?c }} }} WHERE {{ FILTER(?a<?b#>'''\n) SERVICE {HERE} {{ ?a ?b ?c }} #'''\n }}",
-    "INSERT DATA { <urn:a> <urn:p> 1 }",
-    "INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> 1 } GRAPH <urn:h> { <urn:a> <urn:p> 1 } }",
-    "SELECT * {}", "nonsense"])
+@pytest.mark.parametrize(
+    "update",
+    [
+        f"LOAD {HERE} INTO GRAPH <urn:g>",
+        f"load silent {HERE} INTO GRAPH <urn:g>",
+        f"INSERT {{ GRAPH <urn:g> {{ ?a ?b ?c }} }} WHERE {{ SERVICE {HERE} {{ ?a ?b ?c }} }}",
+        f"PREFIX : {HERE} INSERT {{ GRAPH <urn:g> {{ ?a ?b ?c }} }} WHERE {{sErViCe:x {{ ?a ?b ?c }} }}",
+        f"INSERT {{ GRAPH <urn:g> {{ ?a ?b ?c }} }} WHERE {{ FILTER(?a<?b#>'''\n) SERVICE {HERE} {{ ?a ?b ?c }} #'''\n }}",
+        "INSERT DATA { <urn:a> <urn:p> 1 }",
+        "INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> 1 } GRAPH <urn:h> { <urn:a> <urn:p> 1 } }",
+        "SELECT * {}",
+        "nonsense",
+    ],
+)
 def test_what_is_not_done(client, update: str) -> None:
     kb(client, action="put", iri="urn:g", serialization=A)
     told = kb(client, action="update", queryBody=update)
@@ -76,12 +97,18 @@ def test_what_is_not_done(client, update: str) -> None:
     assert lines(client) == {A}
 
 
-@pytest.mark.parametrize("fields, code", [
-    ({"x": "y"}, "bad-setting"), ({"action": "put", "iri": "urn:g"}, "bad-setting"),
-    ({"action": "put", "serialization": A}, "bad-setting"),
-    ({"action": "put", "iri": "g", "serialization": A}, "bad-graph"), ({"action": "update"}, "bad-setting"),
-    ({"action": "put", "iri": "urn:g", "serialization": "<a"}, "bad-rdf"),
-    ({"action": "x", "iri": "urn:g"}, "bad-setting")])
+@pytest.mark.parametrize(
+    "fields, code",
+    [
+        ({"x": "y"}, "bad-setting"),
+        ({"action": "put", "iri": "urn:g"}, "bad-setting"),
+        ({"action": "put", "serialization": A}, "bad-setting"),
+        ({"action": "put", "iri": "g", "serialization": A}, "bad-graph"),
+        ({"action": "update"}, "bad-setting"),
+        ({"action": "put", "iri": "urn:g", "serialization": "<a"}, "bad-rdf"),
+        ({"action": "x", "iri": "urn:g"}, "bad-setting"),
+    ],
+)
 def test_forms_that_say_nothing(client, fields: dict[str, str], code: str) -> None:
     assert kb(client, **fields).json["code"] == code
 

@@ -25,7 +25,7 @@ QUERIES = {
     "little": f"{HEAD} FROM STREAM <{STREAM}> [RANGE TRIPLES 200 STEP 1] {BODY}",
     "steps": f"{HEAD} FROM STREAM <{STREAM}> [RANGE 3s STEP 1s] FROM STREAM <{STREAM}> [RANGE 4s STEP 2s] {BODY}",
     "named": f"{HEAD} FROM NAMED WINDOW <urn:w> ON <{STREAM}> [RANGE PT2S STEP PT1S] "
-             "USING ENTAILMENT mine WHERE { WINDOW <urn:w> { ?a <urn:near> ?b } }",
+    "USING ENTAILMENT mine WHERE { WINDOW <urn:w> { ?a <urn:near> ?b } }",
 }
 PUSHES = [(("a", 1), ("b", 1), ("c", 2)), (("c", 1),), (("d", 2), ("a", 2)), (), (("b", 2), ("e", 3)), (("e", 1),)]
 
@@ -35,16 +35,23 @@ def played(path: Path, maintenance: str) -> tuple[dict[str, object], dict[str, o
     with Backend(Settings(data=path, base_url=BASE, maintenance=maintenance)) as backend:
         client = create_app(backend).test_client()
         assert client.put("/streams/s?clock=event").status_code == 201
-        assert client.put("/graphs?graph=urn:kb", data="<urn:z> <urn:at> <urn:1> .",
-                          content_type="application/n-triples").status_code == 201
+        assert (
+            client.put(
+                "/graphs?graph=urn:kb", data="<urn:z> <urn:at> <urn:1> .", content_type="application/n-triples"
+            ).status_code
+            == 201
+        )
         assert client.put("/rules/mine", data=MINE).status_code == 201
         for name, text in QUERIES.items():
             response = client.put(f"/queries/{name}", data=text.replace("QUERY q", f"QUERY {name}"))
             assert response.status_code == 201, response.text
         for second, triples in enumerate(PUSHES, 1):
             data = "".join(f"<urn:{s}> <urn:at> <urn:{o}> <urn:t:{second * 1000 - 1}> .\n" for s, o in triples)
-            client.post("/streams/s", data=data + f"<urn:x> <urn:p> <urn:y> <urn:t:{second * 1000}> .\n",
-                        content_type="application/n-quads")
+            client.post(
+                "/streams/s",
+                data=data + f"<urn:x> <urn:p> <urn:y> <urn:t:{second * 1000}> .\n",
+                content_type="application/n-quads",
+            )
         Engine(backend).run()
         answers = {name: client.get(f"/queries/{name}/answers?limit=100").json for name in QUERIES}
         return answers, {name: client.get(f"/queries/{name}/explain").json["closures"] for name in QUERIES}
@@ -58,14 +65,25 @@ def test_each_strategy_gives_the_same_answers_and_is_named(tmp_path: Path) -> No
     assert explained["slides"] == [{"window": None, "strategy": "expiration", "because": slides}]
     assert explained["named"] == [{"window": "urn:w", "strategy": "expiration", "because": slides}]
     assert {name: one[0]["strategy"] for name, one in explained.items()} == {
-        "slides": "expiration", "narrower": "expiration", "counts": "recompute", "little": "expiration",
-        "steps": "recompute", "named": "expiration"}
+        "slides": "expiration",
+        "narrower": "expiration",
+        "counts": "recompute",
+        "little": "expiration",
+        "steps": "recompute",
+        "named": "expiration",
+    }
     for strategy in STRATEGIES:
         answers, explained = played(tmp_path / strategy, strategy)
         assert answers == wanted, strategy
-        assert all(one == {"window": "urn:w" if name == "named" else None, "strategy": strategy,
-                           "because": "the setting maintenance asks for it"}
-                   for name, (one,) in explained.items())
+        assert all(
+            one
+            == {
+                "window": "urn:w" if name == "named" else None,
+                "strategy": strategy,
+                "because": "the setting maintenance asks for it",
+            }
+            for name, (one,) in explained.items()
+        )
 
 
 def test_a_query_without_closures_has_none_to_explain(client) -> None:
@@ -98,9 +116,14 @@ def test_what_a_strategy_cannot_maintain_is_refused_at_registration(counting: Se
         assert client.put("/queries/q", data=text).status_code == 201
         assert client.get("/queries/q/explain").json["closures"][0]["strategy"] == "counting"
         assert client.put("/rules/mine", data=RECURSIVE).status_code == 200
-        assert client.get("/queries/q/explain").json["closures"] == [{
-            "window": None, "strategy": "expiration", "because": f"{because}, so it is chosen automatically: its windows "
-            "slide together: what expires is known by its tag"}]
+        assert client.get("/queries/q/explain").json["closures"] == [
+            {
+                "window": None,
+                "strategy": "expiration",
+                "because": f"{because}, so it is chosen automatically: its windows "
+                "slide together: what expires is known by its tag",
+            }
+        ]
 
 
 def test_the_names_that_the_setting_takes_are_those_of_the_table() -> None:

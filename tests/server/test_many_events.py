@@ -30,7 +30,7 @@ from csparql_spark.store.retention import Retention
 from tests.server.playing import BASE, TEXT, Engine, Event, Listener, number, parsed, registered
 
 NAMES = ("a", "b", "c")
-MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None        # where nothing waits for a disk
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where nothing waits for a disk
 
 
 class Said(NamedTuple):
@@ -51,7 +51,7 @@ class House:
         self.retention = Retention(self.database)
         self.fanout = Fanout(self.database, self.store, Bell(directory.bell("answers")), places=100)
         self.said: list[Said] = []
-        self.wiped: set[int] = set()            # queries whose answers went with them
+        self.wiped: set[int] = set()  # queries whose answers went with them
         self.now = 0
 
     def register(self, name: str) -> None:
@@ -68,12 +68,15 @@ class House:
         for _ in range(instants):
             self.now += 1000
             for query in filter(None, map(self.registry.query, names)):
-                batch += [StoredAnswer(query.id, self.now, part, 1, number(self.now + part).to_bytes())
-                          for part in range(parts)]
+                batch += [
+                    StoredAnswer(query.id, self.now, part, 1, number(self.now + part).to_bytes())
+                    for part in range(parts)
+                ]
                 told.append((query.id, query.name, self.now))
         self.store.write(reversed(batch))
-        self.said += sorted(Said(self.fanout.order.up_to(query, instant), query, name, instant, parts)
-                            for query, name, instant in told)
+        self.said += sorted(
+            Said(self.fanout.order.up_to(query, instant), query, name, instant, parts) for query, name, instant in told
+        )
 
     def forget(self, keep: int) -> None:
         self.retention.advance(10_000)
@@ -105,7 +108,7 @@ class Client:
         while pieces := self.subscription.more(slow=slow):
             self.seen += [event for piece in pieces[:most] for event in parsed(piece.decode())]
             if most is not None:
-                self.subscription.close()           # the rest of the pieces is lost
+                self.subscription.close()  # the rest of the pieces is lost
                 self.subscription = self.subscribe()
                 return
 
@@ -117,23 +120,29 @@ def told(said: Said) -> tuple[int, str, int]:
     return said.position, said.name, said.instant
 
 
-STEPS = st.lists(st.one_of(
-    st.tuples(st.just("tell"), st.sampled_from(["a", "b", "ab", "abc", "c"]), st.integers(1, 5), st.integers(1, 3)),
-    st.tuples(st.just("forget"), st.integers(1, 6)),
-    st.tuples(st.just("delete"), st.sampled_from("bc")),
-    st.tuples(st.just("register"), st.sampled_from("bc")),
-    st.tuples(st.just("cut"), st.integers(0, 4)),
-    st.tuples(st.just("cut"), st.integers(0, 4)),
-    st.tuples(st.just("read")),
-    st.tuples(st.just("slow")),
-), max_size=25)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("tell"), st.sampled_from(["a", "b", "ab", "abc", "c"]), st.integers(1, 5), st.integers(1, 3)),
+        st.tuples(st.just("forget"), st.integers(1, 6)),
+        st.tuples(st.just("delete"), st.sampled_from("bc")),
+        st.tuples(st.just("register"), st.sampled_from("bc")),
+        st.tuples(st.just("cut"), st.integers(0, 4)),
+        st.tuples(st.just("cut"), st.integers(0, 4)),
+        st.tuples(st.just("read")),
+        st.tuples(st.just("slow")),
+    ),
+    max_size=25,
+)
 
 
 @settings(max_examples=60, deadline=None)
 @given(steps=STEPS, names=st.sampled_from([None, ("a", "b"), NAMES]))
 def test_cut_anywhere_and_resumed_it_is_what_was_said(steps: list[tuple], names: tuple[str, ...] | None) -> None:
-    with (tempfile.TemporaryDirectory(dir=MEMORY) as path, mock.patch.object(fanout, "PAGE_PLACES", 3),
-          mock.patch.object(subscription, "PAGE_PLACES", 3)):
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY) as path,
+        mock.patch.object(fanout, "PAGE_PLACES", 3),
+        mock.patch.object(subscription, "PAGE_PLACES", 3),
+    ):
         house = House(Path(path))
         for name in ("a", "b"):
             house.register(name)
@@ -157,8 +166,11 @@ def test_cut_anywhere_and_resumed_it_is_what_was_said(steps: list[tuple], names:
     explained, reached = set(), dict.fromkeys(NAMES, 0)
     for event in cut.seen:
         if event.kind == "gap":
-            lost = {said for said in unseen if said.name == event.data["query"]
-                    and reached[said.name] < said.position <= until_of(cut.seen, event)}
+            lost = {
+                said
+                for said in unseen
+                if said.name == event.data["query"] and reached[said.name] < said.position <= until_of(cut.seen, event)
+            }
             assert lost, "a gap was told where nothing is missing"
             if event.data["after"] is not None:
                 assert all(event.data["after"] < said.instant for said in lost)
@@ -209,7 +221,14 @@ def test_an_added_query_is_heard_from_where_the_client_was(house: House) -> None
     client.read()
     # From the id of a's answer at 2000, which b's follows.
     assert [(name, at) for _, name, at in client.answers()] == [
-        ("a", 1000), ("a", 2000), ("b", 2000), ("a", 3000), ("b", 3000), ("a", 4000), ("b", 4000)]
+        ("a", 1000),
+        ("a", 2000),
+        ("b", 2000),
+        ("a", 3000),
+        ("b", 3000),
+        ("a", 4000),
+        ("b", 4000),
+    ]
 
 
 def test_an_id_outlives_the_process(house: House) -> None:
@@ -327,13 +346,16 @@ def test_who_comes_back_for_what_is_gone_is_told_to_stay_away(client, port: int,
     back.close()
 
 
-@pytest.mark.parametrize("url, headers, status, code", [
-    ("/events?query=nobody", {}, 404, "unknown-query"),
-    ("/events?from=yesterday", {}, 400, "bad-event-id"),
-    ("/events", {"Last-Event-ID": "x"}, 400, "bad-event-id"),
-    ("/events", {"Accept": "application/json"}, 406, "not-acceptable"),
-    ("/events?" + "&".join(f"query=q{n}" for n in range(1001)), {}, 400, "bad-setting"),
-])
+@pytest.mark.parametrize(
+    "url, headers, status, code",
+    [
+        ("/events?query=nobody", {}, 404, "unknown-query"),
+        ("/events?from=yesterday", {}, 400, "bad-event-id"),
+        ("/events", {"Last-Event-ID": "x"}, 400, "bad-event-id"),
+        ("/events", {"Accept": "application/json"}, 406, "not-acceptable"),
+        ("/events?" + "&".join(f"query=q{n}" for n in range(1001)), {}, 400, "bad-setting"),
+    ],
+)
 def test_what_is_refused(client, url: str, headers: dict[str, str], status: int, code: str) -> None:
     answer = client.get(url, headers=headers)
     assert (answer.status_code, answer.json["code"]) == (status, code)

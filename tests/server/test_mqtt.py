@@ -36,16 +36,19 @@ class Mosquitto:
             self.port = free.getsockname()[1]
         (path / "mosquitto.conf").write_text(
             f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {path}/\n"
-            "user root\nmax_queued_messages 0\nlog_type none\n")
+            "user root\nmax_queued_messages 0\nlog_type none\n"
+        )
         self.start()
 
     def start(self) -> None:
-        self.process = subprocess.Popen([MOSQUITTO, "-c", str(self.path / "mosquitto.conf")],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [MOSQUITTO, "-c", str(self.path / "mosquitto.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
 
         def listens() -> bool:
             with socket.socket() as probe:
                 return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
         until(listens)
 
     def stop(self) -> None:
@@ -109,8 +112,12 @@ def heard(backend: Backend) -> None:
 
 def subjects(backend: Backend, stream: str) -> list[str]:
     log = backend.stores.log
-    return [s for entry in log.read(0, log.tail()) if (entry.kind, entry.subject) == ("chunk", stream)
-            for s, _, _ in Chunk.from_ipc(entry.payload).triples()]
+    return [
+        s
+        for entry in log.read(0, log.tail())
+        if (entry.kind, entry.subject) == ("chunk", stream)
+        for s, _, _ in Chunk.from_ipc(entry.payload).triples()
+    ]
 
 
 def turtle(*numbers: int) -> list[str]:
@@ -131,10 +138,19 @@ def test_messages_are_pushes(connected: Settings, broker: Mosquitto) -> None:
         assert subjects(backend, stream) == ["<urn:1>", "<urn:4>"]
         assert subjects(backend, lines) == ["<urn:1>", "<urn:2>", "<urn:4>"]
         told = create_app(backend).test_client().get("/health").json["mqtt"]
-        del told["since"], told["messages"]          # a broker may send a message once, or once for each filter
-        assert told == {"broker": broker.url, "state": "connected",
-                        "topics": {"city/+/temp": [stream], "city/#": [lines]}, "waiting": 0, "triples": 5,
-                        "repeated": 0, "bad": 0, "unrouted": 0, "dropped": 0, "problem": None}
+        del told["since"], told["messages"]  # a broker may send a message once, or once for each filter
+        assert told == {
+            "broker": broker.url,
+            "state": "connected",
+            "topics": {"city/+/temp": [stream], "city/#": [lines]},
+            "waiting": 0,
+            "triples": 5,
+            "repeated": 0,
+            "bad": 0,
+            "unrouted": 0,
+            "dropped": 0,
+            "problem": None,
+        }
 
 
 @needs_a_broker
@@ -150,7 +166,8 @@ def test_a_bad_payload_is_told_and_stops_nothing(connected: Settings, broker: Mo
         told = mqtt.described()
         assert (told["bad"], told["messages"], told["triples"]) == (3, 6, 2)
         assert told["problem"]["message"].startswith(
-            "The media type 'image/png' is not an RDF format this server reads.")
+            "The media type 'image/png' is not an RDF format this server reads."
+        )
         assert (told["problem"]["topic"], told["problem"]["stream"]) == ("city/x/temp", stream)
 
 
@@ -181,7 +198,8 @@ def test_it_comes_back_to_a_broker_that_was_restarted(connected: Settings, broke
 
 @needs_a_broker
 def test_nothing_is_acknowledged_before_it_is_written_and_nothing_counted_twice(
-        connected: Settings, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+    connected: Settings, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A server that dies after the commit and before the acknowledgement: the broker delivers all of it again."""
     with Backend(connected) as backend:
         stream = fed(backend)
@@ -197,8 +215,9 @@ def test_nothing_is_acknowledged_before_it_is_written_and_nothing_counted_twice(
 
 
 @needs_a_broker
-def test_a_store_that_fails_for_a_while_costs_no_message(connected: Settings, broker: Mosquitto,
-                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_fails_for_a_while_costs_no_message(
+    connected: Settings, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Backend(connected) as backend:
         stream = fed(backend)
         append, failures = backend.stores.writer.append, iter(range(3))
@@ -250,14 +269,30 @@ def test_a_broker_that_is_not_there_stops_nothing(settings: Settings) -> None:
             told = client.get("/health")
             assert told.json["mqtt"]["topics"] == {"city/#": [made.json["iri"]]}
             assert "secret" not in told.text
-            for wrong in ({"mqtt": "a/#/b"}, {"mqtt": 5}, {"mqtt": "a", "mqtt_format": "image/png"},
-                          {"mqtt_format": "text/turtle"}):
+            for wrong in (
+                {"mqtt": "a/#/b"},
+                {"mqtt": 5},
+                {"mqtt": "a", "mqtt_format": "image/png"},
+                {"mqtt_format": "text/turtle"},
+            ):
                 assert client.put("/streams/t", json=wrong).json["code"] == "bad-setting"
 
 
-@pytest.mark.parametrize("topics, fine", [
-    ("a", True), ("a/+/b", True), ("#", True), ("$share/g/a/#", True),
-    ("", False), ("a#", False), ("#/a", False), ("a/b+", False), ("\0", False), (None, False)])
+@pytest.mark.parametrize(
+    "topics, fine",
+    [
+        ("a", True),
+        ("a/+/b", True),
+        ("#", True),
+        ("$share/g/a/#", True),
+        ("", False),
+        ("a#", False),
+        ("#/a", False),
+        ("a/b+", False),
+        ("\0", False),
+        (None, False),
+    ],
+)
 def test_filters(topics: object, fine: bool) -> None:
     if fine:
         assert checked_filter(topics) == topics

@@ -27,12 +27,24 @@ def test_an_observer_is_added_read_and_deleted(client) -> None:
     made = client.post("/queries/q", data=f" {HOOK}\n", **TEXT)
     id = made.json["id"]
     url = f"{BASE}/queries/q/observers/{id}"
-    told = {"id": id, "query": "q", "url": url, "callback": HOOK, "when": "nonempty", "from": "latest",
-            "signed": False, "status": "active",
-            "created": made.json["created"], "position": None, "delivered": 0, "failures": 0, "failing_since": None,
-            "error": None}
+    told = {
+        "id": id,
+        "query": "q",
+        "url": url,
+        "callback": HOOK,
+        "when": "nonempty",
+        "from": "latest",
+        "signed": False,
+        "status": "active",
+        "created": made.json["created"],
+        "position": None,
+        "delivered": 0,
+        "failures": 0,
+        "failing_since": None,
+        "error": None,
+    }
     assert (made.status_code, made.headers["Location"], made.json) == (201, url, told)
-    again = client.post("/queries/q", data=HOOK)        # as curl -d sends it
+    again = client.post("/queries/q", data=HOOK)  # as curl -d sends it
     assert (again.status_code, again.json) == (200, told)
     assert client.post("/queries/q", json=HOOK).json["id"] == id
     signed = client.post("/queries/q", json={"callback": HOOK, "secret": "s"})
@@ -44,11 +56,15 @@ def test_an_observer_is_added_read_and_deleted(client) -> None:
     assert client.delete(f"/queries/q/observers/{id}").status_code == 404
 
 
-@pytest.mark.parametrize("sent, shown", [
-    ({"when": "always", "from": "beginning"}, {"when": "always", "from": "beginning"}),
-    ({"when": "nonempty", "from": 1000}, {"when": "nonempty", "from": 1000, "position": 1000}),
-    ({"from": "1970-01-01T00:00:02Z"}, {"when": "nonempty", "from": 2000, "position": 2000}),
-    ({}, {"when": "nonempty", "from": "latest"})])
+@pytest.mark.parametrize(
+    "sent, shown",
+    [
+        ({"when": "always", "from": "beginning"}, {"when": "always", "from": "beginning"}),
+        ({"when": "nonempty", "from": 1000}, {"when": "nonempty", "from": 1000, "position": 1000}),
+        ({"from": "1970-01-01T00:00:02Z"}, {"when": "nonempty", "from": 2000, "position": 2000}),
+        ({}, {"when": "nonempty", "from": "latest"}),
+    ],
+)
 def test_what_is_sent_is_what_is_shown(client, sent: dict[str, object], shown: dict[str, object]) -> None:
     registered(client)
     made = client.post("/queries/q", json={"callback": HOOK, **sent}).json
@@ -61,7 +77,8 @@ def test_the_old_name_of_a_callback_is_read_still(client) -> None:
     made = client.post("/queries/q", json={"url": HOOK}).json
     assert made["callback"] == HOOK
     assert client.post("/queries/q", json={"url": HOOK, "callback": HOOK, "when": "always"}).json == (
-        made | {"when": "always"})
+        made | {"when": "always"}
+    )
 
 
 @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", None])
@@ -72,36 +89,60 @@ def test_an_object_need_not_say_that_it_is_json(client, kind: str | None) -> Non
     assert (made.status_code, made.json["callback"], made.json["when"]) == (201, HOOK, "always")
 
 
-@pytest.mark.parametrize("sent, said", [
-    ({"callback": HOOK, "when": "changed"}, "when is 'changed', and can be nonempty (an answer that says something) or "
-                                            "always (each answer)."),
-    ({"callback": HOOK, "when": 5}, "when is 5, and can be nonempty (an answer that says something) or always (each "
-                                    "answer)."),
-    ({"callback": HOOK, "when": None}, "when is None, and can be nonempty (an answer that says something) or always "
-                                       "(each answer)."),
-    ({"callback": HOOK, "wen": "always"}, "An observer has no setting 'wen', did you mean 'when'? It has callback, "
-                                          "secret, from, when."),
-    ({"callback": HOOK, "colour": 1}, "An observer has no setting 'colour': it has callback, secret, from, when."),
-    ({"callback": HOOK, "url": HOOK + "2"}, "callback and url (its older name) name two places: leave url out."),
-    ({"secret": "s"}, 'The body names no callback: send its URL as text, or {"callback": "https://hooks.example.org/", '
-                      '"secret": "…", "when": "nonempty"}.')])
+@pytest.mark.parametrize(
+    "sent, said",
+    [
+        (
+            {"callback": HOOK, "when": "changed"},
+            "when is 'changed', and can be nonempty (an answer that says something) or always (each answer).",
+        ),
+        (
+            {"callback": HOOK, "when": 5},
+            "when is 5, and can be nonempty (an answer that says something) or always (each answer).",
+        ),
+        (
+            {"callback": HOOK, "when": None},
+            "when is None, and can be nonempty (an answer that says something) or always (each answer).",
+        ),
+        (
+            {"callback": HOOK, "wen": "always"},
+            "An observer has no setting 'wen', did you mean 'when'? It has callback, secret, from, when.",
+        ),
+        ({"callback": HOOK, "colour": 1}, "An observer has no setting 'colour': it has callback, secret, from, when."),
+        ({"callback": HOOK, "url": HOOK + "2"}, "callback and url (its older name) name two places: leave url out."),
+        (
+            {"secret": "s"},
+            'The body names no callback: send its URL as text, or {"callback": "https://hooks.example.org/", '
+            '"secret": "…", "when": "nonempty"}.',
+        ),
+    ],
+)
 def test_what_is_wrong_is_said(client, sent: dict[str, object], said: str) -> None:
     registered(client)
     told = client.post("/queries/q", json=sent)
     assert (told.status_code, told.json["detail"]) == (400, said)
 
 
-@pytest.mark.parametrize("sent, status, code", [
-    ({"data": "https://elsewhere.org/"}, 403, "url-not-allowed"), ({"data": "hello"}, 400, "bad-url"),
-    ({"data": ""}, 400, "bad-url"), ({"json": {}}, 400, "bad-body"), ({"json": [HOOK]}, 400, "bad-body"),
-    ({"json": {"url": HOOK, "secret": ""}}, 400, "bad-setting"), ({"json": {"url": HOOK, "x": 1}}, 400, "bad-setting"),
-    ({"json": {"url": HOOK, "from": "now"}}, 400, "bad-instant"), ({"data": "action=stop"}, 400, "bad-setting"),
-    ({"data": "{", "content_type": "application/json"}, 400, "bad-body"),
-    ({"data": "[" * 50_000, "content_type": "application/json"}, 413, "too-large"),
-    ({"data": "[" * 5000, "content_type": "application/json"}, 400, "bad-body"),
-    ({"data": '{"url": "\\ud800"}', "content_type": "application/json"}, 400, "bad-body"),
-    ({"data": '{"url": "a", "url": "b"}', "content_type": "application/json"}, 400, "bad-body"),
-    ({"data": HOOK, "content_type": "image/png"}, 415, "unsupported-format")])
+@pytest.mark.parametrize(
+    "sent, status, code",
+    [
+        ({"data": "https://elsewhere.org/"}, 403, "url-not-allowed"),
+        ({"data": "hello"}, 400, "bad-url"),
+        ({"data": ""}, 400, "bad-url"),
+        ({"json": {}}, 400, "bad-body"),
+        ({"json": [HOOK]}, 400, "bad-body"),
+        ({"json": {"url": HOOK, "secret": ""}}, 400, "bad-setting"),
+        ({"json": {"url": HOOK, "x": 1}}, 400, "bad-setting"),
+        ({"json": {"url": HOOK, "from": "now"}}, 400, "bad-instant"),
+        ({"data": "action=stop"}, 400, "bad-setting"),
+        ({"data": "{", "content_type": "application/json"}, 400, "bad-body"),
+        ({"data": "[" * 50_000, "content_type": "application/json"}, 413, "too-large"),
+        ({"data": "[" * 5000, "content_type": "application/json"}, 400, "bad-body"),
+        ({"data": '{"url": "\\ud800"}', "content_type": "application/json"}, 400, "bad-body"),
+        ({"data": '{"url": "a", "url": "b"}', "content_type": "application/json"}, 400, "bad-body"),
+        ({"data": HOOK, "content_type": "image/png"}, 415, "unsupported-format"),
+    ],
+)
 def test_what_is_no_observer(client, sent: dict[str, object], status: int, code: str) -> None:
     registered(client)
     told = client.post("/queries/q", **sent)
@@ -119,8 +160,9 @@ def test_there_are_only_so_many(client) -> None:
     assert [client.post("/queries/q", data=HOOK + end).status_code for end in "abca"] == [201, 201, 409, 200]
 
 
-@pytest.mark.parametrize("data, sent", [
-    ("action=pause", TEXT), ("action=pause", {}), (None, {"json": {"action": "pause"}})])
+@pytest.mark.parametrize(
+    "data, sent", [("action=pause", TEXT), ("action=pause", {}), (None, {"json": {"action": "pause"}})]
+)
 def test_pause_and_restart(client, data: str | None, sent: dict[str, object]) -> None:
     registered(client)
     paused = client.post("/queries/q", data=data, **sent)

@@ -30,13 +30,24 @@ from csparql_spark.server.settings import Settings
 from tests.server.playing import BASE, TEXT, Engine
 
 DESCRIBED = json.loads(DOCUMENT.read_text(encoding="utf-8"))
-EXAMPLES = 6           # for each operation
+EXAMPLES = 6  # for each operation
 METHODS = {"get", "put", "post", "delete", "patch"}
 # What a segment is called in routes, and in the description.
-SEGMENTS = {"streams": "stream", "queries": "query", "rules": "rules", "observers": "observer", "console": "name",
-            "problems": "code"}
-CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance,
-          response_headers_conformance]
+SEGMENTS = {
+    "streams": "stream",
+    "queries": "query",
+    "rules": "rules",
+    "observers": "observer",
+    "console": "name",
+    "problems": "code",
+}
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    response_headers_conformance,
+]
 
 
 def routed(app: Flask) -> set[tuple[str, str]]:
@@ -44,8 +55,9 @@ def routed(app: Flask) -> set[tuple[str, str]]:
     found = set()
     for rule in app.url_map.iter_rules():
         steps = rule.rule.split("/")
-        path = "/".join(f"{{{SEGMENTS[steps[place - 1]]}}}" if step.startswith("<") else step
-                        for place, step in enumerate(steps))
+        path = "/".join(
+            f"{{{SEGMENTS[steps[place - 1]]}}}" if step.startswith("<") else step for place, step in enumerate(steps)
+        )
         found |= {(path, method.lower()) for method in rule.methods if method.lower() in METHODS}
     return found
 
@@ -71,8 +83,12 @@ def test_every_operation_is_told_apart() -> None:
 
 
 def test_every_status_of_a_problem_is_described() -> None:
-    described = {int(code) for item in DESCRIBED["paths"].values() for operation in item.values()
-                 for code in operation["responses"]}
+    described = {
+        int(code)
+        for item in DESCRIBED["paths"].values()
+        for operation in item.values()
+        for code in operation["responses"]
+    }
     # 405 is of what is not described; 431 comes before it is known what is asked.
     assert {status for status, _, _ in CATALOGUE.values()} - described == {405, 431}
 
@@ -80,9 +96,12 @@ def test_every_status_of_a_problem_is_described() -> None:
 def test_the_parameters_of_paths_are_declared() -> None:
     for path, item in DESCRIBED["paths"].items():
         for method, operation in item.items():
-            given = [parameter if "$ref" not in parameter else
-                     DESCRIBED["components"]["parameters"][parameter["$ref"].rpartition("/")[2]]
-                     for parameter in operation.get("parameters", ())]
+            given = [
+                parameter
+                if "$ref" not in parameter
+                else DESCRIBED["components"]["parameters"][parameter["$ref"].rpartition("/")[2]]
+                for parameter in operation.get("parameters", ())
+            ]
             told = {one["name"] for one in given if one["in"] == "path"}
             assert told == set(re.findall(r"{(\w+)}", path)), (path, method)
 
@@ -100,10 +119,14 @@ def api(house: Backend) -> schemathesis.BaseSchema:
     """The interface of a house in which names that are easily guessed are taken, whatever happened before."""
     app, engine = create_app(house), Engine(house)
     client = app.test_client()
-    made = [client.put("/streams/s?clock=event"), client.put("/streams/0"), client.put("/queries/q", data=TEXT),
-            client.put("/queries/0", data="CONSTRUCT { ?s ?p ?o } FROM STREAM <streams/s> [RANGE 2s] { ?s ?p ?o }"),
-            client.put("/graphs?graph=urn:g", data="<urn:a> <urn:p> 1 .", content_type="text/turtle"),
-            client.put("/rules/0", data="[r: (?a <urn:p> ?b) -> (?b <urn:p> ?a)]")]
+    made = [
+        client.put("/streams/s?clock=event"),
+        client.put("/streams/0"),
+        client.put("/queries/q", data=TEXT),
+        client.put("/queries/0", data="CONSTRUCT { ?s ?p ?o } FROM STREAM <streams/s> [RANGE 2s] { ?s ?p ?o }"),
+        client.put("/graphs?graph=urn:g", data="<urn:a> <urn:p> 1 .", content_type="text/turtle"),
+        client.put("/rules/0", data="[r: (?a <urn:p> ?b) -> (?b <urn:p> ?a)]"),
+    ]
     assert {response.status_code for response in made} <= {200, 201, 409}, [response.text for response in made]
     if made[2].status_code == 201:
         engine.count(made[2].json["id"], *range(1000, 9000, 1000))
@@ -116,22 +139,39 @@ OPERATIONS = [(path, method) for path, item in DESCRIBED["paths"].items() for me
 
 
 # Names that are there, and some that are not.
-KNOWN = {"query": ("q", "0", "nix"), "stream": ("s", "0", "nix"), "rules": ("0", "rdfs", "nix"), "observer": ("0",),
-         "code": ("not-found", "nix"), "name": ("x.js",)}
+KNOWN = {
+    "query": ("q", "0", "nix"),
+    "stream": ("s", "0", "nix"),
+    "rules": ("0", "rdfs", "nix"),
+    "observer": ("0",),
+    "code": ("not-found", "nix"),
+    "name": ("x.js",),
+}
 
 
 # Where only the path could be odd, most of what is made up is another path.
-ATTACKS = [(path, method, mode) for path, method in OPERATIONS for mode in GenerationMode
-           if mode is GenerationMode.POSITIVE or "requestBody" in DESCRIBED["paths"][path][method]]
+ATTACKS = [
+    (path, method, mode)
+    for path, method in OPERATIONS
+    for mode in GenerationMode
+    if mode is GenerationMode.POSITIVE or "requestBody" in DESCRIBED["paths"][path][method]
+]
 
 
-@pytest.mark.parametrize("path, method, mode", ATTACKS,
-                         ids=[f"{method} {path} {mode.value}" for path, method, mode in ATTACKS])
+@pytest.mark.parametrize(
+    "path, method, mode", ATTACKS, ids=[f"{method} {path} {mode.value}" for path, method, mode in ATTACKS]
+)
 def test_no_request_gets_what_is_not_described(api, path: str, method: str, mode: GenerationMode) -> None:
     operation = api[path][method.upper()]
 
-    @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
-              suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     @given(st.data(), st.integers(0, 3))
     def attack(data: st.DataObject, known: int) -> None:
         case = data.draw(operation.as_strategy(generation_mode=mode))

@@ -16,12 +16,18 @@ STORED = r"""[back: (?x <urn:text> ?t) regex(?t, '(a)\\1') -> (?x <urn:twice> ?t
 [word: (?x <urn:text> ?t) regex(?t, '.*\\ba\\b.*') -> (?x <urn:word> ?t)]
 [whole: (?x <urn:text> ?t) regex(?t, 'a+') -> (?x <urn:as> ?t)]
 """
-BACK = (r"line 1, column 37: \1 stands for what a group has matched, which takes more than one look at the text. So "
-        "this regex holds of nothing.")
-WORD = (r"line 2, column 37: \b and \B take no letters for parts of a word but those of English: write (^|\W) and "
-        r"(\W|$) for others.")
-QUERY = ("REGISTER QUERY {} AS SELECT ?x ?p FROM STREAM <streams/s> [RANGE 10s STEP 10s] USING ENTAILMENT {} "
-         "WHERE {{ ?x ?p ?o FILTER(?p NOT IN (<urn:text>, <urn:like>)) }}")
+BACK = (
+    r"line 1, column 37: \1 stands for what a group has matched, which takes more than one look at the text. So "
+    "this regex holds of nothing."
+)
+WORD = (
+    r"line 2, column 37: \b and \B take no letters for parts of a word but those of English: write (^|\W) and "
+    r"(\W|$) for others."
+)
+QUERY = (
+    "REGISTER QUERY {} AS SELECT ?x ?p FROM STREAM <streams/s> [RANGE 10s STEP 10s] USING ENTAILMENT {} "
+    "WHERE {{ ?x ?p ?o FILTER(?p NOT IN (<urn:text>, <urn:like>)) }}"
+)
 
 
 def pushed(client, *triples: str) -> None:
@@ -44,8 +50,10 @@ def test_a_pattern_that_goes_back_for_ever_in_others(client, engine: Engine) -> 
     pushed(client, f'<urn:a> <urn:text> "{"a" * 10_000}"', f'<urn:b> <urn:text> "{"a" * 10_000}b"')
     engine.run()
     assert rows(client) == [("urn:b", "urn:bad")]
-    asked = client.post("/sparql?format=csv", data="SELECT ?x FROM STREAM <streams/s> [RANGE 10s] USING ENTAILMENT lab "
-                                                   "WHERE { ?x <urn:bad> ?t }")
+    asked = client.post(
+        "/sparql?format=csv",
+        data="SELECT ?x FROM STREAM <streams/s> [RANGE 10s] USING ENTAILMENT lab WHERE { ?x <urn:bad> ?t }",
+    )
     assert asked.text.split() == ["x", "urn:b"]
     why = client.get("/queries/q/why", query_string={"triple": f'<urn:b> <urn:bad> "{"a" * 10_000}b"', "at": "10000"})
     assert why.json["holds"] is True
@@ -55,8 +63,15 @@ def test_patterns_from_data_that_are_none_are_counted(client, backend: Backend, 
     client.put("/streams/s?clock=event")
     client.put("/rules/lab", data=FROM_DATA)
     client.put("/queries/q", data=QUERY.format("q", "lab"))
-    pushed(client, '<urn:a> <urn:text> "ab"', '<urn:a> <urn:like> "a."', '<urn:b> <urn:text> "ab"',
-           '<urn:b> <urn:like> "("', '<urn:c> <urn:text> "aa"', r'<urn:c> <urn:like> "(a)\\1"')
+    pushed(
+        client,
+        '<urn:a> <urn:text> "ab"',
+        '<urn:a> <urn:like> "a."',
+        '<urn:b> <urn:text> "ab"',
+        '<urn:b> <urn:like> "("',
+        '<urn:c> <urn:text> "aa"',
+        r'<urn:c> <urn:like> "(a)\\1"',
+    )
     costs = engine.run()
     assert rows(client) == [("urn:a", "urn:is")]
     assert [cost.refused_patterns for cost in costs] == [2]
@@ -82,7 +97,8 @@ def test_a_new_rule_set_is_refused_at_the_place_of_its_pattern(client, backend: 
     refused = client.put("/rules/lab", data=STORED)
     assert (refused.status_code, refused.json["code"]) == (400, "bad-rules")
     assert [(error["line"], error["column"], error["code"]) for error in refused.json["errors"]] == [
-        (1, 37, "slow-pattern")]
+        (1, 37, "slow-pattern")
+    ]
     checked = client.post("/check?kind=rules", data=STORED.split("\n", 1)[1]).json
     assert checked["ok"] and [warning["line"] for warning in checked["warnings"]] == [1]
     assert backend.stores.log.tail() == 0
@@ -93,7 +109,8 @@ def test_a_rule_set_that_an_earlier_server_let_in(client, backend: Backend, engi
     backend.stores.writer.append(Draft("rules", "old", STORED.encode(), rows=3))
     assert list(remarks(backend.stores)) == [
         f"the rule set old has patterns that do not match what they may seem to: {BACK} {WORD} Mend it, and bring it "
-        f"again with PUT {BASE}/rules/old"]
+        f"again with PUT {BASE}/rules/old"
+    ]
     listed = {rules["name"]: rules["warnings"] for rules in client.get("/rules").json["rules"]}
     assert listed.pop("old") == [BACK, WORD] and not any(listed.values())
     client.put("/streams/s?clock=event")
@@ -102,8 +119,13 @@ def test_a_rule_set_that_an_earlier_server_let_in(client, backend: Backend, engi
     assert client.put("/queries/other", data=QUERY.format("other", "new")).status_code == 201
     pushed(client, '<urn:a> <urn:text> "aa"', '<urn:b> <urn:text> "an a"', '<urn:c> <urn:as> "b"')
     engine.run()
-    assert rows(client) == [("urn:a", "urn:as"), ("urn:a", "urn:new"), ("urn:b", "urn:word"), ("urn:c", "urn:as"),
-                            ("urn:c", "urn:new")]
+    assert rows(client) == [
+        ("urn:a", "urn:as"),
+        ("urn:a", "urn:new"),
+        ("urn:b", "urn:word"),
+        ("urn:c", "urn:as"),
+        ("urn:c", "urn:new"),
+    ]
     assert rows(client, "other") == [("urn:c", "urn:as"), ("urn:c", "urn:new")]
     mended = "[whole: (?x <urn:text> ?t) regex(?t, 'a+') -> (?x <urn:as> ?t)]"
     assert client.put("/rules/old", data=mended).status_code == 200

@@ -15,8 +15,11 @@ READER = "SELECT ?s FROM STREAM <streams/{}> [RANGE 2s STEP 1s] WHERE {{ ?s ?p ?
 
 
 def turns(backend: Backend) -> list[tuple[str, str, int]]:
-    return [(entry.kind, entry.subject, json.loads(entry.payload)["id"])
-            for entry in backend.stores.log.read(0, backend.stores.log.tail()) if entry.kind in ("pause", "resume")]
+    return [
+        (entry.kind, entry.subject, json.loads(entry.payload)["id"])
+        for entry in backend.stores.log.read(0, backend.stores.log.tail())
+        if entry.kind in ("pause", "resume")
+    ]
 
 
 def test_a_query_is_paused_and_goes_on(client, backend: Backend) -> None:
@@ -63,7 +66,10 @@ def test_neither_true_nor_false(client, said: str) -> None:
     client.put("/streams/s?clock=event")
     refused = client.put(f"/queries/q?paused={said}", data=TEXT)
     assert (refused.status_code, refused.json["code"], refused.json["detail"]) == (
-        400, "bad-setting", f"paused={said} is neither true nor false.")
+        400,
+        "bad-setting",
+        f"paused={said} is neither true nor false.",
+    )
 
 
 @pytest.mark.parametrize("url", ["pause", "resume"])
@@ -77,8 +83,10 @@ def test_a_failed_query_stays_what_it_is(client, backend: Backend, engine: Engin
     engine.fail(registered(client), 4000, "too many rows")
     refused = client.post(f"/queries/q/{url}")
     assert (refused.status_code, refused.json["code"], refused.json["detail"]) == (
-        409, "query-failed", "The query q failed at 4000, and answers no more: Too many rows. Delete it, and register "
-        "it again.")
+        409,
+        "query-failed",
+        "The query q failed at 4000, and answers no more: Too many rows. Delete it, and register it again.",
+    )
     assert client.get("/queries/q").json["status"] == "failed"
     assert turns(backend) == []
 

@@ -49,29 +49,47 @@ CASES: dict[str, tuple[str, str, dict[str, object]]] = {
     "push: a picture": ("POST", "/streams/s", {"data": b"x", "headers": {"Content-Type": "image/png"}}),
     "push: no Content-Type": ("POST", "/streams/s", {"data": b"x"}),
     "push: Latin-1 declared": ("POST", "/streams/s", {"headers": {"Content-Type": "text/turtle; charset=latin-1"}}),
-    "push: Latin-1 undeclared": ("POST", "/streams/s", {"data": b"<urn:a> <urn:b> \"\n\xe9\" .", "headers": NT}),
+    "push: Latin-1 undeclared": ("POST", "/streams/s", {"data": b'<urn:a> <urn:b> "\n\xe9" .', "headers": NT}),
     "push: compressed with brotli": ("POST", "/streams/s", {"headers": {**NT, "Content-Encoding": "br"}}),
     "push: gzip that is none": ("POST", "/streams/s", {"data": b"plain", "headers": GZIP}),
     "push: half a gzip": ("POST", "/streams/s", {"data": gzip.compress(b"x" * 99)[:-5], "headers": GZIP}),
-    "push: half a body": ("POST", "/streams/s", {"data": b"12345", "headers": NT,
-                                                 "environ_overrides": {"CONTENT_LENGTH": "9"}}),
+    "push: half a body": (
+        "POST",
+        "/streams/s",
+        {"data": b"12345", "headers": NT, "environ_overrides": {"CONTENT_LENGTH": "9"}},
+    ),
     "push: too large": ("POST", "/streams/s", {"headers": NT, "environ_overrides": {"CONTENT_LENGTH": "100000001"}}),
     "push: an invalid IRI": ("POST", "/streams/s", {"data": ONE + b"<urn:a> <urn:b> <c d> .", "headers": NT}),
-    "push: a stamp that is none": ("POST", "/streams/s", {"data": ONE.replace(b" .", b" <urn:t:soon> ."),
-                                                          "headers": NQ}),
+    "push: a stamp that is none": (
+        "POST",
+        "/streams/s",
+        {"data": ONE.replace(b" .", b" <urn:t:soon> ."), "headers": NQ},
+    ),
     "push: into a derived stream": ("POST", "/streams/Hot", {"data": ONE, "headers": NT}),
     "stream: one that a query makes": ("PUT", "/streams/Hot", {}),
     "stream: deleting one that a query makes": ("DELETE", "/streams/Hot", {}),
     "query: another text under a live name": ("PUT", "/queries/q", {"data": TEXT.replace("2s", "3s")}),
-    "query: a unit in upper case": ("PUT", "/queries/w", {
-        "data": "REGISTER QUERY w AS\nSELECT ?s FROM STREAM <urn:s> [RANGE 10S] {}"}),
-    "query: a stream that is not there": ("PUT", "/queries/w", {
-        "data": "SELECT ?s FROM STREAM <urn:s> [RANGE 1s] { ?s ?p ?o }"}),
+    "query: a unit in upper case": (
+        "PUT",
+        "/queries/w",
+        {"data": "REGISTER QUERY w AS\nSELECT ?s FROM STREAM <urn:s> [RANGE 10S] {}"},
+    ),
+    "query: a stream that is not there": (
+        "PUT",
+        "/queries/w",
+        {"data": "SELECT ?s FROM STREAM <urn:s> [RANGE 1s] { ?s ?p ?o }"},
+    ),
     "query: no stream": ("PUT", "/queries/w", {"data": "ASK { ?s ?p ?o }"}),
-    "query: its own output": ("PUT", "/queries/w", {
-        "data": "REGISTER STREAM w AS CONSTRUCT { ?s ?p 1 } FROM STREAM <streams/w> [RANGE 1s] { ?s ?p ?o }"}),
-    "query: its stream is somebody else's": ("PUT", "/queries/t", {
-        "data": "REGISTER STREAM t AS CONSTRUCT { ?s ?p 1 } FROM STREAM <streams/s> [RANGE 1s] { ?s ?p ?o }"}),
+    "query: its own output": (
+        "PUT",
+        "/queries/w",
+        {"data": "REGISTER STREAM w AS CONSTRUCT { ?s ?p 1 } FROM STREAM <streams/w> [RANGE 1s] { ?s ?p ?o }"},
+    ),
+    "query: its stream is somebody else's": (
+        "PUT",
+        "/queries/t",
+        {"data": "REGISTER STREAM t AS CONSTRUCT { ?s ?p 1 } FROM STREAM <streams/s> [RANGE 1s] { ?s ?p ?o }"},
+    ),
     "query: deleting one whose stream is read": ("DELETE", "/queries/Hot", {}),
     "query: two names": ("PUT", "/queries/w", {"data": TEXT}),
     "query: a picture": ("PUT", "/queries/w", {"data": "x", "headers": {"Content-Type": "image/png"}}),
@@ -100,8 +118,11 @@ CASES: dict[str, tuple[str, str, dict[str, object]]] = {
     "knowledge: no form": ("POST", "/kb", {"data": "x", "content_type": "text/plain"}),
     "knowledge: an unknown action": ("POST", "/kb", {"data": {"action": "drop", "iri": "urn:g"}}),
     "knowledge: an update that fetches": ("POST", "/kb", {"data": {"action": "update", "queryBody": "LOAD <urn:x>"}}),
-    "knowledge: an update of no graph": ("POST", "/kb", {"data": {
-        "action": "update", "queryBody": "INSERT DATA { <urn:a> <urn:p> 1 }"}}),
+    "knowledge: an update of no graph": (
+        "POST",
+        "/kb",
+        {"data": {"action": "update", "queryBody": "INSERT DATA { <urn:a> <urn:p> 1 }"}},
+    ),
     "url: too long": ("GET", "/health?" + "x" * 40_000, {}),
     "graph: none": ("PUT", "/graphs", {"data": ONE, "headers": NT}),
     "graph: the default graph": ("GET", "/graphs?default", {}),
@@ -118,12 +139,20 @@ CASES: dict[str, tuple[str, str, dict[str, object]]] = {
     "graph: an undeclared prefix": ("POST", GRAPH, {"data": "<urn:a> <urn:p>\n  ex:a .", "headers": TURTLE}),
     "graph: not UTF-8": ("PUT", GRAPH, {"data": b"<urn:a> <urn:p> '\xe9' .", "headers": TURTLE}),
     "graph: too large": ("PUT", GRAPH, {"headers": NT, "environ_overrides": {"CONTENT_LENGTH": "100000001"}}),
-    "graph: a body that names graphs": ("PUT", GRAPH, {
-        "data": "<urn:h> { <urn:a> <urn:p> <urn:b> }", "headers": {"Content-Type": "application/trig"}}),
+    "graph: a body that names graphs": (
+        "PUT",
+        GRAPH,
+        {"data": "<urn:h> { <urn:a> <urn:p> <urn:b> }", "headers": {"Content-Type": "application/trig"}},
+    ),
     "graph: quads": ("POST", GRAPH, {"data": ONE.replace(b" .", b" <urn:g> ."), "headers": NQ}),
-    "graph: JSON-LD with a name": ("POST", GRAPH, {
-        "data": '{"@id": "urn:h", "@graph": [{"@id": "urn:a", "urn:p": "1"}]}',
-        "headers": {"Content-Type": "application/ld+json"}}),
+    "graph: JSON-LD with a name": (
+        "POST",
+        GRAPH,
+        {
+            "data": '{"@id": "urn:h", "@graph": [{"@id": "urn:a", "urn:p": "1"}]}',
+            "headers": {"Content-Type": "application/ld+json"},
+        },
+    ),
     "rules: no rules": ("PUT", "/rules/new", {"data": "# two\n[r: (?a <urn:p> ?b) -> (?a <urn:p> ?c)]"}),
     "rules: an include that is not there": ("PUT", "/rules/new", {"data": "@include <owl-all>."}),
     "rules: a picture": ("PUT", "/rules/new", {"data": "x", "headers": {"Content-Type": "image/png"}}),
@@ -158,11 +187,19 @@ GOLDEN = json.loads(Path(__file__).with_name("problems.json").read_text())
 def furnish(client) -> None:
     """Beside the stream `s` and the query `q`: a stream `t`, from which the stream query `Hot` makes another one, which
     the query `r` reads, with a graph and rules of its own."""
-    made = [client.put("/streams/t?clock=event"), client.put(GRAPH, data=ONE, headers=NT),
-            client.put("/rules/lab", data=RULES), client.put("/queries/Hot", data=(
-                "REGISTER STREAM Hot AS CONSTRUCT { ?s ?p 1 } FROM STREAM <streams/t> [RANGE 1s] { ?s ?p ?o }")),
-            client.put("/queries/r", data="SELECT ?s FROM <urn:g> FROM STREAM <streams/Hot> [RANGE 1s] "
-                                          "USING ENTAILMENT lab WHERE { ?s ?p ?o }")]
+    made = [
+        client.put("/streams/t?clock=event"),
+        client.put(GRAPH, data=ONE, headers=NT),
+        client.put("/rules/lab", data=RULES),
+        client.put(
+            "/queries/Hot",
+            data=("REGISTER STREAM Hot AS CONSTRUCT { ?s ?p 1 } FROM STREAM <streams/t> [RANGE 1s] { ?s ?p ?o }"),
+        ),
+        client.put(
+            "/queries/r",
+            data="SELECT ?s FROM <urn:g> FROM STREAM <streams/Hot> [RANGE 1s] USING ENTAILMENT lab WHERE { ?s ?p ?o }",
+        ),
+    ]
     assert [response.status_code for response in made] == [201] * len(made), made[-1].text
 
 
@@ -198,10 +235,19 @@ def test_headers_of_problems(client, engine: Engine) -> None:
 def test_a_query_that_failed_before_it_had_an_answer(client, engine: Engine) -> None:
     engine.fail(registered(client), 1000, "too many rows")
     response = client.get("/queries/q/answers")
-    assert (response.status_code, response.json) == (409, {
-        "type": "/problems/query-failed", "title": "Query failed", "status": 409, "code": "query-failed",
-        "detail": "The query q failed at 1000, before it had an answer: Too many rows.", "query": "q", "at": 1000,
-        "reason": "too many rows"})
+    assert (response.status_code, response.json) == (
+        409,
+        {
+            "type": "/problems/query-failed",
+            "title": "Query failed",
+            "status": 409,
+            "code": "query-failed",
+            "detail": "The query q failed at 1000, before it had an answer: Too many rows.",
+            "query": "q",
+            "at": 1000,
+            "reason": "too many rows",
+        },
+    )
 
 
 FULL = "the log could not be written (database or disk is full): nothing of this request was kept"
@@ -210,13 +256,18 @@ FULL_ERROR.__cause__ = DatabaseFull("database or disk is full")
 SLOW = "the log did not take the entry in time: the disk does not keep up; try again"
 
 
-@pytest.mark.parametrize("error, code, detail", [
-    (FULL_ERROR, "store-full", f"T{FULL[1:]}. Make room on the disk, then try again."),
-    (StoreError(SLOW), "store-unavailable", f"T{SLOW[1:]}."),
-    (DatabaseFault("disk I/O error"), "store-unavailable", "Disk I/O error."),
-], ids=["full", "slow", "broken"])
-def test_a_store_that_does_not_work(client, backend: Backend, monkeypatch, error: Exception, code: str,
-                                    detail: str) -> None:
+@pytest.mark.parametrize(
+    "error, code, detail",
+    [
+        (FULL_ERROR, "store-full", f"T{FULL[1:]}. Make room on the disk, then try again."),
+        (StoreError(SLOW), "store-unavailable", f"T{SLOW[1:]}."),
+        (DatabaseFault("disk I/O error"), "store-unavailable", "Disk I/O error."),
+    ],
+    ids=["full", "slow", "broken"],
+)
+def test_a_store_that_does_not_work(
+    client, backend: Backend, monkeypatch, error: Exception, code: str, detail: str
+) -> None:
     client.put("/streams/s")
 
     def fail(*_: object) -> None:
@@ -225,8 +276,13 @@ def test_a_store_that_does_not_work(client, backend: Backend, monkeypatch, error
     monkeypatch.setattr(backend.stores.writer, "append", fail)
     response = client.post("/streams/s", data=ONE, headers=NT)
     status, title, _ = CATALOGUE[code]
-    assert response.json == {"type": f"/problems/{code}", "title": title, "status": status, "detail": detail,
-                             "code": code}
+    assert response.json == {
+        "type": f"/problems/{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
     assert response.status_code == status
     assert response.headers.get("Retry-After") == ("5" if status == 503 else None)
 
@@ -236,20 +292,31 @@ def test_a_fault_is_told_to_the_log_and_numbered_for_the_client(client, backend:
     response = client.get("/streams")
     told = response.json
     incident = told.pop("incident")
-    assert told == {"type": "/problems/internal", "title": "Internal error", "status": 500, "code": "internal",
-                    "detail": f"The server made a mistake. Its log tells more under incident {incident}."}
+    assert told == {
+        "type": "/problems/internal",
+        "title": "Internal error",
+        "status": 500,
+        "code": "internal",
+        "detail": f"The server made a mistake. Its log tells more under incident {incident}.",
+    }
     assert response.status_code == 500
     logged = capsys.readouterr().err
     assert logged.startswith(f"incident {incident}:\nTraceback") and "ZeroDivisionError" in logged
 
 
-@pytest.mark.parametrize("code, title", [("not-supported", "Not supported"), ("unknown-graph", "Unknown graph"),
-                                         ("unheard-of", "Refused")])
+@pytest.mark.parametrize(
+    "code, title", [("not-supported", "Not supported"), ("unknown-graph", "Unknown graph"), ("unheard-of", "Refused")]
+)
 def test_refusals_are_unprocessable(code: str, title: str) -> None:
     told = json.loads(problems.of_refusal(Refusal(code, "the query cannot be answered")).body())
     known = code if code in CATALOGUE else "refused"
-    assert told == {"type": f"/problems/{known}", "title": title, "status": 422, "code": known,
-                    "detail": "The query cannot be answered."}
+    assert told == {
+        "type": f"/problems/{known}",
+        "title": title,
+        "status": 422,
+        "code": known,
+        "detail": "The query cannot be answered.",
+    }
 
 
 def test_the_type_of_a_problem_is_a_url_that_explains_it(client) -> None:
@@ -263,17 +330,29 @@ def test_sentence(text: str, expected: str) -> None:
     assert problems.sentence(text) == expected
 
 
-@pytest.mark.parametrize(("text", "told"), [
-    ("there is no stream", "There is no stream."), ("the store's disk is full.", "The store's disk is full."),
-    ("a, b and c", "A, b and c."), ("what now?", "What now?"), ("", "."),
-    ("line 1, column 5: no", "Line 1, column 5: no."),
-    ("https://a.example/ is none of the places", "https://a.example/ is none of the places."),
-    ("urn:x:y is no stream", "urn:x:y is no stream."), ("<urn:s> is relative", "<urn:s> is relative."),
-    ("ex:a has no prefix", "ex:a has no prefix."), ("f:timestamp asks", "f:timestamp asks."),
-    ("csparql-spark check says more", "csparql-spark check says more."), ("--base is no IRI", "--base is no IRI."),
-    ("owl-horst is a rule set", "owl-horst is a rule set."), ("prov:generatedAtTime tells", "prov:generatedAtTime tells."),
-    ("keep_log is no setting", "keep_log is no setting."), ("hooks.example.org is not public",
-                                                            "hooks.example.org is not public."),
-    ("iPhone is a name", "iPhone is a name."), ("from= is no instant", "from= is no instant.")])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("there is no stream", "There is no stream."),
+        ("the store's disk is full.", "The store's disk is full."),
+        ("a, b and c", "A, b and c."),
+        ("what now?", "What now?"),
+        ("", "."),
+        ("line 1, column 5: no", "Line 1, column 5: no."),
+        ("https://a.example/ is none of the places", "https://a.example/ is none of the places."),
+        ("urn:x:y is no stream", "urn:x:y is no stream."),
+        ("<urn:s> is relative", "<urn:s> is relative."),
+        ("ex:a has no prefix", "ex:a has no prefix."),
+        ("f:timestamp asks", "f:timestamp asks."),
+        ("csparql-spark check says more", "csparql-spark check says more."),
+        ("--base is no IRI", "--base is no IRI."),
+        ("owl-horst is a rule set", "owl-horst is a rule set."),
+        ("prov:generatedAtTime tells", "prov:generatedAtTime tells."),
+        ("keep_log is no setting", "keep_log is no setting."),
+        ("hooks.example.org is not public", "hooks.example.org is not public."),
+        ("iPhone is a name", "iPhone is a name."),
+        ("from= is no instant", "from= is no instant."),
+    ],
+)
 def test_a_sentence_begins_with_a_capital_unless_with_a_name(text: str, told: str) -> None:
     assert problems.sentence(text) == told

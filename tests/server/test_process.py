@@ -42,11 +42,27 @@ class Parent:
         self.children: list[subprocess.Popen[str]] = []
 
     def start(self, *more: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "csparql_spark.server.process", "--data", str(self.data),
-                   "--fd", str(self.listening.fileno()), "--lifeline", str(self.lifeline),
-                   "--base-url", "http://csparql.test", *more]
-        child = subprocess.Popen(command, pass_fds=(self.listening.fileno(), self.lifeline), start_new_session=True,
-                                 stderr=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "csparql_spark.server.process",
+            "--data",
+            str(self.data),
+            "--fd",
+            str(self.listening.fileno()),
+            "--lifeline",
+            str(self.lifeline),
+            "--base-url",
+            "http://csparql.test",
+            *more,
+        ]
+        child = subprocess.Popen(
+            command,
+            pass_fds=(self.listening.fileno(), self.lifeline),
+            start_new_session=True,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.children.append(child)
         return child
 
@@ -89,7 +105,7 @@ class Pusher(threading.Thread):
     def __init__(self, parent: Parent, first: int, progress: queue.SimpleQueue[int]) -> None:
         super().__init__()
         self.parent, self.numbers, self.progress = parent, iter(range(first, first + 1_000_000)), progress
-        self.acknowledged: dict[int, int] = {}          # number → place in the log
+        self.acknowledged: dict[int, int] = {}  # number → place in the log
         self.enough = threading.Event()
 
     def run(self) -> None:
@@ -98,15 +114,19 @@ class Pusher(threading.Thread):
             try:
                 while not self.enough.is_set():
                     pushed = next(self.numbers)
-                    connection.request("POST", "/streams/s", f"<urn:{pushed}> <urn:p> <urn:b> .",
-                                       {"Content-Type": "application/n-triples"})
+                    connection.request(
+                        "POST",
+                        "/streams/s",
+                        f"<urn:{pushed}> <urn:p> <urn:b> .",
+                        {"Content-Type": "application/n-triples"},
+                    )
                     response = connection.getresponse()
                     told = json.loads(response.read())
                     assert response.status == 200, told
                     self.acknowledged[pushed] = told["seq"]
                     self.progress.put(pushed)
             except (OSError, http.client.HTTPException):
-                pass        # its fate is unknown, and it is not sent again
+                pass  # its fate is unknown, and it is not sent again
             finally:
                 connection.close()
 
@@ -183,7 +203,8 @@ def test_alone_it_listens_itself_and_locks_the_directory(tmp_path: Path, capsys)
     assert main(["--data", str(tmp_path / "data"), "--port", "0"]) == 2
     assert capsys.readouterr().err == (
         f"csparql-spark: the data directory {tmp_path / 'data'} is in use by another server (process {child.pid}): "
-        "stop that one, or choose another directory with --data\n")
+        "stop that one, or choose another directory with --data\n"
+    )
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("PUT", "/streams/s")
     assert json.loads(connection.getresponse().read())["iri"] == f"http://127.0.0.1:{port}/streams/s"
@@ -194,14 +215,20 @@ def test_alone_it_listens_itself_and_locks_the_directory(tmp_path: Path, capsys)
     child.stderr.close()
 
 
-@pytest.mark.parametrize("settings, descriptors, connections, each", [
-    (Settings(), 65536, 10_000, 2500), (Settings(connections=100), 65536, 100, 25),
-    (Settings(connections=100, connections_per_address=7), 65536, 100, 7),
-    (Settings(), 1024, 1024 - 256 - 4 * 64, (1024 - 256 - 4 * 64) // 4), (Settings(), 100, 1, 1),
-    (Settings(), resource.RLIM_INFINITY, 10_000, 2500),
-])
-def test_connections_are_as_many_as_there_are_descriptors(monkeypatch, settings: Settings, descriptors: int,
-                                                          connections: int, each: int) -> None:
+@pytest.mark.parametrize(
+    "settings, descriptors, connections, each",
+    [
+        (Settings(), 65536, 10_000, 2500),
+        (Settings(connections=100), 65536, 100, 25),
+        (Settings(connections=100, connections_per_address=7), 65536, 100, 7),
+        (Settings(), 1024, 1024 - 256 - 4 * 64, (1024 - 256 - 4 * 64) // 4),
+        (Settings(), 100, 1, 1),
+        (Settings(), resource.RLIM_INFINITY, 10_000, 2500),
+    ],
+)
+def test_connections_are_as_many_as_there_are_descriptors(
+    monkeypatch, settings: Settings, descriptors: int, connections: int, each: int
+) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda what: (descriptors, descriptors))
     limits = limits_of(settings)
     assert (limits.connections, limits.each) == (connections, each)
@@ -213,23 +240,27 @@ def test_what_keeps_it_from_starting(tmp_path: Path, capsys) -> None:
         assert main(["--data", str(tmp_path / "data"), "--port", str(port)]) == 2
     assert capsys.readouterr().err == (
         f"csparql-spark: port {port} of 127.0.0.1 is taken: choose another one with --port, or stop the program that "
-        "listens there\n")
+        "listens there\n"
+    )
     assert not (tmp_path / "data").exists(), "nothing is half done"
     (tmp_path / "file").write_text("")
     assert main(["--data", str(tmp_path / "file" / "data"), "--port", "0"]) == 2
     assert capsys.readouterr().err == (
         f"csparql-spark: the data directory {tmp_path / 'file' / 'data'} cannot be written (Not a directory): choose "
-        "another one with --data\n")
+        "another one with --data\n"
+    )
     assert main(["--data", str(tmp_path / "data"), "--fd", "987"]) == 2
     assert capsys.readouterr().err == "csparql-spark: the descriptor 987 is no listening socket (Bad file descriptor)\n"
     assert main(["--data", str(tmp_path / "data"), "--host", "192.0.2.1", "--port", "0"]) == 2
     assert capsys.readouterr().err == (
         "csparql-spark: cannot listen on port 0 of 192.0.2.1 (Cannot assign requested address): choose others with "
-        "--host and --port\n")
+        "--host and --port\n"
+    )
     assert main(["--data", str(tmp_path / "data"), "--host", "0.0.0.0", "--port", "0"]) == 2
     assert capsys.readouterr().err == (
         "csparql-spark: a server that listens on 0.0.0.0 can be reached by others, and needs tokens: make one with "
-        f"`csparql-spark token add NAME --scope admin --data {tmp_path / 'data'}`, or listen on 127.0.0.1\n")
+        f"`csparql-spark token add NAME --scope admin --data {tmp_path / 'data'}`, or listen on 127.0.0.1\n"
+    )
 
 
 def test_settings_that_are_handed_down_and_tokens_that_change_meanwhile(parent: Parent) -> None:
@@ -262,5 +293,6 @@ def test_rule_sets_of_an_earlier_server_are_named_at_the_start(parent: Parent) -
     assert child.stderr.readline() == (
         "csparql-spark: the rule set old has patterns that do not match what they may seem to: line 1, column 28: "
         r"\1 stands for what a group has matched, which takes more than one look at the text. So this regex holds of "
-        "nothing. Mend it, and bring it again with PUT http://csparql.test/rules/old\n")
+        "nothing. Mend it, and bring it again with PUT http://csparql.test/rules/old\n"
+    )
     assert parent.ask("GET", "/health")[0] == 200

@@ -31,8 +31,11 @@ def command(port: int, *arguments: str, stdin: str | None = None) -> Result:
 
 
 def pushed(backend: Backend) -> list[list[tuple[str, str, str]]]:
-    return [Chunk.from_ipc(entry.payload).triples()
-            for entry in backend.stores.log.read(0, backend.stores.log.tail()) if entry.kind == "chunk"]
+    return [
+        Chunk.from_ipc(entry.payload).triples()
+        for entry in backend.stores.log.read(0, backend.stores.log.tail())
+        if entry.kind == "chunk"
+    ]
 
 
 def lines(*numbers: int, graph: bool = False) -> str:
@@ -61,14 +64,27 @@ def test_files_are_pushed_in_batches(port: int, backend: Backend, tmp_path: Path
     result = command(port, "push", *files, "--stream", "s", "--create", "--batch", "2")
     assert (result.exit_code, result.stdout) == (0, "8 triples in 5 pushes\n"), result.output
     assert result.stderr.startswith(
-        "csparql-spark: 2 of the triples had a timestamp, and this stream is on the arrival")
+        "csparql-spark: 2 of the triples had a timestamp, and this stream is on the arrival"
+    )
     assert pushed(backend) == [rows(0, 1), rows(2, 3), rows(4), rows(5, 6), rows(7)]
 
 
 def test_a_replay_keeps_its_timestamps(port: int, backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "a.nq").write_text(lines(3, 1, 2, graph=True))
-    result = command(port, "push", str(tmp_path / "a.nq"), "--stream", STREAM, "--create", "--clock", "event",
-                     "--delay", "2s", "--speed", "10x")
+    result = command(
+        port,
+        "push",
+        str(tmp_path / "a.nq"),
+        "--stream",
+        STREAM,
+        "--create",
+        "--clock",
+        "event",
+        "--delay",
+        "2s",
+        "--speed",
+        "10x",
+    )
     assert (result.exit_code, result.output) == (0, "3 triples in 3 pushes\n")
     assert pushed(backend) == [rows(1), rows(2), rows(3)]
     stream = backend.stores.registry.stream(STREAM)
@@ -78,9 +94,14 @@ def test_a_replay_keeps_its_timestamps(port: int, backend: Backend, tmp_path: Pa
 @contextlib.contextmanager
 def started(port: int, *words: str) -> Iterator[subprocess.Popen[str]]:
     """A command in a process of its own, which is gone afterwards, whatever the test has found."""
-    with subprocess.Popen([sys.executable, "-m", "csparql_spark", *words], text=True, stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env={**os.environ, "CSPARQL_URL": f"http://127.0.0.1:{port}"}) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "csparql_spark", *words],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "CSPARQL_URL": f"http://127.0.0.1:{port}"},
+    ) as process:
         try:
             yield process
         finally:
@@ -114,24 +135,43 @@ def test_standard_input_is_pushed_as_it_comes(port: int, backend: Backend) -> No
 
 def backend_client(backend: Backend):
     from csparql_spark.server.app import create_app
+
     return create_app(backend).test_client()
 
 
-@pytest.mark.parametrize("arguments, sentence", [
-    (["{tmp}/none.nt", "--stream", "s"], "There is no file {tmp}/none.nt"),
-    (["{tmp}/a", "--stream", "s"], "{tmp}/a: no extension tells its format: say which it is with --format (nt, nq, "),
-    (["{tmp}/a.csv", "--stream", "s"], "{tmp}/a.csv: the extension .csv is not that of a format of RDF: make triples of "
-                                       "its rows first, or say which it is with --format (nt, nq, "),
-    (["{tmp}/a.json", "--stream", "s"], "{tmp}/a.json: the extension .json is not that of a format of RDF: JSON-LD is "
-                                        "`--format jsonld`, a triple on each line is `--format ndjson`; say which"),
-    (["{tmp}/bad.nt", "--stream", "s"], "{tmp}/bad.nt: Line 2, column 1:"),
-    (["{tmp}/a.nt", "--stream", "nix"], f"There is no stream <{BASE}/streams/nix>: create it with PUT"),
-    (["{tmp}/a.nt", "--stream", "s", "--rate", "5", "--speed", "1x"], "--rate and --speed both say how fast it goes"),
-    (["{tmp}/a.nt", "--stream", "s", "--create", "--speed", "1x"], "--speed goes by timestamps, and there are none"),
-    (["-", "--stream", "s", "--loop"], "--loop cannot begin standard input again"),
-    (["{tmp}/a.nt", "--stream", "s", "--token", "x"], "a token on the command line can be read by everybody"),
-    (["{tmp}/a.nt", "--stream", "s", "--token-file", "{tmp}/none"], "the token file {tmp}/none cannot be read"),
-])
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["{tmp}/none.nt", "--stream", "s"], "There is no file {tmp}/none.nt"),
+        (
+            ["{tmp}/a", "--stream", "s"],
+            "{tmp}/a: no extension tells its format: say which it is with --format (nt, nq, ",
+        ),
+        (
+            ["{tmp}/a.csv", "--stream", "s"],
+            "{tmp}/a.csv: the extension .csv is not that of a format of RDF: make triples of "
+            "its rows first, or say which it is with --format (nt, nq, ",
+        ),
+        (
+            ["{tmp}/a.json", "--stream", "s"],
+            "{tmp}/a.json: the extension .json is not that of a format of RDF: JSON-LD is "
+            "`--format jsonld`, a triple on each line is `--format ndjson`; say which",
+        ),
+        (["{tmp}/bad.nt", "--stream", "s"], "{tmp}/bad.nt: Line 2, column 1:"),
+        (["{tmp}/a.nt", "--stream", "nix"], f"There is no stream <{BASE}/streams/nix>: create it with PUT"),
+        (
+            ["{tmp}/a.nt", "--stream", "s", "--rate", "5", "--speed", "1x"],
+            "--rate and --speed both say how fast it goes",
+        ),
+        (
+            ["{tmp}/a.nt", "--stream", "s", "--create", "--speed", "1x"],
+            "--speed goes by timestamps, and there are none",
+        ),
+        (["-", "--stream", "s", "--loop"], "--loop cannot begin standard input again"),
+        (["{tmp}/a.nt", "--stream", "s", "--token", "x"], "a token on the command line can be read by everybody"),
+        (["{tmp}/a.nt", "--stream", "s", "--token-file", "{tmp}/none"], "the token file {tmp}/none cannot be read"),
+    ],
+)
 def test_errors_are_one_line(port: int, tmp_path: Path, arguments: list[str], sentence: str) -> None:
     (tmp_path / "bad.nt").write_text(f"{lines(1)}nonsense .\n")
     (tmp_path / "a.nt").write_text(lines(1))
@@ -143,17 +183,23 @@ def test_errors_are_one_line(port: int, tmp_path: Path, arguments: list[str], se
 
 def test_tail_prints_answers(port: int, backend: Backend, engine: Engine) -> None:
     query = registered(backend_client(backend))
-    engine.answer(query, 1000, bindings.Result.from_rows(("s", "n"), [{"s": "<urn:a>", "n": '"x y"'}, {"s": "<urn:b>"}]))
+    engine.answer(
+        query, 1000, bindings.Result.from_rows(("s", "n"), [{"s": "<urn:a>", "n": '"x y"'}, {"s": "<urn:b>"}])
+    )
     engine.count(query, 2000)
-    printed = {form: command(port, "tail", "q", "--from", "beginning", "--count", "2", "--format", form)
-               for form in ("json", "csv", "table")}
+    printed = {
+        form: command(port, "tail", "q", "--from", "beginning", "--count", "2", "--format", form)
+        for form in ("json", "csv", "table")
+    }
     assert [result.exit_code for result in printed.values()] == [0, 0, 0]
     assert [json.loads(line)["at"] for line in printed["json"].stdout.splitlines()] == [1000, 2000]
     assert printed["csv"].stdout == "query,at,s,n\nq,1000,urn:a,x y\nq,1000,urn:b,\nquery,at,n\nq,2000,2000\n"
-    assert printed["table"].stdout == ("── q at 1000: 2 rows\n   ?s       ?n\n   <urn:a>  \"x y\"\n   <urn:b>\n"
-                                       "── q at 2000: 1 row\n   ?n\n   \"2000\"\n")
+    assert printed["table"].stdout == (
+        '── q at 1000: 2 rows\n   ?s       ?n\n   <urn:a>  "x y"\n   <urn:b>\n── q at 2000: 1 row\n   ?n\n   "2000"\n'
+    )
     assert command(port, "tail", "q", "--from", "1500", "--count", "1", "--format", "csv").stdout == (
-        "query,at,n\nq,2000,2000\n")
+        "query,at,n\nq,2000,2000\n"
+    )
 
 
 def test_tail_ends_with_its_query(port: int, backend: Backend, engine: Engine) -> None:
@@ -185,8 +231,10 @@ def test_a_file_without_triples_is_told(port: int, tmp_path: Path, name: str, te
 def test_a_stream_that_is_not_there_is_told_with_the_option(port: int, tmp_path: Path) -> None:
     (tmp_path / "a.nt").write_text(lines(1))
     result = command(port, "push", str(tmp_path / "a.nt"), "--stream", "nix")
-    assert result.stderr == (f"csparql-spark: There is no stream <{BASE}/streams/nix>: create it with PUT "
-                             f"{BASE}/streams/nix. Or let push make it, with --create\n")
+    assert result.stderr == (
+        f"csparql-spark: There is no stream <{BASE}/streams/nix>: create it with PUT "
+        f"{BASE}/streams/nix. Or let push make it, with --create\n"
+    )
 
 
 def test_a_query_that_may_be_meant_is_named(port: int, backend: Backend) -> None:
@@ -195,8 +243,10 @@ def test_a_query_that_may_be_meant_is_named(port: int, backend: Backend) -> None
     client.put("/queries/Speeds", data=TEXT.replace("QUERY q", "QUERY Speeds"))
     for name, meant in (("speeds", "Speeds"), ("Spedes", "Speeds")):
         result = command(port, "tail", "q", name)
-        assert result.stderr == (f"csparql-spark: There is no query {name}: register it with PUT {BASE}/queries/{name}. Did "
-                                 f"you mean {meant}?\n")
+        assert result.stderr == (
+            f"csparql-spark: There is no query {name}: register it with PUT {BASE}/queries/{name}. Did "
+            f"you mean {meant}?\n"
+        )
     assert "Did you mean" not in command(port, "tail", "nix").stderr
 
 

@@ -39,8 +39,14 @@ def push(port: int, *arguments: str, stdin: str | None = None) -> Result | Told:
     options = ["push", *arguments, "--stream", "s", "--create", "--url", f"http://127.0.0.1:{port}"]
     if stdin is None:
         return CliRunner().invoke(main, options)
-    told = subprocess.run([sys.executable, "-m", "csparql_spark", *options], input=stdin, capture_output=True, text=True,
-                          check=False, timeout=60)
+    told = subprocess.run(
+        [sys.executable, "-m", "csparql_spark", *options],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     return Told(told.returncode, told.stdout, told.stderr)
 
 
@@ -48,16 +54,20 @@ def kinds(backend: Backend) -> list[str]:
     return [entry.kind for entry in backend.stores.log.read(0, backend.stores.log.tail())]
 
 
-@pytest.mark.parametrize(("name", "text", "said"), [
-    ("bad.nt", GOOD + BAD, "bad.nt: Line 2, column 1:"),
-    ("data.csv", "a,b\n1,2\n", "data.csv: the extension .csv is not that of a format"),
-    ("a.ttl", "{}", "a.ttl: Line 1"),
-    ("gone.nt", None, "There is no file"),
-    ("-", BAD, "standard input: Line 1, column 1:"),
-    ("-", '{"a": 1}\n', "standard input: Line 1"),
-])
-def test_what_cannot_be_read_makes_no_stream(port: int, backend: Backend, tmp_path: Path, name: str, text: str | None,
-                                             said: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("bad.nt", GOOD + BAD, "bad.nt: Line 2, column 1:"),
+        ("data.csv", "a,b\n1,2\n", "data.csv: the extension .csv is not that of a format"),
+        ("a.ttl", "{}", "a.ttl: Line 1"),
+        ("gone.nt", None, "There is no file"),
+        ("-", BAD, "standard input: Line 1, column 1:"),
+        ("-", '{"a": 1}\n', "standard input: Line 1"),
+    ],
+)
+def test_what_cannot_be_read_makes_no_stream(
+    port: int, backend: Backend, tmp_path: Path, name: str, text: str | None, said: str
+) -> None:
     if name != "-" and text is not None:
         (tmp_path / name).write_text(text)
     result = push(port, name if name == "-" else str(tmp_path / name), stdin=text if name == "-" else None)
@@ -83,8 +93,9 @@ def test_a_stream_that_was_there_stays(port: int, backend: Backend, tmp_path: Pa
 
 
 @pytest.mark.parametrize("use", ["push", "query", "made again"])
-def test_a_stream_that_somebody_uses_meanwhile_stays(port: int, backend: Backend, tmp_path: Path, use: str,
-                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_somebody_uses_meanwhile_stays(
+    port: int, backend: Backend, tmp_path: Path, use: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "long.nt").write_text(LONG)
     pushed = Client.push
 

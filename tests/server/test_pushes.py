@@ -40,8 +40,9 @@ def pushed(backend: Backend) -> list[Chunk]:
 def test_what_curl_says_when_it_is_not_told(client, stream: str, url: str) -> None:
     refused = client.post(url, data=ONE, content_type="application/x-www-form-urlencoded")
     assert (refused.status_code, refused.json["code"]) == (415, "unsupported-format")
-    assert refused.json["detail"].endswith(" With curl that is -H 'Content-Type: text/turtle'; without it, curl says "
-                                           "that it sends a form.")
+    assert refused.json["detail"].endswith(
+        " With curl that is -H 'Content-Type: text/turtle'; without it, curl says that it sends a form."
+    )
     assert "curl" not in client.post(url, data=ONE, content_type="image/png").json["detail"]
 
 
@@ -49,22 +50,35 @@ def test_a_push_is_logged_and_told(client, stream: str, backend: Backend) -> Non
     response = client.post("/streams/s", data=ONE, content_type=NT)
     entry = backend.stores.log.last(stream, "chunk", backend.stores.log.tail())
     assert response.status_code == 200
-    assert response.json == {"stream": stream, "accepted": 1, "seq": 2, "at": entry.at, "first": None, "last": None,
-                             "warnings": []}
+    assert response.json == {
+        "stream": stream,
+        "accepted": 1,
+        "seq": 2,
+        "at": entry.at,
+        "first": None,
+        "last": None,
+        "warnings": [],
+    }
     assert (entry.seq, entry.subject) == (2, stream)
     (chunk,) = pushed(backend)
     assert chunk.triples() == TRIPLES
 
 
-@pytest.mark.parametrize("media_type, body", [
-    ("application/n-triples", b'<urn:a> <urn:p> "1" .'),
-    ("text/turtle; charset=UTF-8", b'@prefix : <urn:> . :a :p "1" .'),
-    ("application/n-quads", b'<urn:a> <urn:p> "1" <urn:g> .'),
-    ("application/trig", b'<urn:g> { <urn:a> <urn:p> "1" }'),
-    ("application/ld+json", b'{"@id": "urn:a", "urn:p": "1"}'),
-    ("application/rdf+xml", b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:u="urn:">'
-                            b'<rdf:Description rdf:about="urn:a"><u:p>1</u:p></rdf:Description></rdf:RDF>'),
-])
+@pytest.mark.parametrize(
+    "media_type, body",
+    [
+        ("application/n-triples", b'<urn:a> <urn:p> "1" .'),
+        ("text/turtle; charset=UTF-8", b'@prefix : <urn:> . :a :p "1" .'),
+        ("application/n-quads", b'<urn:a> <urn:p> "1" <urn:g> .'),
+        ("application/trig", b'<urn:g> { <urn:a> <urn:p> "1" }'),
+        ("application/ld+json", b'{"@id": "urn:a", "urn:p": "1"}'),
+        (
+            "application/rdf+xml",
+            b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:u="urn:">'
+            b'<rdf:Description rdf:about="urn:a"><u:p>1</u:p></rdf:Description></rdf:RDF>',
+        ),
+    ],
+)
 def test_every_format(client, stream: str, backend: Backend, media_type: str, body: bytes) -> None:
     assert client.post("/streams/s", data=body, content_type=media_type).json["accepted"] == 1
     assert [chunk.triples() for chunk in pushed(backend)] == [TRIPLES]
@@ -86,10 +100,14 @@ def test_blank_nodes_of_two_pushes_differ(client, stream: str, backend: Backend)
 def test_the_arrival_clock_drops_stamps_and_says_so(client, stream: str, backend: Backend) -> None:
     told = client.post("/streams/s", data=STAMPED, content_type="application/n-quads").json
     assert (told["accepted"], told["first"], told["last"]) == (3, None, None)
-    assert told["warnings"] == [{
-        "code": "timestamps-ignored", "triples": 2, "message":
-        "2 of the triples had a timestamp, and this stream is on the arrival clock: all are stamped with the time of "
-        'their arrival. Create a stream with clock "event" to keep timestamps.'}]
+    assert told["warnings"] == [
+        {
+            "code": "timestamps-ignored",
+            "triples": 2,
+            "message": "2 of the triples had a timestamp, and this stream is on the arrival clock: all are stamped with the time of "
+            'their arrival. Create a stream with clock "event" to keep timestamps.',
+        }
+    ]
     (chunk,) = pushed(backend)
     assert chunk.unstamped == 3
 
@@ -98,10 +116,14 @@ def test_the_event_clock_keeps_stamps_and_says_what_had_none(client, backend: Ba
     client.put("/streams/e?clock=event")
     told = client.post("/streams/e", data=STAMPED, content_type="application/n-quads").json
     assert (told["accepted"], told["first"], told["last"]) == (3, 5000, 7000)
-    assert told["warnings"] == [{
-        "code": "stamped-on-arrival", "triples": 1, "message":
-        "1 of the triples had no timestamp, and this stream is on the event clock: they are stamped with the time of "
-        "their arrival."}]
+    assert told["warnings"] == [
+        {
+            "code": "stamped-on-arrival",
+            "triples": 1,
+            "message": "1 of the triples had no timestamp, and this stream is on the event clock: they are stamped with the time of "
+            "their arrival.",
+        }
+    ]
     (chunk,) = pushed(backend)
     assert (chunk.first, chunk.last, chunk.unstamped) == (5000, 7000, 1)
 
@@ -110,8 +132,15 @@ def test_the_event_clock_keeps_stamps_and_says_what_had_none(client, backend: Ba
 def test_a_push_without_triples_is_no_entry(client, stream: str, backend: Backend, body: bytes) -> None:
     response = client.post("/streams/s", data=body, content_type="text/turtle")
     assert response.status_code == 200
-    assert response.json == {"stream": stream, "accepted": 0, "seq": None, "at": None, "first": None, "last": None,
-                             "warnings": []}
+    assert response.json == {
+        "stream": stream,
+        "accepted": 0,
+        "seq": None,
+        "at": None,
+        "first": None,
+        "last": None,
+        "warnings": [],
+    }
     assert backend.stores.log.tail() == 1
 
 
@@ -161,10 +190,13 @@ def test_32_pushers_at_once(port: int, backend: Backend) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    log = Log(Database(backend.stores.database.path))          # as another process sees it
+    log = Log(Database(backend.stores.database.path))  # as another process sees it
     logged = {entry.seq: Chunk.from_ipc(entry.payload).triples() for entry in log.read(1, log.tail())}
-    expected = {said["seq"]: [(f"<urn:{number}>", "<urn:p>", f'"{i}"')]
-                for number, saids in enumerate(told) for i, said in enumerate(saids)}
+    expected = {
+        said["seq"]: [(f"<urn:{number}>", "<urn:p>", f'"{i}"')]
+        for number, saids in enumerate(told)
+        for i, said in enumerate(saids)
+    }
     assert all(said["status"] == 200 for saids in told for said in saids)
     assert logged == expected
     assert all(saids == sorted(saids, key=lambda said: said["seq"]) for saids in told)

@@ -14,11 +14,29 @@ from csparql_spark.store import QueryRecord
 from tests.server.playing import BASE, TEXT, Engine, registered
 
 STREAM = f"{BASE}/streams/s"
-DESCRIBED = {"name": "q", "id": 2, "url": f"{BASE}/queries/q", "answers": f"{BASE}/queries/q/answers", "text": TEXT,
-             "kind": "query", "form": "SELECT", "output": "RSTREAM", "every": None, "streams": [STREAM],
-             "windows": [{"stream": STREAM, "range": 2000, "step": 1000}], "graphs": [], "named_graphs": [],
-             "entailment": [], "warnings": [], "stream": None,
-             "status": "running", "failure": None, "waiting_for": [], "oldest": None, "latest": None}
+DESCRIBED = {
+    "name": "q",
+    "id": 2,
+    "url": f"{BASE}/queries/q",
+    "answers": f"{BASE}/queries/q/answers",
+    "text": TEXT,
+    "kind": "query",
+    "form": "SELECT",
+    "output": "RSTREAM",
+    "every": None,
+    "streams": [STREAM],
+    "windows": [{"stream": STREAM, "range": 2000, "step": 1000}],
+    "graphs": [],
+    "named_graphs": [],
+    "entailment": [],
+    "warnings": [],
+    "stream": None,
+    "status": "running",
+    "failure": None,
+    "waiting_for": [],
+    "oldest": None,
+    "latest": None,
+}
 
 
 def described(response) -> dict[str, object]:
@@ -36,8 +54,10 @@ def test_registering(client, stream: str, backend: Backend) -> None:
     made = client.put("/queries/q", data=TEXT)
     assert (made.status_code, made.headers["Location"], described(made)) == (201, f"{BASE}/queries/q", DESCRIBED)
     entry = backend.stores.log.last("q", "register", backend.stores.log.tail())
-    assert (entry.seq, json.loads(entry.payload)) == (2, {"text": TEXT, "base": f"{BASE}/", "compiled": compiled(
-        parse(TEXT, base=f"{BASE}/"))})
+    assert (entry.seq, json.loads(entry.payload)) == (
+        2,
+        {"text": TEXT, "base": f"{BASE}/", "compiled": compiled(parse(TEXT, base=f"{BASE}/"))},
+    )
 
 
 def test_the_same_text_again_changes_nothing(client, stream: str, backend: Backend) -> None:
@@ -56,8 +76,17 @@ def test_the_same_text_at_another_address_of_the_server(client, stream: str, bac
     assert client.put("/queries/r", data=relative).status_code == 409
 
 
-@pytest.mark.parametrize("media_type", ["application/sparql-query", "text/plain; charset=utf-8", "text/x-csparql",
-                                        "application/x-www-form-urlencoded", "application/octet-stream", None])
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "application/sparql-query",
+        "text/plain; charset=utf-8",
+        "text/x-csparql",
+        "application/x-www-form-urlencoded",
+        "application/octet-stream",
+        None,
+    ],
+)
 def test_any_text_type(client, stream: str, media_type: str | None) -> None:
     assert client.put("/queries/q", data=TEXT, content_type=media_type).status_code == 201
 
@@ -75,21 +104,34 @@ def test_a_text_without_a_name_gets_that_of_the_url(client, stream: str) -> None
 
 def test_a_description_tells_what_is_asked_for(client, stream: str) -> None:
     client.put("/graphs?graph=urn:g", data="", content_type="text/turtle")
-    text = ("REGISTER QUERY q AS SELECT ISTREAM ?s FROM <urn:g> FROM NAMED <urn:g> FROM STREAM <streams/s> "
-            "[RANGE TRIPLES 10 STEP 2] USING ENTAILMENT rdfs WHERE { ?s ?p ?o }")
+    text = (
+        "REGISTER QUERY q AS SELECT ISTREAM ?s FROM <urn:g> FROM NAMED <urn:g> FROM STREAM <streams/s> "
+        "[RANGE TRIPLES 10 STEP 2] USING ENTAILMENT rdfs WHERE { ?s ?p ?o }"
+    )
     made = client.put("/queries/q", data=text)
     assert made.status_code == 201, made.text
     told = {key: made.json[key] for key in ("graphs", "named_graphs", "entailment", "output", "every", "windows")}
-    assert told == {"graphs": ["urn:g"], "named_graphs": ["urn:g"], "entailment": ["rdfs"], "output": "ISTREAM",
-                    "every": None, "windows": [{"stream": stream, "triples": 10, "triples_step": 2}]}
+    assert told == {
+        "graphs": ["urn:g"],
+        "named_graphs": ["urn:g"],
+        "entailment": ["rdfs"],
+        "output": "ISTREAM",
+        "every": None,
+        "windows": [{"stream": stream, "triples": 10, "triples_step": 2}],
+    }
 
 
-@pytest.mark.parametrize("window, expected", [
-    ("RANGE TRIPLES 10", {"triples": 10, "triples_step": 10}),
-    ("ELEMENTS 5 STEP 1", {"elements": 5, "elements_step": 1}),
-    ("RANGE 2m", {"range": 120_000, "step": 120_000})])
-def test_a_description_tells_of_windows_how_far_they_go(client, stream: str, window: str,
-                                                        expected: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "window, expected",
+    [
+        ("RANGE TRIPLES 10", {"triples": 10, "triples_step": 10}),
+        ("ELEMENTS 5 STEP 1", {"elements": 5, "elements_step": 1}),
+        ("RANGE 2m", {"range": 120_000, "step": 120_000}),
+    ],
+)
+def test_a_description_tells_of_windows_how_far_they_go(
+    client, stream: str, window: str, expected: dict[str, int]
+) -> None:
     text = f"REGISTER QUERY q COMPUTE EVERY 5s AS SELECT ?s FROM STREAM <streams/s> [{window}] {{ ?s ?p ?o }}"
     told = client.put("/queries/q", data=text).json
     assert (told["every"], told["windows"]) == (5000, [{"stream": stream, **expected}])
@@ -117,7 +159,11 @@ def test_a_description_tells_how_it_goes(client, engine: Engine) -> None:
     assert described(client.get("/queries/q")) == DESCRIBED | {"oldest": 1000, "latest": 3000}
     engine.fail(query, 4000, "too many rows")
     assert described(client.get("/queries/q")) == DESCRIBED | {
-        "oldest": 1000, "latest": 3000, "status": "failed", "failure": {"at": 4000, "reason": "too many rows"}}
+        "oldest": 1000,
+        "latest": 3000,
+        "status": "failed",
+        "failure": {"at": 4000, "reason": "too many rows"},
+    }
 
 
 def test_deleting(client, engine: Engine) -> None:

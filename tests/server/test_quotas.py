@@ -26,8 +26,12 @@ def test_there_is_room_for_so_many_and_no_more(client, backend: Backend) -> None
         told = client.put(url, data=body, content_type="text/turtle" if "graphs" in url else "text/plain")
         return told.status_code, told.json.get("code")
 
-    for url, other, body in (("/streams/a", None, ""), ("/graphs?graph=urn:a", "/graphs?graph=urn:b", ""),
-                             ("/rules/a", "/rules/b", RULES), ("/queries/a", "/queries/b", SELECT)):
+    for url, other, body in (
+        ("/streams/a", None, ""),
+        ("/graphs?graph=urn:a", "/graphs?graph=urn:b", ""),
+        ("/rules/a", "/rules/b", RULES),
+        ("/queries/a", "/queries/b", SELECT),
+    ):
         assert put(url, body)[0] == 201 and put(url, body)[0] == 200
         if other is not None:
             assert put(other, body) == (409, "limit-reached")
@@ -45,9 +49,17 @@ def test_urls_have_an_end(client) -> None:
     assert (told.status_code, told.json["code"], told.json["limit"]) == (414, "long-url", 32768)
 
 
-@pytest.mark.parametrize("body", ['{"clock": ' + "[" * 200 + "]" * 200 + "}", '{"delay": ' + "9" * 20_000 + "}",
-                                  '{"clock": "\\ud800"}', '{"clock": NaN}',
-                                  '{"clock": "event", "clock": "arrival"}', "[" * 60_000])
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"clock": ' + "[" * 200 + "]" * 200 + "}",
+        '{"delay": ' + "9" * 20_000 + "}",
+        '{"clock": "\\ud800"}',
+        '{"clock": NaN}',
+        '{"clock": "event", "clock": "arrival"}',
+        "[" * 60_000,
+    ],
+)
 def test_json_that_is_not_read(client, body: str) -> None:
     told = client.put("/streams/a", data=body)
     assert (told.status_code, told.json["code"]) == (400, "bad-body")

@@ -47,8 +47,9 @@ def test_another_push_with_the_key_is_refused(client, stream: str, backend: Back
 
 def test_a_key_belongs_to_a_stream_and_goes_with_it(client, stream: str) -> None:
     client.put("/streams/other")
-    seqs = [client.post(f"/streams/{name}", data=ONE, content_type=NT, headers=KEY).json["seq"]
-            for name in ("s", "other")]
+    seqs = [
+        client.post(f"/streams/{name}", data=ONE, content_type=NT, headers=KEY).json["seq"] for name in ("s", "other")
+    ]
     client.delete("/streams/s")
     assert client.post("/streams/s", data=ONE, content_type=NT, headers=KEY).status_code == 404
     client.put("/streams/s")
@@ -108,14 +109,17 @@ def test_sent_again_after_kill_9_it_is_counted_once(tmp_path: Path) -> None:
                     assert status == 200, said
                     told[number] = said
                 except (OSError, ValueError, http.client.HTTPException):
-                    continue            # its fate is unknown: it is sent again
+                    continue  # its fate is unknown: it is sent again
             if number % 4 == 3:
                 killer.join()
                 status, said = parent.ask("POST", "/streams/s", body, **headers)
                 assert (status, said["seq"], said["repeated"]) == (200, told[number]["seq"], True)
         log = Log(Database(DataDirectory(tmp_path / "data").database))
-        logged = {entry.seq: Chunk.from_ipc(entry.payload).triples()[0][0]
-                  for entry in log.read(0, log.tail()) if entry.kind == "chunk"}
+        logged = {
+            entry.seq: Chunk.from_ipc(entry.payload).triples()[0][0]
+            for entry in log.read(0, log.tail())
+            if entry.kind == "chunk"
+        }
         assert logged == {said["seq"]: f"<urn:{number}>" for number, said in told.items()}
     finally:
         parent.close()
@@ -125,17 +129,24 @@ def test_ndjson_arrow_and_zstd_are_pushed(client, stream: str, backend: Backend)
     row = ("<urn:a>", "<urn:p>", '"1"')
     line = json.dumps(dict(zip("spo", row, strict=True))).encode()
     arrow = ipc(table([row]))
-    for body, headers in ((line, {"Content-Type": "application/x-ndjson"}),
-                          (arrow, {"Content-Type": "application/vnd.apache.arrow.stream"}),
-                          (pa.compress(ONE, "zstd", asbytes=True), {"Content-Type": NT, "Content-Encoding": "zstd"})):
+    for body, headers in (
+        (line, {"Content-Type": "application/x-ndjson"}),
+        (arrow, {"Content-Type": "application/vnd.apache.arrow.stream"}),
+        (pa.compress(ONE, "zstd", asbytes=True), {"Content-Type": NT, "Content-Encoding": "zstd"}),
+    ):
         assert client.post("/streams/s", data=body, headers=headers).json["accepted"] == 1
     chunks = [Chunk.from_ipc(entry.payload) for entry in backend.stores.log.read(1, backend.stores.log.tail())]
     assert [chunk.triples() for chunk in chunks] == [[row]] * 3
 
 
-@pytest.mark.parametrize("body, code", [
-    (b"plain", "bad-body"), (pa.compress(ONE, "zstd", asbytes=True)[:-3], "bad-body"),
-    (pa.compress(b" " * 100_000_001, "zstd", asbytes=True), "too-large")])
+@pytest.mark.parametrize(
+    "body, code",
+    [
+        (b"plain", "bad-body"),
+        (pa.compress(ONE, "zstd", asbytes=True)[:-3], "bad-body"),
+        (pa.compress(b" " * 100_000_001, "zstd", asbytes=True), "too-large"),
+    ],
+)
 def test_zstd_that_is_none_or_too_much(client, stream: str, body: bytes, code: str) -> None:
     response = client.post("/streams/s", data=body, headers={"Content-Type": NT, "Content-Encoding": "zstd"})
     assert response.json["code"] == code

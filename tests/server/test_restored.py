@@ -26,7 +26,7 @@ from csparql_spark.store import Registry, StoredAnswer
 from tests.server.playing import TEXT, Event, number, parsed
 from tests.store.restoring import QUERY, World
 
-MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None        # where nothing waits for a disk
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where nothing waits for a disk
 VERSION_3 = Path(__file__).parents[1] / "store/schemas/3.sql"
 GAP = "gap"
 A, B, C = "bbbbbbbbbb", "cccccccccc", "dddddddddd"
@@ -34,14 +34,31 @@ LIST = [Incarnation("", 0, 0, 0), Incarnation(A, 40, 0, 1), Incarnation(B, 60, 0
 HEAD = 90
 
 
-@pytest.mark.parametrize("text, seen", [
-    ("0", SeenId(0)), ("40", SeenId(40)), ("41", SeenId(0, True)), ("90", SeenId(0, True)),
-    (f"41-{A}", SeenId(41)), (f"60-{A}", SeenId(60)), (f"61-{A}", SeenId(60, True)), (f"500-{A}", SeenId(60, True)),
-    (f"61-{B}", SeenId(61)), (f"90-{B}", SeenId(90)), (f"91-{B}", SeenId(0, True)),
-    (f"5-{C}", SeenId(0, True)), (f"500-{C}", SeenId(0, True)),
-    ("", None), ("-1", None), ("1-", None), ("x", None), ("5-vowels", None), (f"5-{A}b", None),
-    (f"5-{A.upper()}", None),
-])
+@pytest.mark.parametrize(
+    "text, seen",
+    [
+        ("0", SeenId(0)),
+        ("40", SeenId(40)),
+        ("41", SeenId(0, True)),
+        ("90", SeenId(0, True)),
+        (f"41-{A}", SeenId(41)),
+        (f"60-{A}", SeenId(60)),
+        (f"61-{A}", SeenId(60, True)),
+        (f"500-{A}", SeenId(60, True)),
+        (f"61-{B}", SeenId(61)),
+        (f"90-{B}", SeenId(90)),
+        (f"91-{B}", SeenId(0, True)),
+        (f"5-{C}", SeenId(0, True)),
+        (f"500-{C}", SeenId(0, True)),
+        ("", None),
+        ("-1", None),
+        ("1-", None),
+        ("x", None),
+        ("5-vowels", None),
+        (f"5-{A}b", None),
+        (f"5-{A.upper()}", None),
+    ],
+)
 def test_what_an_id_says(text: str, seen: SeenId | None) -> None:
     assert read_id(text, Lineage("x", LIST), HEAD) == seen
 
@@ -65,8 +82,10 @@ class House(World):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with self.database.transaction() as connection:
-            connection.execute("INSERT INTO log (kind, at, subject, payload) VALUES ('register', 0, 'q', ?)",
-                               (f'{{"text": "{TEXT}", "base": null}}',))
+            connection.execute(
+                "INSERT INTO log (kind, at, subject, payload) VALUES ('register', 0, 'q', ?)",
+                (f'{{"text": "{TEXT}", "base": null}}',),
+            )
         self.past = self.past._replace(log=("register",))
         assert Registry(self.database).query("q").id == QUERY
         self.seen: list[Event] = []
@@ -129,20 +148,23 @@ def short(event: Event) -> str:
     return f"{event.data['reason']}({after},{next})"
 
 
-@pytest.mark.parametrize("script, heard", [
-    ("...s..s",             "1 2 3 4 5"),
-    ("...sr..s",            "1 2 3 4 5"),
-    ("...srrr.s.rs",        "1 2 3 4 5"),
-    ("..c..sp...s",         "1 2 3 4 restored(2,3) 3 4 5"),         # positions 3 and 4 are other answers now
-    ("..c..sps",            "1 2 3 4 restored(2,None)"),            # and it says so before there are any
-    ("..c..sps.s.s",        "1 2 3 4 restored(2,None) 3 4"),        # once
-    ("..c..spr..rs",        "1 2 3 4 restored(2,3) 3 4"),
-    ("..sc..p...s",         "1 2 3 4 5"),                           # what was lost had not been told
-    ("..c.sp.s.p.s",        "1 2 3 restored(2,3) 3 restored(None,1) 1 2 3"),
-    ("..cr..sp...s",        "1 2 3 4 restored(None,1) 1 2 3 4 5"),  # a copy of before that start knows nothing of it
-    ("c..sp...s",           "1 2 restored(None,1) 1 2 3"),
-    ("cs.p.s",              "1"),
-])
+@pytest.mark.parametrize(
+    "script, heard",
+    [
+        ("...s..s", "1 2 3 4 5"),
+        ("...sr..s", "1 2 3 4 5"),
+        ("...srrr.s.rs", "1 2 3 4 5"),
+        ("..c..sp...s", "1 2 3 4 restored(2,3) 3 4 5"),  # positions 3 and 4 are other answers now
+        ("..c..sps", "1 2 3 4 restored(2,None)"),  # and it says so before there are any
+        ("..c..sps.s.s", "1 2 3 4 restored(2,None) 3 4"),  # once
+        ("..c..spr..rs", "1 2 3 4 restored(2,3) 3 4"),
+        ("..sc..p...s", "1 2 3 4 5"),  # what was lost had not been told
+        ("..c.sp.s.p.s", "1 2 3 restored(2,3) 3 restored(None,1) 1 2 3"),
+        ("..cr..sp...s", "1 2 3 4 restored(None,1) 1 2 3 4 5"),  # a copy of before that start knows nothing of it
+        ("c..sp...s", "1 2 restored(None,1) 1 2 3"),
+        ("cs.p.s", "1"),
+    ],
+)
 def test_timelines(tmp_path: Path, script: str, heard: str) -> None:
     house = House(tmp_path)
     assert house.play(script) == heard.split()
@@ -154,15 +176,29 @@ def test_ids_from_before_there_were_incarnations(tmp_path: Path) -> None:
     """A directory is opened by a version that knows of them: what was told until then is of the first one."""
     house = House(tmp_path)
     house.answer(4)
-    views = [statement for statement in VERSION_3.read_text().split(";") if "CREATE VIEW" in statement
-             and ("VIEW streams" in statement or "VIEW queries" in statement)]
+    views = [
+        statement
+        for statement in VERSION_3.read_text().split(";")
+        if "CREATE VIEW" in statement and ("VIEW streams" in statement or "VIEW queries" in statement)
+    ]
     with house.database.transaction() as connection:
-        for statement in ("DROP TABLE identity", "DROP TABLE incarnations", "DROP TABLE damages", "DROP VIEW streams",
-                          "DROP TABLE engine_progress", "DROP TABLE relayed", "DROP TABLE forgotten",
-                          "DROP TABLE batch_ends", "CREATE TABLE positions (reader TEXT PRIMARY KEY, seq INTEGER)",
-                          "DROP VIEW queries", "ALTER TABLE log DROP COLUMN head_sum",
-                          "ALTER TABLE log DROP COLUMN payload_sum", "ALTER TABLE answers DROP COLUMN checksum", *views,
-                          "PRAGMA user_version = 3"):
+        for statement in (
+            "DROP TABLE identity",
+            "DROP TABLE incarnations",
+            "DROP TABLE damages",
+            "DROP VIEW streams",
+            "DROP TABLE engine_progress",
+            "DROP TABLE relayed",
+            "DROP TABLE forgotten",
+            "DROP TABLE batch_ends",
+            "CREATE TABLE positions (reader TEXT PRIMARY KEY, seq INTEGER)",
+            "DROP VIEW queries",
+            "ALTER TABLE log DROP COLUMN head_sum",
+            "ALTER TABLE log DROP COLUMN payload_sum",
+            "ALTER TABLE answers DROP COLUMN checksum",
+            *views,
+            "PRAGMA user_version = 3",
+        ):
             connection.execute(statement)
     house.stop()
     assert house.start() is None
@@ -202,7 +238,7 @@ def test_whatever_is_put_back_a_subscriber_comes_to_know_what_is_so(script: str,
             house.play(sign)
             if sign == "s":
                 assert house.believed() == list(house.past.answers)
-                so = known == list(house.past.answers[:len(known)])
+                so = known == list(house.past.answers[: len(known)])
                 gaps = [event for event in house.seen[before:] if event.kind == GAP]
                 assert len(gaps) == (not so), "a gap is told if, and only if, something was told that is not so"
         house.stop()

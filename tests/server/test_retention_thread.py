@@ -44,8 +44,13 @@ def test_a_round(client, backend: Backend, engine: Engine) -> None:
     query = registered(client)
     engine.count(query, *range(1000, 6000, 1000))
     stores = backend.stores
-    forgetter = Forgetter(dataclasses.replace(backend.settings, keep_answers=2), stores.database, stores.registry,
-                          stores.retention, stores.writer)
+    forgetter = Forgetter(
+        dataclasses.replace(backend.settings, keep_answers=2),
+        stores.database,
+        stores.registry,
+        stores.retention,
+        stores.writer,
+    )
     assert forgetter.forget() == 3
     assert backend.stores.answers.bounds(query) == (4000, 5000)
     client.delete("/queries/q")

@@ -44,8 +44,14 @@ ANSWERS = {
     # rdf:_1 is a property that is used, so it is one of those that say what is a member.
     "rdfs-full": (STATED, USED, RHO_DF, THINGS, "box rdfs:member apple"),
     # What is a sub-property of itself is equivalent to itself.
-    "owl-horst": (STATED, USED, RHO_DF, THINGS, "taxi drivenBy ann; taxi isIn rome",
-                  "drives owl:equivalentProperty drives"),
+    "owl-horst": (
+        STATED,
+        USED,
+        RHO_DF,
+        THINGS,
+        "taxi drivenBy ann; taxi isIn rome",
+        "drives owl:equivalentProperty drives",
+    ),
 }
 PREFIXES = {"rdf": RDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "owl": "http://www.w3.org/2002/07/owl#"}
 
@@ -64,11 +70,15 @@ def expected(name: str) -> list[tuple[str, ...]]:
 
 def answered(client, engine: Engine, regime: str) -> list[tuple[str, ...]]:
     """The answer of a query with the regime, at the end of its first window."""
-    made = [client.put("/streams/s?clock=event"),
-            client.put("/graphs?graph=urn:kb", data=ONTOLOGY, headers={"Content-Type": "text/turtle"}),
-            client.put("/queries/q", data=QUERY.format(regime)),
-            *(client.post("/streams/s", data=data, headers={"Content-Type": "application/n-quads"})
-              for data in (STREAM, LATER))]
+    made = [
+        client.put("/streams/s?clock=event"),
+        client.put("/graphs?graph=urn:kb", data=ONTOLOGY, headers={"Content-Type": "text/turtle"}),
+        client.put("/queries/q", data=QUERY.format(regime)),
+        *(
+            client.post("/streams/s", data=data, headers={"Content-Type": "application/n-quads"})
+            for data in (STREAM, LATER)
+        ),
+    ]
     told = [response.text for response in made]
     assert [response.status_code for response in made] == [201, 201, 201, 200, 200], told
     engine.run()

@@ -37,8 +37,17 @@ def test_setting_a_rule_set(client, backend: Backend) -> None:
     assert (read.text, read.content_type) == (BOTH, "text/plain; charset=utf-8")
 
 
-@pytest.mark.parametrize("media_type", ["text/plain; charset=utf-8", "application/x-jena-rules", None, "text/x-rules",
-                                        "application/x-www-form-urlencoded", "application/octet-stream"])
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "text/plain; charset=utf-8",
+        "application/x-jena-rules",
+        None,
+        "text/x-rules",
+        "application/x-www-form-urlencoded",
+        "application/octet-stream",
+    ],
+)
 def test_any_text_type(client, media_type: str | None) -> None:
     assert client.put("/rules/lab", data=PARTS, content_type=media_type).status_code == 201
 
@@ -70,10 +79,19 @@ def test_all_are_listed_those_of_the_server_first(client) -> None:
         client.put(f"/rules/{name}", data=PARTS)
     listed = client.get("/rules").json["rules"]
     assert [(one["name"], one["built_in"]) for one in listed] == [
-        *((name, True) for name in NAMES), ("a", False), ("b", False)]
-    for one in listed[:len(NAMES)]:
-        assert one == {"name": one["name"], "url": f"{BASE}/rules/{one['name']}", "built_in": True,
-                       "rules": len(parse_rules(text_of(one["name"])).rules), "changed": None, "warnings": []}
+        *((name, True) for name in NAMES),
+        ("a", False),
+        ("b", False),
+    ]
+    for one in listed[: len(NAMES)]:
+        assert one == {
+            "name": one["name"],
+            "url": f"{BASE}/rules/{one['name']}",
+            "built_in": True,
+            "rules": len(parse_rules(text_of(one["name"])).rules),
+            "changed": None,
+            "warnings": [],
+        }
 
 
 @pytest.mark.parametrize("name, ours", [*((name, name) for name in NAMES), ("RDFS", "rdfs-full")])
@@ -95,7 +113,9 @@ def test_deleting(client, backend: Backend) -> None:
     assert (gone.status_code, gone.data) == (204, b"")
     assert client.get("/rules/lab").status_code == client.delete("/rules/lab").status_code == 404
     assert [(entry.kind, entry.payload) for entry in backend.stores.log.read(0, backend.stores.log.tail())] == [
-        ("rules", PARTS.encode()), ("rules", None)]
+        ("rules", PARTS.encode()),
+        ("rules", None),
+    ]
     assert client.put("/rules/lab", data=PARTS).status_code == 201
 
 
@@ -122,7 +142,10 @@ def test_rules_that_parse_and_cannot_be_followed(client, backend: Backend, monke
     monkeypatch.setattr(rules, "check_rules", refuse)
     refused = client.put("/rules/lab", data=PARTS)
     assert (refused.status_code, refused.json["code"], refused.json["detail"]) == (
-        422, "bad-rules", f"Lab among [('other', {BOTH!r})] would never end.")
+        422,
+        "bad-rules",
+        f"Lab among [('other', {BOTH!r})] would never end.",
+    )
     assert backend.stores.log.tail() == 1
 
 

@@ -14,32 +14,51 @@ OPEN_TO_ALL = {"/", "/problems/<code>", "/openapi.json", "/health", "/session", 
 
 
 def test_every_route_has_a_scope(backend: Backend) -> None:
-    routes = [(rule.rule, method) for rule in create_app(backend).url_map.iter_rules()
-              for method in sorted(rule.methods - IMPLIED)]
+    routes = [
+        (rule.rule, method)
+        for rule in create_app(backend).url_map.iter_rules()
+        for method in sorted(rule.methods - IMPLIED)
+    ]
     assert ("/streams/<name:name>", "POST") in routes
     assert [route for route in routes if needed(*route) is None] == []
 
 
 def test_what_is_open_is_so_on_purpose(backend: Backend) -> None:
-    opened = {rule.rule for rule in create_app(backend).url_map.iter_rules()
-              for method in rule.methods - {"OPTIONS"} if needed(rule.rule, method) == OPEN}
+    opened = {
+        rule.rule
+        for rule in create_app(backend).url_map.iter_rules()
+        for method in rule.methods - {"OPTIONS"}
+        if needed(rule.rule, method) == OPEN
+    }
     assert {rule for rule in opened if not rule.startswith("/console/")} <= OPEN_TO_ALL
 
 
 def test_what_changes_something_is_not_for_readers(backend: Backend) -> None:
     questions = {"/sparql", "/check", "/login", "/logout"}
-    found = {rule.rule for rule in create_app(backend).url_map.iter_rules()
-             for method in rule.methods & {"POST", "PUT", "PATCH", "DELETE"}
-             if needed(rule.rule, method) in ("read", OPEN)}
+    found = {
+        rule.rule
+        for rule in create_app(backend).url_map.iter_rules()
+        for method in rule.methods & {"POST", "PUT", "PATCH", "DELETE"}
+        if needed(rule.rule, method) in ("read", OPEN)
+    }
     assert found <= questions
 
 
-@pytest.mark.parametrize("rule, method, scope", [
-    ("/streams/<name:name>", "POST", "push"), ("/streams/<name:name>", "PUT", "register"),
-    ("/queries/<name:name>/pause", "POST", "register"), ("/queries/<name:name>/answers", "GET", "read"),
-    ("/queries/<name:name>/answers", "HEAD", "read"), ("/sparql", "POST", "read"), ("/", "GET", OPEN),
-    ("/console/<path:file>", "GET", OPEN), ("/metrics", "POST", None), ("/somewhere", "GET", None),
-])
+@pytest.mark.parametrize(
+    "rule, method, scope",
+    [
+        ("/streams/<name:name>", "POST", "push"),
+        ("/streams/<name:name>", "PUT", "register"),
+        ("/queries/<name:name>/pause", "POST", "register"),
+        ("/queries/<name:name>/answers", "GET", "read"),
+        ("/queries/<name:name>/answers", "HEAD", "read"),
+        ("/sparql", "POST", "read"),
+        ("/", "GET", OPEN),
+        ("/console/<path:file>", "GET", OPEN),
+        ("/metrics", "POST", None),
+        ("/somewhere", "GET", None),
+    ],
+)
 def test_needed(rule: str, method: str, scope: str | None) -> None:
     assert needed(rule, method) == scope
 

@@ -66,10 +66,18 @@ def codes(response: TestResponse) -> tuple[int, str | None]:
 
 # --- tokens
 
+
 def test_without_a_token_nobody_gets_in(house: House) -> None:
-    for method, path in (("GET", "/streams"), ("PUT", "/streams/s"), ("POST", "/streams/s"),
-                         ("GET", "/queries/q/answers"), ("PUT", "/queries/q"), ("GET", "/sparql"),
-                         ("DELETE", "/graphs"), ("GET", "/rules/rdfs")):
+    for method, path in (
+        ("GET", "/streams"),
+        ("PUT", "/streams/s"),
+        ("POST", "/streams/s"),
+        ("GET", "/queries/q/answers"),
+        ("PUT", "/queries/q"),
+        ("GET", "/sparql"),
+        ("DELETE", "/graphs"),
+        ("GET", "/rules/rdfs"),
+    ):
         response = house.ask(method, path)
         assert codes(response) == (401, "unauthorized"), path
         assert response.headers["WWW-Authenticate"] == 'Bearer realm="csparql-spark"'
@@ -85,20 +93,29 @@ def test_with_a_wrong_one_neither(house: House, sent: str) -> None:
         assert "nix" not in response.text
 
 
-@pytest.mark.parametrize("scope, allowed", [
-    ("read", {"read"}), ("push", {"push"}), ("register", {"read", "register"}),
-    ("admin", {"read", "push", "register"})])
+@pytest.mark.parametrize(
+    "scope, allowed",
+    [
+        ("read", {"read"}),
+        ("push", {"push"}),
+        ("register", {"read", "register"}),
+        ("admin", {"read", "push", "register"}),
+    ],
+)
 def test_scopes(house: House, scope: str, allowed: set[str]) -> None:
     house.ask("PUT", "/streams/s?clock=event", "admin")
-    got = {"read": house.ask("GET", "/streams/s", scope),
-           "push": house.ask("POST", "/streams/s", scope, data=ONE, headers=NT),
-           "register": house.ask("PUT", "/queries/q", scope, data=TEXT)}
+    got = {
+        "read": house.ask("GET", "/streams/s", scope),
+        "push": house.ask("POST", "/streams/s", scope, data=ONE, headers=NT),
+        "register": house.ask("PUT", "/queries/q", scope, data=TEXT),
+    }
     assert {need for need, response in got.items() if response.status_code < 300} == allowed
     for need in set(got) - allowed:
         told = got[need].json
         assert (told["status"], told["code"], told["scope"]) == (403, "forbidden", need)
         assert got[need].headers["WWW-Authenticate"] == (
-            f'Bearer realm="csparql-spark", error="insufficient_scope", scope="{need}"')
+            f'Bearer realm="csparql-spark", error="insufficient_scope", scope="{need}"'
+        )
 
 
 def test_the_first_token_locks_a_server_that_runs(client: FlaskClient, backend: Backend) -> None:
@@ -117,8 +134,11 @@ def test_where_others_come_it_stays_locked_without_tokens(make) -> None:
 
 
 def test_a_token_in_a_url_is_refused_even_if_it_is_right(house: House, client: FlaskClient) -> None:
-    for response in (house.ask("GET", f"/streams?access_token={house.tokens['read']}"),
-                     house.ask("GET", "/health?access_token=x"), house.ask("GET", "/streams?access_token=x", "read")):
+    for response in (
+        house.ask("GET", f"/streams?access_token={house.tokens['read']}"),
+        house.ask("GET", "/health?access_token=x"),
+        house.ask("GET", "/streams?access_token=x", "read"),
+    ):
         assert codes(response) == (400, "token-in-url")
         assert house.tokens["read"] not in response.text
 
@@ -146,8 +166,12 @@ def test_wrong_tokens_are_answered_more_slowly_but_right_ones_always(house: Hous
     assert 0 < int(wrong[-1].headers["Retry-After"]) <= 60 and codes(wrong[-1])[1] == "too-many-attempts"
     assert house.ask("GET", "/streams", "read").status_code == 200
     assert codes(house.ask("POST", "/login", json={"token": house.tokens["read"]})) == (429, "too-many-attempts")
-    assert house.ask("POST", "/login", json={"token": house.tokens["read"]},
-                     environ_base={"REMOTE_ADDR": "192.0.2.1"}).status_code == 200
+    assert (
+        house.ask(
+            "POST", "/login", json={"token": house.tokens["read"]}, environ_base={"REMOTE_ADDR": "192.0.2.1"}
+        ).status_code
+        == 200
+    )
 
 
 def test_tokens_are_not_told_to_anybody(house: House, capfd) -> None:
@@ -159,6 +183,7 @@ def test_tokens_are_not_told_to_anybody(house: House, capfd) -> None:
 
 
 # --- cookies
+
 
 def test_login_makes_a_session_that_no_script_reads(house: House) -> None:
     client = house.app.test_client()
@@ -182,11 +207,18 @@ def test_login_by_a_form(house: House) -> None:
     assert (response.status_code, response.json["scopes"]) == (200, ["read"])
 
 
-@pytest.mark.parametrize("asked, code", [
-    ({"json": {"token": "csp_nix"}}, "unauthorized"), ({"json": {"tokn": "x"}}, "bad-body"),
-    ({"json": [1]}, "bad-body"), ({"json": {"token": 5}}, "bad-body"),
-    ({"data": "token", "content_type": "application/json"}, "bad-body"),
-    ({"data": {}}, "bad-body"), ({"data": b"x" * 5000}, "too-large")])
+@pytest.mark.parametrize(
+    "asked, code",
+    [
+        ({"json": {"token": "csp_nix"}}, "unauthorized"),
+        ({"json": {"tokn": "x"}}, "bad-body"),
+        ({"json": [1]}, "bad-body"),
+        ({"json": {"token": 5}}, "bad-body"),
+        ({"data": "token", "content_type": "application/json"}, "bad-body"),
+        ({"data": {}}, "bad-body"),
+        ({"data": b"x" * 5000}, "too-large"),
+    ],
+)
 def test_logins_that_fail(house: House, asked: dict[str, object], code: str) -> None:
     response = house.app.test_client().post("/login", **asked)
     assert response.json["code"] == code and "Set-Cookie" not in response.headers
@@ -246,18 +278,36 @@ def test_without_tokens_there_is_nothing_to_log_into(client: FlaskClient) -> Non
 
 # --- other people's pages
 
-FOREIGN = [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost:1"},
-           {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "file://localhost"},
-           {"Origin": "http://["},
-           {"Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"}]
-OURS = [{}, {"Origin": "http://localhost"}, {"Origin": BASE}, {"Sec-Fetch-Site": "same-origin"},
-        {"Sec-Fetch-Site": "none"}, {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}]
+FOREIGN = [
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://localhost:1"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Origin": "file://localhost"},
+    {"Origin": "http://["},
+    {"Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"},
+]
+OURS = [
+    {},
+    {"Origin": "http://localhost"},
+    {"Origin": BASE},
+    {"Sec-Fetch-Site": "same-origin"},
+    {"Sec-Fetch-Site": "none"},
+    {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"},
+]
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
 def test_pages_of_others_change_nothing(client: FlaskClient, backend: Backend, headers: dict[str, str]) -> None:
-    for method, path in (("PUT", "/streams/s"), ("POST", "/streams/s"), ("DELETE", "/queries/q"), ("POST", "/login"),
-                         ("POST", "/logout"), ("POST", "/sparql")):
+    for method, path in (
+        ("PUT", "/streams/s"),
+        ("POST", "/streams/s"),
+        ("DELETE", "/queries/q"),
+        ("POST", "/login"),
+        ("POST", "/logout"),
+        ("POST", "/sparql"),
+    ):
         assert codes(client.open(path, method=method, headers=headers)) == (403, "cross-origin"), path
     assert backend.stores.registry.streams() == []
 
@@ -275,11 +325,24 @@ def test_pages_of_others_change_nothing_with_a_cookie_either_but_with_a_token(ho
     assert codes(wrong) == (401, "unauthorized"), "a wrong token must not make the cookie count"
 
 
-@pytest.mark.parametrize("host, allowed", [
-    ("localhost", True), ("localhost:8000", True), ("127.0.0.1:9", True), ("[::1]:8000", True), ("csparql.test", True),
-    ("CSPARQL.test:80", True), ("evil.example", False), ("127.0.0.1.evil.example", False), ("192.0.2.1", False),
-    ("localhost.evil.example:8000", False), ("0.0.0.0:8000", False),
-    ("[::1", False), ("localhost:x", True)])
+@pytest.mark.parametrize(
+    "host, allowed",
+    [
+        ("localhost", True),
+        ("localhost:8000", True),
+        ("127.0.0.1:9", True),
+        ("[::1]:8000", True),
+        ("csparql.test", True),
+        ("CSPARQL.test:80", True),
+        ("evil.example", False),
+        ("127.0.0.1.evil.example", False),
+        ("192.0.2.1", False),
+        ("localhost.evil.example:8000", False),
+        ("0.0.0.0:8000", False),
+        ("[::1", False),
+        ("localhost:x", True),
+    ],
+)
 def test_names_that_are_not_ours_are_rebound(client: FlaskClient, host: str, allowed: bool) -> None:
     response = client.get("/streams", headers={"Host": host})
     assert codes(response)[0] == (200 if allowed else 403)
@@ -292,6 +355,7 @@ def test_with_tokens_any_name_will_do(house: House) -> None:
 
 
 # --- headers
+
 
 def test_headers_of_all_answers(client: FlaskClient, backend: Backend) -> None:
     backend.settings.web.mkdir(exist_ok=True)

@@ -22,7 +22,9 @@ def token(tokens: Tokens) -> AccessToken:
     return tokens.find(tokens.add("lab", ["read"]))
 
 
-def test_a_session_is_known_by_its_cookie_also_after_a_restart(tmp_path: Path, tokens: Tokens, token: AccessToken) -> None:
+def test_a_session_is_known_by_its_cookie_also_after_a_restart(
+    tmp_path: Path, tokens: Tokens, token: AccessToken
+) -> None:
     told = Sessions(tmp_path, tokens, seconds=60).begin(token)
     kept = tmp_path / "sessions.json"
     assert told not in kept.read_text() and stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -52,8 +54,9 @@ def test_it_ends_with_its_time(tmp_path: Path, tokens: Tokens, token: AccessToke
     assert "1060" not in (tmp_path / "sessions.json").read_text(), "what has passed is forgotten"
 
 
-def test_it_ends_with_its_token_also_if_there_is_another_of_that_name(tmp_path: Path, tokens: Tokens,
-                                                                      token: AccessToken) -> None:
+def test_it_ends_with_its_token_also_if_there_is_another_of_that_name(
+    tmp_path: Path, tokens: Tokens, token: AccessToken
+) -> None:
     made = Sessions(tmp_path, tokens, seconds=60)
     told = made.begin(token)
     Tokens(tmp_path).remove("lab")
@@ -86,4 +89,5 @@ def test_a_full_disk_keeps_nobody_out(tmp_path: Path, tokens: Tokens, token: Acc
     told = made.begin(token)
     assert made.find(told) == token
     assert "cannot be written ([Errno 28] No space left on device): they end with the web process" in (
-        capsys.readouterr().err)
+        capsys.readouterr().err
+    )

@@ -12,10 +12,13 @@ from csparql_spark.server.http.shares import Places
 TOTAL, EACH = 5, 2
 
 
-@given(st.lists(st.tuples(st.sampled_from(["enter", "belong", "leave"]), st.integers(0, 7),
-                          st.sampled_from(["a", "b", None]))))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["enter", "belong", "leave"]), st.integers(0, 7), st.sampled_from(["a", "b", None]))
+    )
+)
 def test_places_are_as_many_as_a_list_of_them_says(steps: list[tuple[str, int, str | None]]) -> None:
-    places, taken = Places(TOTAL, EACH), []         # [place, client]
+    places, taken = Places(TOTAL, EACH), []  # [place, client]
     for step, number, client in steps:
         if step == "enter":
             place = places.enter()

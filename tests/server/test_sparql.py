@@ -12,11 +12,17 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 @pytest.fixture
 def furnished(client):
-    made = [client.put("/graphs?graph=urn:kb", data=KB, headers={"Content-Type": "text/turtle"}),
-            client.put("/streams/e?clock=event"), client.put("/streams/a"),
-            client.post("/streams/e", headers={"Content-Type": "application/n-quads"}, data="".join(
-                f"<urn:c{t}> {TYPE} <urn:Car> <urn:t:{t}> .\n" for t in (1000, 5000, 9000))),
-            client.post("/streams/a", data="<urn:now> <urn:p> 1 .", headers={"Content-Type": "text/turtle"})]
+    made = [
+        client.put("/graphs?graph=urn:kb", data=KB, headers={"Content-Type": "text/turtle"}),
+        client.put("/streams/e?clock=event"),
+        client.put("/streams/a"),
+        client.post(
+            "/streams/e",
+            headers={"Content-Type": "application/n-quads"},
+            data="".join(f"<urn:c{t}> {TYPE} <urn:Car> <urn:t:{t}> .\n" for t in (1000, 5000, 9000)),
+        ),
+        client.post("/streams/a", data="<urn:now> <urn:p> 1 .", headers={"Content-Type": "text/turtle"}),
+    ]
     assert [response.status_code for response in made] == [201, 201, 201, 200, 200]
     return client
 
@@ -35,8 +41,9 @@ def test_graphs_are_asked_by_every_way_of_the_protocol(furnished) -> None:
     assert rows(sent) == ["urn:c0"]
     assert rows(furnished.post("/sparql?format=csv", data=text)) == ["urn:c0"]
     assert furnished.get("/sparql", query_string={"query": "ASK { <urn:c0> a <urn:Car> }"}).json["boolean"] is True
-    graph = furnished.get("/sparql", query_string={"query": "CONSTRUCT WHERE { ?s a ?o }"},
-                          headers={"Accept": "text/turtle"})
+    graph = furnished.get(
+        "/sparql", query_string={"query": "CONSTRUCT WHERE { ?s a ?o }"}, headers={"Accept": "text/turtle"}
+    )
     assert graph.content_type == "text/turtle; charset=utf-8" and "<urn:c0>" in graph.text
 
 
@@ -60,8 +67,10 @@ def test_what_streams_hold_now(furnished) -> None:
     assert asked("FROM STREAM <streams/e> [RANGE TRIPLES 2]") == ["urn:c5000", "urn:c9000"]
     assert asked("FROM STREAM <streams/a> [RANGE 1h]", "?x <urn:p> 1") == ["urn:now"]
     assert asked("FROM STREAM <streams/e> [RANGE 4s] FROM <urn:kb>") == ["urn:c0", "urn:c9000"]
-    assert asked("FROM STREAM <streams/e> [RANGE 4s] FROM <urn:kb>", "?x a <urn:Vehicle>",
-                 "USING ENTAILMENT rdfs") == ["urn:c0", "urn:c9000"]
+    assert asked("FROM STREAM <streams/e> [RANGE 4s] FROM <urn:kb>", "?x a <urn:Vehicle>", "USING ENTAILMENT rdfs") == [
+        "urn:c0",
+        "urn:c9000",
+    ]
 
 
 def test_nothing_of_a_question_is_logged(furnished, backend: Backend) -> None:
@@ -71,30 +80,41 @@ def test_nothing_of_a_question_is_logged(furnished, backend: Backend) -> None:
 
 
 def test_why_a_triple_holds(furnished) -> None:
-    query = ("REGISTER QUERY v AS SELECT ?x FROM <urn:kb> FROM STREAM <streams/late> [RANGE 5s STEP 1s] "
-             "USING ENTAILMENT rdfs WHERE { ?x a <urn:Vehicle> }")
+    query = (
+        "REGISTER QUERY v AS SELECT ?x FROM <urn:kb> FROM STREAM <streams/late> [RANGE 5s STEP 1s] "
+        "USING ENTAILMENT rdfs WHERE { ?x a <urn:Vehicle> }"
+    )
     furnished.put("/streams/late?clock=event")
     assert furnished.put("/queries/v", data=query).status_code == 201
-    furnished.post("/streams/late", headers={"Content-Type": "application/n-quads"},
-                   data=f"<urn:c7> {TYPE} <urn:Car> <urn:t:7000> .")
+    furnished.post(
+        "/streams/late",
+        headers={"Content-Type": "application/n-quads"},
+        data=f"<urn:c7> {TYPE} <urn:Car> <urn:t:7000> .",
+    )
     told = furnished.get("/queries/v/why", query_string={"triple": "<urn:c7> a <urn:Vehicle>", "at": "8000"}).json
     assert (told["query"], told["at"], told["holds"], told["why"]["until"]) == ("v", 8000, True, 12000)
     assert told["why"]["rule"] == "rdfs9" and told["text"].startswith(f"<urn:c7> {TYPE} <urn:Vehicle>  until 12000")
     assert {tuple(premise["triple"]) for premise in told["why"]["premises"]} == {
         ("<urn:c7>", TYPE, "<urn:Car>"),
-        ("<urn:Car>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", "<urn:Vehicle>")}
+        ("<urn:Car>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", "<urn:Vehicle>"),
+    }
     gone = furnished.get("/queries/v/why", query_string={"triple": "<urn:c7> a <urn:Vehicle>", "at": "12000"}).json
     assert (gone["holds"], gone["why"]) == (False, None)
 
 
 def test_why_says_which_window_holds_a_triple(furnished) -> None:
-    query = ("REGISTER QUERY v AS SELECT ?x FROM <urn:kb> FROM STREAM <streams/late> [RANGE 9s STEP 1s] "
-             "FROM NAMED WINDOW <urn:w> ON <streams/late> [RANGE 2s STEP 1s] USING ENTAILMENT rdfs "
-             "WHERE { WINDOW <urn:w> { ?x a <urn:Vehicle> } }")
+    query = (
+        "REGISTER QUERY v AS SELECT ?x FROM <urn:kb> FROM STREAM <streams/late> [RANGE 9s STEP 1s] "
+        "FROM NAMED WINDOW <urn:w> ON <streams/late> [RANGE 2s STEP 1s] USING ENTAILMENT rdfs "
+        "WHERE { WINDOW <urn:w> { ?x a <urn:Vehicle> } }"
+    )
     furnished.put("/streams/late?clock=event")
     assert furnished.put("/queries/v", data=query).status_code == 201
-    furnished.post("/streams/late", headers={"Content-Type": "application/n-quads"},
-                   data=f"<urn:c7> {TYPE} <urn:Car> <urn:t:7000> .")
+    furnished.post(
+        "/streams/late",
+        headers={"Content-Type": "application/n-quads"},
+        data=f"<urn:c7> {TYPE} <urn:Car> <urn:t:7000> .",
+    )
 
     def told(at: str) -> dict:
         return furnished.get("/queries/v/why", query_string={"triple": "<urn:c7> a <urn:Vehicle>", "at": at}).json
@@ -106,16 +126,27 @@ def test_why_says_which_window_holds_a_triple(furnished) -> None:
 
 
 def test_how_a_query_is_answered(furnished) -> None:
-    window = ("FROM <urn:kb> FROM STREAM <streams/e> [RANGE {}s STEP 1s] USING ENTAILMENT rho-df "
-              "WHERE {{ ?x a <urn:Vehicle> }}")
+    window = (
+        "FROM <urn:kb> FROM STREAM <streams/e> [RANGE {}s STEP 1s] USING ENTAILMENT rho-df "
+        "WHERE {{ ?x a <urn:Vehicle> }}"
+    )
     for name, reach in (("v", 5), ("w", 9)):
         furnished.put(f"/queries/{name}", data=f"REGISTER QUERY {name} AS SELECT ?x {window.format(reach)}")
     told = furnished.get("/queries/v/explain").json
     assert (told["query"], told["evaluator"], told["because"]) == ("v", "maintained", None)
     assert told["group"]["shared_with"] == ["w"] and len(told["rules"]["run"]) == 1
     assert told["group"]["widest"] == 9000
-    assert told["live"] == {"instant": None, "rows": 0, "elements": [None], "late": None, "latency_ms": None,
-                            "micros": None, "nodes": None, "state_bytes": None, "refused_patterns": None}
+    assert told["live"] == {
+        "instant": None,
+        "rows": 0,
+        "elements": [None],
+        "late": None,
+        "latency_ms": None,
+        "micros": None,
+        "nodes": None,
+        "state_bytes": None,
+        "refused_patterns": None,
+    }
     assert told["windows"] == ["the last 5 s of <http://csparql.test/streams/e>, seen anew every 1 s"]
     assert furnished.get("/queries/nix/explain").status_code == 404
 
@@ -132,8 +163,11 @@ def watched(furnished, engine):
     furnished.put("/streams/late?clock=event")
 
     def push(*stamps: int) -> None:
-        pushed = furnished.post("/streams/late", headers={"Content-Type": "application/n-quads"}, data="".join(
-            f"<urn:c{t}> {TYPE} <urn:Car> <urn:t:{t}> .\n" for t in stamps))
+        pushed = furnished.post(
+            "/streams/late",
+            headers={"Content-Type": "application/n-quads"},
+            data="".join(f"<urn:c{t}> {TYPE} <urn:Car> <urn:t:{t}> .\n" for t in stamps),
+        )
         assert pushed.status_code == 200
 
     push(2000)
@@ -163,14 +197,18 @@ def test_a_query_s_own_body_over_its_window_says_what_it_answers(watched) -> Non
 
 
 def test_the_window_of_a_query_beside_other_graphs(watched) -> None:
-    watched.put("/graphs?graph=urn:more", data="<urn:c7000> <urn:is> <urn:red> .", headers={
-        "Content-Type": "text/turtle"})
+    watched.put(
+        "/graphs?graph=urn:more", data="<urn:c7000> <urn:is> <urn:red> .", headers={"Content-Type": "text/turtle"}
+    )
     text = "SELECT ?x ?y FROM <queries/v/window> FROM <urn:more> WHERE { ?x a <urn:Vehicle> ; <urn:is> ?y }"
     assert rows(asked_of_window(watched, text)) == ["urn:c7000,urn:red"]
     text = """PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#>
     SELECT ?x (f:timestamp(?x, a, <urn:Car>) AS ?t) FROM <queries/v/window> WHERE { ?x a <urn:Car> }"""
     assert rows(asked_of_window(watched, text.replace(" a,", f" {TYPE},"))) == [
-        "urn:c0,", "urn:c4000,4000", "urn:c7000,7000"]
+        "urn:c0,",
+        "urn:c4000,4000",
+        "urn:c7000,7000",
+    ]
     text = "SELECT ?x FROM <queries/v/window> FROM STREAM <streams/e> [RANGE 1s] WHERE { ?x a <urn:Car> }"
     assert rows(asked_of_window(watched, text)) == ["urn:c0", "urn:c4000", "urn:c7000", "urn:c9000"]
 
@@ -179,8 +217,11 @@ def test_named_windows_are_there_by_their_names(watched, engine) -> None:
     text = """REGISTER QUERY n AS SELECT ?x FROM NAMED WINDOW <urn:w> ON <streams/late> [RANGE 2s STEP 1s]
     FROM NAMED <urn:kb> WHERE { WINDOW <urn:w> { ?x a <urn:Car> } }"""
     engine.count(watched.put("/queries/n", data=text).json["id"], 12_000)
-    watched.post("/streams/late", headers={"Content-Type": "application/n-quads"},
-                 data=f"<urn:c11> {TYPE} <urn:Car> <urn:t:11000> .")
+    watched.post(
+        "/streams/late",
+        headers={"Content-Type": "application/n-quads"},
+        data=f"<urn:c11> {TYPE} <urn:Car> <urn:t:11000> .",
+    )
     text = "SELECT ?g ?x FROM <queries/n/window> WHERE { GRAPH ?g { ?x a <urn:Car> } }"
     assert rows(asked_of_window(watched, text)) == ["urn:kb,urn:c0", "urn:w,urn:c11"]
     assert rows(asked_of_window(watched, "SELECT ?x FROM <queries/n/window> WHERE { ?x ?p ?o }")) == []
@@ -191,7 +232,7 @@ def test_the_window_of_a_query_whose_name_is_an_iri(watched, engine) -> None:
     text = SEEN.replace("QUERY v", "QUERY <http://ex.org/q>")
     engine.count(watched.put(f"/queries/{encoded}", data=text).json["id"], 8000)
     answered = asked_of_window(watched, f"SELECT ?x FROM <queries/{encoded}/window> WHERE {{ ?x a <urn:Vehicle> }}")
-    assert rows(answered) == ["urn:c0"]        # all was logged before it
+    assert rows(answered) == ["urn:c0"]  # all was logged before it
 
 
 def test_a_paused_query_is_seen_as_of_its_latest_instant(watched) -> None:
@@ -205,34 +246,50 @@ def test_windows_that_cannot_be_asked(watched, engine) -> None:
         told = asked_of_window(watched, f"SELECT * FROM <queries/{name}/window> WHERE {{ ?x ?y ?z }}")
         return told.status_code, told.json["code"], told.json["detail"]
 
-    assert refused("nix") == (404, "unknown-query", "There is no query nix: register it with PUT "
-                              "http://csparql.test/queries/nix.")
+    assert refused("nix") == (
+        404,
+        "unknown-query",
+        "There is no query nix: register it with PUT http://csparql.test/queries/nix.",
+    )
     id = watched.put("/queries/w", data=SEEN.replace("QUERY v", "QUERY w")).json["id"]
-    assert refused("w") == (404, "no-answer", "The query w has no answer yet, so there is no instant at which it has "
-                            "seen something: ask again after its first instant.")
+    assert refused("w") == (
+        404,
+        "no-answer",
+        "The query w has no answer yet, so there is no instant at which it has "
+        "seen something: ask again after its first instant.",
+    )
     engine.count(id, 4000)
     engine.fail(id, 5000, "the answer is too large")
-    assert refused("w") == (409, "query-failed", "The query w failed at 5000, and sees nothing any more: The answer is "
-                            "too large.")
+    assert refused("w") == (
+        409,
+        "query-failed",
+        "The query w failed at 5000, and sees nothing any more: The answer is too large.",
+    )
     assert refused("v/answers")[1] == "unknown-graph"
     watched.delete("/queries/v")
     assert refused("v")[:2] == (404, "unknown-query")
 
 
 def test_a_background_graph_of_that_name_is_what_it_says(watched) -> None:
-    watched.put("/graphs?graph=http://csparql.test/queries/v/window", data="<urn:x> <urn:y> <urn:z> .", headers={
-        "Content-Type": "text/turtle"})
+    watched.put(
+        "/graphs?graph=http://csparql.test/queries/v/window",
+        data="<urn:x> <urn:y> <urn:z> .",
+        headers={"Content-Type": "text/turtle"},
+    )
     assert rows(asked_of_window(watched, "SELECT ?x FROM <queries/v/window> WHERE { ?x ?y ?z }")) == ["urn:x"]
 
 
 def test_a_window_that_counts_is_that_of_its_last_turn(furnished, engine) -> None:
     """
-        log              9  3  5 │ 7  8  1     stamps on the event clock, in the order of the log
-        TRIPLES 2 STEP 3       └─ turn         holds 3 and 5, whatever comes up to then
+    log              9  3  5 │ 7  8  1     stamps on the event clock, in the order of the log
+    TRIPLES 2 STEP 3       └─ turn         holds 3 and 5, whatever comes up to then
     """
     furnished.put("/streams/late?clock=event")
-    response = furnished.put("/queries/v", data="REGISTER QUERY v AS SELECT ?s FROM STREAM <streams/late> "
-                             "[RANGE TRIPLES 2 STEP 3] WHERE { ?s <urn:n> ?n }")
+    response = furnished.put(
+        "/queries/v",
+        data="REGISTER QUERY v AS SELECT ?s FROM STREAM <streams/late> "
+        "[RANGE TRIPLES 2 STEP 3] WHERE { ?s <urn:n> ?n }",
+    )
     assert response.status_code == 201, response.text
     for stamps in ((9000, 3000, 5000), (7000, 1000)):
         data = "".join(f'<urn:c{stamp}> <urn:n> "1" <urn:t:{stamp}> .\n' for stamp in stamps)
@@ -244,6 +301,8 @@ def test_a_window_that_counts_is_that_of_its_last_turn(furnished, engine) -> Non
     assert seen.json["results"]["bindings"] == answer
     missing = furnished.get("/queries/v/missing").json
     assert (missing["at"], missing["triples"]) == (5000, 2)
-    why = {stamp: furnished.get("/queries/v/why", query_string={"triple": f'<urn:c{stamp}> <urn:n> "1"'}).json["holds"]
-           for stamp in (9000, 3000, 5000, 1000)}
+    why = {
+        stamp: furnished.get("/queries/v/why", query_string={"triple": f'<urn:c{stamp}> <urn:n> "1"'}).json["holds"]
+        for stamp in (9000, 3000, 5000, 1000)
+    }
     assert why == {9000: False, 3000: True, 5000: True, 1000: False}

@@ -10,8 +10,14 @@ import pytest
 from csparql_spark.server.backend import Backend
 from tests.server.playing import BASE, registered
 
-TEMP = {"iri": f"{BASE}/streams/temp", "name": "temp", "url": f"{BASE}/streams/temp", "clock": "arrival", "delay": 0,
-        "producer": None}
+TEMP = {
+    "iri": f"{BASE}/streams/temp",
+    "name": "temp",
+    "url": f"{BASE}/streams/temp",
+    "clock": "arrival",
+    "delay": 0,
+    "producer": None,
+}
 
 
 def described(response) -> dict[str, object]:
@@ -33,13 +39,20 @@ def test_an_iri_is_taken_as_it_is(client) -> None:
     encoded = "http%3A%2F%2Fex.org%2Fa%2520b%2Fc%3Fd%3De%26f%23g"
     made = client.put(f"/streams/{encoded}")
     assert made.status_code == 201
-    assert described(made) == {"iri": iri, "name": iri, "url": f"{BASE}/streams/{encoded}", "clock": "arrival",
-                               "delay": 0, "producer": None}
+    assert described(made) == {
+        "iri": iri,
+        "name": iri,
+        "url": f"{BASE}/streams/{encoded}",
+        "clock": "arrival",
+        "delay": 0,
+        "producer": None,
+    }
     assert client.get(f"/streams/{encoded}").json["iri"] == iri
 
 
-@pytest.mark.parametrize("path", ["http%3A%2F%2Fex.org%2Ftemp", "http://ex.org/temp", "http:/ex.org/temp",
-                                  "http%3A//ex.org%2ftemp"])
+@pytest.mark.parametrize(
+    "path", ["http%3A%2F%2Fex.org%2Ftemp", "http://ex.org/temp", "http:/ex.org/temp", "http%3A//ex.org%2ftemp"]
+)
 def test_an_iri_may_be_pasted(client, path: str) -> None:
     assert client.put(f"/streams/{path}").json["iri"] == "http://ex.org/temp"
     assert client.get("/streams/http%3A%2F%2Fex.org%2Ftemp").status_code == 200
@@ -54,8 +67,9 @@ def test_the_iri_does_not_depend_on_the_host_header(client) -> None:
     assert client.put("/streams/temp", headers={"Host": "localhost:1"}).json["iri"] == f"{BASE}/streams/temp"
 
 
-@pytest.mark.parametrize("delay, expected", [("5s", 5000), (250, 250), ("250", 250), ("PT1.5S", 1500),
-                                             ("2 min", 120_000), ("0s", 0), (0, 0)])
+@pytest.mark.parametrize(
+    "delay, expected", [("5s", 5000), (250, 250), ("250", 250), ("PT1.5S", 1500), ("2 min", 120_000), ("0s", 0), (0, 0)]
+)
 def test_the_clock_is_chosen_in_the_body(client, delay: object, expected: int) -> None:
     made = client.put("/streams/temp", json={"clock": "event", "delay": delay})
     assert (made.json["clock"], made.json["delay"]) == ("event", expected)
@@ -85,11 +99,17 @@ def test_a_description_counts_what_is_kept(client, backend: Backend) -> None:
     told = described(client.get("/streams/s"))
     newest = told["newest"]
     assert newest.pop("at") > 1_600_000_000_000
-    assert told == {"iri": f"{BASE}/streams/s", "name": "s", "url": f"{BASE}/streams/s", "clock": "event", "delay": 0,
-                    "producer": None,
-                    "kept": {"chunks": 2, "triples": 3},
-                    "newest": {"seq": 4, "first": 2000, "last": 2000, "triples": 1},
-                    "queries": ["q"]}
+    assert told == {
+        "iri": f"{BASE}/streams/s",
+        "name": "s",
+        "url": f"{BASE}/streams/s",
+        "clock": "event",
+        "delay": 0,
+        "producer": None,
+        "kept": {"chunks": 2, "triples": 3},
+        "newest": {"seq": 4, "first": 2000, "last": 2000, "triples": 1},
+        "queries": ["q"],
+    }
 
 
 def test_a_new_stream_has_nothing(client) -> None:

@@ -1,8 +1,8 @@
 """Subscriptions: what follows a cursor, whatever the store has forgotten meanwhile.
 
-    told so far     ●──●──●──●──●──●
-    kept                  ●──●──●──●
-    seen            ●──●               then `gap`, and on from the third
+told so far     ●──●──●──●──●──●
+kept                  ●──●──●──●
+seen            ●──●               then `gap`, and on from the third
 """
 
 from __future__ import annotations
@@ -115,8 +115,9 @@ def windows(instant: int) -> list[dict[str, object]]:
 def answer(house: House, instant: int) -> Event:
     """Of houses in which the answer at 1000 was the first, and each second had one."""
     results = {"head": {"vars": ["n"]}, "results": {"bindings": [{"n": {"type": "literal", "value": str(instant)}}]}}
-    return Event("answer", {"query": "q", "at": instant, "windows": windows(instant), "results": results},
-                 str(instant // 1000))
+    return Event(
+        "answer", {"query": "q", "at": instant, "windows": windows(instant), "results": results}, str(instant // 1000)
+    )
 
 
 def gap(after: int | None, next: int, id: int) -> Event:
@@ -130,7 +131,8 @@ def test_the_bytes(house: House) -> None:
         b"id: 1\nevent: answer\n"
         b'data: {"query":"q","at":1000,'
         b'"windows":[{"stream":"http://csparql.test/streams/s","opens":-1000,"closes":1000}],'
-        b'"results":{"head":{"vars":["n"]},"results":{"bindings":[{"n":{"type":"literal","value":"1000"}}]}}}\n\n']
+        b'"results":{"head":{"vars":["n"]},"results":{"bindings":[{"n":{"type":"literal","value":"1000"}}]}}}\n\n',
+    ]
 
 
 def test_before_the_first_answer_there_is_an_id_to_come_back_with(house: House) -> None:
@@ -139,16 +141,27 @@ def test_before_the_first_answer_there_is_an_id_to_come_back_with(house: House) 
     assert house.events(start_after("0", house.fanout.order)) == [answer(house, 1000), answer(house, 2000)]
 
 
-@pytest.mark.parametrize("said, expected", [
-    (Result.boolean(True), {"results": {"head": {}, "boolean": True}}),
-    (Result.graph('<urn:a> <urn:p> "x\\ny" .\n'), {"triples": '<urn:a> <urn:p> "x\\ny" .\n'}),
-    (Result.from_rows(("n",), [{"n": '"a\\nb\\r\\u2028"'}]), {"results": {
-        "head": {"vars": ["n"]}, "results": {"bindings": [{"n": {"type": "literal", "value": "a\nb\r\u2028"}}]}}}),
-])
+@pytest.mark.parametrize(
+    "said, expected",
+    [
+        (Result.boolean(True), {"results": {"head": {}, "boolean": True}}),
+        (Result.graph('<urn:a> <urn:p> "x\\ny" .\n'), {"triples": '<urn:a> <urn:p> "x\\ny" .\n'}),
+        (
+            Result.from_rows(("n",), [{"n": '"a\\nb\\r\\u2028"'}]),
+            {
+                "results": {
+                    "head": {"vars": ["n"]},
+                    "results": {"bindings": [{"n": {"type": "literal", "value": "a\nb\r\u2028"}}]},
+                }
+            },
+        ),
+    ],
+)
 def test_every_kind_of_answer_is_one_line(house: House, said: Result, expected: dict[str, object]) -> None:
     house.store.write([StoredAnswer(house.query.id, 1000, 0, 1, said.to_bytes())])
     assert house.events(LATEST) == [
-        Event("answer", {"query": "q", "at": 1000, "windows": windows(1000), **expected}, "1")]
+        Event("answer", {"query": "q", "at": 1000, "windows": windows(1000), **expected}, "1")
+    ]
 
 
 def test_where_it_begins(house: House) -> None:
@@ -198,7 +211,10 @@ def test_instants_longer_than_a_page(house: House) -> None:
     house.tell(3000)
     told = [(event.data["at"], event.data["results"]["results"]["bindings"]) for event in house.events(FIRST)]
     assert [(instant, [row["n"]["value"] for row in rows]) for instant, rows in told] == [
-        (1000, ["1000"]), (2000, [str(part) for part in range(parts)]), (3000, ["3000"])]
+        (1000, ["1000"]),
+        (2000, [str(part) for part in range(parts)]),
+        (3000, ["3000"]),
+    ]
 
 
 def test_many_instants(house: House) -> None:
@@ -244,8 +260,9 @@ def test_a_reader_who_is_too_slow_goes_on_with_the_newest(house: House) -> None:
     house.tell(*range(2000, 30_000, 1000))
     house.fanout.look()
     (skipped,) = subscription.more(slow=True)
-    assert list(parsed(skipped.decode())) == [Event("gap", {
-        "query": "q", "after": 1000, "next": 29000, "reason": "slow", "first": 2000, "last": 28000}, "28")]
+    assert list(parsed(skipped.decode())) == [
+        Event("gap", {"query": "q", "after": 1000, "next": 29000, "reason": "slow", "first": 2000, "last": 28000}, "28")
+    ]
     assert list(parsed(b"".join(subscription.more(slow=True)).decode())) == [answer(house, 29_000)]
     house.tell(*range(30_000, 49_000, 1000))
     house.fanout.look()
@@ -267,11 +284,15 @@ def test_a_failure_is_told_once_and_the_connection_stays(house: House) -> None:
     house.tell(1000)
     stream = house.subscribe(FIRST)
     next(stream)
-    house.store.write([StoredAnswer(house.query.id, 2000, 0, 1, number(2000).to_bytes())],
-                      [(house.query.id, 3000, "too many rows")])
+    house.store.write(
+        [StoredAnswer(house.query.id, 2000, 0, 1, number(2000).to_bytes())], [(house.query.id, 3000, "too many rows")]
+    )
     told = b"".join(next(stream) for _ in range(3)).decode()
-    assert list(parsed(told)) == [answer(house, 1000), answer(house, 2000),
-                                  Event("problem", {"query": "q", "at": 3000, "reason": "too many rows"})]
+    assert list(parsed(told)) == [
+        answer(house, 1000),
+        answer(house, 2000),
+        Event("problem", {"query": "q", "at": 3000, "reason": "too many rows"}),
+    ]
     assert [next(stream), next(stream)] == [HEARTBEAT, HEARTBEAT]
 
 
@@ -282,7 +303,10 @@ def test_a_deletion_ends_it_after_the_last_answer(house: House) -> None:
     house.tell(2000)
     house.writer.append(Draft("unregister", subject="q"))
     assert list(parsed(b"".join(stream).decode())) == [
-        answer(house, 1000), answer(house, 2000), Event("end", {"query": "q", "reason": "the query is deleted"})]
+        answer(house, 1000),
+        answer(house, 2000),
+        Event("end", {"query": "q", "reason": "the query is deleted"}),
+    ]
 
 
 def test_a_query_that_is_deleted_and_registered_again(house: House) -> None:
@@ -293,14 +317,15 @@ def test_a_query_that_is_deleted_and_registered_again(house: House) -> None:
     house.query = house.registry.query("q")
     house.tell(1000)
     assert events_of(stream) == [
-        Event("end", {"query": "q", "reason": "the query is deleted"}), Event("registered", {"query": "q", "id": new}),
-        answer(house, 1000)]
+        Event("end", {"query": "q", "reason": "the query is deleted"}),
+        Event("registered", {"query": "q", "id": new}),
+        answer(house, 1000),
+    ]
 
 
 def test_a_deletion_between_finding_and_joining(house: House) -> None:
     house.writer.append(Draft("unregister", subject="q"))
-    assert house.events(LATEST) == [
-        Event("", {}, "0"), Event("end", {"query": "q", "reason": "the query is deleted"})]
+    assert house.events(LATEST) == [Event("", {}, "0"), Event("end", {"query": "q", "reason": "the query is deleted"})]
 
 
 def test_stopping_sends_everybody_home(house: House) -> None:
@@ -381,23 +406,32 @@ def test_the_fanout_tells_of_answers_and_once_of_what_has_changed(house: House) 
     heard = []
     house.fanout.look()
     house.fanout.listener = lambda told, turned: heard.append((sorted(told), turned))
-    for happening in (lambda: None, lambda: house.tell(1000), lambda: None,
-                      lambda: house.store.write([StoredAnswer(99, 1000, 0, 1, b"")]),
-                      lambda: house.store.write([], [(house.query.id, 2000, "too many rows")]), lambda: None,
-                      lambda: house.tell(3000),
-                      lambda: house.writer.append(QueryRecord.draft("r", text=TEXT, base=None)), lambda: None):
+    for happening in (
+        lambda: None,
+        lambda: house.tell(1000),
+        lambda: None,
+        lambda: house.store.write([StoredAnswer(99, 1000, 0, 1, b"")]),
+        lambda: house.store.write([], [(house.query.id, 2000, "too many rows")]),
+        lambda: None,
+        lambda: house.tell(3000),
+        lambda: house.writer.append(QueryRecord.draft("r", text=TEXT, base=None)),
+        lambda: None,
+    ):
         happening()
         house.fanout.look()
     query = house.query.id
     assert heard == [([query], False), ([99], False), ([], True), ([query], False), ([], True)]
 
 
-STEPS = st.lists(st.one_of(
-    st.tuples(st.just("tell"), st.integers(1, 4)),          # so many more instants
-    st.tuples(st.just("keep"), st.integers(1, 6)),          # of which so many are kept
-    st.tuples(st.just("read"), st.integers(1, 5)),          # so many pieces of the stream
-    st.tuples(st.just("come back"), st.just(0)),            # with the last id
-), max_size=30)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("tell"), st.integers(1, 4)),  # so many more instants
+        st.tuples(st.just("keep"), st.integers(1, 6)),  # of which so many are kept
+        st.tuples(st.just("read"), st.integers(1, 5)),  # so many pieces of the stream
+        st.tuples(st.just("come back"), st.just(0)),  # with the last id
+    ),
+    max_size=30,
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -405,7 +439,7 @@ STEPS = st.lists(st.one_of(
 def test_whatever_happens_nothing_is_repeated_and_what_is_missed_is_told(steps: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as path:
         house = House(Path(path))
-        told, seen, stream, found = 0, [], house.subscribe(FIRST), 0        # it has found all that came after `found`
+        told, seen, stream, found = 0, [], house.subscribe(FIRST), 0  # it has found all that came after `found`
         for what, count in [*steps, ("tell", 1), ("read", 100)]:
             if what == "tell":
                 house.tell(*range(told + 1000, told + 1000 * count + 1, 1000))

@@ -11,8 +11,10 @@ import pytest
 
 from tests.server.playing import BASE, Engine, number
 
-TEXT = (f"REGISTER QUERY q AS SELECT ?s ?n FROM STREAM <{BASE}/streams/s> [RANGE 4s STEP 1s] "
-        "WHERE { ?s <urn:n> ?n . ?s <urn:m> ?m }")
+TEXT = (
+    f"REGISTER QUERY q AS SELECT ?s ?n FROM STREAM <{BASE}/streams/s> [RANGE 4s STEP 1s] "
+    "WHERE { ?s <urn:n> ?n . ?s <urn:m> ?m }"
+)
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def query(client, backend) -> int:
 
 
 def push(client, *stamps: int, predicate: str = "urn:n") -> None:
-    data = "".join(f"<urn:s{stamp}> <{predicate}> \"{stamp}\" <urn:t:{stamp}> .\n" for stamp in stamps)
+    data = "".join(f'<urn:s{stamp}> <{predicate}> "{stamp}" <urn:t:{stamp}> .\n' for stamp in stamps)
     assert client.post("/streams/s", data=data, content_type="application/n-quads").status_code == 200
 
 
@@ -46,12 +48,18 @@ def test_what_came_when_and_what_was_late(client, query: int, engine: Engine) ->
     assert timeline["windows"] == [{"stream": f"{BASE}/streams/s", "range": 4000, "step": 1000}]
     (stream,) = timeline["streams"]
     assert [(dot["from"], dot["to"], dot["triples"], dot["late"]) for dot in stream["elements"]] == [
-        (1000, 1000, 1, False), (2000, 2000, 1, False), (3000, 3000, 1, True), (5000, 5000, 1, False),
-        (6500, 6500, 1, False), (6800, 6800, 1, False)]
+        (1000, 1000, 1, False),
+        (2000, 2000, 1, False),
+        (3000, 3000, 1, True),
+        (5000, 5000, 1, False),
+        (6500, 6500, 1, False),
+        (6800, 6800, 1, False),
+    ]
     assert (stream["clock"], stream["delay"], stream["newest"], stream["reading"]) == ("event", 2000, 6800, 4799)
     assert timeline["instants"] == [
         {"at": 1000, "rows": 1, "windows": [{"stream": f"{BASE}/streams/s", "opens": -3000, "closes": 1000}]},
-        {"at": 2000, "rows": 2, "windows": [{"stream": f"{BASE}/streams/s", "opens": -2000, "closes": 2000}]}]
+        {"at": 2000, "rows": 2, "windows": [{"stream": f"{BASE}/streams/s", "opens": -2000, "closes": 2000}]},
+    ]
     assert timeline["next"]["at"] == 3000
     assert timeline["says"] == "The next instant is 1970-01-01T00:00:03.000Z."
 
@@ -70,9 +78,11 @@ def test_what_is_waited_for(client, query: int, engine: Engine, backend) -> None
 
     assert says().startswith(f"Nothing has come on <{BASE}/streams/s>")
     push(client, 2500)
-    assert says() == (f"The instant 1970-01-01T00:00:03.000Z waits for an element of <{BASE}/streams/s> stamped "
-                      "1970-01-01T00:00:05.001Z or later (with its delay of 2 s); the newest one is stamped "
-                      "1970-01-01T00:00:02.500Z.")
+    assert says() == (
+        f"The instant 1970-01-01T00:00:03.000Z waits for an element of <{BASE}/streams/s> stamped "
+        "1970-01-01T00:00:05.001Z or later (with its delay of 2 s); the newest one is stamped "
+        "1970-01-01T00:00:02.500Z."
+    )
     push(client, 5001)
     assert says() == "The next instant is 1970-01-01T00:00:03.000Z."
     assert client.post("/queries/q/pause").status_code == 200
@@ -95,30 +105,47 @@ def test_what_is_missing(client, query: int, engine: Engine) -> None:
 
     assert client.get("/queries/q/missing").json["code"] == "no-answer"
     n, m = "?s <urn:n> ?n", "?s <urn:m> ?m"
-    assert missing(1000) == {"triples": 0, "patterns": [], "lost": None, "says":
-                             "The windows are empty: nothing came in on the streams in that time."}
+    assert missing(1000) == {
+        "triples": 0,
+        "patterns": [],
+        "lost": None,
+        "says": "The windows are empty: nothing came in on the streams in that time.",
+    }
     push(client, 1500)
-    assert missing(2000) == {"triples": 1, "lost": 1,
-                             "patterns": [{"text": n, "matches": 1}, {"text": m, "matches": 0}],
-                             "says": f"The windows hold 1 triple. Nothing matches {m}."}
+    assert missing(2000) == {
+        "triples": 1,
+        "lost": 1,
+        "patterns": [{"text": n, "matches": 1}, {"text": m, "matches": 0}],
+        "says": f"The windows hold 1 triple. Nothing matches {m}.",
+    }
     push(client, 1600, predicate="urn:m")
-    assert missing(2000)["says"] == ("The windows hold 2 triples. "
-                                     f"1 match {m}, but none of them fits the patterns before it.")
+    assert missing(2000)["says"] == (
+        f"The windows hold 2 triples. 1 match {m}, but none of them fits the patterns before it."
+    )
     push(client, 1500, predicate="urn:m")
     assert missing(2000) == {
-        "triples": 3, "lost": None, "patterns": [{"text": n, "matches": 1}, {"text": m, "matches": 2}],
+        "triples": 3,
+        "lost": None,
+        "patterns": [{"text": n, "matches": 1}, {"text": m, "matches": 2}],
         "says": "The windows hold 3 triples. All patterns are found together, so a filter, or a part that is said "
-                "apart, lets nothing through."}
+        "apart, lets nothing through.",
+    }
     engine.answer(query, 2000, number(0))
     assert told(client, "/queries/q/missing")["at"] == 2000
 
 
 def test_what_is_entailed_is_not_missing(client) -> None:
-    client.put("/graphs?graph=urn:kb", content_type="text/turtle",
-               data="<urn:p> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <urn:q> .")
+    client.put(
+        "/graphs?graph=urn:kb",
+        content_type="text/turtle",
+        data="<urn:p> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <urn:q> .",
+    )
     client.put("/streams/s?clock=event")
-    client.put("/queries/e", data=f"REGISTER QUERY e AS SELECT ?s FROM <urn:kb> FROM STREAM <{BASE}/streams/s> "
-                                  "[RANGE 4s STEP 1s] USING ENTAILMENT rho-df WHERE { ?s <urn:q> ?o FILTER(?o = 7) }")
+    client.put(
+        "/queries/e",
+        data=f"REGISTER QUERY e AS SELECT ?s FROM <urn:kb> FROM STREAM <{BASE}/streams/s> "
+        "[RANGE 4s STEP 1s] USING ENTAILMENT rho-df WHERE { ?s <urn:q> ?o FILTER(?o = 7) }",
+    )
     push(client, 1500, predicate="urn:p")
     found = told(client, "/queries/e/missing?at=2000")
     assert found["patterns"] == [{"text": "?s <urn:q> ?o", "matches": 1}] and found["lost"] is None
@@ -129,13 +156,22 @@ def test_the_newest_elements(client, query: int) -> None:
     push(client, 1500)
     found = told(client, "/streams/s/elements?limit=2")
     assert [(element["at"], element["triple"]) for element in found["elements"]] == [
-        (1500, ["<urn:s1500>", "<urn:n>", '"1500"']), (2000, ["<urn:s2000>", "<urn:n>", '"2000"'])]
+        (1500, ["<urn:s1500>", "<urn:n>", '"1500"']),
+        (2000, ["<urn:s2000>", "<urn:n>", '"2000"']),
+    ]
     assert len(told(client, "/streams/s/elements")["elements"]) == 3
 
 
-@pytest.mark.parametrize(("path", "code"), [
-    ("/queries/q/timeline?span=long", "bad-setting"), ("/queries/nobody/timeline", "unknown-query"),
-    ("/queries/q/missing?at=soon", "bad-instant"), ("/streams/s/elements?limit=0", "bad-setting"),
-    ("/streams/s/elements?limit=1001", "bad-setting"), ("/streams/nothing/elements", "unknown-stream")])
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/queries/q/timeline?span=long", "bad-setting"),
+        ("/queries/nobody/timeline", "unknown-query"),
+        ("/queries/q/missing?at=soon", "bad-instant"),
+        ("/streams/s/elements?limit=0", "bad-setting"),
+        ("/streams/s/elements?limit=1001", "bad-setting"),
+        ("/streams/nothing/elements", "unknown-stream"),
+    ],
+)
 def test_bad_requests_are_named(client, query: int, path: str, code: str) -> None:
     assert client.get(path).json["code"] == code

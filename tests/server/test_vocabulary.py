@@ -46,18 +46,27 @@ def test_names_of_what_there_is(client: FlaskClient) -> None:
 
 def test_what_was_seen_most_often_comes_first(client: FlaskClient) -> None:
     client.put("/streams/s")
-    push(client, "<urn:a> <urn:p> 'one' .".replace("'", '"'), f"<urn:a> {TYPE} <urn:C> .", f"<urn:b> {TYPE} <urn:C> .",
-         f"_:x {TYPE} _:y .")
+    push(
+        client,
+        "<urn:a> <urn:p> 'one' .".replace("'", '"'),
+        f"<urn:a> {TYPE} <urn:C> .",
+        f"<urn:b> {TYPE} <urn:C> .",
+        f"_:x {TYPE} _:y .",
+    )
     push(client, f"<urn:c> {TYPE} <urn:D> .", "<urn:a> <urn:q> <urn:b> .")
     push(client, "<urn:a> <urn:q> <urn:b> .", path="/graphs?graph=urn:g")
     told = client.get("/vocabulary").json
-    assert told["properties"] == [{"iri": TYPE[1:-1], "count": 4}, {"iri": "urn:q", "count": 2},
-                                  {"iri": "urn:p", "count": 1}]
+    assert told["properties"] == [
+        {"iri": TYPE[1:-1], "count": 4},
+        {"iri": "urn:q", "count": 2},
+        {"iri": "urn:p", "count": 1},
+    ]
     assert told["classes"] == [{"iri": "urn:C", "count": 2}, {"iri": "urn:D", "count": 1}]
 
 
-def test_the_scan_is_bounded_and_begins_with_the_newest(client: FlaskClient, backend: Backend,
-                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scan_is_bounded_and_begins_with_the_newest(
+    client: FlaskClient, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client.put("/streams/s")
     for number in range(5):
         push(client, *(f"<urn:{number}> <urn:p{number}> <urn:{row}> ." for row in range(10)))

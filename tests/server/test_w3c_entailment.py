@@ -27,9 +27,11 @@ def test_entailment(client, engine: Engine, case: dict[str, str]) -> None:
         pytest.skip(f"{case['id']} {SKIPPED[case['id']]}")
     premise = "".join(f"{' '.join(triple)} <urn:t:5000> .\n" for triple in sorted(graph(case["action"])))
     conclusion = " . ".join(" ".join(triple) for triple in sorted(graph(case["result"])))
-    made = [client.put("/streams/s?clock=event"),
-            client.put("/queries/q", data=QUERY.format(REGIMES[case["entailmentRegime"]], conclusion)),
-            client.post("/streams/s", data=premise + LATER, headers=N_QUADS)]
+    made = [
+        client.put("/streams/s?clock=event"),
+        client.put("/queries/q", data=QUERY.format(REGIMES[case["entailmentRegime"]], conclusion)),
+        client.post("/streams/s", data=premise + LATER, headers=N_QUADS),
+    ]
     assert [response.status_code for response in made] == [201, 201, 200], [response.text for response in made]
     engine.run()
     found = client.get("/queries/q/answers?at=10000&format=json")

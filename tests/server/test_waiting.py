@@ -14,10 +14,14 @@ from click.testing import CliRunner, Result
 from csparql_spark.cli import main, reaching
 from csparql_spark.client import Client, Unreachable
 
-SAID = re.compile(r"csparql-spark: waiting for http://127\.0\.0\.1:(\d+): connection refused; trying again until "
-                  r"\d\d:\d\d:\d\d\n")
-ENDED = ("csparql-spark: http://127.0.0.1:{port} cannot be reached: connection refused. Start a server there with "
-         "`csparql-spark serve`, or name another one with --url\n")
+SAID = re.compile(
+    r"csparql-spark: waiting for http://127\.0\.0\.1:(\d+): connection refused; trying again until "
+    r"\d\d:\d\d:\d\d\n"
+)
+ENDED = (
+    "csparql-spark: http://127.0.0.1:{port} cannot be reached: connection refused. Start a server there with "
+    "`csparql-spark serve`, or name another one with --url\n"
+)
 
 
 @pytest.fixture
@@ -40,8 +44,11 @@ def command(port: int, *arguments: str) -> Result:
 
 def arguments(name: str, tmp_path: Path) -> list[str]:
     (tmp_path / "a.nt").write_text("<urn:a> <urn:p> <urn:o> .\n")
-    return {"push": ["push", str(tmp_path / "a.nt"), "--stream", "s"], "tail": ["tail", "q"],
-            "create": ["push", str(tmp_path / "a.nt"), "--stream", "s", "--create"]}[name]
+    return {
+        "push": ["push", str(tmp_path / "a.nt"), "--stream", "s"],
+        "tail": ["tail", "q"],
+        "create": ["push", str(tmp_path / "a.nt"), "--stream", "s", "--create"],
+    }[name]
 
 
 @pytest.mark.parametrize("name", ["push", "create", "tail"])
@@ -63,6 +70,7 @@ def test_a_server_that_takes_its_time_is_waited_for_too(tmp_path: Path) -> None:
     """It is connected, and says nothing: nothing has failed yet, and it is said all the same."""
     heard, said = threading.Event(), []
     with socket.create_server(("127.0.0.1", 0)) as listening:
+
         def serve() -> None:
             connection, _ = listening.accept()
             with connection:
@@ -86,7 +94,7 @@ def test_a_server_that_takes_its_time_is_waited_for_too(tmp_path: Path) -> None:
 
 
 def test_who_is_answered_soon_is_told_nothing(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("csparql_spark.client.waiting.SILENT_SECONDS", 20)        # what is soon, a busy machine says
+    monkeypatch.setattr("csparql_spark.client.waiting.SILENT_SECONDS", 20)  # what is soon, a busy machine says
     said: list[str] = []
     with Client(f"http://127.0.0.1:{port}", waiting=said.append) as client:
         assert client.health()["streams"] == 0

@@ -117,11 +117,18 @@ def test_each_answer_is_posted_in_order_with_all_that_is_said_of_it(client, engi
     assert [call.at for call in calls] == [1000, 2000, 3000]
     first = calls[0]
     assert json.loads(first.body) == {
-        "query": "q", "at": 1000, "windows": [{"stream": f"{BASE}/streams/s", "opens": -1000, "closes": 1000}],
-        "results": {"head": {"vars": ["n"]}, "results": {"bindings": [{"n": {"type": "literal", "value": "1000"}}]}}}
-    wanted = {"Content-Type": "application/json", "X-CSPARQL-Query": "q", "X-CSPARQL-Instant": "1000",
-              "X-CSPARQL-Delivery": f"{id}-1000", "X-CSPARQL-Signature": "sha256=" + hmac.new(
-                  "s\u00e4cret".encode(), first.body, hashlib.sha256).hexdigest()}
+        "query": "q",
+        "at": 1000,
+        "windows": [{"stream": f"{BASE}/streams/s", "opens": -1000, "closes": 1000}],
+        "results": {"head": {"vars": ["n"]}, "results": {"bindings": [{"n": {"type": "literal", "value": "1000"}}]}},
+    }
+    wanted = {
+        "Content-Type": "application/json",
+        "X-CSPARQL-Query": "q",
+        "X-CSPARQL-Instant": "1000",
+        "X-CSPARQL-Delivery": f"{id}-1000",
+        "X-CSPARQL-Signature": "sha256=" + hmac.new("s\u00e4cret".encode(), first.body, hashlib.sha256).hexdigest(),
+    }
     assert first.path == "/hot?x=1" and wanted.items() <= first.headers.items()
     assert "X-CSPARQL-Gap" not in first.headers
     until(lambda: client.get(f"/queries/q/observers/{id}").json["delivered"] == 3)
@@ -137,11 +144,19 @@ def test_many_answers_at_once(client, engine: Engine, receiver: Receiver) -> Non
     assert [call.at for call in receiver.take(50)] == instants
 
 
-@pytest.mark.parametrize("begin, expected", [
-    (None, [3000]), ("latest", [3000]), ("beginning", [1000, 2000, 3000]), (1000, [2000, 3000]),
-    ("1970-01-01T00:00:02Z", [3000])])
-def test_where_an_observer_begins(client, engine: Engine, receiver: Receiver, begin: object,
-                                  expected: list[int]) -> None:
+@pytest.mark.parametrize(
+    "begin, expected",
+    [
+        (None, [3000]),
+        ("latest", [3000]),
+        ("beginning", [1000, 2000, 3000]),
+        (1000, [2000, 3000]),
+        ("1970-01-01T00:00:02Z", [3000]),
+    ],
+)
+def test_where_an_observer_begins(
+    client, engine: Engine, receiver: Receiver, begin: object, expected: list[int]
+) -> None:
     query = registered(client)
     engine.count(query, 1000, 2000)
     observe(client, receiver.url, **({} if begin is None else {"from": begin}))
@@ -152,10 +167,12 @@ def test_where_an_observer_begins(client, engine: Engine, receiver: Receiver, be
 EMPTY = Told.from_rows(("n",), [])
 
 
-@pytest.mark.parametrize("when, expected", [("always", [1000, 2000, 3000, 4000]), ("nonempty", [2000, 4000]),
-                                            (None, [2000, 4000])])
-def test_what_says_nothing_is_told_to_those_who_want_it(client, engine: Engine, receiver: Receiver, when: str | None,
-                                                        expected: list[int]) -> None:
+@pytest.mark.parametrize(
+    "when, expected", [("always", [1000, 2000, 3000, 4000]), ("nonempty", [2000, 4000]), (None, [2000, 4000])]
+)
+def test_what_says_nothing_is_told_to_those_who_want_it(
+    client, engine: Engine, receiver: Receiver, when: str | None, expected: list[int]
+) -> None:
     query = registered(client)
     id = observe(client, receiver.url, **({} if when is None else {"when": when})).json["id"]
     engine.answer(query, 1000, EMPTY)
@@ -167,11 +184,19 @@ def test_what_says_nothing_is_told_to_those_who_want_it(client, engine: Engine, 
     assert receiver.calls.empty()
 
 
-@pytest.mark.parametrize("answer, empty", [
-    (EMPTY, True), (Told.from_rows((), []), True), (Told.from_rows((), [{}]), False),
-    (Told.from_rows(("n",), [{}]), False),
-    (Told.boolean(True), False), (Told.boolean(False), False),
-    (Told.graph(""), True), (Told.graph("<urn:a> <urn:p> <urn:b> .\n"), False)])
+@pytest.mark.parametrize(
+    "answer, empty",
+    [
+        (EMPTY, True),
+        (Told.from_rows((), []), True),
+        (Told.from_rows((), [{}]), False),
+        (Told.from_rows(("n",), [{}]), False),
+        (Told.boolean(True), False),
+        (Told.boolean(False), False),
+        (Told.graph(""), True),
+        (Told.graph("<urn:a> <urn:p> <urn:b> .\n"), False),
+    ],
+)
 def test_what_is_empty(client, engine: Engine, receiver: Receiver, answer: Told, empty: bool) -> None:
     """A table without rows, a graph without triples; an ASK always says something, also that it is not so."""
     query = registered(client)
@@ -221,8 +246,9 @@ def test_what_is_not_taken_is_told_again(client, engine: Engine, receiver: Recei
     assert len({call.headers["X-CSPARQL-Delivery"] for call in calls}) == 2
 
 
-def test_who_says_that_it_is_gone_fails_and_goes_on_when_it_is_added_again(client, engine: Engine,
-                                                                           receiver: Receiver) -> None:
+def test_who_says_that_it_is_gone_fails_and_goes_on_when_it_is_added_again(
+    client, engine: Engine, receiver: Receiver
+) -> None:
     query = registered(client)
     id = observe(client, receiver.url).json["id"]
     engine.count(query, 1000)
@@ -279,7 +305,8 @@ def test_a_restart_goes_on_without_a_gap(settings: Settings, receiver: Receiver)
 
 @pytest.mark.parametrize("begin, gap", [(1000, "1000"), (2999, "2999"), (3000, None), (4000, None)])
 def test_what_was_forgotten_is_told_as_a_gap_and_what_never_was_is_none(
-        client, backend: Backend, engine: Engine, receiver: Receiver, begin: int, gap: str | None) -> None:
+    client, backend: Backend, engine: Engine, receiver: Receiver, begin: int, gap: str | None
+) -> None:
     query = registered(client)
     engine.count(query, 1000, 3000, 5000, 6000)
     backend.stores.retention.forget(keep_log=0, reach=0, keep_answers=2)
@@ -303,8 +330,9 @@ def test_a_dead_one_holds_up_nobody(client, backend: Backend, engine: Engine, re
     assert told["error"].startswith("ConnectionRefusedError")
 
 
-def test_a_deleted_observer_and_a_deleted_query_are_called_no_more(client, backend: Backend, engine: Engine,
-                                                                    receiver: Receiver) -> None:
+def test_a_deleted_observer_and_a_deleted_query_are_called_no_more(
+    client, backend: Backend, engine: Engine, receiver: Receiver
+) -> None:
     query = registered(client)
     first, second = (observe(client, receiver.url + path).json["id"] for path in ("a", "b"))
     assert client.delete(f"/queries/q/observers/{first}").status_code == 204
@@ -340,7 +368,8 @@ def test_pauses_grow_and_have_an_end() -> None:
 def test_the_signature() -> None:
     """RFC 4231, test case 2."""
     assert signature("Jefe", b"what do ya want for nothing?") == (
-        "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+        "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    )
 
 
 def test_an_answer_of_another_incarnation_is_another_delivery(settings: Settings, receiver: Receiver) -> None:

@@ -8,7 +8,7 @@ from tests.engine.asked import Asked
 
 from ..store.opened import Opened
 
-FUTURE = 4_000_000_000_000       # no tail that is stamped with it becomes old while a test runs
+FUTURE = 4_000_000_000_000  # no tail that is stamped with it becomes old while a test runs
 ANY = (("?s", "<urn:p>", "?o"),)
 
 
@@ -23,10 +23,18 @@ class Pushed(Opened):
         return self.writer.append(QueryRecord.draft(name, text=text, base=None)).seq
 
     def chunk(self, *subjects: str, stream: str = "urn:a", stamps: list[int] | None = None) -> int:
-        chunk = Chunk.from_triples([(f"<urn:{s}>", "<urn:p>", "<urn:o>") for s in subjects],
-                                   stamps or [Chunk.UNSTAMPED] * len(subjects))
-        return self.append("chunk", stream, rows=len(chunk), first=chunk.first, last=chunk.last,
-                           unstamped=chunk.unstamped, payload=chunk.to_ipc()).seq
+        chunk = Chunk.from_triples(
+            [(f"<urn:{s}>", "<urn:p>", "<urn:o>") for s in subjects], stamps or [Chunk.UNSTAMPED] * len(subjects)
+        )
+        return self.append(
+            "chunk",
+            stream,
+            rows=len(chunk),
+            first=chunk.first,
+            last=chunk.last,
+            unstamped=chunk.unstamped,
+            payload=chunk.to_ipc(),
+        ).seq
 
     def graph(self, iri: str, *subjects: str) -> int:
         chunk = Chunk.from_triples([(f"<urn:{s}>", "<urn:p>", "<urn:o>") for s in subjects])

@@ -69,9 +69,9 @@ def test_of_nothing_nothing_is_written(store: Opened, teller: Teller, monkeypatc
 
 def test_they_are_told_while_the_group_is_at_work(store: Opened, teller: Teller, clock: Clock) -> None:
     """
-        ms         0    5    19   21          30   51            60
-        made       q1   q2   q3   q4          q5   q6            (all)
-        told                      q1 to q4         q5, q6
+    ms         0    5    19   21          30   51            60
+    made       q1   q2   q3   q4          q5   q6            (all)
+    told                      q1 to q4         q5, q6
     """
     seen = []
 
@@ -100,8 +100,9 @@ class Fails(Exception):
 
 @given(logs, st.data())
 @law(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_batch_that_fails_and_is_run_again_tells_the_same(store: Opened, log: list[Logged],
-                                                            data: st.DataObject) -> None:
+def test_a_batch_that_fails_and_is_run_again_tells_the_same(
+    store: Opened, log: list[Logged], data: st.DataObject
+) -> None:
     """Whatever has been told of it before it failed, and whoever runs it again."""
     with store.database.transaction() as connection:
         connection.execute("DELETE FROM answers")
@@ -121,8 +122,7 @@ def test_a_batch_that_fails_and_is_run_again_tells_the_same(store: Opened, log: 
                 if data.draw(st.booleans(), label="in another worker"):
                     processors._remembered.clear()
             run(teller, handle, key, batch)
-    expected = {tuple(one)
-                for told in in_one_go(written).values() for one in told if isinstance(one, InstantAnswer)}
+    expected = {tuple(one) for told in in_one_go(written).values() for one in told if isinstance(one, InstantAnswer)}
     found = store.database.connection.execute("SELECT query, instant, part, rows, payload FROM answers").fetchall()
     assert len(found) == len(expected) and set(found) == expected
 

@@ -17,8 +17,19 @@ from csparql_spark.store.measures import Cost, Measures
 from csparql_spark.store.witness import NAME, Witness
 from tests.store.opened import Opened
 
-COST = Cost(query=7, instant=1000, instants=1, rows=1, last_rows=1, micros=30, last_micros=30, elements=5, late=0,
-            state=80, due=[1000])
+COST = Cost(
+    query=7,
+    instant=1000,
+    instants=1,
+    rows=1,
+    last_rows=1,
+    micros=30,
+    last_micros=30,
+    elements=5,
+    late=0,
+    state=80,
+    due=[1000],
+)
 
 
 class Batch:
@@ -28,8 +39,15 @@ class Batch:
         self._rows = rows
 
     def toArrow(self) -> pa.Table:
-        schema = pa.schema([("query", pa.int64()), ("instant", pa.int64()), ("part", pa.int32()), ("rows", pa.int64()),
-                            ("payload", pa.binary())])
+        schema = pa.schema(
+            [
+                ("query", pa.int64()),
+                ("instant", pa.int64()),
+                ("part", pa.int32()),
+                ("rows", pa.int64()),
+                ("payload", pa.binary()),
+            ]
+        )
         columns = zip(*self._rows) if self._rows else [[]] * 5
         return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema)], schema=schema)
 
@@ -55,12 +73,13 @@ def counted(store: Opened, measures: Measures) -> AnswerStore:
 
 def test_each_kind_of_row_goes_where_it_belongs(store: Opened) -> None:
     measures, stages = Measures(store.database), Stages(store.status)
-    Sink(counted(store, measures), stages)(Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST),
-                                                cost(COST._replace(query=9), told_at=1100)), 3)
+    Sink(counted(store, measures), stages)(
+        Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST), cost(COST._replace(query=9), told_at=1100)), 3
+    )
     assert store.answers.failure(8) == (1000, "too many")
     point = measures.newest(7)
     assert (point.instant, point.rows, point.elements, point.state) == (1000, 1, 5, 80)
-    assert (point.latency, measures.newest(9).latency) == (250, 100)        # until its answers were told
+    assert (point.latency, measures.newest(9).latency) == (250, 100)  # until its answers were told
 
 
 def test_the_first_failure_stands(store: Opened) -> None:

@@ -92,8 +92,16 @@ METADATA = '{"id":"5b1d6f1e-4dd1-4c84-9a6c-2a1d1f7d0b1e"}'
 def whole(tmp_path: Path) -> DataDirectory:
     """After some batches, the last of which is not committed."""
     directory = DataDirectory(tmp_path / "data").create()
-    files = {"metadata": METADATA, "offsets/7": "v1", "offsets/8": "v1", "commits/7": "v1", "offsets/.8.crc": "x",
-             "state/0/_metadata/v2/0": "x", "state/0/0/8.changelog": "x", "state/0/0/SSTs/1.sst": "x"}
+    files = {
+        "metadata": METADATA,
+        "offsets/7": "v1",
+        "offsets/8": "v1",
+        "commits/7": "v1",
+        "offsets/.8.crc": "x",
+        "state/0/_metadata/v2/0": "x",
+        "state/0/0/8.changelog": "x",
+        "state/0/0/SSTs/1.sst": "x",
+    }
     for name, text in files.items():
         path = directory.checkpoint / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,9 +115,17 @@ def remove(directory: DataDirectory, *names: str) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-@pytest.mark.parametrize("gone", [
-    [], ["commits"], ["commits", "state"], ["offsets/.8.crc"], ["offsets", "commits", "state"],
-    ["metadata", "offsets", "commits", "state"]])
+@pytest.mark.parametrize(
+    "gone",
+    [
+        [],
+        ["commits"],
+        ["commits", "state"],
+        ["offsets/.8.crc"],
+        ["offsets", "commits", "state"],
+        ["metadata", "offsets", "commits", "state"],
+    ],
+)
 def test_what_spark_can_begin_with(whole: DataDirectory, gone: list[str]) -> None:
     """As it is after any kill, and without commits: then the last batch is run again. Before the first batch has ended
     there is no state, and before it has begun there are no offsets."""
@@ -148,11 +164,20 @@ def test_a_checkpoint_that_was_never_made(tmp_path: Path) -> None:
     assert lacking(DataDirectory(tmp_path / "data").create()) is None
 
 
-@pytest.mark.parametrize("gone, said", [
-    (["metadata"], "its metadata is gone or damaged"), (["metadata", "commits"], "its metadata is gone or damaged"),
-    (["metadata", "offsets", "commits"], "its metadata is gone or damaged"), (["offsets"], "its offsets are gone"),
-    (["offsets", "commits"], "its offsets are gone"), (["offsets", "state"], "its offsets are gone"),
-    (["offsets/7", "offsets/8"], "its offsets are gone"), (["offsets/7"], "its offsets are gone"), (["state"], "its state is gone")])
+@pytest.mark.parametrize(
+    "gone, said",
+    [
+        (["metadata"], "its metadata is gone or damaged"),
+        (["metadata", "commits"], "its metadata is gone or damaged"),
+        (["metadata", "offsets", "commits"], "its metadata is gone or damaged"),
+        (["offsets"], "its offsets are gone"),
+        (["offsets", "commits"], "its offsets are gone"),
+        (["offsets", "state"], "its offsets are gone"),
+        (["offsets/7", "offsets/8"], "its offsets are gone"),
+        (["offsets/7"], "its offsets are gone"),
+        (["state"], "its state is gone"),
+    ],
+)
 def test_what_it_cannot_begin_with(whole: DataDirectory, gone: list[str], said: str) -> None:
     remove(whole, *gone)
     assert lacking(whole) == said
@@ -184,6 +209,7 @@ def test_a_checkpoint_of_another_past_is_left(tmp_path: Path) -> None:
     assert leave_another(world.directory, world.database) == (
         f"the engine has seen {world.directory.database} with 5 entries in its log, and it went on after 2: it is a "
         f"copy that was put back; what the engine made of the other one is set aside as {aside}, and the engine starts "
-        "again from the log")
+        "again from the log"
+    )
     assert aside.exists() and not world.directory.checkpoint.exists()
     assert leave_another(world.directory, world.database) is None, "there is none any more"

@@ -53,6 +53,8 @@ def test_who_has_decided_is_left_alone(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_numpy_knows_the_name(tmp_path: Path) -> None:
     name = told(tmp_path / "cpuinfo", ZEN4)[VARIABLE]
-    script = ("import sys; from numpy._core._multiarray_umath import __cpu_dispatch__ as known; "
-              "sys.exit(sys.argv[1] not in known)")
+    script = (
+        "import sys; from numpy._core._multiarray_umath import __cpu_dispatch__ as known; "
+        "sys.exit(sys.argv[1] not in known)"
+    )
     assert subprocess.run([sys.executable, "-c", script, name], env=os.environ, check=False).returncode == 0

@@ -121,10 +121,20 @@ def handled(handle: Handle, key: tuple[str, int], given: list[pandas.DataFrame],
 
 
 def a_log() -> list[Entry]:
-    return by_hand((0, "background", "urn:g", [triple("g")]), (0, "register", "q", asked(graphs=("urn:g",))),
-                   chunk(500, "a"), (600, "register", "r", asked(5000, graphs=("urn:g",))), chunk(700, "b"),
-                   (1000, "tick", None), chunk(1500, "c"), (1600, "background", "urn:g", [triple("h")]),
-                   chunk(2500, "d"), (2600, "unregister", "q", None), chunk(3500, "e"), (4000, "tick", None))
+    return by_hand(
+        (0, "background", "urn:g", [triple("g")]),
+        (0, "register", "q", asked(graphs=("urn:g",))),
+        chunk(500, "a"),
+        (600, "register", "r", asked(5000, graphs=("urn:g",))),
+        chunk(700, "b"),
+        (1000, "tick", None),
+        chunk(1500, "c"),
+        (1600, "background", "urn:g", [triple("h")]),
+        chunk(2500, "d"),
+        (2600, "unregister", "q", None),
+        chunk(3500, "e"),
+        (4000, "tick", None),
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -133,11 +143,17 @@ def test_the_order_and_the_frames_of_the_rows_do_not_matter(seed: int) -> None:
     rows = routed(log)
     (key,) = {row.group for row in rows}
     expected = list(Group(key).feed(rows))
-    assert [(one.query, one.instant) for one in expected] == [          # at an instant the widest window comes first
-        (7, 1000), (5, 1000), (7, 2000), (5, 2000), (7, 3000), (7, 4000)]
+    assert [(one.query, one.instant) for one in expected] == [  # at an instant the widest window comes first
+        (7, 1000),
+        (5, 1000),
+        (7, 2000),
+        (5, 2000),
+        (7, 3000),
+        (7, 4000),
+    ]
     generator = random.Random(seed)
     generator.shuffle(rows)
-    cuts = sorted(generator.choices(range(len(rows) + 1), k=3))        # some frames may be empty
+    cuts = sorted(generator.choices(range(len(rows) + 1), k=3))  # some frames may be empty
     assert handled(Handle(), (key, 0), frames(rows, *cuts)) == expected
 
 
@@ -204,8 +220,9 @@ def test_groups_of_another_checkpoint_are_others() -> None:
 
 
 def test_a_batch_that_failed_half_way_is_run_again_from_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = by_hand((0, "register", "q", asked()), chunk(500, "a"), (1000, "tick", None), chunk(1500, "b"),
-                  (2000, "tick", None))
+    log = by_hand(
+        (0, "register", "q", asked()), chunk(500, "a"), (1000, "tick", None), chunk(1500, "b"), (2000, "tick", None)
+    )
     rows = routed(log)
     handle, key = Handle(), (rows[0].group, 0)
     expected = list(Group(key[0]).feed(rows))
@@ -229,6 +246,5 @@ def test_a_kept_query_that_cannot_be_read_any_more_is_told() -> None:
     handle.maps["values"].held[StateKey.registration(4)] = (b"{}",)
     processors._remembered.clear()
     told = handled(handle, key, frames(rows[3:]))
-    assert [(one.query, one.instant, type(one)) for one in told] == [
-        (4, 0, QueryFailure), (5, 1000, InstantAnswer)]
+    assert [(one.query, one.instant, type(one)) for one in told] == [(4, 0, QueryFailure), (5, 1000, InstantAnswer)]
     assert told[0].reason.startswith("the query cannot be read: ")

@@ -50,8 +50,9 @@ def test_sockets_are_elsewhere_where_the_path_is_too_long(deep: DataDirectory, t
     assert Scratch(deep).sockets == scratch.sockets
 
 
-def test_a_temporary_directory_may_be_too_deep_itself(deep: DataDirectory, temporary: Path,
-                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_temporary_directory_may_be_too_deep_itself(
+    deep: DataDirectory, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (temporary / ("t" * LONGEST)).mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary / ("t" * LONGEST)))
     scratch = Scratch(deep).anew()
@@ -63,8 +64,11 @@ def test_a_temporary_directory_may_be_too_deep_itself(deep: DataDirectory, tempo
 
 def test_where_no_temporary_directory_is_short_enough(deep: DataDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("csparql_spark.spark.scratch._temporary", lambda: [deep.path])
-    with pytest.raises(StoreError, match="is too long for sockets, and those of temporary directories are, too: choose "
-                                         "another directory with --data, or set TMPDIR"):
+    with pytest.raises(
+        StoreError,
+        match="is too long for sockets, and those of temporary directories are, too: choose "
+        "another directory with --data, or set TMPDIR",
+    ):
         Scratch(deep).anew()
 
 
@@ -103,8 +107,9 @@ def test_the_engines_directory_may_have_been_deleted(deep: DataDirectory, tempor
     scratch.clear()
 
 
-def test_a_directory_that_was_copied_leaves_the_other_ones_sockets_alone(deep: DataDirectory, temporary: Path,
-                                                                         tmp_path: Path) -> None:
+def test_a_directory_that_was_copied_leaves_the_other_ones_sockets_alone(
+    deep: DataDirectory, temporary: Path, tmp_path: Path
+) -> None:
     """Its server may be running."""
     first = Scratch(deep).anew()
     (first.sockets / NAME).write_text("")
@@ -119,8 +124,9 @@ def test_a_directory_that_was_copied_leaves_the_other_ones_sockets_alone(deep: D
 
 
 @pytest.mark.parametrize("name", ["letters", "csparql-spark-other"])
-def test_a_link_to_what_is_not_ours_is_not_followed(deep: DataDirectory, temporary: Path, name: str,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_to_what_is_not_ours_is_not_followed(
+    deep: DataDirectory, temporary: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (temporary / name).mkdir()
     (deep.engine / "sockets").symlink_to(temporary / name)
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)

@@ -35,9 +35,12 @@ class Served:
 
     def __init__(self, data: Path, temporary: Path) -> None:
         self.directory = DataDirectory(data)
-        self.process = subprocess.Popen([sys.executable, "-m", "csparql_spark", "demo", "--data", str(data),
-                                         "--port", "0"], stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, "TMPDIR": str(temporary)})
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "csparql_spark", "demo", "--data", str(data), "--port", "0"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(temporary)},
+        )
         self.port = int(self.process.stdout.readline().partition("http://127.0.0.1:")[2].split()[0])
         before = self.committed()
         answers = AnswerStore(Database(self.directory.database), self.directory.bell("answers"))
@@ -57,7 +60,7 @@ class Served:
             try:
                 parent = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
-                continue        # it has ended meanwhile
+                continue  # it has ended meanwhile
             children.setdefault(parent, []).append(int(entry))
         found = [self.process.pid]
         for process in found:
@@ -66,8 +69,11 @@ class Served:
 
     def engine(self) -> list[int]:
         """The engine, its JVM and its workers."""
-        return [process for process in self.processes()
-                if re.search(b"csparql_spark.spark|SparkSubmit|pyspark", command(process))]
+        return [
+            process
+            for process in self.processes()
+            if re.search(b"csparql_spark.spark|SparkSubmit|pyspark", command(process))
+        ]
 
     def kill(self) -> None:
         self.process.kill()
@@ -101,7 +107,7 @@ def opened(process: int) -> list[str]:
         try:
             found.append(os.readlink(descriptor))
         except OSError:
-            continue            # closed meanwhile
+            continue  # closed meanwhile
     return found
 
 
@@ -170,13 +176,24 @@ def test_everything_in_the_data_directory_is_its_owners_alone(served: Served) ->
         try:
             mode = found.lstat().st_mode
         except FileNotFoundError:
-            continue            # a batch has ended meanwhile
+            continue  # a batch has ended meanwhile
         if not stat.S_ISLNK(mode) and mode & 0o077:
             wide.append((found, stat.filemode(mode)))
     assert wide == []
     made = {found.name for found in path.iterdir()} | {found.name for found in served.directory.engine.iterdir()}
-    assert {"store.db", "store.db-wal", "answers.bell", "server.lock", "settings.json", "engine.log",
-            "checkpoint-1", "scratch", "sockets", "line", "python"} <= made
+    assert {
+        "store.db",
+        "store.db-wal",
+        "answers.bell",
+        "server.lock",
+        "settings.json",
+        "engine.log",
+        "checkpoint-1",
+        "scratch",
+        "sockets",
+        "line",
+        "python",
+    } <= made
 
 
 def test_no_secret_is_on_a_command_line(served: Served) -> None:
@@ -215,8 +232,11 @@ def test_all_processes_end_with_the_supervisor_also_where_they_hang(served: Serv
         assert list(temporary.iterdir()) == []
         again.process.send_signal(signal.SIGTERM)
         assert again.process.wait(60) == 0
-        assert [path.name for path in served.directory.engine.iterdir()
-                if path.name in ("scratch", "sockets", "line", "python")] == []
+        assert [
+            path.name
+            for path in served.directory.engine.iterdir()
+            if path.name in ("scratch", "sockets", "line", "python")
+        ] == []
         assert list(temporary.iterdir()) == []
     finally:
         again.kill()

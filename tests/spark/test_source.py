@@ -84,9 +84,13 @@ def rows(batches: Iterator[pa.RecordBatch]) -> list[Row]:
 
 def routed(entries: list[Entry], start: int, end: int) -> list[Row]:
     """What a router that has seen all that came before says of the entries after `start`, up to `end`, as one batch."""
+
     def background(graph: str) -> Entry | None:
-        versions = [entry for entry in entries if (entry.kind, entry.subject) == ("background", graph)
-                    and entry.seq <= router.seq]
+        versions = [
+            entry
+            for entry in entries
+            if (entry.kind, entry.subject) == ("background", graph) and entry.seq <= router.seq
+        ]
         return versions[-1] if versions else None
 
     router, sent = Router(background), set()
@@ -133,18 +137,19 @@ def test_an_element_that_passes_an_instant_is_due(store: Pushed, reader: LogRead
     assert due == held + 1 and reader.latestOffset(at(first), ALL) == at(due)
 
 
-@pytest.mark.parametrize("registered, held, longest", [(False, False, 30.0), (True, False, (1000 - LEAD_MS) / 1000),
-                                                       (True, True, 0.1)])
-def test_while_nothing_is_due_it_sleeps_until_the_bell_rings(store: Pushed, reader: LogReader, registered: bool,
-                                                             held: bool, longest: float,
-                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "registered, held, longest", [(False, False, 30.0), (True, False, (1000 - LEAD_MS) / 1000), (True, True, 0.1)]
+)
+def test_while_nothing_is_due_it_sleeps_until_the_bell_rings(
+    store: Pushed, reader: LogReader, registered: bool, held: bool, longest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With a query it looks again when a batch may be begun, and with a tail that is held back soon, for that becomes
     old without anybody ringing."""
     monkeypatch.setattr(source, "LOOK_SECONDS", 30.0)
     start = [store.stream("urn:a"), *([store.query("q")] if registered else [])][-1]
     end = (store.chunk("a") if held else start) + 1
     whole, rung = Bell.wait, []
-    reader._opened.bell.wait(0)                 # it listens
+    reader._opened.bell.wait(0)  # it listens
 
     def wait(bell: Bell, timeout: float) -> bool:
         assert longest / 2 < timeout <= longest
@@ -164,20 +169,22 @@ def test_to_the_end_is_to_what_was_the_end_when_it_began(store: Pushed, reader: 
     end = store.chunk("a")
     reader.prepareForTriggerAvailableNow()
     store.tick(FUTURE + 1000)
-    assert reader.latestOffset(at(end - 1), ALL) == at(end)           # it is not due by itself
+    assert reader.latestOffset(at(end - 1), ALL) == at(end)  # it is not due by itself
     assert reader.latestOffset(at(0), ALL) == at(end)
     assert reader.latestOffset(at(end), ALL) == at(end)
 
 
 # --- batches that are begun before it is known where they end
 
-SOON = FUTURE + 1000 - LEAD_MS       # when a batch may be begun for FUTURE + 1000
+SOON = FUTURE + 1000 - LEAD_MS  # when a batch may be begun for FUTURE + 1000
 
 
 class Writing:
     """What is written, step by step, whenever somebody waits for the bell, and how much time goes by."""
 
-    def __init__(self, hands: Hands, monkeypatch: pytest.MonkeyPatch, *steps: tuple[float, Callable[[], object]]) -> None:
+    def __init__(
+        self, hands: Hands, monkeypatch: pytest.MonkeyPatch, *steps: tuple[float, Callable[[], object]]
+    ) -> None:
         self.hands, self.steps, self.waits = hands, list(steps), 0
         monkeypatch.setattr(Bell, "wait", self._wait)
 
@@ -206,14 +213,14 @@ def test_a_batch_is_begun_before_its_tick(store: Pushed, reader: LogReader, hand
     assert reader.latestOffset(at(start), ALL) == at(start)
     hands.wall = SOON
     assert reader.latestOffset(at(start), ALL) == {"seq": start + 2, "tick": FUTURE + 1000}
-    assert reader.latestOffset(at(start), ALL) == at(start)          # once
+    assert reader.latestOffset(at(start), ALL) == at(start)  # once
 
 
 def test_it_ends_with_its_tick(store: Pushed, reader: LogReader, hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
     """
-        seq     1 2     3  4       5   6     7
-                urn:a q a  b    │  c   tick  d
-                      └─ start  └ begun └ end
+    seq     1 2     3  4       5   6     7
+            urn:a q a  b    │  c   tick  d
+                  └─ start  └ begun └ end
     """
     start = begun(store, hands)
     (span,) = reader.partitions(at(start), reader.latestOffset(at(start), ALL))
@@ -222,23 +229,24 @@ def test_it_ends_with_its_tick(store: Pushed, reader: LogReader, hands: Hands, m
     batches = list(reader.read(pickle.loads(pickle.dumps(span))))
     assert writing.waits == 2
     store.chunk("d")
-    assert [batch.num_rows for batch in batches] == [2, 2]           # what was there has gone ahead
+    assert [batch.num_rows for batch in batches] == [2, 2]  # what was there has gone ahead
     assert rows(iter(batches)) == routed(store.entries(), start, start + 4)
     end = {"seq": start + 2, "tick": FUTURE + 1000}
     (following,) = reader.partitions(end, at(start + 5))
     assert (following.start, following.end, following.tick) == (start + 4, start + 5, None)
-    assert reader.latestOffset(end, ALL) == end                      # the rest is held, as ever
+    assert reader.latestOffset(end, ALL) == end  # the rest is held, as ever
     reader.commit(end)
     assert store.retention.position() == start + 4
-    assert rows(reader.read(span)) == rows(iter(batches))            # Spark runs it again
+    assert rows(reader.read(span)) == rows(iter(batches))  # Spark runs it again
 
 
-def test_a_tick_that_does_not_come_is_not_waited_for(store: Pushed, reader: LogReader, hands: Hands,
-                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tick_that_does_not_come_is_not_waited_for(
+    store: Pushed, reader: LogReader, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """
-        seq     3  4       5               6
-                a  b    │  c  (no tick) │  tick
-                        └ begun         └ end, at LATEST
+    seq     3  4       5               6
+            a  b    │  c  (no tick) │  tick
+                    └ begun         └ end, at LATEST
     """
     start = begun(store, hands)
     end = reader.latestOffset(at(start), ALL)
@@ -258,8 +266,9 @@ def test_a_tick_that_does_not_come_is_not_waited_for(store: Pushed, reader: LogR
     assert store.database.connection.execute("SELECT count(*) FROM batch_ends").fetchone() == (0,)
 
 
-def test_nobody_waits_long_when_the_clock_of_the_machine_is_set_back(store: Pushed, reader: LogReader, hands: Hands,
-                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_long_when_the_clock_of_the_machine_is_set_back(
+    store: Pushed, reader: LogReader, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     start = begun(store, hands)
     (span,) = reader.partitions(at(start), reader.latestOffset(at(start), ALL))
 
@@ -272,8 +281,9 @@ def test_nobody_waits_long_when_the_clock_of_the_machine_is_set_back(store: Push
     assert hands.steady - before < LEAD_MS + LATEST_MS + 50
 
 
-def test_while_nothing_can_be_written_it_waits_on(store: Pushed, reader: LogReader, hands: Hands,
-                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_nothing_can_be_written_it_waits_on(
+    store: Pushed, reader: LogReader, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither where the batch ends, nor a tick or a push."""
     start = begun(store, hands)
     (span,) = reader.partitions(at(start), reader.latestOffset(at(start), ALL))
@@ -304,8 +314,9 @@ def test_whoever_reads_to_the_end_begins_nothing_before(store: Pushed, reader: L
     assert reader.latestOffset(at(start), ALL) == at(start + 2)
 
 
-def test_what_came_into_a_batch_after_it_was_begun_is_due_no_more(store: Pushed, reader: LogReader, hands: Hands,
-                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_came_into_a_batch_after_it_was_begun_is_due_no_more(
+    store: Pushed, reader: LogReader, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.stream("urn:a")
     store.stream("urn:e", "event")
     store.query("q")
@@ -313,8 +324,12 @@ def test_what_came_into_a_batch_after_it_was_begun_is_due_no_more(store: Pushed,
     hands.wall = SOON
     end = reader.latestOffset(at(start), ALL)
     (span,) = reader.partitions(at(start), end)
-    Writing(hands, monkeypatch, (10, lambda: store.chunk("c", stream="urn:e", stamps=[5500])),
-            (LEAD_MS, lambda: store.tick(FUTURE + 1000)))
+    Writing(
+        hands,
+        monkeypatch,
+        (10, lambda: store.chunk("c", stream="urn:e", stamps=[5500])),
+        (LEAD_MS, lambda: store.tick(FUTURE + 1000)),
+    )
     assert len(rows(reader.read(span))) == 2
     store.chunk("d", stream="urn:e", stamps=[5900])
     assert reader.latestOffset(end, ALL) == end
@@ -329,8 +344,9 @@ def test_a_checkpoint_that_has_waited_for_another_log(store: Pushed, reader: Log
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_nothing_is_left_out_between_batches_however_they_end(store: Pushed, hands: Hands, seed: int,
-                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_out_between_batches_however_they_end(
+    store: Pushed, hands: Hands, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Spark's part, with crashes: a batch is written down, read, and done; who comes back reads it again."""
     monkeypatch.setattr(source, "LOOK_SECONDS", 0.0)
     monkeypatch.setattr(Opened, "_known", {})
@@ -373,7 +389,7 @@ def test_nothing_is_left_out_between_batches_however_they_end(store: Pushed, han
         if draw.random() < 0.2:
             reader = crashed()
         found = [rows(crashed().read(span)) for span in reader.partitions(start, end)]
-        if draw.random() < 0.2:                   # it was read, and not done
+        if draw.random() < 0.2:  # it was read, and not done
             something()
             reader = crashed()
             assert [rows(reader.read(span)) for span in reader.partitions(start, end)] == found
@@ -391,6 +407,7 @@ def test_nothing_is_left_out_between_batches_however_they_end(store: Pushed, han
 
 # --- what is read
 
+
 def test_a_batch_is_one_partition(reader: LogReader) -> None:
     (span,) = reader.partitions(at(3), at(9))
     assert (span.start, span.end) == (3, 9)
@@ -403,9 +420,20 @@ def test_what_is_read_are_the_rows_of_the_router(store: Pushed, reader: LogReade
     expected = routed(store.entries(), 0, end)
     assert rows(reader.read(Span(0, end))) == expected
     kinds = [(row.seq, row.kind) for row in expected]
-    assert kinds == [(4, "register"), (3, "background"), (5, "chunk"), (7, "background"), (8, "register"),
-                     (7, "background"), (9, "chunk"), (10, "register"), (11, "tick"), (12, "unregister"),
-                     (13, "chunk"), (14, "unregister")], "what a group was sent in a batch, it is sent once"
+    assert kinds == [
+        (4, "register"),
+        (3, "background"),
+        (5, "chunk"),
+        (7, "background"),
+        (8, "register"),
+        (7, "background"),
+        (9, "chunk"),
+        (10, "register"),
+        (11, "tick"),
+        (12, "unregister"),
+        (13, "chunk"),
+        (14, "unregister"),
+    ], "what a group was sent in a batch, it is sent once"
 
 
 def test_any_span_may_be_read_after_any_other(store: Pushed, reader: LogReader) -> None:
@@ -427,8 +455,9 @@ def test_what_is_due_is_not_disturbed_by_what_is_read(store: Pushed, reader: Log
     assert reader.latestOffset(at(end - 2), ALL) == at(end)
 
 
-def test_a_query_that_is_registered_later_is_sent_the_background_of_that_place(store: Pushed,
-                                                                              reader: LogReader) -> None:
+def test_a_query_that_is_registered_later_is_sent_the_background_of_that_place(
+    store: Pushed, reader: LogReader
+) -> None:
     store.stream("urn:a")
     versions = {}
     for name, subjects in (("q", ("old",)), ("r", ("new", "newer")), ("s", ())):
@@ -461,12 +490,13 @@ def test_where_nothing_is_for_anybody_there_are_no_batches(store: Pushed, reader
 
 # --- the rest of its life
 
+
 def test_what_is_committed_is_where_the_log_may_be_forgotten(store: Pushed, reader: LogReader) -> None:
     end = history(store)
     assert store.retention.position() == 0
     reader.commit(at(end))
     assert store.retention.position() == end
-    reader.commit(at(3))                          # Spark runs a batch again
+    reader.commit(at(3))  # Spark runs a batch again
     assert store.retention.position() == end
 
 
@@ -477,7 +507,7 @@ def test_a_reader_is_sent_to_workers_also_after_its_first_use(store: Pushed, rea
     sent = pickle.loads(pickle.dumps(reader))
     assert rows(sent.read(Span(0, end))) == expected
     store.tick(FUTURE + 3000)
-    assert sent.latestOffset(at(0), ALL) == at(end)             # where to stop was sent with it
+    assert sent.latestOffset(at(0), ALL) == at(end)  # where to stop was sent with it
 
 
 def test_after_its_end_it_may_be_asked_again(store: Pushed, reader: LogReader) -> None:
@@ -499,14 +529,19 @@ def test_the_source_says_what_it_gives(store: Pushed, reader: LogReader) -> None
 
 # --- what queries have said already
 
+
 def test_registrations_say_what_was_told(store: Pushed, reader: LogReader) -> None:
     store.stream("urn:a")
     first, second, third = store.query("q"), store.query("r"), store.query("s")
-    store.answers.write([StoredAnswer(first, instant, 0, 1, b"x") for instant in (1000, 2000)],
-                        [(second, 3000, "it was too much")])
+    store.answers.write(
+        [StoredAnswer(first, instant, 0, 1, b"x") for instant in (1000, 2000)], [(second, 3000, "it was too much")]
+    )
     said = {row.seq: json.loads(row.payload) for row in rows(reader.read(Span(0, third)))}
     assert {seq: (told.get("answered"), told.get("failed")) for seq, told in said.items()} == {
-        first: (2000, None), second: (None, "it was too much"), third: (None, None)}
+        first: (2000, None),
+        second: (None, "it was too much"),
+        third: (None, None),
+    }
     assert all(told["id"] == seq and told["clocks"] for seq, told in said.items())
 
 
@@ -535,19 +570,25 @@ def test_in_the_place_of_what_is_damaged_comes_a_row_that_says_so(store: Pushed,
     damage(store, 4), damage(store, 2)
     read = rows(reader.read(Span(0, 6)))
     assert [row[2:4] for row in read] == [
-        (3, "register"), (4, "damaged"), (5, "chunk"), (6, "register"), (6, "damaged")]
+        (3, "register"),
+        (4, "damaged"),
+        (5, "chunk"),
+        (6, "register"),
+        (6, "damaged"),
+    ]
     assert lost(read[1]) == (4, "damaged", "urn:a", f"chunk: the entry 4 of the stream urn:a {WRONG}")
     assert lost(read[4]) == (6, "damaged", "urn:g", f"background: the entry 2 that set the graph urn:g {WRONG}")
     assert rows(reader.read(Span(0, 6))) == read
 
 
 def test_a_registration_that_is_damaged_after_it_was_read_is_told_with_the_next_batch(
-        store: Pushed, reader: LogReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    store: Pushed, reader: LogReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.stream("urn:a"), store.query("q"), store.query("other"), store.chunk("1"), store.chunk("2")
     assert [row.kind for row in rows(reader.read(Span(0, 4)))] == ["register", "register", "chunk"]
     damage(store, 2)
     monkeypatch.setattr(Opened, "_known", {})
-    *told, chunk = rows(LogReader(str(store.directory.path)).read(Span(4, 5)))      # a worker that has just started
+    *told, chunk = rows(LogReader(str(store.directory.path)).read(Span(4, 5)))  # a worker that has just started
     wrong = (2, "damaged", "q", f"register: the entry 2 that registered the query q {WRONG}")
     assert [(row.group, lost(row)) for row in told] == [(UNREADABLE, wrong), (chunk.group, wrong)]
     assert chunk[2:4] == (5, "chunk")

@@ -16,20 +16,25 @@ def batch(number: int, rows: int, **ms: int) -> SimpleNamespace:
 
 def test_batches_are_summed_up(store: Opened) -> None:
     stages = Stages(store.status)
-    idle = batch(2, 0, latestOffset=1000)           # nothing was there to do
-    query = SimpleNamespace(recentProgress=[batch(0, 3, latestOffset=2, addBatch=90),
-                                            batch(1, 4, addBatch=100, other=7), idle])
+    idle = batch(2, 0, latestOffset=1000)  # nothing was there to do
+    query = SimpleNamespace(
+        recentProgress=[batch(0, 3, latestOffset=2, addBatch=90), batch(1, 4, addBatch=100, other=7), idle]
+    )
     stages.look(query)
-    assert store.status.of("stages") is None        # nobody has heard of a batch
+    assert store.status.of("stages") is None  # nobody has heard of a batch
     stages.sink(0, 0.004)
-    stages.sink(1, None)                            # it had no answers
-    for _ in range(2):                              # what was looked at is not counted again
+    stages.sink(1, None)  # it had no answers
+    for _ in range(2):  # what was looked at is not counted again
         stages.look(query)
         assert store.status.of("stages") == {
-            "batches": 2, "rows": 7, "stages": {
+            "batches": 2,
+            "rows": 7,
+            "stages": {
                 "sink": {"count": 1, "seconds": 0.004, "last_ms": 4.0},
                 "latestOffset": {"count": 1, "seconds": 0.002, "last_ms": 2},
-                "addBatch": {"count": 2, "seconds": 0.19, "last_ms": 100}}}
+                "addBatch": {"count": 2, "seconds": 0.19, "last_ms": 100},
+            },
+        }
 
 
 def test_a_new_engine_goes_on_counting(store: Opened) -> None:

@@ -28,9 +28,19 @@ if __name__ == "__main__":
 def test_a_worker_is_what_spark_wants_and_ends_with_the_engine(tmp_path: Path) -> None:
     (tmp_path / "daemonic.py").write_text(MODULE)
     line = Lifeline(tmp_path / "line")
-    with subprocess.Popen([sys.executable, "-m", "csparql_spark.spark.worker", str(tmp_path / "line"),
-                           "-m", "daemonic", "pyspark.worker"], stdout=subprocess.PIPE,
-                          env={**os.environ, "PYTHONPATH": str(tmp_path)}) as worker:
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "csparql_spark.spark.worker",
+            str(tmp_path / "line"),
+            "-m",
+            "daemonic",
+            "pyspark.worker",
+        ],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    ) as worker:
         try:
             assert worker.stdout.readline() == b"(['pyspark.worker'], True)\n"
             line.cut()
@@ -45,9 +55,20 @@ def test_a_worker_is_what_spark_wants_and_ends_with_the_engine(tmp_path: Path) -
 def test_what_spark_asks_of_its_python_is_answered(tmp_path: Path) -> None:
     """Before it starts workers, it asks for the version."""
     line = Lifeline(tmp_path / "line")
-    done = subprocess.run([sys.executable, "-m", "csparql_spark.spark.worker", str(tmp_path / "line"),
-                           "-c", "import sys; print(sys.argv, sys.version_info[:2] == (3, 0))", "more"],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "csparql_spark.spark.worker",
+            str(tmp_path / "line"),
+            "-c",
+            "import sys; print(sys.argv, sys.version_info[:2] == (3, 0))",
+            "more",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "['-c', 'more'] False\n", "")
     line.cut()
     os.close(line.reading)
@@ -56,7 +77,10 @@ def test_what_spark_asks_of_its_python_is_answered(tmp_path: Path) -> None:
 def test_a_worker_without_an_engine_does_not_begin(tmp_path: Path) -> None:
     line = Lifeline(tmp_path / "line")
     line.cut()
-    done = subprocess.run([sys.executable, "-m", "csparql_spark.spark.worker", str(tmp_path / "line"),
-                           "-m", "this"], stdout=subprocess.PIPE, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "csparql_spark.spark.worker", str(tmp_path / "line"), "-m", "this"],
+        stdout=subprocess.PIPE,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (-signal.SIGKILL, b"")
     os.close(line.reading)

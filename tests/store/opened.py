@@ -57,12 +57,15 @@ class Opened:
     def entries(self) -> list[Entry]:
         return list(self.log.read(0, self.log.tail()))
 
-    def put(self, kind: str, at: int, subject: str | None = None, *, last: int | None = None,
-            payload: bytes | None = None) -> int:
+    def put(
+        self, kind: str, at: int, subject: str | None = None, *, last: int | None = None, payload: bytes | None = None
+    ) -> int:
         """An entry just as it is said here, past the writer; its seq."""
         with self.database.transaction() as connection:
-            return connection.execute("INSERT INTO log (kind, at, subject, last, payload) VALUES (?, ?, ?, ?, ?)",
-                                      (kind, at, subject, last, payload)).lastrowid
+            return connection.execute(
+                "INSERT INTO log (kind, at, subject, last, payload) VALUES (?, ?, ?, ?, ?)",
+                (kind, at, subject, last, payload),
+            ).lastrowid
 
     def stop(self) -> None:
         if self._writer is not None:

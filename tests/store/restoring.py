@@ -24,7 +24,7 @@ class Past(NamedTuple):
     answers: tuple[str, ...] = ()
 
     def begins_with(self, other: Past) -> bool:
-        return self.log[:len(other.log)] == other.log and self.answers[:len(other.answers)] == other.answers
+        return self.log[: len(other.log)] == other.log and self.answers[: len(other.answers)] == other.answers
 
 
 class World:
@@ -32,7 +32,7 @@ class World:
         self.path = path
         self.directory = DataDirectory(path / "data").create()
         self.past = Past()
-        self.checkpoint: Past | None = None         # what the engine has read, if it has a checkpoint
+        self.checkpoint: Past | None = None  # what the engine has read, if it has a checkpoint
         self.copies: list[tuple[Path, Past, Past | None]] = []
         self._tokens = 0
         self.open()
@@ -59,8 +59,9 @@ class World:
         for _ in range(count):
             token = self._token()
             with self.database.transaction() as connection:
-                connection.execute("INSERT INTO log (kind, at, subject, payload) VALUES ('chunk', 7, 'urn:s', ?)",
-                                   (token.encode(),))
+                connection.execute(
+                    "INSERT INTO log (kind, at, subject, payload) VALUES ('chunk', 7, 'urn:s', ?)", (token.encode(),)
+                )
             self.past = self.past._replace(log=(*self.past.log, token))
 
     def answer(self, count: int = 1) -> None:
@@ -81,8 +82,12 @@ class World:
         with self.database.transaction() as connection:
             connection.execute("DELETE FROM log WHERE seq < (SELECT max(seq) FROM log)")
             (cut,) = connection.execute("SELECT max(instant) FROM answers").fetchone()
-            order.forget(connection, QUERY, "query = :query AND instant <= :upto",
-                         {"query": QUERY, "upto": (cut or 0) - 1000 * keep})
+            order.forget(
+                connection,
+                QUERY,
+                "query = :query AND instant <= :upto",
+                {"query": QUERY, "upto": (cut or 0) - 1000 * keep},
+            )
 
     def copy(self) -> None:
         path = self.path / f"copy-{len(self.copies)}"

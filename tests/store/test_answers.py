@@ -45,7 +45,10 @@ def test_the_first_answer_stands(store: Opened) -> None:
     answers.write([answer(1, 1000, 0, b"first")])
     answers.write([answer(1, 1000, 0, b"second!"), answer(1, 1000, 1, b"another part"), answer(1, 2000, 0, b"new")])
     assert [(kept.instant, kept.part, kept.rows, kept.payload) for kept in answers.after(1, 0, 10)] == [
-        (1000, 0, 5, b"first"), (1000, 1, 12, b"another part"), (2000, 0, 3, b"new")]
+        (1000, 0, 5, b"first"),
+        (1000, 1, 12, b"another part"),
+        (2000, 0, 3, b"new"),
+    ]
 
 
 def test_a_batch_that_is_written_again_tells_nothing(store: Opened) -> None:
@@ -94,7 +97,7 @@ def test_a_batch_is_written_whole_or_not_at_all(store: Opened) -> None:
 
 
 def test_who_waits_is_woken_by_answers(store: Opened) -> None:
-    store.answers.wait(0)             # from now on it listens
+    store.answers.wait(0)  # from now on it listens
     heard = []
     thread = threading.Thread(target=lambda: heard.append(store.answers.wait(60)))
     thread.start()

@@ -17,9 +17,9 @@ def ends(store: Opened) -> Ends:
 
 def test_with_the_first_tick_that_is_late_enough(store: Opened, ends: Ends) -> None:
     """
-        seq     1       2      3      4     5       6
-                chunk   tick   chunk  tick  chunk   tick
-        at      10      1000   1010   2003  2010    3000
+    seq     1       2      3      4     5       6
+            chunk   tick   chunk  tick  chunk   tick
+    at      10      1000   1010   2003  2010    3000
     """
     for kind, at in (("chunk", 10), ("tick", 1000), ("chunk", 1010), ("tick", 2003), ("chunk", 2010), ("tick", 3000)):
         store.put(kind, at)
@@ -39,7 +39,7 @@ def test_what_is_settled_stays_also_when_the_tick_comes_after_all(store: Opened,
     assert ends.settle(1, 1000) == 2
     store.put("tick", 1006)
     assert ends.of(1, 1000) == ends.settle(1, 1000) == 2
-    assert ends.of(2, 1000) == 3                # another batch, which came after
+    assert ends.of(2, 1000) == 3  # another batch, which came after
 
 
 def test_what_has_a_tick_is_not_settled_otherwise(store: Opened, ends: Ends) -> None:
@@ -69,8 +69,11 @@ def test_only_what_was_settled_before_is_forgotten(store: Opened, ends: Ends) ->
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.sampled_from(["chunk", "tick", "of", "settle"]), st.integers(0, 9), st.integers(0, 9)),
-                max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["chunk", "tick", "of", "settle"]), st.integers(0, 9), st.integers(0, 9)), max_size=30
+    )
+)
 def test_an_end_that_was_told_is_the_end_for_ever(store: Opened, steps: list[tuple[str, int, int]]) -> None:
     with store.database.transaction() as connection:
         connection.execute("DELETE FROM log")
@@ -84,7 +87,8 @@ def test_an_end_that_was_told_is_the_end_for_ever(store: Opened, steps: list[tup
             continue
         after, tick = base + one, clock + other - 4
         expected = told.get((after, tick)) or next(
-            (seq for seq, kind, at in log if seq > after and kind == "tick" and at >= tick), None)
+            (seq for seq, kind, at in log if seq > after and kind == "tick" and at >= tick), None
+        )
         if kind == "settle" and expected is None:
             expected = max(after, log[-1][0] if log else base)
         assert getattr(ends, kind)(after, tick) == expected

@@ -27,8 +27,12 @@ def flip(path: Path, *, index: bool) -> None:
     """One bit of the name in the index, where names stand close together, or in a row, where the payload follows."""
     content = path.read_bytes()
     places = [found.start() for found in re.finditer(SUBJECT, content)]
-    place = next(place for place in places if (b"xxx" not in content[place:place + 60]) is index
-                 and (not index or SUBJECT in content[place + 1:place + 60]))
+    place = next(
+        place
+        for place in places
+        if (b"xxx" not in content[place : place + 60]) is index
+        and (not index or SUBJECT in content[place + 1 : place + 60])
+    )
     with path.open("r+b") as file:
         file.seek(place + 4)
         file.write(bytes([content[place + 4] ^ 0x40]))
@@ -40,7 +44,7 @@ def test_an_index_that_is_damaged_is_made_anew(store: Opened) -> None:
     assert not made_anew(Database(path), pytest.fail) and inspect(path).whole
     flip(path, index=True)
     again = Opened(path.parent)
-    with pytest.raises(Damaged, match="the entry 40 is damaged"):       # it is not
+    with pytest.raises(Damaged, match="the entry 40 is damaged"):  # it is not
         list(again.log.chunks(SUBJECT.decode(), low=-1, high=99, after=0))
     assert again.entries() == entries
     assert "log_chunks" in inspect(path).pages[0] and not inspect(path).damaged
@@ -76,7 +80,7 @@ def test_a_file_whose_schema_is_no_text_is_refused_with_a_sentence(store: Opened
     path = on_disk(store)
     content = path.read_bytes()
     place = content.index(b"CREATE TABLE log")
-    path.write_bytes(content[:place + 7] + b"\xa0" + content[place + 8:])
+    path.write_bytes(content[: place + 7] + b"\xa0" + content[place + 8 :])
     with pytest.raises(StoreError, match="cannot be opened as a database"):
         Database(path).create()
     with pytest.raises(StoreError, match="cannot be read as a database"):
@@ -93,14 +97,19 @@ def spoilt(store: Opened, before: bytes, after: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("before, after, what", [
-    (b"IN ('pause', 'resume')", b"IN ('pausf', 'resume')", "view queries"),
-    (b"(subject, seq) WHERE kind = 'chunk'", b"(subject, seq) WHERE kind = 'chunj'", "index log_chunks"),
-    (b"reason    TEXT    NOT NULL\n)", b"reasom    TEXT    NOT NULL\n)", "table failures"),
-], ids=["view", "index", "table"])
+@pytest.mark.parametrize(
+    "before, after, what",
+    [
+        (b"IN ('pause', 'resume')", b"IN ('pausf', 'resume')", "view queries"),
+        (b"(subject, seq) WHERE kind = 'chunk'", b"(subject, seq) WHERE kind = 'chunj'", "index log_chunks"),
+        (b"reason    TEXT    NOT NULL\n)", b"reasom    TEXT    NOT NULL\n)", "table failures"),
+    ],
+    ids=["view", "index", "table"],
+)
 @pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
 def test_a_schema_that_is_damaged_is_refused_with_a_sentence(
-        store: Opened, monkeypatch: pytest.MonkeyPatch, before: bytes, after: bytes, what: str, large: bool) -> None:
+    store: Opened, monkeypatch: pytest.MonkeyPatch, before: bytes, after: bytes, what: str, large: bool
+) -> None:
     path = spoilt(store, before, after)
     monkeypatch.setattr(database, "CHECKED_BYTES", path.stat().st_size - large)
     with pytest.raises(StoreError) as caught:

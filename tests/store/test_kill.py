@@ -28,8 +28,9 @@ for name in range({PUSHERS}):
 def test_every_acknowledged_entry_is_there(tmp_path: Path) -> None:
     newest = 0
     for _ in range(2):
-        with subprocess.Popen([sys.executable, "-c", WRITE, str(tmp_path)], stdout=subprocess.PIPE,
-                              text=True) as writing:
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITE, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        ) as writing:
             lines = [writing.stdout.readline() for _ in range(150)]
             writing.kill()
             lines += writing.stdout.readlines()

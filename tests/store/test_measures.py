@@ -9,8 +9,19 @@ from csparql_spark.store.measures import BUCKETS, Cost, Measures, Point, Totals
 
 from .opened import Opened
 
-COST = Cost(query=17, instant=5000, instants=1, rows=2, last_rows=2, micros=300, last_micros=300, elements=7, late=1,
-            state=999, due=[5000])
+COST = Cost(
+    query=17,
+    instant=5000,
+    instants=1,
+    rows=2,
+    last_rows=2,
+    micros=300,
+    last_micros=300,
+    elements=7,
+    late=1,
+    state=999,
+    due=[5000],
+)
 
 
 def write(store: Opened, writing: Measures, *costs: Cost, at: float = 5040.0) -> None:
@@ -25,8 +36,7 @@ def test_nothing_was_measured_yet(store: Opened) -> None:
 
 def test_a_point_and_what_points_sum_up_to(store: Opened) -> None:
     writing = Measures(store.database)
-    more = COST._replace(instant=7000, instants=2, rows=5, last_rows=1, micros=800, last_micros=100,
-                               due=[6000, 7000])
+    more = COST._replace(instant=7000, instants=2, rows=5, last_rows=1, micros=800, last_micros=100, due=[6000, 7000])
     write(store, writing, COST)
     write(store, writing, more, COST._replace(query=18, due=[None]), at=7600.0)
     counts = [0] * (len(BUCKETS) + 1)

@@ -22,8 +22,16 @@ def store(database: Database) -> ObserverStore:
     return ObserverStore(database).create()
 
 
-def add(store: ObserverStore, query: int = 1, url: str = URL, secret: str | None = None, position: int = 5,
-        at: int = 100, most: int = 10, **more: object) -> tuple[Observer, bool]:
+def add(
+    store: ObserverStore,
+    query: int = 1,
+    url: str = URL,
+    secret: str | None = None,
+    position: int = 5,
+    at: int = 100,
+    most: int = 10,
+    **more: object,
+) -> tuple[Observer, bool]:
     return store.add(ObserverDraft(query, url, position, secret, **more), at=at, most=most)
 
 
@@ -63,19 +71,22 @@ def test_it_moves_past_what_it_is_not_told(store: ObserverStore) -> None:
     assert (told.position, told.delivered, told.failures, told.gap) == (10, 0, 1, None)
     store.passed(id, 7, gap=5)
     store.passed(id, 20, gap=15)
-    assert (store.one(1, id).position, store.one(1, id).gap) == (20, 5)      # the first gap that was not told
+    assert (store.one(1, id).position, store.one(1, id).gap) == (20, 5)  # the first gap that was not told
     store.took(id, 30)
     assert (store.one(1, id).position, store.one(1, id).gap) == (30, None)
 
 
 def test_those_of_older_directories_are_told_everything(database: Database) -> None:
     with database.transaction() as connection:
-        connection.execute("CREATE TABLE observers (id TEXT PRIMARY KEY, query INTEGER NOT NULL, url TEXT NOT NULL, "
-                           "secret TEXT, created INTEGER NOT NULL, position INTEGER NOT NULL, "
-                           "state TEXT NOT NULL DEFAULT 'active', delivered INTEGER NOT NULL DEFAULT 0, "
-                           "failures INTEGER NOT NULL DEFAULT 0, failing INTEGER, error TEXT)")
-        connection.execute("INSERT INTO observers VALUES (?, 1, ?, NULL, 100, 5, 'active', 3, 0, NULL, NULL)",
-                           (name_of(1, URL), URL))
+        connection.execute(
+            "CREATE TABLE observers (id TEXT PRIMARY KEY, query INTEGER NOT NULL, url TEXT NOT NULL, "
+            "secret TEXT, created INTEGER NOT NULL, position INTEGER NOT NULL, "
+            "state TEXT NOT NULL DEFAULT 'active', delivered INTEGER NOT NULL DEFAULT 0, "
+            "failures INTEGER NOT NULL DEFAULT 0, failing INTEGER, error TEXT)"
+        )
+        connection.execute(
+            "INSERT INTO observers VALUES (?, 1, ?, NULL, 100, 5, 'active', 3, 0, NULL, NULL)", (name_of(1, URL), URL)
+        )
     store = ObserverStore(database).create().create()
     kept = Observer(name_of(1, URL), 1, URL, None, 100, 5, delivered=3, when="always", begin=None)
     assert store.of(1) == [kept] and add(store) == (kept, False)
@@ -107,8 +118,9 @@ def test_removing(store: ObserverStore) -> None:
 
 def test_they_go_with_their_query(store: ObserverStore, database: Database) -> None:
     with database.transaction() as connection:
-        query = connection.execute("INSERT INTO log (kind, at, subject, payload) "
-                                   "VALUES ('register', 1, 'q', x'7b7d')").lastrowid
+        query = connection.execute(
+            "INSERT INTO log (kind, at, subject, payload) VALUES ('register', 1, 'q', x'7b7d')"
+        ).lastrowid
     add(store, query)
     add(store, query + 100)
     assert store.forget() == 1 and store.forget() == 0

@@ -81,7 +81,11 @@ def test_what_is_forgotten_leaves_its_place(store: Store, near: None) -> None:
     store.write((a, 4000, 0))
     store.forget(1)
     assert store.order.after(0, head=7, limit=9) == [
-        AnswerPlace(4, b, None), AnswerPlace(5, a, None), AnswerPlace(6, b, 3000), AnswerPlace(7, a, 4000)]
+        AnswerPlace(4, b, None),
+        AnswerPlace(5, a, None),
+        AnswerPlace(6, b, 3000),
+        AnswerPlace(7, a, 4000),
+    ]
 
 
 def test_a_query_takes_its_places_with_it_and_the_head_stays(store: Store) -> None:

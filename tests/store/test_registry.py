@@ -21,8 +21,10 @@ COLD = QueryRecord.draft("Cold", text="SELECT *", base=None)
 def test_a_stream_is_there_from_its_making_to_its_end(store: Opened) -> None:
     assert store.registry.streams() == [] and store.registry.stream("urn:temp") is None
     temp, room = store.writer.append(TEMP), store.writer.append(ROOM)
-    records = [StreamRecord(temp.seq, "urn:temp", temp.at, "temp", "arrival", 0),
-               StreamRecord(room.seq, "urn:room", room.at, "room", "event", 5000)]
+    records = [
+        StreamRecord(temp.seq, "urn:temp", temp.at, "temp", "arrival", 0),
+        StreamRecord(room.seq, "urn:room", room.at, "room", "event", 5000),
+    ]
     assert store.registry.streams() == records
     assert store.registry.stream("urn:room") == records[1]
     store.append("drop", "urn:temp")
@@ -32,8 +34,10 @@ def test_a_stream_is_there_from_its_making_to_its_end(store: Opened) -> None:
 def test_a_query_is_there_from_its_registration_to_its_end(store: Opened) -> None:
     assert store.registry.queries() == [] and store.registry.query("Hot") is None
     hot, cold = store.writer.append(HOT), store.writer.append(COLD)
-    records = [QueryRecord(hot.seq, "Hot", hot.at, "SELECT …", "http://é/"),
-               QueryRecord(cold.seq, "Cold", cold.at, "SELECT *", None)]
+    records = [
+        QueryRecord(hot.seq, "Hot", hot.at, "SELECT …", "http://é/"),
+        QueryRecord(cold.seq, "Cold", cold.at, "SELECT *", None),
+    ]
     assert store.registry.queries() == records
     assert store.registry.query("Cold") == records[1]
     assert store.registry.queries(after=hot.seq) == records[1:] and store.registry.queries(after=cold.seq) == []
@@ -59,7 +63,10 @@ def test_texts_that_are_remembered_and_longer_ones_are_told_apart(store: Opened,
     store.writer.append(QueryRecord.draft("c", text=texts["a"], base="http://é/"))
     for _ in range(2):
         assert [(query.name, query.text, query.base, query.paused) for query in store.registry.queries()] == [
-            ("a", texts["a"], None, True), ("b", texts["b"], None, True), ("c", texts["a"], "http://é/", False)]
+            ("a", texts["a"], None, True),
+            ("b", texts["b"], None, True),
+            ("c", texts["a"], "http://é/", False),
+        ]
 
 
 def test_a_name_that_is_used_again_names_another_thing(store: Opened) -> None:
@@ -152,8 +159,7 @@ def test_guards_of_settings(store: Opened) -> None:
         return True
 
     def outcomes() -> list[bool]:
-        return [let_in(IsSet("background", "urn:g")),
-                *(let_in(Unchanged("background", "urn:g", id)) for id in ids)]
+        return [let_in(IsSet("background", "urn:g")), *(let_in(Unchanged("background", "urn:g", id)) for id in ids)]
 
     ids = [None]
     assert outcomes() == [False, True]
@@ -179,6 +185,7 @@ def test_the_same_is_neither_gone_nor_made_again(store: Opened, view: str, draft
 
 # --- pausing
 
+
 def test_a_query_is_paused_as_the_newest_entry_says(store: Opened) -> None:
     for name, paused in (("q", False), ("p", True)):
         store.writer.append(QueryRecord.draft(name, text="", base=None, paused=paused))
@@ -186,8 +193,9 @@ def test_a_query_is_paused_as_the_newest_entry_says(store: Opened) -> None:
     def paused() -> dict[str, bool]:
         begun = {"q": False, "p": True}
         turns = store.registry.turns()
-        assert [begun[query.name] if turns[query.id] is None else turns[query.id] for query in
-                store.registry.queries()] == [query.paused for query in store.registry.queries()]
+        assert [
+            begun[query.name] if turns[query.id] is None else turns[query.id] for query in store.registry.queries()
+        ] == [query.paused for query in store.registry.queries()]
         told = {query.name: query.paused for query in store.registry.queries()}
         assert told == {name: store.registry.query(name).paused for name in told}
         return told

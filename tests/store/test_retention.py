@@ -15,8 +15,9 @@ from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord, retenti
 from .opened import Hands, Opened
 
 
-def forget(store: Opened, *, position: int | None = None, keep_log: int = 0, reach: int = 0,
-           keep_answers: int = 1000) -> list[int]:
+def forget(
+    store: Opened, *, position: int | None = None, keep_log: int = 0, reach: int = 0, keep_answers: int = 1000
+) -> list[int]:
     """What is left, by seq."""
     store.retention.advance(store.log.tail() if position is None else position)
     before = store.log.outline(0, 10_000)
@@ -37,11 +38,11 @@ def test_a_reader_moves_forward_only(store: Opened) -> None:
 
 def test_what_windows_reach_and_what_is_kept_besides(store: Opened) -> None:
     """
-        at    1000  2000  3000  4000  5000  6000  7000  8000  9000  10000
-        seq      1     2     3     4     5     6     7     8     9     10      read to here
-                                               ├──── reach 3000 ──────────┤
-                                   ├ keep 2000 ┤
-              └──── these go ─────┘
+    at    1000  2000  3000  4000  5000  6000  7000  8000  9000  10000
+    seq      1     2     3     4     5     6     7     8     9     10      read to here
+                                           ├──── reach 3000 ──────────┤
+                               ├ keep 2000 ┤
+          └──── these go ─────┘
     """
     for at in range(1000, 11_000, 1000):
         store.put("chunk", at, "urn:s")
@@ -50,9 +51,9 @@ def test_what_windows_reach_and_what_is_kept_besides(store: Opened) -> None:
 
 def test_never_beyond_the_reader(store: Opened) -> None:
     """
-        at    1000  2000  3000  4000            90 000  99 000
-        seq      1     2     3     4                 5       6
-                             read to here
+    at    1000  2000  3000  4000            90 000  99 000
+    seq      1     2     3     4                 5       6
+                         read to here
     """
     for at in (1000, 2000, 3000, 4000, 90_000, 99_000):
         store.put("chunk", at, "urn:s")
@@ -70,7 +71,7 @@ def test_nothing_goes_before_anything_was_read(store: Opened) -> None:
 def test_ticks_go_and_the_newest_entry_stays(store: Opened) -> None:
     for at in (1000, 2000, 3000):
         store.put("tick", at)
-    store.put("tick", 99_000, "urn:s")          # of an event clock: says nothing when it is read
+    store.put("tick", 99_000, "urn:s")  # of an event clock: says nothing when it is read
     store.put("tick", 4000)
     assert forget(store, reach=1500) == [3, 5]
     assert forget(store) == [5]
@@ -78,12 +79,12 @@ def test_ticks_go_and_the_newest_entry_stays(store: Opened) -> None:
 
 def test_a_window_on_the_event_clock_reaches_back_on_its_own_clock(store: Opened) -> None:
     """
-        stamps of urn:e (their place in the log), and how far a window reaches back from the newest
+    stamps of urn:e (their place in the log), and how far a window reaches back from the newest
 
-              1000 (2)       5000 (4)   8000 (3)     9000 (5)
-                             ├───────── reach 4000 ──┤
+          1000 (2)       5000 (4)   8000 (3)     9000 (5)
+                         ├───────── reach 4000 ──┤
 
-        All of them arrived long ago: the reader has come to an entry of 1 000 000.
+    All of them arrived long ago: the reader has come to an entry of 1 000 000.
     """
     store.put("stream", 9, "urn:e", payload=b"{}")
     for at, last in ((10, 1000), (11, 8000), (12, 5000), (13, 9000)):
@@ -95,8 +96,8 @@ def test_a_window_on_the_event_clock_reaches_back_on_its_own_clock(store: Opened
 
 def test_no_window_reaches_back_in_a_stream_that_was_deleted(store: Opened) -> None:
     """
-        stamps of urn:e (their place in the log)     9000 (2)    deleted (3)
-                                           ├─ reach ─┤           ├ not to be kept any more, once this is read
+    stamps of urn:e (their place in the log)     9000 (2)    deleted (3)
+                                       ├─ reach ─┤           ├ not to be kept any more, once this is read
     """
     store.put("stream", 9, "urn:e", payload=b"{}")
     store.put("chunk", 10, "urn:e", last=9000)
@@ -116,9 +117,9 @@ def test_old_stamps_that_have_just_arrived_stay(store: Opened) -> None:
 
 def test_a_window_reaches_back_from_what_was_read_not_from_what_is_to_come(store: Opened) -> None:
     """
-        stamps of urn:e      1000 (2)   1500 (3)                          90 000 (5)
-                             ├─ reach 4000 from where the reader is ─┤
-                                        read to here
+    stamps of urn:e      1000 (2)   1500 (3)                          90 000 (5)
+                         ├─ reach 4000 from where the reader is ─┤
+                                    read to here
     """
     store.put("stream", 9, "urn:e", payload=b"{}")
     store.put("chunk", 10, "urn:e", last=1000)
@@ -133,11 +134,15 @@ def test_what_was_undone_goes_with_what_undid_it(store: Opened) -> None:
     stream = StreamRecord.draft("urn:s", name="s", clock="arrival", delay=0).payload
     query = QueryRecord.draft("q", text="", base=None).payload
     for kind in ("stream", "register", "unregister", "drop", "stream", "register", "background", "background"):
-        store.put(kind, 1000, {"stream": "urn:s", "drop": "urn:s", "background": "urn:g"}.get(kind, "q"),
-                  payload={"stream": stream, "register": query, "background": b"triples"}.get(kind))
+        store.put(
+            kind,
+            1000,
+            {"stream": "urn:s", "drop": "urn:s", "background": "urn:g"}.get(kind, "q"),
+            payload={"stream": stream, "register": query, "background": b"triples"}.get(kind),
+        )
     streams, queries = store.registry.streams(), store.registry.queries()
     assert [stream.id for stream in streams] == [5] and [query.id for query in queries] == [6]
-    assert forget(store, position=3) == [1, 4, 5, 6, 7, 8]        # not: what the reader has not seen undone
+    assert forget(store, position=3) == [1, 4, 5, 6, 7, 8]  # not: what the reader has not seen undone
     assert forget(store) == [5, 6, 8]
     assert (store.registry.streams(), store.registry.queries()) == (streams, queries)
     assert store.log.last("urn:g", "background", store.log.tail()).seq == 8
@@ -153,18 +158,27 @@ def test_nothing_is_left_of_a_query_that_was_paused_and_deleted(store: Opened) -
 
 
 def test_of_a_graph_and_of_a_rule_set_the_newest_stays_and_nothing_when_it_is_gone(store: Opened) -> None:
-    for kind, name, payload in (("background", "a", b"1"), ("rules", "a", b"1"), ("background", "a", b"2"),
-                                ("rules", "b", b"1"), ("rules", "a", None), ("background", "a", b"3"),
-                                ("background", "c", b"1"), ("background", "c", None), ("rules", "z", b"1")):
+    for kind, name, payload in (
+        ("background", "a", b"1"),
+        ("rules", "a", b"1"),
+        ("background", "a", b"2"),
+        ("rules", "b", b"1"),
+        ("rules", "a", None),
+        ("background", "a", b"3"),
+        ("background", "c", b"1"),
+        ("background", "c", None),
+        ("rules", "z", b"1"),
+    ):
         store.put(kind, 1000, name, payload=payload)
 
     def settings() -> list[tuple[str, str, int]]:
-        return [(set.kind, set.name, set.id) for kind in ("background", "rules")
-                for set in store.registry.settings(kind)]
+        return [
+            (set.kind, set.name, set.id) for kind in ("background", "rules") for set in store.registry.settings(kind)
+        ]
 
     now = [("background", "a", 6), ("rules", "b", 4), ("rules", "z", 9)]
     assert settings() == now
-    assert forget(store, position=4) == [2, 3, 4, 5, 6, 7, 8, 9]     # not: what the reader has not seen replaced
+    assert forget(store, position=4) == [2, 3, 4, 5, 6, 7, 8, 9]  # not: what the reader has not seen replaced
     assert settings() == now
     assert forget(store) == [4, 6, 9]
     assert settings() == now
@@ -177,7 +191,7 @@ def test_the_clock_is_held_by_what_is_left(store: Opened) -> None:
     store.put("unregister", 5000, "q")
     store.put("tick", 7, "urn:e")
     forget(store)
-    writer = store.reopen(Hands(2000))          # the wall clock was set back meanwhile
+    writer = store.reopen(Hands(2000))  # the wall clock was set back meanwhile
     assert writer.append(StreamRecord.draft("urn:s", name="s", clock="arrival", delay=0)).at == 5000
 
 
@@ -196,8 +210,9 @@ def test_many_entries_go_in_small_transactions(store: Opened, monkeypatch: pytes
         store.put("chunk", at, "urn:s")
     transactions = []
     transaction = Database.transaction
-    monkeypatch.setattr(Database, "transaction",
-                        lambda self, **options: transactions.append(options) or transaction(self, **options))
+    monkeypatch.setattr(
+        Database, "transaction", lambda self, **options: transactions.append(options) or transaction(self, **options)
+    )
     assert forget(store) == [20]
     assert len(transactions) > 19 // 3 and all(options == {"durable": False} for options in transactions)
 
@@ -216,22 +231,47 @@ def test_a_step_deletes_no_more_bytes_than_pushes_can_wait_for(store: Opened, mo
 
     monkeypatch.setattr(Database, "transaction", seen)
     assert forget(store) == [10]
-    assert list(dict.fromkeys(left)) == [
-        tuple(range(first, 11)) for first in (1, 3, 4, 5, 9, 10)], "two, one, a large one alone, four, one"
+    assert list(dict.fromkeys(left)) == [tuple(range(first, 11)) for first in (1, 3, 4, 5, 9, 10)], (
+        "two, one, a large one alone, four, one"
+    )
 
 
 # --- the whole rule, entry by entry
 
-kinds = st.sampled_from(["stream", "drop", "register", "unregister", "pause", "resume", "background", "no background",
-                         "rules", "no rules", "chunk", "chunk", "chunk", "tick", "event tick"])
-logs = st.lists(st.tuples(kinds, st.sampled_from(["a", "b"]), st.integers(0, 4), st.none() | st.integers(0, 20)),
-                max_size=16)
+kinds = st.sampled_from(
+    [
+        "stream",
+        "drop",
+        "register",
+        "unregister",
+        "pause",
+        "resume",
+        "background",
+        "no background",
+        "rules",
+        "no rules",
+        "chunk",
+        "chunk",
+        "chunk",
+        "tick",
+        "event tick",
+    ]
+)
+logs = st.lists(
+    st.tuples(kinds, st.sampled_from(["a", "b"]), st.integers(0, 4), st.none() | st.integers(0, 20)), max_size=16
+)
 
 
 def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: int) -> bool:
     def undone_by(kind: str, *, itself: bool, before: float = math.inf) -> bool:
-        return any(later.kind == kind and later.subject == entry.subject and later.seq <= position and later.at < before
-                   and (later.seq > entry.seq or itself and later is entry) for later in log)
+        return any(
+            later.kind == kind
+            and later.subject == entry.subject
+            and later.seq <= position
+            and later.at < before
+            and (later.seq > entry.seq or itself and later is entry)
+            for later in log
+        )
 
     stamped = [other for other in log if other.kind != "tick" or other.subject is None]
     read = [other for other in stamped if other.seq <= position]
@@ -244,7 +284,8 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
             return not undone_by("unregister", itself=False)
         case "pause" | "resume":
             return not undone_by("unregister", itself=False) and not any(
-                undone_by(kind, itself=False, before=read[-1].at - keep_log - reach) for kind in ("pause", "resume"))
+                undone_by(kind, itself=False, before=read[-1].at - keep_log - reach) for kind in ("pause", "resume")
+            )
         case "drop" | "unregister":
             return not undone_by(entry.kind, itself=True)
         case "background" | "rules":
@@ -255,12 +296,19 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
     recent = entry.at >= read[-1].at - keep_log - reach
     if entry.kind == "tick":
         return recent and entry.subject is None
-    stamps = [other.last for other in log if other.kind == "chunk" and other.subject == entry.subject
-              and other.seq <= position
-              and other.last is not None]
-    there = any(made.kind == "stream" and made.subject == entry.subject and not any(
-        gone.kind == "drop" and gone.subject == made.subject and made.seq < gone.seq <= position for gone in log)
-        for made in log)
+    stamps = [
+        other.last
+        for other in log
+        if other.kind == "chunk" and other.subject == entry.subject and other.seq <= position and other.last is not None
+    ]
+    there = any(
+        made.kind == "stream"
+        and made.subject == entry.subject
+        and not any(
+            gone.kind == "drop" and gone.subject == made.subject and made.seq < gone.seq <= position for gone in log
+        )
+        for made in log
+    )
     return recent or there and entry.last is not None and entry.last >= max(stamps) - reach
 
 
@@ -274,8 +322,15 @@ def test_the_rule(store: Opened, log: list[tuple], position: int, keep_log: int,
             rows.append(("tick", last or 0, subject, None, None))
         else:
             payload = None if kind.startswith("no ") else b'{"text": "", "base": null}'
-            rows.append((kind.removeprefix("no "), at, None if kind == "tick" else subject,
-                         last if kind == "chunk" else None, payload))
+            rows.append(
+                (
+                    kind.removeprefix("no "),
+                    at,
+                    None if kind == "tick" else subject,
+                    last if kind == "chunk" else None,
+                    payload,
+                )
+            )
     with store.database.transaction() as connection:
         for table in ("log", "engine_progress", "sqlite_sequence"):
             connection.execute(f"DELETE FROM {table}")
@@ -294,17 +349,30 @@ def test_the_rule(store: Opened, log: list[tuple], position: int, keep_log: int,
 
 # --- answers
 
+
 def answers_left(store: Opened) -> dict[int, list[tuple[int, int]]]:
     rows = store.database.connection.execute(
-        "SELECT query, instant, part FROM answers ORDER BY query, instant, part").fetchall()
+        "SELECT query, instant, part FROM answers ORDER BY query, instant, part"
+    ).fetchall()
     return {query: [(instant, part) for q, instant, part in rows if q == query] for query, _, _ in rows}
 
 
 def test_answers_stay_for_the_newest_instants_of_each_query(store: Opened) -> None:
     for name in ("q", "r"):
         store.writer.append(QueryRecord.draft(name, text="", base=None))
-    store.answers.write([StoredAnswer(query, instant, part, 0, b"") for query, instant, part in
-                         [(1, 1000, 0), (1, 2000, 0), (1, 2000, 1), (1, 3000, 0), (1, 3000, 1), (2, 500, 0)]])
+    store.answers.write(
+        [
+            StoredAnswer(query, instant, part, 0, b"")
+            for query, instant, part in [
+                (1, 1000, 0),
+                (1, 2000, 0),
+                (1, 2000, 1),
+                (1, 3000, 0),
+                (1, 3000, 1),
+                (2, 500, 0),
+            ]
+        ]
+    )
     store.retention.forget(keep_log=0, reach=0, keep_answers=2)
     assert answers_left(store) == {1: [(2000, 0), (2000, 1), (3000, 0), (3000, 1)], 2: [(500, 0)]}
     store.retention.forget(keep_log=0, reach=0, keep_answers=1)
@@ -314,10 +382,12 @@ def test_answers_stay_for_the_newest_instants_of_each_query(store: Opened) -> No
 def test_answers_and_failures_go_with_their_query(store: Opened) -> None:
     for name in ("q", "r", "s"):
         store.writer.append(QueryRecord.draft(name, text="", base=None))
-    store.answers.write([StoredAnswer(query, 1000, 0, 0, b"") for query in (1, 2)],
-                        [(1, 2000, "why"), (2, 2000, "why"), (3, 2000, "why")])
+    store.answers.write(
+        [StoredAnswer(query, 1000, 0, 0, b"") for query in (1, 2)],
+        [(1, 2000, "why"), (2, 2000, "why"), (3, 2000, "why")],
+    )
     store.append("unregister", "q")
-    store.append("unregister", "s")             # it failed before it could answer
+    store.append("unregister", "s")  # it failed before it could answer
     again = store.writer.append(QueryRecord.draft("q", text="", base=None)).seq
     store.answers.write([StoredAnswer(again, 3000, 0, 0, b"")])
     store.retention.forget(keep_log=0, reach=0, keep_answers=10)
@@ -327,8 +397,8 @@ def test_answers_and_failures_go_with_their_query(store: Opened) -> None:
 
 def test_answers_that_are_not_relayed_yet_stay(store: Opened) -> None:
     """
-        instants of a stream query      1000   2000   3000   4000   5000
-                                               relayed       ├─ the newest two
+    instants of a stream query      1000   2000   3000   4000   5000
+                                           relayed       ├─ the newest two
     """
     store.writer.append(StreamRecord.draft("urn:d", name="d", clock="derived", delay=0, producer="d"))
     query, plain = (store.writer.append(QueryRecord.draft(name, text="", base=None)).seq for name in ("d", "p"))
@@ -363,8 +433,12 @@ def test_places_go_with_their_query(store: Opened) -> None:
 
 def test_what_was_undone_is_found_by_the_index(store: Opened) -> None:
     """Not by comparing each registration with all of the log."""
-    plan = [line.lstrip() for *_, line in store.log._database.connection.execute(
-        f"EXPLAIN QUERY PLAN SELECT seq FROM log WHERE seq IN ({retention._UNDONE})", {"position": 9, "horizon": 9})]
+    plan = [
+        line.lstrip()
+        for *_, line in store.log._database.connection.execute(
+            f"EXPLAIN QUERY PLAN SELECT seq FROM log WHERE seq IN ({retention._UNDONE})", {"position": 9, "horizon": 9}
+        )
+    ]
     looked = [line for line in plan if " later " in f" {line}"]
     assert len(looked) == 4 and all("log_registry (subject=? AND kind=?" in line for line in looked)
     assert "SCAN made USING INDEX log_registry" in plan

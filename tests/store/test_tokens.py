@@ -26,10 +26,16 @@ def test_a_token_is_told_once_and_kept_as_its_hash(tmp_path: Path) -> None:
     assert tokens.find(told + "x") is None and tokens.find("") is None and tokens.find("\ud800") is None
 
 
-@pytest.mark.parametrize("granted, scopes", [
-    (["read"], {"read"}), (["push"], {"push"}), (["register"], {"read", "register"}),
-    (["admin"], {"read", "push", "register", "admin"}), (["push", "read", "push"], {"push", "read"}),
-])
+@pytest.mark.parametrize(
+    "granted, scopes",
+    [
+        (["read"], {"read"}),
+        (["push"], {"push"}),
+        (["register"], {"read", "register"}),
+        (["admin"], {"read", "push", "register", "admin"}),
+        (["push", "read", "push"], {"push", "read"}),
+    ],
+)
 def test_what_scopes_include(tmp_path: Path, granted: list[str], scopes: set[str]) -> None:
     told = Tokens(tmp_path).add("a", granted)
     found = Tokens(tmp_path).find(told)
@@ -57,20 +63,28 @@ def test_what_two_change_at_once_is_all_kept(tmp_path: Path) -> None:
 def test_damage_lets_nobody_in_and_nobody_out(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     told = tokens.add("lab", ["read"])
-    for damaged in ("{", "[]", '{"tokens": [{"name": "x"}]}', '{"tokens": [{"name": "x", "scopes": ["root"], '
-                    f'"sha256": "{"0" * 64}", "created": 1}}]}}', "\ud800".encode("utf-8", "surrogatepass")):
+    for damaged in (
+        "{",
+        "[]",
+        '{"tokens": [{"name": "x"}]}',
+        f'{{"tokens": [{{"name": "x", "scopes": ["root"], "sha256": "{"0" * 64}", "created": 1}}]}}',
+        "\ud800".encode("utf-8", "surrogatepass"),
+    ):
         tokens.path.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
         assert tokens.find(told).name == "lab" and tokens.find("x") is None
         with pytest.raises(StoreError, match="tokens.json (are damaged|cannot be read)"):
             Tokens(tmp_path)
 
 
-@pytest.mark.parametrize("name, scopes, said", [
-    ("a b", ["read"], "the name of a token is 1 to 64 letters, digits and _ . -"),
-    ("", ["read"], "the name of a token is 1 to 64 letters"),
-    ("a", [], "a token needs scopes: choose of read, push, register, admin"),
-    ("a", ["root"], "there is no scope 'root': choose of read, push, register, admin"),
-])
+@pytest.mark.parametrize(
+    "name, scopes, said",
+    [
+        ("a b", ["read"], "the name of a token is 1 to 64 letters, digits and _ . -"),
+        ("", ["read"], "the name of a token is 1 to 64 letters"),
+        ("a", [], "a token needs scopes: choose of read, push, register, admin"),
+        ("a", ["root"], "there is no scope 'root': choose of read, push, register, admin"),
+    ],
+)
 def test_tokens_that_cannot_be(tmp_path: Path, name: str, scopes: list[str], said: str) -> None:
     with pytest.raises(StoreError) as problem:
         Tokens(tmp_path).add(name, scopes)
@@ -99,11 +113,23 @@ def test_tokens_of_the_settings(tmp_path: Path) -> None:
         assert told not in str(problem.value)
 
 
-@pytest.mark.parametrize("address, only_here", [
-    ("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("LOCALHOST.", True),
-    ("0.0.0.0", False), ("::", False), ("192.0.2.1", False), ("example.org", False), ("127.0.0.1.example.org", False),
-    ("", False), ("::ffff:192.0.2.1", False),
-])
+@pytest.mark.parametrize(
+    "address, only_here",
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("LOCALHOST.", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.0.2.1", False),
+        ("example.org", False),
+        ("127.0.0.1.example.org", False),
+        ("", False),
+        ("::ffff:192.0.2.1", False),
+    ],
+)
 def test_doors(tmp_path: Path, address: str, only_here: bool) -> None:
     assert is_loopback(address) is only_here
     if only_here:
@@ -113,7 +139,8 @@ def test_doors(tmp_path: Path, address: str, only_here: bool) -> None:
             refuse_open_doors(address, Tokens(tmp_path))
         assert str(problem.value) == (
             f"a server that listens on {address} can be reached by others, and needs tokens: make one with "
-            f"`csparql-spark token add NAME --scope admin --data {tmp_path}`, or listen on 127.0.0.1")
+            f"`csparql-spark token add NAME --scope admin --data {tmp_path}`, or listen on 127.0.0.1"
+        )
     Tokens(tmp_path).add("lab", ["admin"])
     refuse_open_doors(address, Tokens(tmp_path))
 

@@ -36,9 +36,19 @@ ENTRIES = [
 ANSWERS = [StoredAnswer(3, 1000, 0, 2, b"an answer" * 900, 1), StoredAnswer(3, 2000, 0, 0, b"another", 2)]
 
 # What was in `positions`, under names: see `disk/database.py`.
-POSITIONS = [("engine", 5), ("batch end", 7), ("relay 3", 1000), ("relay 17", -5), ("forgotten 3", 0),
-             ("forgotten 3 at", 500), ("forgotten 12", 40), ("forgotten 12 at", 4000), ("end 0 10", 3),
-             ("end 41 1700000000000", 7), ("end 4 -2", 6)]
+POSITIONS = [
+    ("engine", 5),
+    ("batch end", 7),
+    ("relay 3", 1000),
+    ("relay 17", -5),
+    ("forgotten 3", 0),
+    ("forgotten 3 at", 500),
+    ("forgotten 12", 40),
+    ("forgotten 12 at", 4000),
+    ("end 0 10", 3),
+    ("end 41 1700000000000", 7),
+    ("end 4 -2", 6),
+]
 FORGOTTEN, BATCH_ENDS = [(3, 0, 500), (12, 40, 4000)], [(0, 10, 3), (4, -2, 6), (41, 1700000000000, 7)]
 
 
@@ -49,12 +59,15 @@ def written(path: Path, version: int) -> DataDirectory:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")
         connection.executescript((SCHEMAS / f"{version}.sql").read_text(encoding="utf-8"))
-        connection.executemany("INSERT INTO log (seq, kind, at, subject, rows, first, last, unstamped, payload) "
-                               "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [
-            (e.seq, e.kind, e.at, e.subject, e.rows, e.first, e.last, e.unstamped, e.payload) for e in ENTRIES])
-        connection.executemany("INSERT INTO answers (position, query, instant, part, rows, payload) "
-                               "VALUES (?, ?, ?, ?, ?, ?)", [
-            (a.position, a.query, a.instant, a.part, a.rows, a.payload) for a in ANSWERS])
+        connection.executemany(
+            "INSERT INTO log (seq, kind, at, subject, rows, first, last, unstamped, payload) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(e.seq, e.kind, e.at, e.subject, e.rows, e.first, e.last, e.unstamped, e.payload) for e in ENTRIES],
+        )
+        connection.executemany(
+            "INSERT INTO answers (position, query, instant, part, rows, payload) VALUES (?, ?, ?, ?, ?, ?)",
+            [(a.position, a.query, a.instant, a.part, a.rows, a.payload) for a in ANSWERS],
+        )
         connection.execute("INSERT INTO failures VALUES (3, 3000, 'for a reason')")
         connection.executemany("INSERT INTO positions VALUES (?, ?)", POSITIONS)
         connection.execute("INSERT INTO status VALUES ('engine', '{}')")

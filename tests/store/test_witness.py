@@ -1,9 +1,9 @@
 """The witness: a checkpoint that was made of another past is told apart, however that past and this one look.
 
-    w   what the engine has read last        c   a copy is taken        p   it is put back, and the server started
+w   what the engine has read last        c   a copy is taken        p   it is put back, and the server started
 
-    ●●●●c●●w p○            shorter
-    ●●●●c●●w p○○○○○        it has grown past the checkpoint before anybody looks
+●●●●c●●w p○            shorter
+●●●●c●●w p○○○○○        it has grown past the checkpoint before anybody looks
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.disk.test_damage import on_disk
 from .opened import Opened
 from .restoring import World
 
-MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None        # where nothing waits for a disk
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where nothing waits for a disk
 
 
 @pytest.fixture
@@ -59,7 +59,8 @@ def test_a_shorter_log(world: World) -> None:
     world.open()
     assert world.witness.contradiction() == (
         f"the engine has seen {world.directory.database} with 5 entries in its log, and it went on after 2: it is a "
-        "copy that was put back")
+        "copy that was put back"
+    )
 
 
 def test_a_log_that_has_grown_again_before_anybody_looks(world: World) -> None:
@@ -118,8 +119,8 @@ def test_an_entry_on_a_page_that_cannot_be_read_is_no_other_entry(tmp_path: Path
     Witness(store.directory, store.database).write()
     store.stop()
     content = on_disk(store).read_bytes()
-    page = next(place for place in range(0, len(content), 4096) if content[place + 4:place + 4096] == b"x" * 4092)
-    store.directory.database.write_bytes(content[:page] + b"\xff\xff\xff\xf0" + content[page + 4:])
+    page = next(place for place in range(0, len(content), 4096) if content[place + 4 : place + 4096] == b"x" * 4092)
+    store.directory.database.write_bytes(content[:page] + b"\xff\xff\xff\xf0" + content[page + 4 :])
     database = Database(store.directory.database)
     with pytest.raises(DatabaseFault):
         database.connection.execute("SELECT payload FROM log WHERE seq = 1").fetchone()
@@ -136,7 +137,8 @@ def test_a_witness_of_a_version_before_is_compared_all_the_same(world: World) ->
     world.batch()
     state = json.loads(world.witness._path.read_text())
     kind, at, subject, payload = world.database.connection.execute(
-        "SELECT kind, at, subject, payload FROM log WHERE seq = ?", (state["seq"],)).fetchone()
+        "SELECT kind, at, subject, payload FROM log WHERE seq = ?", (state["seq"],)
+    ).fetchone()
     made = hashlib.blake2b(json.dumps([kind, at, subject]).encode(), digest_size=16)
     made.update(payload or b"")
     world.witness._path.write_text(json.dumps(state | {"digest": made.hexdigest()}))
@@ -158,7 +160,8 @@ def test_no_payload_is_read_for_a_witness(store: Opened) -> None:
     store.database.connection.set_trace_callback(None)
     assert json.loads((store.directory.checkpoint / NAME).read_text())["digest"] == f"{sums[0]}.{sums[1]}"
     assert [statement for statement in statements if f"seq = {entry.seq}" in statement] == [
-        f"SELECT kind, head_sum, payload_sum FROM log WHERE seq = {entry.seq}"]
+        f"SELECT kind, head_sum, payload_sum FROM log WHERE seq = {entry.seq}"
+    ]
     assert not any("payload," in statement for statement in statements)
 
 
@@ -240,17 +243,21 @@ def test_it_is_written_where_there_is_a_checkpoint_and_only_when_something_is_ne
     assert [file.name for file in world.directory.checkpoint.iterdir()] == [NAME]
 
 
-STEPS = st.lists(st.one_of(
-    st.tuples(st.sampled_from(["push", "answer"]), st.integers(1, 3)),
-    st.tuples(st.sampled_from(["batch", "copy", "forget", "restart"])),
-    st.tuples(st.just("put back"), st.integers(0, 9), st.booleans()),
-), max_size=25)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["push", "answer"]), st.integers(1, 3)),
+        st.tuples(st.sampled_from(["batch", "copy", "forget", "restart"])),
+        st.tuples(st.just("put back"), st.integers(0, 9), st.booleans()),
+    ),
+    max_size=25,
+)
 
 
 @settings(max_examples=150, deadline=None)
 @given(steps=STEPS)
 def test_a_checkpoint_of_another_past_is_never_gone_on_from_and_one_of_this_is_left_only_for_a_copy(
-        steps: list[tuple]) -> None:
+    steps: list[tuple],
+) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as path, mock.patch.object(incarnations, "RECENT", 1000):
         world = World(Path(path))
         for what, *given_ in [*steps, ("restart",)]:

@@ -32,9 +32,9 @@ def size(content: Content) -> int:
 
 def test_both_edges_of_a_window() -> None:
     """
-              10                   20
-        ───●──(─────●──────────●───]──●──▶
-           9  10    11         20     21        (t − R, t] with R = 10 and t = 20
+          10                   20
+    ───●──(─────●──────────●───]──●──▶
+       9  10    11         20     21        (t − R, t] with R = 10 and t = 20
     """
     content = Content()
     content.add(0, 1, numbered([9, 10, 11, 20, 21]))
@@ -48,7 +48,13 @@ def test_a_query_sees_what_was_logged_after_it() -> None:
     for seq in (3, 5, 8):
         content.add(0, seq, numbered([seq]))
     assert [stamps(content, 0, 0, 99, since) for since in (-1, 2, 3, 4, 5, 8)] == [
-        [3, 5, 8], [3, 5, 8], [5, 8], [5, 8], [8], []]
+        [3, 5, 8],
+        [3, 5, 8],
+        [5, 8],
+        [5, 8],
+        [8],
+        [],
+    ]
 
 
 def test_streams_are_apart() -> None:
@@ -70,8 +76,9 @@ def test_it_is_a_bag() -> None:
 def test_terms_that_look_alike_stay_apart() -> None:
     content = Content()
     integer = "^^<http://www.w3.org/2001/XMLSchema#integer>"
-    triples = [("<urn:a>", "<urn:p>", term)
-               for term in ('"1"', f'"1"{integer}', f'"01"{integer}', '"1"@en', "_:b1", "<urn:1>")]
+    triples = [
+        ("<urn:a>", "<urn:p>", term) for term in ('"1"', f'"1"{integer}', f'"01"{integer}', '"1"@en', "_:b1", "<urn:1>")
+    ]
     content.add(0, 1, Chunk.from_triples(triples, [1] * 6))
     assert [triple for _, triple in told(content, content.window(0, 0, 1))] == sorted(triples)
 
@@ -96,7 +103,7 @@ def test_background_holds_always_and_is_replaced_whole() -> None:
     content = Content()
     content.add(0, 4, numbered([5]))
     content.replace(1, numbered([1, 2]))
-    assert stamps(content, 1, END_OF_TIME - 1, END_OF_TIME) == [1, 2]           # whatever stamps it had
+    assert stamps(content, 1, END_OF_TIME - 1, END_OF_TIME) == [1, 2]  # whatever stamps it had
     content.replace(2, Chunk.from_triples([("<urn:n7>", "<urn:p>", "<urn:o>")]))
     assert stamps(content, 2, END_OF_TIME - 1, END_OF_TIME) == [7]
     content.forget({0: 100})
@@ -113,9 +120,9 @@ def numbers(content: Content, stream: int, since: int, begin: int, end: int, gra
 
 def test_triples_are_counted_from_the_newest_in_the_order_of_the_log() -> None:
     """
-        entry              3           5         6           of another stream: 4
-        stamps          7  2  9      4  4        1
-        others after    5  4  3      2  1        0
+    entry              3           5         6           of another stream: 4
+    stamps          7  2  9      4  4        1
+    others after    5  4  3      2  1        0
     """
     content = Content()
     content.add(0, 3, numbered([7, 2, 9]))
@@ -124,17 +131,20 @@ def test_triples_are_counted_from_the_newest_in_the_order_of_the_log() -> None:
     content.add(0, 6, numbered([1]))
     assert numbers(content, 0, 0, 0, 9) == [7, 2, 9, 4, 4, 1]
     assert [numbers(content, 0, 0, 0, 2), numbers(content, 0, 0, 2, 4), numbers(content, 0, 0, 5, 99)] == [
-        [4, 1], [9, 4], [7]]
+        [4, 1],
+        [9, 4],
+        [7],
+    ]
     assert numbers(content, 0, 3, 0, 9) == [4, 4, 1] and numbers(content, 0, 3, 2, 9) == [4]
     assert numbers(content, 0, 0, 2, 2) == numbers(content, 0, 0, 6, 9) == numbers(content, 2, 0, 0, 9) == []
 
 
 def test_of_one_push_the_triples_with_one_stamp_are_one_element() -> None:
     """
-        entry              3             5           6
-        stamps          7  2  7  2       7  7        2
-        element         B  A  B  A       C  C        D          within a push, in the order of their stamps
-        others after    2  3  2  3       1  1        0
+    entry              3             5           6
+    stamps          7  2  7  2       7  7        2
+    element         B  A  B  A       C  C        D          within a push, in the order of their stamps
+    others after    2  3  2  3       1  1        0
     """
     content = Content()
     content.add(0, 3, Chunk.from_triples([(f"<urn:n{i}>", "<urn:p>", "<urn:o>") for i in range(4)], [7, 2, 7, 2]))
@@ -191,6 +201,7 @@ def test_background_that_is_replaced_gives_its_terms_back() -> None:
 
 # --- against a list of tuples
 
+
 class Naive:
     """The same, in a list of (stream, seq, t, triple)."""
 
@@ -205,8 +216,9 @@ class Naive:
         self.add(stream, 0, chunk.stamped(END_OF_TIME))
 
     def window(self, stream: int, low: int, high: int, since: int) -> list[tuple[int, Triple]]:
-        return sorted((seq, triple) for of, seq, t, triple in self.elements
-                      if of == stream and low < t <= high and seq > since)
+        return sorted(
+            (seq, triple) for of, seq, t, triple in self.elements if of == stream and low < t <= high and seq > since
+        )
 
     def counted(self, stream: int, since: int, begin: int, end: int, graphs: bool) -> list[tuple[int, Triple]]:
         rows = [(seq, t, triple) for of, seq, t, triple in self.elements if of == stream and seq > since]
@@ -222,9 +234,14 @@ class Naive:
 terms = st.sampled_from(["<urn:a>", "<urn:b>", '"1"', '"01"', "_:x"])
 triples = st.tuples(terms, terms, terms)
 pushes = st.lists(st.tuples(triples, st.integers(0, 20)), max_size=6)
-moves = st.lists(max_size=12, elements=st.one_of(
-    st.tuples(st.just("add"), st.integers(0, 2), pushes), st.tuples(st.just("replace"), st.just(3), pushes),
-    st.tuples(st.just("forget"), st.integers(0, 2), st.integers(0, 25))))
+moves = st.lists(
+    max_size=12,
+    elements=st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 2), pushes),
+        st.tuples(st.just("replace"), st.just(3), pushes),
+        st.tuples(st.just("forget"), st.integers(0, 2), st.integers(0, 25)),
+    ),
+)
 
 
 @given(moves, st.data())
@@ -244,16 +261,23 @@ def test_it_holds_what_a_list_would_hold(moves: list[tuple], data: st.DataObject
                 else:
                     twin.replace(stream, Chunk.from_triples(chunk.triples()))
         stream = data.draw(st.integers(0, 2))
-        low = data.draw(st.integers(horizons[stream], 25))       # a window never reaches behind the horizon
+        low = data.draw(st.integers(horizons[stream], 25))  # a window never reaches behind the horizon
         high, since = low + data.draw(st.integers(0, 12)), data.draw(st.integers(-1, seq))
         assert told(content, content.window(stream, low, high, since)) == naive.window(stream, low, high, since)
-        assert told(content, content.window(3, END_OF_TIME - 1, END_OF_TIME)) == naive.window(3, END_OF_TIME - 1, END_OF_TIME, -1)
+        assert told(content, content.window(3, END_OF_TIME - 1, END_OF_TIME)) == naive.window(
+            3, END_OF_TIME - 1, END_OF_TIME, -1
+        )
         if what == "add":
             assert content.late(moves[seq - 1][1], seq, low) == naive.late(moves[seq - 1][1], seq, low)
 
 
-@given(st.lists(st.tuples(st.integers(0, 1), pushes), max_size=8), st.integers(0, 8), st.integers(0, 9),
-       st.integers(0, 9), st.booleans())
+@given(
+    st.lists(st.tuples(st.integers(0, 1), pushes), max_size=8),
+    st.integers(0, 8),
+    st.integers(0, 9),
+    st.integers(0, 9),
+    st.booleans(),
+)
 @settings(max_examples=150, deadline=None)
 def test_it_counts_as_a_list_would(made: list[tuple], since: int, begin: int, end: int, graphs: bool) -> None:
     content, naive = Content(), Naive()
@@ -262,7 +286,8 @@ def test_it_counts_as_a_list_would(made: list[tuple], since: int, begin: int, en
         content.add(stream, seq, chunk)
         naive.add(stream, seq, chunk)
     assert told(content, content.counted(0, since, begin, end, graphs=graphs)) == naive.counted(
-        0, since, begin, end, graphs)
+        0, since, begin, end, graphs
+    )
 
 
 @pytest.mark.parametrize("prefix", ["n", "other"])
@@ -285,5 +310,5 @@ def test_it_knows_from_where_on_it_is_whole() -> None:
     assert content.whole(0, -5) and content.whole(1, -5)
     content.forget({0: 4, 1: 4})
     assert (content.whole(0, 2), content.whole(0, 3), content.whole(1, -5)) == (False, True, True)
-    content.forget({1: END_OF_TIME})             # nobody looks at it
+    content.forget({1: END_OF_TIME})  # nobody looks at it
     assert len(content) == 1 and content.whole(1, -5)

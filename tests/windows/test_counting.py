@@ -24,9 +24,9 @@ def held(count: TurnCount) -> list[int]:
 
 def test_the_picture_in_its_docstring() -> None:
     """
-        TRIPLES 3 STEP 2      1 2│3 4│5 6│7          turns after the 2nd, 4th, 6th element
-                              └──┘
-                                └──┴──┘
+    TRIPLES 3 STEP 2      1 2│3 4│5 6│7          turns after the 2nd, 4th, 6th element
+                          └──┘
+                            └──┴──┘
     """
     count = TurnCount(size=3, step=2)
     assert arrive([count], stamps(1, 2, 3, 4, 5, 6, 7)) == 6
@@ -41,8 +41,8 @@ def test_the_picture_in_its_docstring() -> None:
 
 def test_a_step_beyond_the_size_leaves_elements_unseen() -> None:
     """
-        TRIPLES 1 STEP 3      1 2 3│4 5 6│7
-                                  └┘    └┘
+    TRIPLES 1 STEP 3      1 2 3│4 5 6│7
+                              └┘    └┘
     """
     count = TurnCount(size=1, step=3)
     arrive([count], stamps(*range(1, 8)))
@@ -54,8 +54,8 @@ def test_a_step_beyond_the_size_leaves_elements_unseen() -> None:
 
 def test_turns_go_on_where_the_last_push_ended() -> None:
     """
-        pushes        a a ┆ a ┆ ┆ a a a a
-        STEP 3              │         │
+    pushes        a a ┆ a ┆ ┆ a a a a
+    STEP 3              │         │
     """
     count = TurnCount(3, 3)
     told = [arrive([count], stamps(*push)) for push in ((10, 10), (20,), (), (30, 31, 32, 33))]
@@ -65,8 +65,8 @@ def test_turns_go_on_where_the_last_push_ended() -> None:
 
 def test_each_turn_has_an_instant_of_its_own() -> None:
     """
-        stamps       5   5   5   9   2 (late)   11
-        instants     5   6   7   9  10          11
+    stamps       5   5   5   9   2 (late)   11
+    instants     5   6   7   9  10          11
     """
     count = TurnCount(1, 1)
     arrive([count], stamps(5, 5, 5, 9, 2, 11))
@@ -89,9 +89,9 @@ def test_stamps_before_the_epoch_are_stamps_like_others() -> None:
 
 def test_windows_that_count_the_same_turn_together() -> None:
     """
-        STEP 2      ● ●│● ●│● ●│       one element that makes both turn makes one instant
-        STEP 3      ● ● ●│● ● ●│
-        instants      5 6 7   8         all are stamped 5
+    STEP 2      ● ●│● ●│● ●│       one element that makes both turn makes one instant
+    STEP 3      ● ● ●│● ● ●│
+    instants      5 6 7   8         all are stamped 5
     """
     twos, threes = TurnCount(9, 2), TurnCount(9, 3)
     assert arrive([twos, threes], stamps(5, 5, 5, 5, 5, 5)) == 8
@@ -108,7 +108,7 @@ def test_turns_that_are_not_told_need_no_instants_of_their_own() -> None:
 
 def test_what_may_still_be_seen() -> None:
     """
-        TRIPLES 2 STEP 2      1 2│3 4│5         seen up to 2: all five; up to 4: the last two of it, and what came since
+    TRIPLES 2 STEP 2      1 2│3 4│5         seen up to 2: all five; up to 4: the last two of it, and what came since
     """
     count = TurnCount(2, 2)
     assert count.needed() == 0
@@ -131,8 +131,9 @@ def test_it_comes_back_from_its_state() -> None:
 
 @given(st.lists(extents, min_size=1, max_size=3), pushes, st.none() | st.integers(-20, 20), st.booleans())
 @settings(max_examples=200, deadline=None)
-def test_turns_are_those_of_elements_counted_one_by_one(extents: list[tuple[int, int]], pushes: list[list[int]],
-                                                        after: int | None, apart: bool) -> None:
+def test_turns_are_those_of_elements_counted_one_by_one(
+    extents: list[tuple[int, int]], pushes: list[list[int]], after: int | None, apart: bool
+) -> None:
     counts = [TurnCount(size, step) for size, step in extents]
     expected: list[list[tuple[int, int]]] = [[] for _ in counts]
     newest, number = after, 0
@@ -152,13 +153,14 @@ def test_turns_are_those_of_elements_counted_one_by_one(extents: list[tuple[int,
 
 @given(extents, st.lists(st.integers(0, 40), max_size=20), st.integers(0, 50), st.integers(0, 50))
 @settings(max_examples=200, deadline=None)
-def test_what_is_seen_is_the_last_of_what_there_was_and_is_needed(extent: tuple[int, int], came: list[int], first: int,
-                                                                  second: int) -> None:
+def test_what_is_seen_is_the_last_of_what_there_was_and_is_needed(
+    extent: tuple[int, int], came: list[int], first: int, second: int
+) -> None:
     count = TurnCount(*extent)
     arrive([count], stamps(*came))
     for instant in sorted((first, second)):
         upto = max((number for turn, number in count.turns if turn <= instant), default=count.viewed)
         count.see(instant)
-        assert held(count) == list(range(1, count.total + 1))[max(0, upto - count.size):upto]
+        assert held(count) == list(range(1, count.total + 1))[max(0, upto - count.size) : upto]
         assert not held(count) or count.total - held(count)[0] + 1 <= count.needed()
         assert all(turn > instant for turn, _ in count.turns)

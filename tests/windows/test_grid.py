@@ -37,8 +37,9 @@ def test_between_has_both_ends(steps: tuple[int, ...], begin: int, length: int) 
 
 @given(steps, st.integers(-100, 100), st.integers(-20, 100))
 @settings(max_examples=100, deadline=None)
-def test_there_are_at_most_as_many_instants_as_the_steps_have_together(steps: tuple[int, ...], begin: int,
-                                                                       length: int) -> None:
+def test_there_are_at_most_as_many_instants_as_the_steps_have_together(
+    steps: tuple[int, ...], begin: int, length: int
+) -> None:
     most = Grid(steps).most_between(begin, begin + length)
     assert most == sum(len(list(Grid((step,)).between(begin, begin + length))) for step in steps)
     assert most >= len(list(Grid(steps).between(begin, begin + length)))
@@ -46,7 +47,7 @@ def test_there_are_at_most_as_many_instants_as_the_steps_have_together(steps: tu
 
 def test_how_many_instants_there_are_is_known_without_counting_them() -> None:
     assert Grid((1,)).most_between(1, 253_402_300_799_999) == 253_402_300_799_999
-    assert Grid((4, 6)).most_between(0, 12) == 7            # 0 and 12 are counted twice
+    assert Grid((4, 6)).most_between(0, 12) == 7  # 0 and 12 are counted twice
 
 
 def test_instants_are_exact_far_from_the_epoch() -> None:

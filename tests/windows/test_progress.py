@@ -19,15 +19,16 @@ def said(progress: Progress) -> tuple[int, int | None]:
 
 # --- the arrival clock
 
+
 def test_before_anything_arrives_nothing_has_passed_and_the_beginning_is_known() -> None:
     assert said(Progress.begin(at=1000, clocks={"a": ARRIVAL})) == (BEGINNING_OF_TIME, 1001)
 
 
 def test_entries_and_ticks_move_the_arrival_clock() -> None:
     """
-        at        1000        1500       2000       2000      2600
-        entry     register    chunk      chunk      tick      chunk
-        passed                1499       1999       2000      2599
+    at        1000        1500       2000       2000      2600
+    entry     register    chunk      chunk      tick      chunk
+    passed                1499       1999       2000      2599
     """
     progress = Progress.begin(at=1000, clocks={"a": ARRIVAL})
     seen = []
@@ -66,12 +67,13 @@ def test_one_arrival_clock_serves_all_streams() -> None:
 
 # --- event clocks
 
+
 def test_stamps_move_an_event_clock_and_its_first_element_is_the_beginning() -> None:
     """
-        arrives   1st         2nd             3rd          4th
-        stamps    300…700     200 (late)      900…1000     650 (late)
-        passed    699         699             999          999            delay 0: nothing up to here is expected
-        begins    300         200             200          200            until it has begun, an earlier one may come
+    arrives   1st         2nd             3rd          4th
+    stamps    300…700     200 (late)      900…1000     650 (late)
+    passed    699         699             999          999            delay 0: nothing up to here is expected
+    begins    300         200             200          200            until it has begun, an earlier one may come
     """
     progress = Progress.begin(at=10, clocks={"e": event()})
     assert said(progress) == (BEGINNING_OF_TIME, None)
@@ -84,9 +86,9 @@ def test_stamps_move_an_event_clock_and_its_first_element_is_the_beginning() -> 
 
 def test_the_delay_is_waited_for() -> None:
     """
-        stamps     1000                     1600
-                    │         delay 500       │
-        ────────────┼───┤499                  ┼───┤1099
+    stamps     1000                     1600
+                │         delay 500       │
+    ────────────┼───┤499                  ┼───┤1099
     """
     progress = Progress.begin(at=10, clocks={"e": event(500)})
     progress.arrived("e", 20, 1000, 1000)
@@ -98,8 +100,8 @@ def test_the_delay_is_waited_for() -> None:
 def test_somebody_may_say_that_an_event_clock_has_passed() -> None:
     progress = Progress.begin(at=10, clocks={"e": event(500)})
     progress.tick("e", 3000)
-    assert said(progress) == (3000, None)       # nothing was seen: where would it begin?
-    progress.arrived("e", 20, 2500, 2600)       # late, and the first
+    assert said(progress) == (3000, None)  # nothing was seen: where would it begin?
+    progress.arrived("e", 20, 2500, 2600)  # late, and the first
     assert said(progress) == (3000, 2500)
     progress.tick("e", 2900)
     progress.tick("other", 9000)
@@ -115,12 +117,13 @@ def test_arrival_says_nothing_of_an_event_clock() -> None:
 
 # --- several streams
 
+
 def test_what_has_passed_on_all_clocks_has_passed() -> None:
     """
-        a (arrival)      ──────── 2999 ───────────────────── 7999 ──
-        e (delay 100)    ─────────────────── 4899 ──────────────────
-        f (delay 0)      ──── 1999 ─────────────────────────── 8999
-        passed           never    never      1999            4899
+    a (arrival)      ──────── 2999 ───────────────────── 7999 ──
+    e (delay 100)    ─────────────────── 4899 ──────────────────
+    f (delay 0)      ──── 1999 ─────────────────────────── 8999
+    passed           never    never      1999            4899
     """
     progress = Progress.begin(at=10, clocks={"a": ARRIVAL, "e": event(100), "f": event()})
     seen = []
@@ -147,15 +150,22 @@ def test_beside_an_arrival_clock_it_does_not_begin_before_its_registration() -> 
     assert later.start() == 1500
 
 
-moves = st.lists(max_size=20, elements=st.tuples(
-    st.sampled_from(["a", "e", "f", "tick a", "tick e", "tick f"]), st.integers(0, 30), st.integers(0, 60),
-    st.integers(0, 9)))
+moves = st.lists(
+    max_size=20,
+    elements=st.tuples(
+        st.sampled_from(["a", "e", "f", "tick a", "tick e", "tick f"]),
+        st.integers(0, 30),
+        st.integers(0, 60),
+        st.integers(0, 9),
+    ),
+)
 
 
 @given(st.sets(st.sampled_from(["a", "e", "f"]), min_size=1), moves)
 @settings(max_examples=150, deadline=None)
-def test_readings_are_what_the_docstring_says_of_all_that_has_happened(streams: set[str],
-                                                                       moves: list[tuple[str, int, int, int]]) -> None:
+def test_readings_are_what_the_docstring_says_of_all_that_has_happened(
+    streams: set[str], moves: list[tuple[str, int, int, int]]
+) -> None:
     clocks = {stream: {"a": ARRIVAL, "e": event(3), "f": event(0)}[stream] for stream in streams}
     progress = Progress.begin(at=7, clocks=clocks)
     readings: dict[str, list[int]] = {stream: [BEGINNING_OF_TIME] for stream in streams}

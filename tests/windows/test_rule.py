@@ -21,7 +21,7 @@ __all__ = ["store"]
 
 # --- the naive twin: it counts up from before the timeline, and divides nothing
 
-BEGIN, END = -24, 48          # of the timeline; all steps divide BEGIN
+BEGIN, END = -24, 48  # of the timeline; all steps divide BEGIN
 
 
 def naive_instants(step: int) -> list[int]:
@@ -53,10 +53,16 @@ def naive_visible(window: Window, stamps: list[int], instant: int) -> list[int]:
 STEPS = st.sampled_from([1, 2, 3, 4, 6, 8])
 STAMPS = st.integers(0, 15)
 INSTANTS = st.integers(0, 23)
-TIMED = st.builds(lambda stream, length, step: Window(stream, range=length, step=step),
-                  st.sampled_from(["urn:a", "urn:b"]), st.integers(1, 9), STEPS)
-COUNTED = st.one_of(st.builds(lambda n: Window("urn:a", triples=n, triples_step=n), st.integers(1, 4)),
-                    st.builds(lambda n: Window("urn:a", elements=n, elements_step=n), st.integers(1, 4)))
+TIMED = st.builds(
+    lambda stream, length, step: Window(stream, range=length, step=step),
+    st.sampled_from(["urn:a", "urn:b"]),
+    st.integers(1, 9),
+    STEPS,
+)
+COUNTED = st.one_of(
+    st.builds(lambda n: Window("urn:a", triples=n, triples_step=n), st.integers(1, 4)),
+    st.builds(lambda n: Window("urn:a", elements=n, elements_step=n), st.integers(1, 4)),
+)
 
 
 @given(st.one_of(TIMED, COUNTED), st.lists(STAMPS, max_size=8), INSTANTS)
@@ -103,7 +109,8 @@ def test_tags_show_each_window_what_it_holds(windows: list[Window], stamps: list
     widest, streams = rule.aligned(windows)
     assert widest == max(window.range for window in windows)
     assert {(window.stream, window.range) for window in windows} == {
-        (stream, widest - offset) for stream, offset in streams}
+        (stream, widest - offset) for stream, offset in streams
+    }
     for stream, offset in streams:
         window = next(one for one in windows if (one.stream, one.range) == (stream, widest - offset))
         tags = rule.tags_of(np.array(stamps, np.int64), offset)
@@ -112,15 +119,18 @@ def test_tags_show_each_window_what_it_holds(windows: list[Window], stamps: list
         assert np.flatnonzero((tags > oldest) & arrived).tolist() == naive_visible(window, stamps, instant)
         assert [rule.stamp_of(tag, offset) for tag in tags.tolist()] == stamps
         assert rule.stamp_of(oldest, offset) == rule.bounds_of(window, instant).opens
-        assert rule.ends_of(tags, widest).tolist() == rule.until_of(
-            window, np.array(stamps, np.int64), instant).tolist()
+        assert (
+            rule.ends_of(tags, widest).tolist() == rule.until_of(window, np.array(stamps, np.int64), instant).tolist()
+        )
 
 
 @given(st.lists(TIMED, min_size=1, max_size=3), st.none() | STEPS)
-def test_windows_move_together_where_each_is_looked_at_as_of_every_instant(windows: list[Window],
-                                                                           every: int | None) -> None:
-    query = dataclasses.replace(parse("SELECT * FROM STREAM <urn:a> [RANGE 1ms] { ?s ?p ?o }"),
-                                windows=tuple(windows), every=every)
+def test_windows_move_together_where_each_is_looked_at_as_of_every_instant(
+    windows: list[Window], every: int | None
+) -> None:
+    query = dataclasses.replace(
+        parse("SELECT * FROM STREAM <urn:a> [RANGE 1ms] { ?s ?p ?o }"), windows=tuple(windows), every=every
+    )
     steps = {window.step for window in windows} if every is None else {every}
     instants = sorted({t for step in steps for t in naive_instants(step)})
     own = [set(naive_instants(window.step)) for window in windows]
@@ -140,14 +150,21 @@ def test_a_query_sees_what_was_logged_after_it() -> None:
 def test_a_window_that_counts_opens_nowhere_and_empties_never() -> None:
     window = Window("urn:a", triples=2, triples_step=2)
     assert rule.bounds_of(window, 13) == Bounds(None, 13)
-    assert rule.inside(np.array([-10**15, 13, 14]), rule.bounds_of(window, 13).low, 13).tolist() == [True, True, False]
+    assert rule.inside(np.array([-(10**15), 13, 14]), rule.bounds_of(window, 13).low, 13).tolist() == [
+        True,
+        True,
+        False,
+    ]
     assert rule.emptied(window, 7) == 7 and rule.at_once(window) == window
     assert rule.until_of(window, np.array([3, 4]), 13).tolist() == [14, 14]
 
 
 def test_how_far_windows_reach() -> None:
-    windows = [Window("urn:a", range=6, step=4), Window("urn:b", range=9, step=2),
-               Window("urn:c", triples=100, triples_step=100)]
+    windows = [
+        Window("urn:a", range=6, step=4),
+        Window("urn:b", range=9, step=2),
+        Window("urn:c", triples=100, triples_step=100),
+    ]
     assert (rule.widest_of(windows), rule.slowest_of(windows)) == (9, 4)
     assert rule.reach_of(windows, {"urn:a": 5, "urn:c": 50}) == 11
     assert (rule.widest_of(windows[2:]), rule.slowest_of([]), rule.reach_of([], {})) == (0, 0, 0)
@@ -175,18 +192,22 @@ TIME, OTHER, SAME = Seen("urn:a", 9, 6), Seen("urn:b", 10, 4), Seen("urn:b", 30,
 TRIPLES, ELEMENTS = Seen("urn:a", 3, 2, "TRIPLES"), Seen("urn:b", 5, 1, "ELEMENTS")
 
 
-@pytest.mark.parametrize("windows, every, grid, known", [
-    ((TIME,), None, Grid((6,)), True),
-    ((TIME, OTHER, SAME), None, Grid((4, 6)), True),                # the union, each grid once
-    ((TIME, OTHER), 25, Grid((25,)), True),
-    ((TRIPLES,), None, None, False),                                # turns, whenever they come
-    ((TRIPLES, ELEMENTS), None, None, False),
-    ((TRIPLES, ELEMENTS), 25, Grid((25,)), True),
-    ((TIME, ELEMENTS), None, Grid((6,)), False),                    # and turns between them
-    ((TIME, ELEMENTS), 25, Grid((25,)), True),
-])
-def test_which_instants_a_query_has(windows: tuple[Seen, ...], every: int | None, grid: Grid | None,
-                                    known: bool) -> None:
+@pytest.mark.parametrize(
+    "windows, every, grid, known",
+    [
+        ((TIME,), None, Grid((6,)), True),
+        ((TIME, OTHER, SAME), None, Grid((4, 6)), True),  # the union, each grid once
+        ((TIME, OTHER), 25, Grid((25,)), True),
+        ((TRIPLES,), None, None, False),  # turns, whenever they come
+        ((TRIPLES, ELEMENTS), None, None, False),
+        ((TRIPLES, ELEMENTS), 25, Grid((25,)), True),
+        ((TIME, ELEMENTS), None, Grid((6,)), False),  # and turns between them
+        ((TIME, ELEMENTS), 25, Grid((25,)), True),
+    ],
+)
+def test_which_instants_a_query_has(
+    windows: tuple[Seen, ...], every: int | None, grid: Grid | None, known: bool
+) -> None:
     asked = query(*windows, every=every)
     assert (grid_of(asked), is_known_before(asked)) == (grid, known)
 

@@ -1,6 +1,6 @@
 """Rules that need not see what they have derived themselves.
 
-    absorbs(rule, rules)                     # the place in its body that they need not be matched with, or None
+absorbs(rule, rules)                     # the place in its body that they need not be matched with, or None
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ def absorbs(rule: Rule, rules: Sequence[Rule]) -> int | None:
             continue
         (old, new), ends = differing[0], (relation.subject, relation.object)
         alone = is_variable(old) and is_variable(new) and atom.nodes.count(old) == 1 and head.count(new) == 1
-        if alone and ends in ((old, new), (new, old)) and any(
-                is_transitivity(one) and one.head[0].predicate == relation.predicate for one in rules):
+        if (
+            alone
+            and ends in ((old, new), (new, old))
+            and any(is_transitivity(one) and one.head[0].predicate == relation.predicate for one in rules)
+        ):
             return place
     return None

@@ -27,7 +27,7 @@ def _equal(x: str, y: str) -> bool:
 
 
 TESTS: dict[str, Callable[..., bool]] = {
-    "equal": _equal,                                        # the same term, number, date or time
+    "equal": _equal,  # the same term, number, date or time
     "notEqual": lambda x, y: not _equal(x, y),
     "lessThan": lambda x, y: order(x, y) == -1,
     "greaterThan": lambda x, y: order(x, y) == 1,
@@ -37,9 +37,9 @@ TESTS: dict[str, Callable[..., bool]] = {
     "notLiteral": lambda x: not x.startswith('"'),
     "isBNode": lambda x: x.startswith("_:"),
     "notBNode": lambda x: not x.startswith("_:"),
-    "isDType": is_valid,                                      # valid for it; for rdfs:Literal, valid at all
+    "isDType": is_valid,  # valid for it; for rdfs:Literal, valid at all
     "notDType": lambda x, datatype: not is_valid(x, datatype),
-    "regex": matches,                                        # the whole lexical form matches
+    "regex": matches,  # the whole lexical form matches
 }
 
 
@@ -51,8 +51,9 @@ def _arithmetic(operation: Callable[..., Number]) -> Callable[..., str | None]:
         try:
             with localcontext(prec=40):
                 return term_of(operation(*found))
-        except (ArithmeticError, ValueError):      # a division by zero, or more digits than Python writes
+        except (ArithmeticError, ValueError):  # a division by zero, or more digits than Python writes
             return None
+
     return made
 
 
@@ -67,9 +68,11 @@ def _quotient(x: Number, y: Number) -> Number:
 
 def _chosen(wanted: int) -> Callable[[str, str], str | None]:
     """The smaller (-1) or greater (1) of two; the first where they are equal."""
+
     def made(x: str, y: str) -> str | None:
         found = order(x, y)
         return None if found is None else x if found in (0, wanted) else y
+
     return made
 
 

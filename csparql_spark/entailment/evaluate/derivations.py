@@ -71,7 +71,7 @@ def why(rules: Iterable[Rule], facts: Mapping[Triple, int], triple: Triple) -> D
     return made[triple]
 
 
-Step = tuple[int, Rule, tuple[Triple, ...]]          # the round, the rule and the premises that gave a triple its tag
+Step = tuple[int, Rule, tuple[Triple, ...]]  # the round, the rule and the premises that gave a triple its tag
 
 
 def _closed(rules: Iterable[Rule], facts: Mapping[Triple, int]) -> tuple[dict[Triple, int], dict[Triple, Step]]:

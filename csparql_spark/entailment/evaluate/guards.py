@@ -21,7 +21,7 @@ from csparql_spark.language.rules.rule import Guard, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.runs import grouped
 
-INVENTORS = frozenset(MAKERS) - {"min", "max"}      # what they make need not have been there before
+INVENTORS = frozenset(MAKERS) - {"min", "max"}  # what they make need not have been there before
 
 IRI, BLANK, LITERAL = 0, 1, 2
 _KINDS = {"<": IRI, "_": BLANK, '"': LITERAL}
@@ -55,8 +55,8 @@ class BoundGuard:
         given = guard.arguments[:-1] if self.is_maker else guard.arguments
         self.given = given
         self.inputs = tuple(dict.fromkeys(node for node in given if is_variable(node)))
-        self.output = guard.arguments[-1] if self.is_maker else ""       # of no variable, where nothing is made
-        self._answers = np.empty(0, dtype=np.int64)      # of one input, by id; UNKNOWN where nobody asked
+        self.output = guard.arguments[-1] if self.is_maker else ""  # of no variable, where nothing is made
+        self._answers = np.empty(0, dtype=np.int64)  # of one input, by id; UNKNOWN where nobody asked
 
     def apply(self, columns: Columns, count: int) -> tuple[np.ndarray | None, Columns]:
         """The rows that pass (None: all), and the columns of these rows, with what the guard binds."""
@@ -135,7 +135,7 @@ class BoundGuard:
             filled.append(tuple(values.get(node, node) for node in self.given))
         answers: Sequence[str | bool | None]
         if self.guard.name == "regex":
-            answers = all_match(filled)     # type: ignore[arg-type]    # regex is given two: a text and a pattern
+            answers = all_match(filled)  # type: ignore[arg-type]    # regex is given two: a text and a pattern
         else:
             builtin = (MAKERS if self.is_maker else TESTS)[self.guard.name]
             answers = [builtin(*given) for given in filled]

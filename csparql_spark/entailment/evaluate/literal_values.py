@@ -17,24 +17,38 @@ from decimal import Decimal
 from csparql_spark.rdf.terms import XSD, iri, literal, parse
 
 Number = int | Decimal | float
-Moment = tuple[str, datetime]           # a date or a time, and which of them it is
+Moment = tuple[str, datetime]  # a date or a time, and which of them it is
 
 # What xsd:integer is derived to: each datatype with the one it is derived from, and its least and greatest value.
 INTEGERS: dict[str, tuple[str, int | None, int | None]] = {
     "integer": ("decimal", None, None),
-    "long": ("integer", -2**63, 2**63 - 1), "int": ("long", -2**31, 2**31 - 1), "short": ("int", -2**15, 2**15 - 1),
-    "byte": ("short", -2**7, 2**7 - 1),
-    "nonPositiveInteger": ("integer", None, 0), "negativeInteger": ("nonPositiveInteger", None, -1),
-    "nonNegativeInteger": ("integer", 0, None), "positiveInteger": ("nonNegativeInteger", 1, None),
-    "unsignedLong": ("nonNegativeInteger", 0, 2**64 - 1), "unsignedInt": ("unsignedLong", 0, 2**32 - 1),
-    "unsignedShort": ("unsignedInt", 0, 2**16 - 1), "unsignedByte": ("unsignedShort", 0, 2**8 - 1)}
+    "long": ("integer", -(2**63), 2**63 - 1),
+    "int": ("long", -(2**31), 2**31 - 1),
+    "short": ("int", -(2**15), 2**15 - 1),
+    "byte": ("short", -(2**7), 2**7 - 1),
+    "nonPositiveInteger": ("integer", None, 0),
+    "negativeInteger": ("nonPositiveInteger", None, -1),
+    "nonNegativeInteger": ("integer", 0, None),
+    "positiveInteger": ("nonNegativeInteger", 1, None),
+    "unsignedLong": ("nonNegativeInteger", 0, 2**64 - 1),
+    "unsignedInt": ("unsignedLong", 0, 2**32 - 1),
+    "unsignedShort": ("unsignedInt", 0, 2**16 - 1),
+    "unsignedByte": ("unsignedShort", 0, 2**8 - 1),
+}
 _ZONE = r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 _DATE, _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
 _DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _DOUBLE = rf"{_DECIMAL}([eE][+-]?[0-9]+)?|[+-]?INF|NaN"
-_FORMS = {"decimal": _DECIMAL, "double": _DOUBLE, "float": _DOUBLE, "dateTime": f"{_DATE}T{_TIME}{_ZONE}",
-          "date": _DATE + _ZONE, "time": _TIME + _ZONE, "boolean": "true|false|0|1",
-          **dict.fromkeys(INTEGERS, "[+-]?[0-9]+")}
+_FORMS = {
+    "decimal": _DECIMAL,
+    "double": _DOUBLE,
+    "float": _DOUBLE,
+    "dateTime": f"{_DATE}T{_TIME}{_ZONE}",
+    "date": _DATE + _ZONE,
+    "time": _TIME + _ZONE,
+    "boolean": "true|false|0|1",
+    **dict.fromkeys(INTEGERS, "[+-]?[0-9]+"),
+}
 
 
 def _name(datatype: str | None) -> str:
@@ -64,7 +78,7 @@ def value(term: str) -> Number | Moment | None:
             return name, datetime.fromisoformat(f"{lexical[:10]}T00:00:00{lexical[10:]}")
         if name == "time":
             return name, datetime.fromisoformat(f"1972-12-31T{lexical}")
-    except ValueError:                     # a 13th month, or an integer of more digits than Python reads
+    except ValueError:  # a 13th month, or an integer of more digits than Python reads
         return None
     return None
 
@@ -77,7 +91,7 @@ def numbers(*terms: str) -> tuple[Number, ...] | None:
     widest = next(kind for kind in (float, Decimal, int) if any(isinstance(number, kind) for number in found))
     try:
         return tuple(widest(number) for number in found)
-    except OverflowError:                  # an integer beyond the doubles
+    except OverflowError:  # an integer beyond the doubles
         return None
 
 
@@ -90,7 +104,7 @@ def order(x: str, y: str) -> int | None:
         return None
     try:
         return -1 if first < second else 1 if first > second else 0
-    except TypeError:                      # one moment has a time zone, the other has none
+    except TypeError:  # one moment has a time zone, the other has none
         return None
 
 

@@ -39,8 +39,10 @@ class Lookup:
         pattern = binding.get(subject, subject), binding.get(predicate, predicate), binding.get(object_, object_)
         for triple in self.candidates(pattern):
             new = dict(binding)
-            if all(new.setdefault(node, term) == term if is_variable(node) else node == term
-                   for node, term in zip(pattern, triple)):
+            if all(
+                new.setdefault(node, term) == term if is_variable(node) else node == term
+                for node, term in zip(pattern, triple)
+            ):
                 yield new
 
 

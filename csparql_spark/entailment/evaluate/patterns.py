@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from csparql_spark.language.rules.patterns import PatternError, read_pattern, whole
 from csparql_spark.rdf.terms import parse
 
-MOST_WORK = 1_000_000_000       # states of a pattern times characters of a text: a few seconds at the worst
+MOST_WORK = 1_000_000_000  # states of a pattern times characters of a text: a few seconds at the worst
 
 
 @dataclass(slots=True)
@@ -83,9 +83,10 @@ def _found(texts: list[str], pattern: str) -> list[bool]:
         if not short:
             continue
         try:
-            answers = pc.match_substring_regex(pa.array([texts[place] for place in short], pa.large_string()),
-                                               whole(written)).to_pylist()
-        except pa.ArrowInvalid:              # a property that there is not, or more states than were foreseen
+            answers = pc.match_substring_regex(
+                pa.array([texts[place] for place in short], pa.large_string()), whole(written)
+            ).to_pylist()
+        except pa.ArrowInvalid:  # a property that there is not, or more states than were foreseen
             _refuse(len(short))
             continue
         for place, one in zip(short, answers):

@@ -26,7 +26,7 @@ from csparql_spark.relations.joins import Pattern, Plan, Relation, Shape, matche
 from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.tags import ALWAYS
 
-FEW = 8             # so many rules of the same form are evaluated one by one; more of them, together
+FEW = 8  # so many rules of the same form are evaluated one by one; more of them, together
 
 
 class CompiledRule:
@@ -39,8 +39,10 @@ class CompiledRule:
         # Only what a variable's places in the body leave open has to be looked at: a subject or predicate is one there.
         resources = {node for atom in self.body for node in atom[:2] if isinstance(node, str)}
         properties = {atom[1] for atom in self.body if isinstance(atom[1], str)}
-        self._doubtful = tuple((atom[0] if atom[0] not in resources else None,
-                                atom[1] if atom[1] not in properties else None) for atom in self.head)
+        self._doubtful = tuple(
+            (atom[0] if atom[0] not in resources else None, atom[1] if atom[1] not in properties else None)
+            for atom in self.head
+        )
         used = {node for atom in self.head for node in atom if isinstance(node, str)}
         self.shape = Shape(self.body, tuple(used | {name for guard in self.guards for name in guard.guard.variables}))
 
@@ -84,13 +86,20 @@ class Program:
         check(self.rules)
         terms = Terms(dictionary)
         absorbing = {rule: place for rule in self.rules if (place := absorbs(rule, self.rules)) is not None}
-        self.compiled = tuple(CompiledRule(table, terms)
-                              for table in tables(self.rules, dictionary, set(absorbing), FEW))
-        self._absorbed = {number: absorbing.get(rule.table.rules[0], 0) for number, rule in enumerate(self.compiled)
-                          if rule.table.rules[0] in absorbing or rule.table.absorbs()}
-        self.transitive = frozenset(number for number, rule in enumerate(self.compiled)
-                                    if len(rule.table.rules) == 1 and is_transitivity(rule.table.rules[0]))
-        self._triggers: dict[int | None, list[tuple[int, int]]] = {}          # predicate: (rule, place in its body)
+        self.compiled = tuple(
+            CompiledRule(table, terms) for table in tables(self.rules, dictionary, set(absorbing), FEW)
+        )
+        self._absorbed = {
+            number: absorbing.get(rule.table.rules[0], 0)
+            for number, rule in enumerate(self.compiled)
+            if rule.table.rules[0] in absorbing or rule.table.absorbs()
+        }
+        self.transitive = frozenset(
+            number
+            for number, rule in enumerate(self.compiled)
+            if len(rule.table.rules) == 1 and is_transitivity(rule.table.rules[0])
+        )
+        self._triggers: dict[int | None, list[tuple[int, int]]] = {}  # predicate: (rule, place in its body)
         for number, rule in enumerate(self.compiled):
             for place, atom in enumerate(rule.body):
                 self._triggers.setdefault(atom[1] if isinstance(atom[1], int) else None, []).append((number, place))
@@ -188,9 +197,13 @@ class Program:
         if found is None:
             rule = self.compiled[number]
             known = rule.head[place] if kind == "head" else () if kind == "all" else rule.body[place]
-            found = self._plans[key] = plan(rule.shape, graph,
-                                            [*rule.table.columns, *(node for node in known if isinstance(node, str))],
-                                            place if kind in ("body", "any") else None, kind == "any")
+            found = self._plans[key] = plan(
+                rule.shape,
+                graph,
+                [*rule.table.columns, *(node for node in known if isinstance(node, str))],
+                place if kind in ("body", "any") else None,
+                kind == "any",
+            )
         return found
 
 

@@ -23,8 +23,8 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.joins import Node, Pattern, Relation
 from csparql_spark.relations.keys import distinct, order_of, ordered
 
-IDS = 31                        # bits of an id: two fit into a key
-MOST = 10_000_000               # pairs of rules that are looked at to see whether a third makes both steps
+IDS = 31  # bits of an id: two fit into a key
+MOST = 10_000_000  # pairs of rules that are looked at to see whether a third makes both steps
 
 
 @dataclass(eq=False, slots=True)
@@ -34,7 +34,7 @@ class RuleTable:
     rules: tuple[Rule, ...]
     body: tuple[Pattern, ...]
     head: tuple[Pattern, ...]
-    columns: dict[str, np.ndarray]                         # by parameter: its value in each of the rules
+    columns: dict[str, np.ndarray]  # by parameter: its value in each of the rules
     _indexes: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     def joined(self, bindings: Relation) -> Relation:
@@ -93,15 +93,19 @@ class RuleTable:
         rows = [place for place, rule in enumerate(self.rules) if rule in rules]
         if len(rows) in (0, len(self.rules)):
             return self if rows else None
-        return RuleTable(tuple(self.rules[row] for row in rows), self.body, self.head,
-                     {name: column[rows] for name, column in self.columns.items()})
+        return RuleTable(
+            tuple(self.rules[row] for row in rows),
+            self.body,
+            self.head,
+            {name: column[rows] for name, column in self.columns.items()},
+        )
 
 
 def _key(columns: dict[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
     return columns[names[0]] if len(names) == 1 else columns[names[0]] << IDS | columns[names[1]]
 
 
-Form = tuple[tuple[str | None, ...], int, int]             # nodes (None: a constant), atoms in the body and in the head
+Form = tuple[tuple[str | None, ...], int, int]  # nodes (None: a constant), atoms in the body and in the head
 
 
 def tables(rules: Iterable[Rule], dictionary: TermDictionary, alone: set[Rule], few: int) -> Iterator[RuleTable]:
@@ -134,7 +138,7 @@ def _shared(form: Form, members: list[tuple[Rule, list[str]]], dictionary: TermD
         else:
             nodes.append(name := f"?${len(columns)}")
             columns[name] = ids
-    if not columns:                                        # they are the same but for the names of variables
+    if not columns:  # they are the same but for the names of variables
         columns["?$0"] = np.arange(len(members))
     return RuleTable(tuple(rule for rule, _ in members), *_atoms(nodes, form[1]), columns)
 

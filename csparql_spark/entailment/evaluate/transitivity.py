@@ -30,9 +30,14 @@ def is_transitivity(rule: Rule) -> bool:
     if len({atom.predicate for atom in (*rule.body, *rule.head)}) > 1:
         return False
     start, end = rule.head[0].subject, rule.head[0].object
-    return any(one.subject == start and other.object == end and one.object == other.subject
-               and len({start, end, one.object}) == 3 and all(map(is_variable, (start, end, one.object)))
-               for one, other in (rule.body, rule.body[::-1]))
+    return any(
+        one.subject == start
+        and other.object == end
+        and one.object == other.subject
+        and len({start, end, one.object}) == 3
+        and all(map(is_variable, (start, end, one.object)))
+        for one, other in (rule.body, rule.body[::-1])
+    )
 
 
 def extended(graph: TaggedGraph, predicate: int, delta: Facts) -> Iterator[Block]:

@@ -43,10 +43,15 @@ class Counting:
     def _choose(self) -> None:
         rules = self._program.rules
         rule = next(recursive(rules, rules), None)
-        self.fallback = None if rule is None else (
-            f"Derivations cannot be counted, because the rule {rule} is recursive: it may be fed with what it "
-            f"derives. What is lost is deleted with all that was derived from it, and what still follows is derived "
-            "again.")
+        self.fallback = (
+            None
+            if rule is None
+            else (
+                f"Derivations cannot be counted, because the rule {rule} is recursive: it may be fed with what it "
+                f"derives. What is lost is deleted with all that was derived from it, and what still follows is derived "
+                "again."
+            )
+        )
         self._strategy = (Counts if rule is None else DeleteRederive)(self._program.dictionary, rules, self._moving)
         self._moving = self._strategy.moving
         self._strategy.expire(self._now)
@@ -111,7 +116,7 @@ class Counts(ClosedFacts):
         self._count(list(self._program.axioms()), [])
 
     def insert(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:
-        stated = TaggedGraph(self._graph.now).add([(s, p, o, tag)])                # each once, with its latest tag
+        stated = TaggedGraph(self._graph.now).add([(s, p, o, tag)])  # each once, with its latest tag
         before = self._explicit.tags_of(*stated[:3])
         later = stated.tag > before
         stated, before = stated.where(later), before[later]

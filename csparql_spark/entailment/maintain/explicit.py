@@ -17,14 +17,14 @@ import numpy as np
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.keys import Column
 
-WAITING = 4096          # facts that may wait, however few are there
-SPARE = 4               # or so many times as many as there were when facts were put in order last
+WAITING = 4096  # facts that may wait, however few are there
+SPARE = 4  # or so many times as many as there were when facts were put in order last
 
 
 class ExplicitFacts:
     def __init__(self) -> None:
         self._graph = TaggedGraph()
-        self._waiting: deque[tuple[Facts, int]] = deque()       # with the last of their tags
+        self._waiting: deque[tuple[Facts, int]] = deque()  # with the last of their tags
         self._count, self._most = 0, WAITING
 
     def add(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:

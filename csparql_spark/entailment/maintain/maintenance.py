@@ -77,22 +77,24 @@ class MaintenanceRule:
     guards: tuple[Guard, ...] = ()
     comparisons: tuple[TagComparison, ...] = ()
     least: tuple[str, ...] = ()
-    source: str = ""                  # the rewriting that made it, and of which rule
+    source: str = ""  # the rewriting that made it, and of which rule
 
     def __str__(self) -> str:
         minimum = [f"{self.head.tag} = min({', '.join(self.least)})"] if self.least else []
-        guards = [f"{guard.name}({', '.join(show_node(node, _PREFIXES) for node in guard.arguments)})"
-                  for guard in self.guards]
+        guards = [
+            f"{guard.name}({', '.join(show_node(node, _PREFIXES) for node in guard.arguments)})"
+            for guard in self.guards
+        ]
         return f"{self.head} :- {', '.join([*map(str, self.body), *guards, *map(str, self.comparisons), *minimum])}."
 
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceProgram:
     title: str
-    relations: dict[str, str]                      # what each relation holds, the given ones first
+    relations: dict[str, str]  # what each relation holds, the given ones first
     rules: tuple[MaintenanceRule, ...]
     strata: tuple[tuple[str, ...], ...]
-    by_tag: tuple[tuple[str, ...], ...] = ()       # filled before the strata, once for each tag from the greatest down
+    by_tag: tuple[tuple[str, ...], ...] = ()  # filled before the strata, once for each tag from the greatest down
 
     def defining(self, relation: str) -> tuple[MaintenanceRule, ...]:
         return tuple(rule for rule in self.rules if rule.head.relation == relation)
@@ -121,8 +123,11 @@ def volz_program(rules: Iterable[Rule]) -> MaintenanceProgram:
         MaintenanceRule(Goal("New", ANY), (Goal("Red", ANY),), source="what is derived again"),
         MaintenanceRule(Goal("New", ANY), (Goal("Ins", ANY),), source="what is inserted"),
         MaintenanceRule(Goal("Plus", ANY), (Goal("Ins", ANY), Goal("T", ANY, denied=True)), source="net insertions"),
-        MaintenanceRule(Goal("Minus", ANY), (Goal("Del", ANY), Goal("Ins", ANY, denied=True),
-                                             Goal("Red", ANY, denied=True)), source="net deletions"),
+        MaintenanceRule(
+            Goal("Minus", ANY),
+            (Goal("Del", ANY), Goal("Ins", ANY, denied=True), Goal("Red", ANY, denied=True)),
+            source="net deletions",
+        ),
         MaintenanceRule(Goal("Del", ANY), (Goal("ExtDel", ANY),), source="explicit triples"),
         MaintenanceRule(Goal("Ins", ANY), (Goal("ExtIns", ANY),), source="explicit triples"),
         MaintenanceRule(Goal("Red", ANY), (Goal("Del", ANY), Goal("ExtNew", ANY)), source="explicit triples"),
@@ -131,24 +136,47 @@ def volz_program(rules: Iterable[Rule]) -> MaintenanceProgram:
     for rule, head, name in _single(rules):
         count += 1
         for place in range(len(rule.body)):
-            made.append(MaintenanceRule(
-                Goal("Del", head), tuple(Goal("Del" if other == place else "T", part)
-                                         for other, part in enumerate(rule.body)),
-                rule.guards, source=_of(name, rule, place)))
-            made.append(MaintenanceRule(
-                Goal("Ins", head), tuple(Goal("Ins" if other == place else "New", part)
-                                         for other, part in enumerate(rule.body)),
-                rule.guards, source=_of(name, rule, place)))
-        made.append(MaintenanceRule(Goal("Red", head), (Goal("Del", head), *(Goal("New", part) for part in rule.body)),
-                                    rule.guards, source=name))
+            made.append(
+                MaintenanceRule(
+                    Goal("Del", head),
+                    tuple(Goal("Del" if other == place else "T", part) for other, part in enumerate(rule.body)),
+                    rule.guards,
+                    source=_of(name, rule, place),
+                )
+            )
+            made.append(
+                MaintenanceRule(
+                    Goal("Ins", head),
+                    tuple(Goal("Ins" if other == place else "New", part) for other, part in enumerate(rule.body)),
+                    rule.guards,
+                    source=_of(name, rule, place),
+                )
+            )
+        made.append(
+            MaintenanceRule(
+                Goal("Red", head),
+                (Goal("Del", head), *(Goal("New", part) for part in rule.body)),
+                rule.guards,
+                source=name,
+            )
+        )
     return MaintenanceProgram(
         f"Delete, re-derive, insert: the maintenance program of {_rules(count)} (Volz, Staab, Motik)",
-        {"T": "given: the materialisation before the change", "ExtDel": "given: the explicit triples to delete",
-         "ExtIns": "given: the explicit triples to insert", "ExtNew": "given: the explicit triples after the change",
-         "Del": "what may have to go: all that was derived with something that goes",
-         "Red": "of that, what can still be derived", "Ins": "what is inserted or derived with it",
-         "New": "the materialisation after the change", "Plus": "to add to T", "Minus": "to take out of T"},
-        tuple(made), (("Del",), ("Red", "Ins", "New"), ("Plus", "Minus")))
+        {
+            "T": "given: the materialisation before the change",
+            "ExtDel": "given: the explicit triples to delete",
+            "ExtIns": "given: the explicit triples to insert",
+            "ExtNew": "given: the explicit triples after the change",
+            "Del": "what may have to go: all that was derived with something that goes",
+            "Red": "of that, what can still be derived",
+            "Ins": "what is inserted or derived with it",
+            "New": "the materialisation after the change",
+            "Plus": "to add to T",
+            "Minus": "to take out of T",
+        },
+        tuple(made),
+        (("Del",), ("Red", "Ins", "New"), ("Plus", "Minus")),
+    )
 
 
 def imars_program(rules: Iterable[Rule]) -> MaintenanceProgram:
@@ -158,41 +186,79 @@ def imars_program(rules: Iterable[Rule]) -> MaintenanceProgram:
     to take out (`Minus`); nothing has to be derived again, because a tag says when its triple goes. It is as long as
     the table is."""
     made = [
-        MaintenanceRule(Goal("New", ANY, "t"), (Goal("T", ANY, "t"),), comparisons=(TagComparison("t", ">", NOW),),
-                        source="what has not expired; the paper: t is not now - 1"),
-        MaintenanceRule(Goal("New", ANY, "t"), (Goal("Ins", ANY, "t"), Goal("Old", ANY, "t", denied=True)),
-                        source="what enters, unless it is there for longer"),
-        MaintenanceRule(Goal("Old", ANY, "t"), (Goal("Ins", ANY, "t1"), Goal("T", ANY, "t")),
-                        comparisons=(TagComparison("t1", ">", "t"),), source="it was there, and now for longer"),
-        MaintenanceRule(Goal("Old", ANY, "t"), (Goal("Ins", ANY, "t1"), Goal("Ins", ANY, "t")),
-                        comparisons=(TagComparison("t1", ">", "t"),), source="it enters twice"),
-        MaintenanceRule(Goal("Minus", ANY, "t"), (Goal("T", ANY, "t"), Goal("Ins", ANY, "t", denied=True)),
-                        comparisons=(TagComparison("t", "<=", NOW),),
-                        source="what has expired; the paper: t is now - 1"),
+        MaintenanceRule(
+            Goal("New", ANY, "t"),
+            (Goal("T", ANY, "t"),),
+            comparisons=(TagComparison("t", ">", NOW),),
+            source="what has not expired; the paper: t is not now - 1",
+        ),
+        MaintenanceRule(
+            Goal("New", ANY, "t"),
+            (Goal("Ins", ANY, "t"), Goal("Old", ANY, "t", denied=True)),
+            source="what enters, unless it is there for longer",
+        ),
+        MaintenanceRule(
+            Goal("Old", ANY, "t"),
+            (Goal("Ins", ANY, "t1"), Goal("T", ANY, "t")),
+            comparisons=(TagComparison("t1", ">", "t"),),
+            source="it was there, and now for longer",
+        ),
+        MaintenanceRule(
+            Goal("Old", ANY, "t"),
+            (Goal("Ins", ANY, "t1"), Goal("Ins", ANY, "t")),
+            comparisons=(TagComparison("t1", ">", "t"),),
+            source="it enters twice",
+        ),
+        MaintenanceRule(
+            Goal("Minus", ANY, "t"),
+            (Goal("T", ANY, "t"), Goal("Ins", ANY, "t", denied=True)),
+            comparisons=(TagComparison("t", "<=", NOW),),
+            source="what has expired; the paper: t is now - 1",
+        ),
         MaintenanceRule(Goal("Minus", ANY, "t"), (Goal("Old", ANY, "t"),), source="what is there for longer"),
-        MaintenanceRule(Goal("PlusPlus", ANY, "t"),
-                        (Goal("New", ANY, "t"), Goal("T", ANY, "t", denied=True, or_more=True)),
-                        source="what T lacks; the paper: with any tag"),
-        MaintenanceRule(Goal("Plus", ANY, "t"), (Goal("PlusPlus", ANY, "t"), Goal("Old", ANY, "t", denied=True)),
-                        source="net insertions"),
+        MaintenanceRule(
+            Goal("PlusPlus", ANY, "t"),
+            (Goal("New", ANY, "t"), Goal("T", ANY, "t", denied=True, or_more=True)),
+            source="what T lacks; the paper: with any tag",
+        ),
+        MaintenanceRule(
+            Goal("Plus", ANY, "t"),
+            (Goal("PlusPlus", ANY, "t"), Goal("Old", ANY, "t", denied=True)),
+            source="net insertions",
+        ),
     ]
     count = 0
     for rule, head, name in _single(rules):
         count += 1
         tags = tuple(f"t{place}" for place in range(1, len(rule.body) + 1))
         for place in range(len(rule.body)):
-            made.append(MaintenanceRule(
-                Goal("Ins", head, "t"),
-                tuple(Goal("Ins" if other == place else "New", part, tag)
-                      for other, (part, tag) in enumerate(zip(rule.body, tags))),
-                rule.guards, least=tags, source=_of(name, rule, place)))
+            made.append(
+                MaintenanceRule(
+                    Goal("Ins", head, "t"),
+                    tuple(
+                        Goal("Ins" if other == place else "New", part, tag)
+                        for other, (part, tag) in enumerate(zip(rule.body, tags))
+                    ),
+                    rule.guards,
+                    least=tags,
+                    source=_of(name, rule, place),
+                )
+            )
     return MaintenanceProgram(
         f"Expiration: the maintenance program of {_rules(count)} (Barbieri, Braga, Ceri, Della Valle, Grossniklaus)",
-        {"T": "given: the materialisation, each triple with its tag",
-         "Ins": "given: what enters the window at now, each triple with its tag; and what is derived with it",
-         "New": "what holds at now", "Old": "what holds for longer than this tag says",
-         "PlusPlus": "what is new or holds for longer", "Plus": "to add to T", "Minus": "to take out of T"},
-        tuple(made), (("Minus", "PlusPlus"), ("Plus",)), (("Ins", "Old"), ("New",)))
+        {
+            "T": "given: the materialisation, each triple with its tag",
+            "Ins": "given: what enters the window at now, each triple with its tag; and what is derived with it",
+            "New": "what holds at now",
+            "Old": "what holds for longer than this tag says",
+            "PlusPlus": "what is new or holds for longer",
+            "Plus": "to add to T",
+            "Minus": "to take out of T",
+        },
+        tuple(made),
+        (("Minus", "PlusPlus"), ("Plus",)),
+        (("Ins", "Old"), ("New",)),
+    )
 
 
 def _single(rules: Iterable[Rule]) -> Iterable[tuple[Rule, Atom, str]]:

@@ -31,7 +31,7 @@ class Recompute:
         self._program = Program(rules, dictionary)
         self._explicit = ExplicitFacts()
         self._now = NEVER
-        self._base = TaggedGraph()                      # stated, and nothing follows from it but itself
+        self._base = TaggedGraph()  # stated, and nothing follows from it but itself
         self._graph: TaggedGraph | None = None
         self.moving = Derived(self._closed)
 
@@ -48,7 +48,7 @@ class Recompute:
     def remove(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
         self._explicit.remove(s, p, o)
         if (self._base.tags_of(s, p, o) > NEVER).any():
-            self._base = TaggedGraph(self._now)         # what was closed has a gap
+            self._base = TaggedGraph(self._now)  # what was closed has a gap
         self._change()
 
     def expire(self, upto: int) -> None:
@@ -59,7 +59,7 @@ class Recompute:
 
     def add_rules(self, rules: Iterable[Rule]) -> None:
         self._program = Program((*self._program.rules, *rules), self._program.dictionary)
-        self._base = TaggedGraph(self._now)             # more may follow from it
+        self._base = TaggedGraph(self._now)  # more may follow from it
         self._change()
 
     def remove_rules(self, rules: Iterable[Rule]) -> None:

@@ -24,8 +24,9 @@ from csparql_spark.relations.graph import Block, Facts, TaggedGraph
 from csparql_spark.relations.tags import NEVER
 
 
-def overdeleted(graph: TaggedGraph, program: Program, explicit: ExplicitFacts, seeds: Iterable[Block],
-                blind: bool) -> Facts:
+def overdeleted(
+    graph: TaggedGraph, program: Program, explicit: ExplicitFacts, seeds: Iterable[Block], blind: bool
+) -> Facts:
     """The facts of a closed graph that may hold only thanks to what is taken back. `seeds`: facts that did, with the
     tags that they had thereby. What is taken back is not among the explicit facts and the rules any more."""
     doomed = TaggedGraph(graph.now)

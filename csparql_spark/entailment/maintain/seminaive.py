@@ -26,7 +26,7 @@ from csparql_spark.relations.tags import NEVER
 
 
 class SemiNaive(ClosedFacts):
-    BLIND = False                   # whether tags are left aside when it is decided what may have to be deleted
+    BLIND = False  # whether tags are left aside when it is decided what may have to be deleted
 
     def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule] = (), moving: Moving | None = None) -> None:
         self._program = Program(rules, dictionary)
@@ -49,8 +49,7 @@ class SemiNaive(ClosedFacts):
         self.moving.tell(self._graph.add([(s, p, o, tag)]))
         self._graph.refresh(*present[:3])
         present = present._replace(tag=self._graph.tags_of(*present[:3]))
-        self.moving.tell(*saturate(self._graph, self._program,
-                                   list(self._program.consequences(self._graph, present))))
+        self.moving.tell(*saturate(self._graph, self._program, list(self._program.consequences(self._graph, present))))
 
     def remove(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
         stated = Facts(s, p, o, self._explicit.tags_of(s, p, o))

@@ -28,7 +28,7 @@ from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 
 AUTO = "auto"
-LITTLE = 0.01       # of a window: from such a share on, it was measured, deriving anew is quicker than taking back
+LITTLE = 0.01  # of a window: from such a share on, it was measured, deriving anew is quicker than taking back
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Strategy:
     name: str
     purpose: str
     make: Callable[[TermDictionary, Iterable[Rule]], Materialization]
-    recursion: bool = True              # rules that may be fed with what they derive
-    removal: bool = True                # facts are taken back before their time
-    narrower: bool = True               # a look from a later instant is the closure of a narrower window
-    changing_rules: bool = True         # rules come and go
+    recursion: bool = True  # rules that may be fed with what they derive
+    removal: bool = True  # facts are taken back before their time
+    narrower: bool = True  # a look from a later instant is the closure of a narrower window
+    changing_rules: bool = True  # rules come and go
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,26 @@ class Choice:
     because: str
 
 
-STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in (
-    Strategy("expiration", "windows that slide together: what expires is known by its tag", Expiration),
-    Strategy("delete-rederive", "comparison: what expires is taken back, and derived again where it still follows",
-             DeleteRederive),
-    Strategy("counting", "rules that are not recursive: how many derivations a fact has is known", Counting,
-             recursion=False),
-    Strategy("recompute", "windows of which much is replaced at each instant: everything is derived anew", Recompute),
-)}
+STRATEGIES: dict[str, Strategy] = {
+    strategy.name: strategy
+    for strategy in (
+        Strategy("expiration", "windows that slide together: what expires is known by its tag", Expiration),
+        Strategy(
+            "delete-rederive",
+            "comparison: what expires is taken back, and derived again where it still follows",
+            DeleteRederive,
+        ),
+        Strategy(
+            "counting",
+            "rules that are not recursive: how many derivations a fact has is known",
+            Counting,
+            recursion=False,
+        ),
+        Strategy(
+            "recompute", "windows of which much is replaced at each instant: everything is derived anew", Recompute
+        ),
+    )
+}
 NAMES = (AUTO, *STRATEGIES)
 
 
@@ -82,8 +94,11 @@ def refusal(wanted: str, rules: Sequence[Rule]) -> str | None:
     if wanted == AUTO or STRATEGIES[wanted].recursion:
         return None
     rule = next(recursive(rules, rules), None)
-    return None if rule is None else (
-        f"{wanted} cannot maintain the rule {rule}, which is recursive: it may be fed with what it derives")
+    return (
+        None
+        if rule is None
+        else (f"{wanted} cannot maintain the rule {rule}, which is recursive: it may be fed with what it derives")
+    )
 
 
 def choose(rules: Sequence[Rule], movement: Movement, wanted: str = AUTO) -> Choice:
@@ -101,8 +116,14 @@ def _best(movement: Movement) -> Choice:
     if movement.together:
         return Choice(STRATEGIES["expiration"], "its windows slide together: what expires is known by its tag")
     if movement.share < LITTLE:
-        return Choice(STRATEGIES["expiration"], f"less than {LITTLE:.0%} of its windows is replaced at an instant: "
-                      "what goes is deleted, and what still follows is derived again")
-    return Choice(STRATEGIES["recompute"], "its windows do not slide together, and of what they hold about "
-                  f"{movement.share:.0%} is replaced at an instant: to derive everything anew is quicker than to take "
-                  "that back")
+        return Choice(
+            STRATEGIES["expiration"],
+            f"less than {LITTLE:.0%} of its windows is replaced at an instant: "
+            "what goes is deleted, and what still follows is derived again",
+        )
+    return Choice(
+        STRATEGIES["recompute"],
+        "its windows do not slide together, and of what they hold about "
+        f"{movement.share:.0%} is replaced at an instant: to derive everything anew is quicker than to take "
+        "that back",
+    )

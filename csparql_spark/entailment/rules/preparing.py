@@ -27,16 +27,16 @@ from csparql_spark.relations.tags import ALWAYS
 
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
-MOST_KNOWN = 8             # closed backgrounds that a process remembers
-MOST_SCHEMA = 5_000        # triples of a schema that are worked into rules; of a larger one, rules ask at each slide
+MOST_KNOWN = 8  # closed backgrounds that a process remembers
+MOST_SCHEMA = 5_000  # triples of a schema that are worked into rules; of a larger one, rules ask at each slide
 
 
 @dataclass(frozen=True)
 class Prepared:
     rules: tuple[Rule, ...]
-    background: Columns                       # closed under all rules
-    predicates: frozenset[str]                # what is presumed not to be said by the stream: with these predicates,
-    classes: frozenset[str]                   # and of these classes
+    background: Columns  # closed under all rules
+    predicates: frozenset[str]  # what is presumed not to be said by the stream: with these predicates,
+    classes: frozenset[str]  # and of these classes
 
     def presumes(self, dictionary: TermDictionary, p: np.ndarray, o: np.ndarray) -> bool:
         """Whether triples with these predicates and objects are what was presumed: none of them about the schema."""
@@ -63,7 +63,7 @@ def closed_once(name: Hashable, rules: Iterable[Rule], dictionary: TermDictionar
         facts = closed(rules, dictionary, background)
         ids, places = np.unique(np.concatenate(facts), return_inverse=True)
         found = dictionary.decode(ids), places.reshape(3, -1)
-    _known[name] = found                       # the newest is the last
+    _known[name] = found  # the newest is the last
     while len(_known) > MOST_KNOWN:
         del _known[next(iter(_known))]
     terms, places = found
@@ -78,8 +78,9 @@ def as_they_are(rules: tuple[Rule, ...], facts: Columns) -> Prepared:
     return Prepared(rules, facts, frozenset(), frozenset())
 
 
-def prepare(rules: tuple[Rule, ...], dictionary: TermDictionary, facts: Columns,
-            asked: Iterable[Atom] | None) -> Prepared:
+def prepare(
+    rules: tuple[Rule, ...], dictionary: TermDictionary, facts: Columns, asked: Iterable[Atom] | None
+) -> Prepared:
     """The rules for a closed background and for what is asked (None: everything)."""
     schema = _schema(facts, dictionary)
     predicates: frozenset[str] = frozenset()

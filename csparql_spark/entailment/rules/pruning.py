@@ -24,7 +24,7 @@ Substitution = dict[str, str]
 def prune(rules: Iterable[Rule], asked: Iterable[Atom]) -> tuple[Rule, ...]:
     """The rules that are needed for what is asked, in their order, with the conclusions that are needed."""
     rules = tuple(rules)
-    needed: list[set[int]] = [set() for _ in rules]          # the places of the needed atoms in each rule's head
+    needed: list[set[int]] = [set() for _ in rules]  # the places of the needed atoms in each rule's head
     waiting = list(dict.fromkeys(asked))
     reached = set(waiting)
     while waiting:
@@ -36,9 +36,13 @@ def prune(rules: Iterable[Rule], asked: Iterable[Atom]) -> tuple[Rule, ...]:
                 reached.update(new)
                 waiting.extend(new)
             places |= found
-    return tuple(rule if len(places) == len(rule.head) else
-                 replace(rule, head=tuple(atom for place, atom in enumerate(rule.head) if place in places))
-                 for rule, places in zip(rules, needed) if places)
+    return tuple(
+        rule
+        if len(places) == len(rule.head)
+        else replace(rule, head=tuple(atom for place, atom in enumerate(rule.head) if place in places))
+        for rule, places in zip(rules, needed)
+        if places
+    )
 
 
 def may_match(first: Atom, second: Atom) -> bool:

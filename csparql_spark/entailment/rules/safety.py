@@ -37,22 +37,27 @@ def _check_bound(rule: Rule) -> None:
         given = guard.arguments[:-1] if guard.name in MAKERS else guard.arguments
         for node in given:
             if is_variable(node) and node not in known:
-                raise UnsafeRules(f"In the rule {rule}, {guard} uses {node} before it is bound: bind it in an atom, "
-                                  f"or in a guard before this one.")
+                raise UnsafeRules(
+                    f"In the rule {rule}, {guard} uses {node} before it is bound: bind it in an atom, "
+                    f"or in a guard before this one."
+                )
         known.update(guard.variables)
     for atom in rule.head:
         for node in atom.variables:
             if node not in known:
-                raise UnsafeRules(f"The head of the rule {rule} uses {node}, which its body does not bind: use it in "
-                                  f"the body too.")
+                raise UnsafeRules(
+                    f"The head of the rule {rule} uses {node}, which its body does not bind: use it in the body too."
+                )
 
 
 def _check_finite(rules: Sequence[Rule]) -> None:
     """Refuse rules that make terms from what they themselves, by whatever way, have made."""
     makers = [rule for rule in rules if _invents(rule)]
     for maker in recursive(rules, makers):
-        raise UnsafeRules(f"The rule {maker} makes new terms with {_invents(maker)}, and what it derives can match its "
-                          f"own body again, so that it might never end: give what it derives a predicate of its own.")
+        raise UnsafeRules(
+            f"The rule {maker} makes new terms with {_invents(maker)}, and what it derives can match its "
+            f"own body again, so that it might never end: give what it derives a predicate of its own."
+        )
 
 
 def recursive(rules: Sequence[Rule], among: Iterable[Rule]) -> Iterator[Rule]:
@@ -74,7 +79,7 @@ class _Readers:
     """The atoms of rules' bodies by their predicate and object: of thousands of rules, few concern one atom."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._atoms: dict[str | None, dict[str | None, list[tuple[Atom, Rule]]]] = {}       # None: a variable
+        self._atoms: dict[str | None, dict[str | None, list[tuple[Atom, Rule]]]] = {}  # None: a variable
         for rule in rules:
             for atom in rule.body:
                 objects = self._atoms.setdefault(_constant(atom.predicate), {})
@@ -104,7 +109,7 @@ def _invents(rule: Rule) -> str | None:
     """The builtin that makes a term of the head: at once, or handed on by builtins that choose among their arguments.
     Builtins that compute from what was made make terms themselves."""
     known = set(rule.variables)
-    maker: dict[str, str] = {}                  # by the variable that is made
+    maker: dict[str, str] = {}  # by the variable that is made
     for guard in rule.guards:
         made = guard.arguments[-1]
         if guard.name in MAKERS and is_variable(made) and made not in known:

@@ -36,33 +36,49 @@ from csparql_spark.rdf.terms import RDF, iri
 RDFS, OWL = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
 TYPE = iri(RDF + "type")
 WORDS = frozenset(
-    [iri(RDFS + name) for name in ("subClassOf", "subPropertyOf", "domain", "range", "Datatype",
-                                "ContainerMembershipProperty")]
-    + [iri(OWL + name) for name in (
-        "inverseOf", "equivalentClass", "equivalentProperty", "onProperty", "hasValue", "someValuesFrom",
-        "allValuesFrom", "FunctionalProperty", "InverseFunctionalProperty", "SymmetricProperty",
-        "TransitiveProperty")])          # predicates and classes
+    [
+        iri(RDFS + name)
+        for name in ("subClassOf", "subPropertyOf", "domain", "range", "Datatype", "ContainerMembershipProperty")
+    ]
+    + [
+        iri(OWL + name)
+        for name in (
+            "inverseOf",
+            "equivalentClass",
+            "equivalentProperty",
+            "onProperty",
+            "hasValue",
+            "someValuesFrom",
+            "allValuesFrom",
+            "FunctionalProperty",
+            "InverseFunctionalProperty",
+            "SymmetricProperty",
+            "TransitiveProperty",
+        )
+    ]
+)  # predicates and classes
 
-LONGEST = 4                              # atoms in the body of a clause, and in rules that are compared
-MOST_WAYS = 20_000                       # to resolve one rule, those included that lead to nothing
+LONGEST = 4  # atoms in the body of a clause, and in rules that are compared
+MOST_WAYS = 20_000  # to resolve one rule, those included that lead to nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Specialised:
     """Rules that presume a schema."""
 
-    rules: tuple[Rule, ...]              # all rules to evaluate
-    still_general: tuple[Rule, ...]      # those of them that ask the schema as before: they became too many
-    assumed: frozenset[str]              # predicates of which everything that is given is in the schema
-    assumed_classes: frozenset[str]      # classes of which the same is presumed
+    rules: tuple[Rule, ...]  # all rules to evaluate
+    still_general: tuple[Rule, ...]  # those of them that ask the schema as before: they became too many
+    assumed: frozenset[str]  # predicates of which everything that is given is in the schema
+    assumed_classes: frozenset[str]  # classes of which the same is presumed
 
     def contradicted_by(self, triple: Triple) -> bool:
         """Whether a new fact is about what was presumed to be known."""
         return triple[1] in self.assumed or triple[1] == TYPE and triple[2] in self.assumed_classes
 
 
-def specialise(rules: Iterable[Rule], schema: Iterable[Triple], *, limit: int = 200,
-               words: Iterable[str] = WORDS) -> Specialised:
+def specialise(
+    rules: Iterable[Rule], schema: Iterable[Triple], *, limit: int = 200, words: Iterable[str] = WORDS
+) -> Specialised:
     """The rules with the schema worked out, as far as no rule becomes more than `limit` rules.
 
     `words` are the predicates, and the classes, that nothing but the schema is expected to use.
@@ -95,8 +111,12 @@ def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: Sche
         new = Shelf()
         try:
             for special in known.resolved(rule):
-                heads = tuple(atom for atom in special.head if atom.nodes not in schema
-                              and not any(shelf.subsumes(replace(special, head=(atom,))) for shelf in (plain, new)))
+                heads = tuple(
+                    atom
+                    for atom in special.head
+                    if atom.nodes not in schema
+                    and not any(shelf.subsumes(replace(special, head=(atom,))) for shelf in (plain, new))
+                )
                 if heads:
                     new.put(replace(special, head=heads))
                 if len(new.rules) > limit:
@@ -107,9 +127,12 @@ def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: Sche
         used |= known.behind(known.asked(rule))
         for special in new.rules:
             plain.put(special)
-    return Specialised((*plain.rules, *general), tuple(general),
-                       frozenset(topic.predicate for topic in used if is_variable(topic.object)),
-                       frozenset(topic.object for topic in used if not is_variable(topic.object)))
+    return Specialised(
+        (*plain.rules, *general),
+        tuple(general),
+        frozenset(topic.predicate for topic in used if is_variable(topic.object)),
+        frozenset(topic.object for topic in used if not is_variable(topic.object)),
+    )
 
 
 class TooManyWays(Exception):
@@ -121,7 +144,7 @@ class Shelf:
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
-        self._by_predicate: dict[str, list[Rule]] = defaultdict(list)      # of a head's atom; "?" for all variables
+        self._by_predicate: dict[str, list[Rule]] = defaultdict(list)  # of a head's atom; "?" for all variables
         for rule in rules:
             self.put(rule)
 
@@ -144,16 +167,22 @@ class SchemaClauses:
     do not ask the schema again."""
 
     def __init__(self, rules: tuple[Rule, ...], schema: frozenset[Triple], topics: frozenset[Atom], limit: int) -> None:
-        self.facts = set(schema)                            # what holds always
+        self.facts = set(schema)  # what holds always
         self.lookup = Lookup(sorted(self.facts))
         self.conditional: dict[Atom, list[Rule]] = {topic: [] for topic in topics}
-        self.endless: frozenset[Atom] = frozenset()         # topics whose clauses are too many
+        self.endless: frozenset[Atom] = frozenset()  # topics whose clauses are too many
         self.makers = [maker for rule in rules for maker in self._makers(rule)]
         self._saturate(limit)
 
     def topic(self, atom: Atom) -> Atom | None:
-        return next((topic for topic in (_all_with(atom.predicate), _all_with(atom.predicate, atom.object))
-                     if topic in self.conditional), None)
+        return next(
+            (
+                topic
+                for topic in (_all_with(atom.predicate), _all_with(atom.predicate, atom.object))
+                if topic in self.conditional
+            ),
+            None,
+        )
 
     def asked(self, rule: Rule) -> set[Atom]:
         """The topics that a rule's body asks about."""
@@ -165,8 +194,12 @@ class SchemaClauses:
     def behind(self, topics: set[Atom]) -> set[Atom]:
         """These topics, and those that were asked about to know of them."""
         found = set(topics)
-        while more := {topic for maker in self.makers if self.topic(maker.head[0]) in found
-                       for topic in self.asked(maker)} - found:
+        while (
+            more := {
+                topic for maker in self.makers if self.topic(maker.head[0]) in found for topic in self.asked(maker)
+            }
+            - found
+        ):
             found |= more
         return found
 
@@ -180,17 +213,20 @@ class SchemaClauses:
                 yield found
 
     def _resolved(self, rule: Rule) -> Iterator[Rule | None]:
-        first = next(((place, topic) for place, atom in enumerate(rule.body)
-                      if (topic := self.topic(atom)) is not None), None)
+        first = next(
+            ((place, topic) for place, atom in enumerate(rule.body) if (topic := self.topic(atom)) is not None), None
+        )
         if first is None:
             yield _simplified(replace(rule, body=tuple(atom for atom in rule.body if not self.given(atom))))
             return
         place, topic = first
-        atom, rest = rule.body[place], replace(rule, body=rule.body[:place] + rule.body[place + 1:])
+        atom, rest = rule.body[place], replace(rule, body=rule.body[:place] + rule.body[place + 1 :])
         taken = mentioned(rule)
         clauses = self.conditional[topic]
-        for clause in [*(Rule((Atom(*fact),), ()) for fact in self.lookup.candidates(atom.nodes)),
-                       *(renamed_apart(clause, taken) for clause in clauses if may_match(clause.head[0], atom))]:
+        for clause in [
+            *(Rule((Atom(*fact),), ()) for fact in self.lookup.candidates(atom.nodes)),
+            *(renamed_apart(clause, taken) for clause in clauses if may_match(clause.head[0], atom)),
+        ]:
             found = resolved_with(rest, atom, clause)
             if found is None:
                 yield None
@@ -201,8 +237,9 @@ class SchemaClauses:
         """The rule as one that makes triples of the schema, for each of its head's atoms and each topic it may have."""
         for atom in rule.head:
             for topic in sorted(self.conditional, key=str):
-                found = resolved_with(replace(rule, head=(atom,)), atom,
-                                      renamed_apart(Rule((topic,), ()), mentioned(rule)))
+                found = resolved_with(
+                    replace(rule, head=(atom,)), atom, renamed_apart(Rule((topic,), ()), mentioned(rule))
+                )
                 if found is not None:
                     yield found
 
@@ -234,7 +271,6 @@ class SchemaClauses:
             self.facts |= facts
             self.lookup = Lookup(sorted(self.facts))
 
-
     def _topic_of(self, clause: Rule) -> Atom:
         """What a clause or a maker is about: its head is a triple of the schema."""
         topic = self.topic(clause.head[0])
@@ -259,10 +295,13 @@ def _simplified(rule: Rule) -> Rule | None:
             found = passed(guard, {})
             if found is None:
                 return None
-            others = rule.guards[:place] + rule.guards[place + 1:]
+            others = rule.guards[:place] + rule.guards[place + 1 :]
             return _simplified(applied(replace(rule, guards=others), found))
-    heads = tuple(atom for atom in dict.fromkeys(rule.head) if atom not in rule.body
-                  and not atom.subject.startswith('"') and not atom.predicate.startswith(('"', "_:")))
+    heads = tuple(
+        atom
+        for atom in dict.fromkeys(rule.head)
+        if atom not in rule.body and not atom.subject.startswith('"') and not atom.predicate.startswith(('"', "_:"))
+    )
     if not heads:
         return None
     return replace(rule, head=heads, body=tuple(dict.fromkeys(rule.body)), guards=tuple(dict.fromkeys(rule.guards)))
@@ -270,12 +309,15 @@ def _simplified(rule: Rule) -> Rule | None:
 
 def mentioned(rule: Rule) -> set[str]:
     """All variables of a rule, those of its guards and its head too."""
-    return {*(node for atom in (*rule.head, *rule.body) for node in atom.variables),
-            *(node for guard in rule.guards for node in guard.variables)}
+    return {
+        *(node for atom in (*rule.head, *rule.body) for node in atom.variables),
+        *(node for guard in rule.guards for node in guard.variables),
+    }
 
 
 def applied(rule: Rule, found: Substitution) -> Rule:
     """The rule with nodes in the place of variables."""
+
     def atoms(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
         return tuple(Atom(*(final(node, found) for node in atom.nodes)) for atom in atoms)
 
@@ -310,18 +352,25 @@ def subsumes(general: Rule, special: Rule) -> bool:
     ways to lay one rule onto another are as many as the assignments of its atoms."""
     if len(general.body) > LONGEST:
         return general == special
-    wanted = [*(("atom", *atom.nodes) for atom in general.body),
-              *((guard.name, *guard.arguments) for guard in general.guards)]
-    there = [*(("atom", *atom.nodes) for atom in special.body),
-             *((guard.name, *guard.arguments) for guard in special.guards)]
+    wanted = [
+        *(("atom", *atom.nodes) for atom in general.body),
+        *((guard.name, *guard.arguments) for guard in general.guards),
+    ]
+    there = [
+        *(("atom", *atom.nodes) for atom in special.body),
+        *((guard.name, *guard.arguments) for guard in special.guards),
+    ]
     target = ("atom", *special.head[0].nodes)
 
     def embedded(place: int, found: Substitution) -> bool:
         return place == len(wanted) or any(
-            (more := _instance(wanted[place], part, found)) is not None and embedded(place + 1, more) for part in there)
+            (more := _instance(wanted[place], part, found)) is not None and embedded(place + 1, more) for part in there
+        )
 
-    return any((found := _instance(("atom", *atom.nodes), target, {})) is not None and embedded(0, found)
-               for atom in general.head)
+    return any(
+        (found := _instance(("atom", *atom.nodes), target, {})) is not None and embedded(0, found)
+        for atom in general.head
+    )
 
 
 def _instance(general: tuple[str, ...], special: tuple[str, ...], found: Substitution) -> Substitution | None:
@@ -329,8 +378,10 @@ def _instance(general: tuple[str, ...], special: tuple[str, ...], found: Substit
     if len(general) != len(special):
         return None
     found = dict(found)
-    fits = all(found.setdefault(one, other) == other if is_variable(one) else one == other
-               for one, other in zip(general, special))
+    fits = all(
+        found.setdefault(one, other) == other if is_variable(one) else one == other
+        for one, other in zip(general, special)
+    )
     return found if fits else None
 
 

@@ -23,7 +23,7 @@ from csparql_spark.language.rules.terms import RULE_SETS
 SUFFIX = ".rules"
 DIRECTORY = resources.files(__package__) / "sets"
 NAMES = tuple(sorted(entry.name.removesuffix(SUFFIX) for entry in DIRECTORY.iterdir() if entry.name.endswith(SUFFIX)))
-Files = Mapping[str, RuleFile]          # users' rule files, by name
+Files = Mapping[str, RuleFile]  # users' rule files, by name
 NO_FILES: Files = MappingProxyType({})
 
 
@@ -51,14 +51,17 @@ def text_of(name: str) -> str:
 
 def _gathered(name: str, files: Files, above: tuple[str, ...], visited: set[str]) -> list[Rule]:
     if name in above:
-        path = " includes ".join([*above[above.index(name):], name])
+        path = " includes ".join([*above[above.index(name) :], name])
         raise RuleSetError(f"The rule set {name!r} includes itself: {path}. Take one of these @include lines out.")
     if name in visited:
         return []
     visited.add(name)
     file = _house(name) if name in NAMES else files[name]
-    below = [rule for other in file.includes
-             for rule in _gathered(_known(other, files, name), files, (*above, name), visited)]
+    below = [
+        rule
+        for other in file.includes
+        for rule in _gathered(_known(other, files, name), files, (*above, name), visited)
+    ]
     return [*below, *file.rules]
 
 
@@ -76,8 +79,9 @@ def _known(name: str, files: Files, within: str | None = None) -> str:
     if name in NAMES or name in files:
         return name
     known = ", ".join([*NAMES, *sorted(files)])
-    raise RuleSetError(f"There is no rule set {name!r}{f', which {within!r} includes' if within else ''}. "
-                       f"Known are {known}.")
+    raise RuleSetError(
+        f"There is no rule set {name!r}{f', which {within!r} includes' if within else ''}. Known are {known}."
+    )
 
 
 def _distinct(rules: list[Rule]) -> tuple[Rule, ...]:

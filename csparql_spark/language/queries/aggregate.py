@@ -50,9 +50,7 @@ def rewrite_aggregates(form: Node, rewriting: Rewriting, diagnostics: Diagnostic
 
 def _sub_select(item: Node, group: Node, number: int, rewriting: Rewriting) -> str:
     labels = {token.text for token in rewriting.tokens if token.kind == "BLANK"}
-    renamed = {
-        token.start: _fresh(token.text, number, labels) for token in group.all_tokens("BLANK")
-    }
+    renamed = {token.start: _fresh(token.text, number, labels) for token in group.all_tokens("BLANK")}
     pattern = rewriting.write(group.start, group.end, renamed)
     keys = " ".join(f"?{token.text[1:]}" for token in item.child("AggregateGroup").tokens("VAR"))
     function = item.child("AggregateFunction")

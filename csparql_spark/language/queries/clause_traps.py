@@ -24,8 +24,12 @@ def trap_beginning(scene: Scene) -> Diagnostic | None:
         )
     if scene.token.kind == "LANGTAG" and scene.token.text.lower() in ("@prefix", "@base"):
         keyword = scene.token.text[1:].upper()
-        return scene.problem("turtle-prologue", f"{scene.token.text} is Turtle.", f"Write {keyword}, without a dot.",
-                             fix=scene.instead(keyword))
+        return scene.problem(
+            "turtle-prologue",
+            f"{scene.token.text} is Turtle.",
+            f"Write {keyword}, without a dot.",
+            fix=scene.instead(keyword),
+        )
     before = scene.before()
     if scene.inside("Prefix", "Base"):
         if scene.expected == {"PNAME_NS"} and scene.token.kind in ("WORD", "PNAME_LN"):
@@ -41,16 +45,21 @@ def trap_beginning(scene: Scene) -> Diagnostic | None:
                 "bad-iri", f"Found {found_words(scene.token)} where an IRI was expected.", "Write <http://...>."
             )
     if before is not None and before.text == "." and scene.expected >= {"PREFIX", "SELECT"}:
-        return scene.problem("turtle-prologue", "A declaration has no dot after it.", "Remove it.", start=before,
-                             fix=scene.instead("", before))
+        return scene.problem(
+            "turtle-prologue",
+            "A declaration has no dot after it.",
+            "Remove it.",
+            start=before,
+            fix=scene.instead("", before),
+        )
     if scene.token.text == "." and scene.expected >= {"PREFIX", "SELECT"}:
-        return scene.problem("turtle-prologue", "A declaration has no dot after it.", "Remove it.",
-                             fix=scene.instead(""))
+        return scene.problem(
+            "turtle-prologue", "A declaration has no dot after it.", "Remove it.", fix=scene.instead("")
+        )
     if scene.token.key == "REGISTER" and before is not None and scene.inside("Unit") and "END" in scene.expected:
         return scene.problem("two-queries", "One text holds one query.", "Register the second one by itself.")
     if scene.token.text == ";" and "END" in scene.expected:
-        return scene.problem("unexpected", "A query has no semicolon after it.", "Remove it.",
-                             fix=scene.instead(""))
+        return scene.problem("unexpected", "A query has no semicolon after it.", "Remove it.", fix=scene.instead(""))
     return None
 
 
@@ -79,11 +88,16 @@ def trap_registration(scene: Scene) -> Diagnostic | None:
                 "missing-name", "The query has no name.", "Write REGISTER QUERY name AS.", start=before
             )
         if token.key in (*_FORMS, "PREFIX", "BASE"):
-            return scene.problem("missing-as", f"AS is missing before {token.text}.", "Write REGISTER QUERY name AS.",
-                                 fix=scene.added("AS "))
+            return scene.problem(
+                "missing-as",
+                f"AS is missing before {token.text}.",
+                "Write REGISTER QUERY name AS.",
+                fix=scene.added("AS "),
+            )
         if token.key == "EVERY":
-            return scene.problem("unexpected", "EVERY needs COMPUTE before it.", "Write COMPUTE EVERY 10s.",
-                                 fix=scene.added("COMPUTE "))
+            return scene.problem(
+                "unexpected", "EVERY needs COMPUTE before it.", "Write COMPUTE EVERY 10s.", fix=scene.added("COMPUTE ")
+            )
         if token.kind == "WORD" and (after := scene.after()) is not None and after.key in ("AS", "COMPUTE", "COMPUTED"):
             return scene.problem("bad-name", "A name is one word.", "Use letters, digits, _ and -, or an <IRI>.")
         if token.text in ("-", ".", "/", ":") or token.kind == "SIGNED":
@@ -103,8 +117,9 @@ def trap_window(scene: Scene) -> Diagnostic | None:
             "missing-window",
             "The stream has no window.",
             "Write [RANGE 10s STEP 5s] after it.",
-            fix=scene.instead("[RANGE 10s STEP 5s]") if token.kind == "ANON" else
-            scene.added(" [RANGE 10s STEP 5s]", behind=before),
+            fix=scene.instead("[RANGE 10s STEP 5s]")
+            if token.kind == "ANON"
+            else scene.added(" [RANGE 10s STEP 5s]", behind=before),
         )
     if scene.inside("NamedWindow") and "ON" in scene.expected:
         return scene.problem(
@@ -138,12 +153,18 @@ def trap_window(scene: Scene) -> Diagnostic | None:
         )
     if token.text == "," or scene.upper in ("EVERY", "BY", "SLIDING", "ADVANCE", "HOP"):
         return scene.problem(
-            "unexpected", f"Found {found_words(token)} where STEP was expected.", "Write [RANGE 10s STEP 5s].",
+            "unexpected",
+            f"Found {found_words(token)} where STEP was expected.",
+            "Write [RANGE 10s STEP 5s].",
             fix=_step(scene),
         )
     if token.text in (")", "}", ">"):
-        return scene.problem("unexpected", f'Found "{token.text}" where "]" was expected.', "A window ends with ].",
-                             fix=scene.instead("]") if "]" in scene.expected else None)
+        return scene.problem(
+            "unexpected",
+            f'Found "{token.text}" where "]" was expected.',
+            "A window ends with ].",
+            fix=scene.instead("]") if "]" in scene.expected else None,
+        )
     return None
 
 
@@ -168,14 +189,17 @@ def _extent(scene: Scene) -> Diagnostic:
     if scene.upper == "ALL":
         return scene.problem("unsupported-window", "A window that never forgets is not supported.", usual)
     if token.key == "TRIPLES":
-        return scene.problem("missing-range", "RANGE is missing before TRIPLES.", "Write [RANGE TRIPLES 10].",
-                             fix=scene.added("RANGE "))
+        return scene.problem(
+            "missing-range", "RANGE is missing before TRIPLES.", "Write [RANGE TRIPLES 10].", fix=scene.added("RANGE ")
+        )
     if token.kind == "INTEGER" or scene.upper.startswith("PT"):
-        return scene.problem("missing-range", f"RANGE is missing before {token.text}.", usual,
-                             fix=scene.added("RANGE "))
+        return scene.problem(
+            "missing-range", f"RANGE is missing before {token.text}.", usual, fix=scene.added("RANGE ")
+        )
     hint = did_you_mean(scene) or usual
-    return scene.problem("unexpected", f"Found {found_words(token)} where RANGE or ELEMENTS was expected.", hint,
-                         fix=meant(scene))
+    return scene.problem(
+        "unexpected", f"Found {found_words(token)} where RANGE or ELEMENTS was expected.", hint, fix=meant(scene)
+    )
 
 
 def trap_dataset(scene: Scene) -> Diagnostic | None:
@@ -195,11 +219,16 @@ def trap_dataset(scene: Scene) -> Diagnostic | None:
                 "Write FROM STREAM <s> [RANGE 10s STEP 5s] there.",
             )
         if before is not None and before.key != "FROM" and "FROM" in scene.expected:
-            return scene.problem("missing-from", "FROM is missing before STREAM.", "Write FROM STREAM <s> [...].",
-                                 fix=scene.added("FROM "))
+            return scene.problem(
+                "missing-from",
+                "FROM is missing before STREAM.",
+                "Write FROM STREAM <s> [...].",
+                fix=scene.added("FROM "),
+            )
     if before is not None and before.key == "FROM" and token.key == "WINDOW":
-        return scene.problem("missing-named", "A window is a named graph.", "Write FROM NAMED WINDOW.",
-                             fix=scene.added("NAMED "))
+        return scene.problem(
+            "missing-named", "A window is a named graph.", "Write FROM NAMED WINDOW.", fix=scene.added("NAMED ")
+        )
     if token.kind in ("WORD", "STRING") and scene.inside("Dataset") and scene.expected >= {"IRIREF", "PNAME_LN"}:
         return scene.problem(
             "bad-iri", f"Found {found_words(token)} where an IRI was expected.", "Write <http://...> or prefix:name."

@@ -48,9 +48,7 @@ class Clauses:
                 else:
                     self._declare_prefix(node.tokens()[1], reference)
             except NameProblem as problem:
-                self.diagnostics.add(
-                    reference.start, reference.end, problem.code, problem.message, hint=problem.hint
-                )
+                self.diagnostics.add(reference.start, reference.end, problem.code, problem.message, hint=problem.hint)
 
     def _declare_prefix(self, prefix: Token, reference: Token) -> None:
         if not is_basic(prefix.text):

@@ -17,11 +17,20 @@ from csparql_spark.language.queries.query import ContinuousQuery, Window
 
 VERSION = 1
 
-Form = dict[str, object]        # JSON: what each member is, its field says
+Form = dict[str, object]  # JSON: what each member is, its field says
 
 # What most queries have, and need not say.
-_USUAL: Form = {"name": None, "kind": "query", "output": "RSTREAM", "every": None, "graphs": (), "named_graphs": (),
-                "entailment": (), "variables": (), "warnings": ()}
+_USUAL: Form = {
+    "name": None,
+    "kind": "query",
+    "output": "RSTREAM",
+    "every": None,
+    "graphs": (),
+    "named_graphs": (),
+    "entailment": (),
+    "variables": (),
+    "warnings": (),
+}
 _FIELDS = tuple(field.name for field in fields(ContinuousQuery) if field.name not in ("text", "windows"))
 _OF_WINDOW = tuple((field.name, field.default) for field in fields(Window))
 
@@ -29,9 +38,15 @@ _OF_WINDOW = tuple((field.name, field.default) for field in fields(Window))
 def compiled(query: ContinuousQuery) -> Form:
     """The form of a query."""
     values = {name: getattr(query, name) for name in _FIELDS}
-    return {"version": VERSION, "windows": [_form_of(window) for window in query.windows],
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in values.items()
-               if name not in _USUAL or value != _USUAL[name]}}
+    return {
+        "version": VERSION,
+        "windows": [_form_of(window) for window in query.windows],
+        **{
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if name not in _USUAL or value != _USUAL[name]
+        },
+    }
 
 
 def restored(form: object, text: str) -> ContinuousQuery | None:
@@ -42,8 +57,8 @@ def restored(form: object, text: str) -> ContinuousQuery | None:
     try:
         found = {name: tuple(value) if isinstance(value := values[name], list) else value for name in _FIELDS}
         windows = tuple(Window(**window) for window in form["windows"])
-        return ContinuousQuery(text=text, windows=windows, **found)     # type: ignore[arg-type]    # JSON, of this version
-    except (KeyError, TypeError):       # somebody else's: as good as none
+        return ContinuousQuery(text=text, windows=windows, **found)  # type: ignore[arg-type]    # JSON, of this version
+    except (KeyError, TypeError):  # somebody else's: as good as none
         return None
 
 

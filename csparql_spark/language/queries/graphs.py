@@ -96,8 +96,9 @@ def check_graphs(form: Node, dataset: DatasetClauses, clauses: Clauses, rewritin
             used.add(iri)
     if names and not streams and not dataset.graphs:
         for pattern in form.walk("TriplesPath", outside=("GraphBlock", "WindowBlock", "Service", "Filter")):
-            diagnostics.warn(pattern.start,
-                             "this pattern is in no WINDOW, and without a FROM graph it matches nothing.")
+            diagnostics.warn(
+                pattern.start, "this pattern is in no WINDOW, and without a FROM graph it matches nothing."
+            )
             break
     for name in names:
         if name not in used:

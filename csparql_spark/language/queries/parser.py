@@ -45,7 +45,7 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
     names = _names(base)
     clauses = Clauses(text, names, diagnostics)
     tree, end = _tree(text, tokens, diagnostics)
-    check_words(text, tokens)            # there may be more by now: keywords that touch have been parted
+    check_words(text, tokens)  # there may be more by now: keywords that touch have been parted
     rewriting = Rewriting(text, tokens)
     check_parts(text, tree)
     for prologue in tree.nodes("Prologue"):
@@ -63,7 +63,7 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
         check_graphs(form, dataset, clauses, rewriting)
     if end is not None:
         diagnostics.raise_first()
-    assert form is not None and datasets is not None       # whatever breaks off a tree is raised by now
+    assert form is not None and datasets is not None  # whatever breaks off a tree is raised by now
 
     registration = _registration(tree, form, clauses)
     _check_registration(tree, form, registration, dataset, require_register, diagnostics)
@@ -137,7 +137,11 @@ def _registration(tree: Node, form: Node, clauses: Clauses) -> _Registration:
 
 
 def _check_registration(
-    tree: Node, form: Node, registration: _Registration, dataset: DatasetClauses, required: bool,
+    tree: Node,
+    form: Node,
+    registration: _Registration,
+    dataset: DatasetClauses,
+    required: bool,
     diagnostics: Diagnostics,
 ) -> None:
     first = form.tokens()[0]
@@ -174,8 +178,9 @@ def _check_registration(
     every = registration.every
     if every is not None and ranges and every > max(ranges):
         lost = in_words(every - max(ranges))
-        diagnostics.warn(tree.child("Register").start,
-                         f"COMPUTE EVERY is longer than the windows: {lost} are never seen.")
+        diagnostics.warn(
+            tree.child("Register").start, f"COMPUTE EVERY is longer than the windows: {lost} are never seen."
+        )
 
 
 def _tree(text: str, tokens: list[Token], diagnostics: Diagnostics) -> tuple[Node, int | None]:

@@ -22,8 +22,9 @@ def trap_projection(scene: Scene) -> Diagnostic | None:
     if not showing or not {"VAR", "("} <= scene.expected:
         return None
     if token.text == ",":
-        return scene.problem("unexpected", "Variables in SELECT are separated by blanks.", "Remove the comma.",
-                             fix=scene.instead(""))
+        return scene.problem(
+            "unexpected", "Variables in SELECT are separated by blanks.", "Remove the comma.", fix=scene.instead("")
+        )
     following = scene.after()
     if (token.kind == "WORD" or token.kind.startswith("PNAME")) and following is not None and following.text == "(":
         return scene.problem(
@@ -56,9 +57,7 @@ def trap_pattern(scene: Scene) -> Diagnostic | None:
         )
     if token.key == "WINDOW" and scene.inside("Template", "ShortWhere"):
         return scene.problem(
-            "misplaced-window",
-            "WINDOW stands in a WHERE of its own.",
-            "Write CONSTRUCT { ... } WHERE { WINDOW ... }.",
+            "misplaced-window", "WINDOW stands in a WHERE of its own.", "Write CONSTRUCT { ... } WHERE { WINDOW ... }."
         )
     if scene.upper in ("BEGIN", "WITH") and (scene.in_pattern or scene.inside("Modifiers", "Unit")):
         return scene.problem(
@@ -82,8 +81,9 @@ def trap_pattern(scene: Scene) -> Diagnostic | None:
             f"Write {before.key} (...).",
         )
     if before is not None and before.key in ("ORDER", "GROUP") and scene.expected == {"BY"}:
-        return scene.problem("unexpected", f"BY is missing after {before.text}.", f"Write {before.key} BY.",
-                             fix=scene.added("BY "))
+        return scene.problem(
+            "unexpected", f"BY is missing after {before.text}.", f"Write {before.key} BY.", fix=scene.added("BY ")
+        )
     return None
 
 
@@ -95,22 +95,37 @@ def trap_expression(scene: Scene) -> Diagnostic | None:
     if before is not None and before.text == "=" and token.text in ("=", ">", "<"):
         wrong = f"={token.text}"
         right = {"==": "=", "=>": ">=", "=<": "<="}[wrong]
-        return scene.problem("bad-operator", f"{wrong} is not an operator.", f"Write {right}.", start=before, end=token,
-                             fix=scene.instead(right, before, token))
+        return scene.problem(
+            "bad-operator",
+            f"{wrong} is not an operator.",
+            f"Write {right}.",
+            start=before,
+            end=token,
+            fix=scene.instead(right, before, token),
+        )
     if token.text == "<>":
-        return scene.problem("bad-operator", "<> is an empty IRI, not an operator.", "Write !=.",
-                             fix=scene.instead("!="))
+        return scene.problem(
+            "bad-operator", "<> is an empty IRI, not an operator.", "Write !=.", fix=scene.instead("!=")
+        )
     right_word = {"AND": "&&", "OR": "||", "LIKE": "REGEX(?x, ...)", "IS": "=", "MOD": "another form"}.get(scene.upper)
     if right_word is not None:
-        return scene.problem("bad-operator", f"{token.text} is not an operator.", f"Write {right_word}.",
-                             fix=scene.instead(right_word) if right_word in ("&&", "||", "=") else None)
+        return scene.problem(
+            "bad-operator",
+            f"{token.text} is not an operator.",
+            f"Write {right_word}.",
+            fix=scene.instead(right_word) if right_word in ("&&", "||", "=") else None,
+        )
     following = scene.after()
     if token.kind == "WORD" and token.key not in KEYWORDS and "EXISTS" in scene.expected:
         if following is not None and (following.text == "(" or following.kind == "NIL"):
             close = get_close_matches(scene.upper[:40], sorted(scene.expected & KEYWORDS), n=1, cutoff=0.7)
             hint = f"Did you mean {close[0]}?" if close else "Functions of your own have an IRI: prefix:name(...)."
-            return scene.problem("unknown-function", f"There is no function {token.text}.", hint,
-                                 fix=scene.instead(close[0]) if close else None)
+            return scene.problem(
+                "unknown-function",
+                f"There is no function {token.text}.",
+                hint,
+                fix=scene.instead(close[0]) if close else None,
+            )
         return scene.problem(
             "unexpected",
             f"Found {found_words(token)} where an expression was expected.",

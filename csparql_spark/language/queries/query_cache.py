@@ -27,8 +27,8 @@ from csparql_spark.language.queries.compiled import Form, compiled, restored
 from csparql_spark.language.queries.grammar import KEYWORDS
 
 MOST_BYTES = 32 << 20
-OVERHEAD = 1000              # bytes of a query besides its texts, about
-MOST_SPREAD = 4096           # a form is this much longer than twice its text at most; else it stays out of the log
+OVERHEAD = 1000  # bytes of a query besides its texts, about
+MOST_SPREAD = 4096  # a form is this much longer than twice its text at most; else it stays out of the log
 
 _NAMED = re.compile(r"\s*REGISTER\s+(?:QUERY|STREAM)\s+([A-Za-z_][A-Za-z0-9_]*)(?=\s)", re.ASCII | re.IGNORECASE)
 
@@ -37,8 +37,13 @@ class Readings:
     """The queries of texts, each parsed once as long as somebody asks for it. What nobody has asked for in a while is
     dropped: queries come and go, and their texts are never the same again."""
 
-    def __init__(self, seconds: float, most: int, clock: Callable[[], float] = time.monotonic,
-                 parsed: Callable[..., ContinuousQuery] = parse) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        most: int,
+        clock: Callable[[], float] = time.monotonic,
+        parsed: Callable[..., ContinuousQuery] = parse,
+    ) -> None:
         """`most`: how many bytes of queries are remembered, about."""
         self._seconds, self._most, self._clock, self._parsed = seconds, most, clock, parsed
         self._entries: OrderedDict[Hashable, tuple[ContinuousQuery, float]] = OrderedDict()
@@ -55,7 +60,7 @@ class Readings:
         name = _name(text)
         if name is None:
             return self._parsed(text, base=base)
-        key = (text[:name.start(1)], text[name.end(1):], base)
+        key = (text[: name.start(1)], text[name.end(1) :], base)
         shared = self._found(key)
         if shared is not None:
             return replace(shared, text=text, name=name[1])
@@ -79,14 +84,15 @@ class Readings:
                 return self._entries[key][0]
             self._entries[key] = query, now
             self.bytes += _size(query)
-            while len(self._entries) > 1 and (self.bytes > self._most
-                                           or now - next(iter(self._entries.values()))[1] > self._seconds):
+            while len(self._entries) > 1 and (
+                self.bytes > self._most or now - next(iter(self._entries.values()))[1] > self._seconds
+            ):
                 _, (dropped, _) = self._entries.popitem(last=False)
                 self.bytes -= _size(dropped)
         return query
 
 
-_readings = Readings(seconds=300, most=MOST_BYTES)       # a server looks at all of its queries more often than that
+_readings = Readings(seconds=300, most=MOST_BYTES)  # a server looks at all of its queries more often than that
 
 
 def read(text: str, base: str | None, form: object = None) -> ContinuousQuery:

@@ -33,9 +33,7 @@ from csparql_spark.language.tokens import Token
 
 _ESCAPED = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\[\s\S]")
 _DECODED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
-_ENCODED = str.maketrans(
-    {"\t": "\\t", "\b": "\\b", "\n": "\\n", "\r": "\\r", "\f": "\\f", '"': '\\"', "\\": "\\\\"}
-)
+_ENCODED = str.maketrans({"\t": "\\t", "\b": "\\b", "\n": "\\n", "\r": "\\r", "\f": "\\f", '"': '\\"', "\\": "\\\\"})
 
 
 def standardise_words(tokens: list[Token], names: Names, diagnostics: Diagnostics, rewriting: Rewriting) -> None:
@@ -67,8 +65,9 @@ def standardise_blocks(unit: Node, form: Node, diagnostics: Diagnostics, rewriti
         iri = literal.node("Iri")
         if iri is not None and literal.token("MISSING_CARETS") is not None:
             rewriting.put_before(iri.start, "^^")
-            diagnostics.warn(iri.start,
-                             'the "^^" between a string and its datatype is missing; it is read as if there.')
+            diagnostics.warn(
+                iri.start, 'the "^^" between a string and its datatype is missing; it is read as if there.'
+            )
     for number in unit.walk("Number"):
         signed = number.token("SIGNED")
         if signed is not None:
@@ -91,15 +90,17 @@ def standardise_blocks(unit: Node, form: Node, diagnostics: Diagnostics, rewriti
     for slice_node in unit.walk("Limit", "Offset"):
         amount = slice_node.tokens()[1]
         if len(amount.text.lstrip("0")) > 18:
-            diagnostics.add(amount.start, amount.end, "bad-count", "This number is too large.",
-                            hint="10^18 is the most.")
+            diagnostics.add(
+                amount.start, amount.end, "bad-count", "This number is too large.", hint="10^18 is the most."
+            )
     star = form.token("*")
     if form.rule == "Describe" and star is not None:
         where = form.node("Where")
         found = visible(where) if where is not None else {}
         if not found:
-            diagnostics.add(star.start, star.end, "nothing-to-describe",
-                            "There are no variables that * could stand for.")
+            diagnostics.add(
+                star.start, star.end, "nothing-to-describe", "There are no variables that * could stand for."
+            )
         rewriting.replace(star, " ".join(f"?{name}" for name in found))
 
 

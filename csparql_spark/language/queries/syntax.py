@@ -93,7 +93,7 @@ class Unexpected(Exception):
         self.tree = tree
 
 
-_CLOSE = Part("close")          # of no rule: what is read belongs to the node around, from here on
+_CLOSE = Part("close")  # of no rule: what is read belongs to the node around, from here on
 
 
 def read_tree(tokens: list[Token], root: str = "Unit") -> Node:
@@ -154,7 +154,7 @@ def _next(tokens: list[Token], index: int, stack: list[Part]) -> Token:
     """The token that the walk comes to, with these parts of the grammar still to be read."""
     token = tokens[index]
     if token.key == "WORD" and (parts := parted(token)) and not _fits("WORD", stack) and _fits(parts[0].key, stack):
-        tokens[index:index + 1] = parts
+        tokens[index : index + 1] = parts
     return tokens[index]
 
 

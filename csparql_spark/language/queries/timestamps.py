@@ -32,8 +32,9 @@ def rewrite_timestamps(form: Node, dataset: DatasetClauses, clauses: Clauses, re
     _rewrite_in(form, [], dataset, clauses, rewriting)
 
 
-def _rewrite_in(node: Node, groups: list[Node], dataset: DatasetClauses, clauses: Clauses,
-                rewriting: Rewriting) -> None:
+def _rewrite_in(
+    node: Node, groups: list[Node], dataset: DatasetClauses, clauses: Clauses, rewriting: Rewriting
+) -> None:
     """Rewrite below a node; `groups` are the groups a timestamp there can see, the innermost last."""
     stack: list[tuple[Node, list[Node]]] = [(node, groups)]
     while stack:
@@ -101,9 +102,7 @@ def _sees_only(node: Node, dataset: DatasetClauses, clauses: Clauses) -> bool:
     iri = clauses.iri(node)
     streams = {window.stream for window in dataset.windows}
     if iri not in streams:
-        clauses.diagnostics.add(
-            node.start, node.end, "unknown-stream", f"The query does not read the stream <{iri}>."
-        )
+        clauses.diagnostics.add(node.start, node.end, "unknown-stream", f"The query does not read the stream <{iri}>.")
         return False
     if len(streams) > 1:
         clauses.diagnostics.add(

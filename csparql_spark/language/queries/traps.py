@@ -21,7 +21,7 @@ from csparql_spark.language.queries.scene import Scene, did_you_mean, meant
 from csparql_spark.language.queries.syntax import Unexpected
 from csparql_spark.language.tokens import Token
 
-_QUOTED = re.compile("[\u201c\u201d\u201e]([^\u201c\u201d\"\\\\\r\n]*)[\u201c\u201d]")
+_QUOTED = re.compile('[\u201c\u201d\u201e]([^\u201c\u201d"\\\\\r\n]*)[\u201c\u201d]')
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 # What it is, what to do, and what to write there.
 _LOOKALIKES = {
@@ -55,8 +55,9 @@ def trap_characters(scene: Scene) -> Diagnostic | None:
     if token.kind == "OPEN_STRING":
         quote = token.text[:3] if token.text[:3] in ('"""', "'''") else token.text[0]
         hint = f"Close it with {quote}." if len(quote) == 3 else f"Close it with {quote} on the same line."
-        return Diagnostic(token.start, token.start + len(quote), "open-string", "This string is not closed.", None,
-                          hint)
+        return Diagnostic(
+            token.start, token.start + len(quote), "open-string", "This string is not closed.", None, hint
+        )
     if token.kind == "BAD_IRI":
         hint = "An IRI has no blanks, quotes, braces or backslashes: write %20 for a blank."
         return scene.problem("bad-iri", f"{token.text} is not an IRI.", hint)
@@ -70,8 +71,9 @@ def trap_characters(scene: Scene) -> Diagnostic | None:
         return Diagnostic(token.start, token.start + 2, "bad-comment", "Comments begin with #.", None, None)
     if token.text in _LOOKALIKES:
         name, hint, right = _LOOKALIKES[token.text]
-        return scene.problem("bad-character", f"There is {name} here.", hint,
-                             fix=_quoted(scene) or scene.instead(right))
+        return scene.problem(
+            "bad-character", f"There is {name} here.", hint, fix=_quoted(scene) or scene.instead(right)
+        )
     shown = token.text if token.text.isprintable() else f"U+{ord(token.text[0]):04X}"
     return scene.problem("bad-character", f"The character {shown} begins nothing here.")
 
@@ -94,16 +96,28 @@ def trap_brackets(scene: Scene) -> Diagnostic | None:
     if token.key == "END" and opened:
         line, column = Lines(scene.text).locate(opened[-1].start)
         message = f'The "{opened[-1].text}" of line {line}, column {column} is not closed.'
-        return scene.problem("open-bracket", message, f"Add {_CLOSING[opened[-1].text]}.",
-                             fix=scene.added(f" {_CLOSING[opened[-1].text]}"))
+        return scene.problem(
+            "open-bracket",
+            message,
+            f"Add {_CLOSING[opened[-1].text]}.",
+            fix=scene.added(f" {_CLOSING[opened[-1].text]}"),
+        )
     if token.text in (")", "}", "]") and not opened:
-        return scene.problem("stray-bracket", f'There is nothing open that "{token.text}" could close.', "Remove it.",
-                             fix=scene.instead(""))
+        return scene.problem(
+            "stray-bracket",
+            f'There is nothing open that "{token.text}" could close.',
+            "Remove it.",
+            fix=scene.instead(""),
+        )
     if token.text in (")", "}", "]") and token.text != _CLOSING[opened[-1].text] in scene.expected:
         line, column = Lines(scene.text).locate(opened[-1].start)
         message = f'Found "{token.text}", but the "{opened[-1].text}" of line {line}, column {column} is still open.'
-        return scene.problem("open-bracket", message, f"Close it with {_CLOSING[opened[-1].text]} first.",
-                             fix=scene.added(f"{_CLOSING[opened[-1].text]} "))
+        return scene.problem(
+            "open-bracket",
+            message,
+            f"Close it with {_CLOSING[opened[-1].text]} first.",
+            fix=scene.added(f"{_CLOSING[opened[-1].text]} "),
+        )
     return None
 
 

@@ -18,10 +18,10 @@ MOST_ATOMS = 50
 MOST_GUARDS = 50
 MOST_HEADS = 20
 MOST_ARGUMENTS = 50
-LONGEST_PATTERN = 1_000     # characters
-MOST_STATES = 2_000         # of a pattern, when its repetitions are written out
-LONGEST_MADE = 100_000       # characters of what strConcat and uriConcat make: texts may grow from rule to rule
-MOST_REPEATED = 1_000       # times, also where one repetition stands in another: more is too much for RE2
+LONGEST_PATTERN = 1_000  # characters
+MOST_STATES = 2_000  # of a pattern, when its repetitions are written out
+LONGEST_MADE = 100_000  # characters of what strConcat and uriConcat make: texts may grow from rule to rule
+MOST_REPEATED = 1_000  # times, also where one repetition stands in another: more is too much for RE2
 
 
 def check_written(file: RuleFile) -> None:

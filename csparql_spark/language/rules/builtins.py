@@ -23,7 +23,7 @@ class Builtin:
     parameters: tuple[str, ...]
     meaning: str
     makes: bool = False
-    repeats: bool = False                       # the parameter before the last may stand several times
+    repeats: bool = False  # the parameter before the last may stand several times
     literals: tuple[int, ...] = ()
     iris: tuple[int, ...] = ()
 
@@ -52,8 +52,9 @@ class Absence:
     hint: str | None = None
 
 
-def _test(name: str, parameters: str, meaning: str, literals: tuple[int, ...] = (),
-          iris: tuple[int, ...] = ()) -> Builtin:
+def _test(
+    name: str, parameters: str, meaning: str, literals: tuple[int, ...] = (), iris: tuple[int, ...] = ()
+) -> Builtin:
     return Builtin(name, tuple(parameters.split()), meaning, literals=literals, iris=iris)
 
 
@@ -82,12 +83,20 @@ _ALL = (
     _maker("min", "x y z", "z is the smaller one of two numbers.", (0, 1)),
     _maker("max", "x y z", "z is the greater one of two numbers.", (0, 1)),
     _maker("addOne", "x z", "z is x + 1.", (0,)),
-    Builtin("strConcat", ("x", "z"), "z is the string of all the others' lexical forms and IRIs in a row; nothing "
-            "beyond 100,000 characters.",
-            makes=True, repeats=True),
-    Builtin("uriConcat", ("x", "z"), "z is the IRI of all the others' lexical forms and IRIs in a row; nothing "
-            "beyond 100,000 characters.",
-            makes=True, repeats=True),
+    Builtin(
+        "strConcat",
+        ("x", "z"),
+        "z is the string of all the others' lexical forms and IRIs in a row; nothing beyond 100,000 characters.",
+        makes=True,
+        repeats=True,
+    ),
+    Builtin(
+        "uriConcat",
+        ("x", "z"),
+        "z is the IRI of all the others' lexical forms and IRIs in a row; nothing beyond 100,000 characters.",
+        makes=True,
+        repeats=True,
+    ),
 )
 BUILTINS = {builtin.name: builtin for builtin in _ALL}
 
@@ -103,14 +112,17 @@ REFUSED = {
     "makeTemp": Absence(f"makeTemp {_NEW}.", "Name what you mean with uriConcat."),
     "makeInstance": Absence(f"makeInstance {_NEW}.", "Name what you mean with uriConcat."),
     "makeSkolem": Absence(f"makeSkolem {_NEW}.", "Name what you mean with uriConcat."),
-    "now": Absence(f"now makes a rule depend on the clock, and {_MONOTONE}.", "Use a window, or compare timestamps "
-                   "in the query."),
+    "now": Absence(
+        f"now makes a rule depend on the clock, and {_MONOTONE}.", "Use a window, or compare timestamps in the query."
+    ),
     "countLiteralValues": Absence(f"countLiteralValues counts, and {_MONOTONE}.", "Count in the query: COUNT(?x)."),
     "remove": Absence("remove takes triples away, and rules here only add them.", "Filter in the query."),
     "drop": Absence("drop takes triples away, and rules here only add them.", "Filter in the query."),
     "hide": Absence("hide takes triples out of answers, and rules here only add them.", "Filter in the query."),
-    "print": Absence("print does not say what follows from what, and rules do nothing else.", "Register a query that "
-                     "answers what you want to see."),
+    "print": Absence(
+        "print does not say what follows from what, and rules do nothing else.",
+        "Register a query that answers what you want to see.",
+    ),
     "table": Absence("table is a directive and holds of nothing.", "Rules here always end: leave it out."),
     "tableAll": Absence("tableAll is a directive and holds of nothing.", "Rules here always end: leave it out."),
     "isFunctor": Absence("There are no functors here, so this never holds.", "Remove the rule."),
@@ -122,18 +134,44 @@ REFUSED = {
     "GetDiffVT": Absence("GetDiffVT compares expiration tags.", _TAGS),
     **{
         name: Absence(f"{name} walks through a list.", _LISTS)
-        for name in ("listContains", "listEntry", "listEqual", "listLength", "listMapAsObject", "listMapAsSubject",
-                     "listNotContains", "listNotEqual")
+        for name in (
+            "listContains",
+            "listEntry",
+            "listEqual",
+            "listLength",
+            "listMapAsObject",
+            "listMapAsSubject",
+            "listNotContains",
+            "listNotEqual",
+        )
     },
 }
 DIRECTIVES = ("table", "tableAll")
 
 _SPELLINGS = {name.lower(): name for name in (*REFUSED, *BUILTINS)}
 _SIGNS = {
-    "eq": "equal", "ne": "notEqual", "lt": "lessThan", "gt": "greaterThan", "lte": "le", "gte": "ge", "add": "sum",
-    "plus": "sum", "minus": "difference", "subtract": "difference", "times": "product", "multiply": "product",
-    "divide": "quotient", "concat": "strConcat", "isuri": "notLiteral", "isiri": "notLiteral", "isblank": "isBNode",
-    "matches": "regex", "greaterequal": "ge", "lessequal": "le", "greaterorequal": "ge", "lessorequal": "le",
+    "eq": "equal",
+    "ne": "notEqual",
+    "lt": "lessThan",
+    "gt": "greaterThan",
+    "lte": "le",
+    "gte": "ge",
+    "add": "sum",
+    "plus": "sum",
+    "minus": "difference",
+    "subtract": "difference",
+    "times": "product",
+    "multiply": "product",
+    "divide": "quotient",
+    "concat": "strConcat",
+    "isuri": "notLiteral",
+    "isiri": "notLiteral",
+    "isblank": "isBNode",
+    "matches": "regex",
+    "greaterequal": "ge",
+    "lessequal": "le",
+    "greaterorequal": "ge",
+    "lessorequal": "le",
 }
 
 

@@ -34,7 +34,7 @@ class RuleChecks:
 
     def __init__(self, diagnostics: Diagnostics, *, stored: bool = False) -> None:
         self._diagnostics, self._stored = diagnostics, stored
-        self.patterns: list[str] = []          # warnings about patterns of `regex`
+        self.patterns: list[str] = []  # warnings about patterns of `regex`
         self._lines = Lines(diagnostics.text)
         self._names: dict[str, int] = {}
 
@@ -100,14 +100,26 @@ class RuleChecks:
 
     def _check_arrow(self, draft: RuleDraft) -> None:
         add, arrow = self._diagnostics.add, draft.arrow
-        assert arrow is not None        # the draft is whole
+        assert arrow is not None  # the draft is whole
         if not draft.backward:
             if not draft.head:
-                add(arrow.start, arrow.end, "empty-head", "Nothing stands behind the arrow.",
-                    expected="a triple pattern", hint="Write what follows from the body.")
+                add(
+                    arrow.start,
+                    arrow.end,
+                    "empty-head",
+                    "Nothing stands behind the arrow.",
+                    expected="a triple pattern",
+                    hint="Write what follows from the body.",
+                )
         elif not draft.head:
-            add(arrow.start, arrow.end, "backward-rule", "Nothing stands before the arrow of this backward rule.",
-                expected="a triple pattern", hint=_FORWARD)
+            add(
+                arrow.start,
+                arrow.end,
+                "backward-rule",
+                "Nothing stands before the arrow of this backward rule.",
+                expected="a triple pattern",
+                hint=_FORWARD,
+            )
         elif len(draft.head) > 1:
             second = draft.head[1]
             message = "A backward rule has one triple pattern before its arrow."
@@ -127,19 +139,37 @@ class RuleChecks:
     def _check_body(self, draft: RuleDraft) -> None:
         if draft.body and not _atoms(draft.body):
             first = draft.body[0]
-            self._diagnostics.add(first.start, first.end, "no-pattern", "Guards alone match nothing.",
-                                  expected="a triple pattern", hint="Add a triple pattern to the body.")
+            self._diagnostics.add(
+                first.start,
+                first.end,
+                "no-pattern",
+                "Guards alone match nothing.",
+                expected="a triple pattern",
+                hint="Add a triple pattern to the body.",
+            )
 
     def _check_atom(self, clause: Clause, head: bool) -> None:
         for node, place in zip(clause.nodes, ("subject", "predicate"), strict=False):
             if node.value[0] == '"':
                 why = "so this is never derived" if head else "so this never matches"
-                self._diagnostics.add(node.start, node.end, "literal-place", f"A literal is no {place}, {why}.",
-                                      expected="a variable or an IRI", hint="Only objects are literals.")
+                self._diagnostics.add(
+                    node.start,
+                    node.end,
+                    "literal-place",
+                    f"A literal is no {place}, {why}.",
+                    expected="a variable or an IRI",
+                    hint="Only objects are literals.",
+                )
         for node in clause.nodes:
             if head and node.value == WILDCARD:
-                self._diagnostics.add(node.start, node.end, "wildcard", "A head says what holds, and * says nothing.",
-                                      expected="a variable or a term", hint="Write a variable that the body binds.")
+                self._diagnostics.add(
+                    node.start,
+                    node.end,
+                    "wildcard",
+                    "A head says what holds, and * says nothing.",
+                    expected="a variable or a term",
+                    hint="Write a variable that the body binds.",
+                )
 
     def _check_head_call(self, clause: Call, backward: bool) -> None:
         name = clause.name.text
@@ -149,8 +179,13 @@ class RuleChecks:
             self._refused(clause)
         elif name in BUILTINS or name in DIRECTIVES:
             hint = "Move it to the body." if name in BUILTINS else f"Write -> {name}(...)."
-            self._diagnostics.add(clause.start, clause.name.end, "builtin-in-head",
-                                  f"{name} stands in the head, and a head has only triple patterns.", hint=hint)
+            self._diagnostics.add(
+                clause.start,
+                clause.name.end,
+                "builtin-in-head",
+                f"{name} stands in the head, and a head has only triple patterns.",
+                hint=hint,
+            )
         else:
             self._unknown(clause)
 
@@ -173,8 +208,9 @@ class RuleChecks:
         if name == "regex" and number > 2:
             third = clause.nodes[2]
             message = "regex binds no captures: it takes a text and a pattern."
-            self._diagnostics.add(third.start, third.end, "wrong-arity", message, expected='")"',
-                                  hint=f"Write {builtin.shape}.")
+            self._diagnostics.add(
+                third.start, third.end, "wrong-arity", message, expected='")"', hint=f"Write {builtin.shape}."
+            )
         elif not builtin.takes(number):
             message = f"{name} has {builtin.arity} argument{'s' * (builtin.arity != '1')}; this one has {number}."
             self._diagnostics.add(clause.start, clause.end, "wrong-arity", message, hint=f"Write {builtin.shape}.")
@@ -187,8 +223,14 @@ class RuleChecks:
                 message = f"An IRI has no value, so {builtin.name} never holds of it."
                 self._diagnostics.add(node.start, node.end, "never-holds", message, expected="a variable or a literal")
             if place in builtin.iris and node.value[0] == '"':
-                self._diagnostics.add(node.start, node.end, "never-holds", "A datatype is an IRI.", expected="an IRI",
-                                      hint="Write xsd:integer.")
+                self._diagnostics.add(
+                    node.start,
+                    node.end,
+                    "never-holds",
+                    "A datatype is an IRI.",
+                    expected="an IRI",
+                    hint="Write xsd:integer.",
+                )
         if builtin.name == "regex" and nodes[1].value[0] == '"':
             self._check_pattern(nodes[1])
 
@@ -218,8 +260,9 @@ class RuleChecks:
         shown = name if len(name) <= 40 else f"{name[:37]}..."
         close = nearest(name)
         hint = f"Did you mean {close}?" if close else f"There are {', '.join(BUILTINS)}."
-        self._diagnostics.add(clause.start, clause.name.end, "unknown-builtin", f"There is no builtin {shown}.",
-                              hint=hint)
+        self._diagnostics.add(
+            clause.start, clause.name.end, "unknown-builtin", f"There is no builtin {shown}.", hint=hint
+        )
 
     def _bound_in(self, draft: RuleDraft) -> list[Guard]:
         """The guards in their order; variables that nothing binds are diagnostics."""
@@ -241,8 +284,13 @@ class RuleChecks:
         for place in circular:
             if place is not None:
                 message = f"{_shown(place)} is made from itself, in a circle."
-                self._diagnostics.add(place.start, place.end, "circular-guards", message,
-                                      hint="Bind one of the variables in a triple pattern.")
+                self._diagnostics.add(
+                    place.start,
+                    place.end,
+                    "circular-guards",
+                    message,
+                    hint="Bind one of the variables in a triple pattern.",
+                )
         for clause in _atoms(draft.head):
             for node in clause.nodes:
                 if is_variable(node.value) and node.value not in bound | made | wrong:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 LETTERS = tuple("dDwWsS")
-HEAVY = 10                  # what a class of letters weighs: of RE2's states, it has many hundreds
+HEAVY = 10  # what a class of letters weighs: of RE2's states, it has many hundreds
 NOT_WORD = r"[^\p{L}\p{N}_]"
 ANY = r"\x{0}-\x{10ffff}"
 _SPACES = r"\x{9}-\x{d}\x{1c}-\x{20}"

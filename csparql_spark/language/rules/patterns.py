@@ -32,8 +32,10 @@ _QUANTIFIER = re.compile(r"\{(?:([0-9]+)(,?)([0-9]*)|,([0-9]*))\}")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _GROUP_NAME = re.compile(r"\(\?P<(\w+)>")
 _PROPERTY = re.compile(r"\\[pP](?:[A-Z]|\{\^?[A-Za-z_]+\})")
-_CODE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|x\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})"
-                   r"|(0[0-7]{0,2}|[1-3][0-7]{2})|N\{([^{}]+)\})")
+_CODE = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{2})|x\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})"
+    r"|(0[0-7]{0,2}|[1-3][0-7]{2})|N\{([^{}]+)\})"
+)
 _CONTROLS = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
 
@@ -62,10 +64,10 @@ class _Group:
     start: int
     multiline: bool
     states: int = 1
-    repeated: int = 1                      # the most that a repetition in it is repeated
-    atom: tuple[int, int, bool] | None = None      # states, repetitions and an end of the atom just read
-    ends: bool = False                     # the branch that is read ends with $
-    ended: bool = False                    # a branch before it did
+    repeated: int = 1  # the most that a repetition in it is repeated
+    atom: tuple[int, int, bool] | None = None  # states, repetitions and an end of the atom just read
+    ends: bool = False  # the branch that is read ends with $
+    ended: bool = False  # a branch before it did
 
 
 @dataclass(slots=True)
@@ -110,11 +112,18 @@ def read_pattern(text: str) -> Regex:
     while reading.place < len(text):
         _READERS.get(text[reading.place], _read_character)(reading)
     if len(reading.groups) > 1:
-        raise PatternError(WRONG, f"The bracket ( at character {reading.group.start + 1} of the pattern is open.",
-                           r"Close it, or write \(.")
+        raise PatternError(
+            WRONG,
+            f"The bracket ( at character {reading.group.start + 1} of the pattern is open.",
+            r"Close it, or write \(.",
+        )
     if reading.group.states > MOST_STATES:
-        raise PatternError(LARGE, f"The pattern has {reading.group.states} states when its repetitions are written "
-                           f"out; {MOST_STATES} are the most.", "Repeat less, or write * or +.")
+        raise PatternError(
+            LARGE,
+            f"The pattern has {reading.group.states} states when its repetitions are written "
+            f"out; {MOST_STATES} are the most.",
+            "Repeat less, or write * or +.",
+        )
     ascii, wide = ("".join(parts) for parts in zip(("", ""), *reading.pieces))
     return Regex(ascii, wide, reading.group.states, tuple(reading.surprises))
 
@@ -136,6 +145,7 @@ def whole(shape: str) -> str:
 
 
 # --- one reader for each character that means something; each takes at least that character
+
 
 def _read_character(reading: _Reading) -> None:
     reading.put(written(reading.text[reading.place]))
@@ -183,22 +193,29 @@ def _read_quantifier(reading: _Reading) -> None:
         most = int(upto) if upto else least if match[1] and not match[2] else None
         shape = f"{{{least}}}" if most == least else f"{{{least},{'' if most is None else most}}}"
     if reading.group.atom is None:
-        raise PatternError(WRONG, f"There is nothing before the {shown} at character {place + 1} of the pattern that "
-                           "could be repeated.", rf"Write \{sign} for the character itself.")
+        raise PatternError(
+            WRONG,
+            f"There is nothing before the {shown} at character {place + 1} of the pattern that could be repeated.",
+            rf"Write \{sign} for the character itself.",
+        )
     states, repeated, ends = reading.group.atom
     if most is not None and most < least:
         raise PatternError(WRONG, f"{shown} asks for at least {least} and at most {most}.")
     times = max(most if most is not None else least, 1)
     if times * repeated > MOST_REPEATED:
         inner = f", and what it repeats is repeated {repeated} times" if repeated > 1 else ""
-        raise PatternError(LARGE, f"{shown} repeats more than {MOST_REPEATED} times{inner}.",
-                           "Repeat less, or write * or +.")
+        raise PatternError(
+            LARGE, f"{shown} repeats more than {MOST_REPEATED} times{inner}.", "Repeat less, or write * or +."
+        )
     reading.place += len(shown)
-    after = text[reading.place:reading.place + 1]
+    after = text[reading.place : reading.place + 1]
     if after == "+":
-        raise PatternError(SLOW, f"{shown}+ keeps what it has taken, which takes more than one look at the text.",
-                           "Leave the + out, and say what may follow.")
-    if after == "?":                        # as few as possible: the whole text matches in either way
+        raise PatternError(
+            SLOW,
+            f"{shown}+ keeps what it has taken, which takes more than one look at the text.",
+            "Leave the + out, and say what may follow.",
+        )
+    if after == "?":  # as few as possible: the whole text matches in either way
         reading.place += 1
     reading.put(shape)
     group = reading.group
@@ -211,7 +228,7 @@ def _read_quantifier(reading: _Reading) -> None:
 
 def _read_group(reading: _Reading) -> None:
     text, place = reading.text, reading.place
-    rest = text[place:place + 4]
+    rest = text[place : place + 4]
     multiline = reading.group.multiline
     if text.startswith("(?#", place):
         end = text.find(")", place)
@@ -237,13 +254,17 @@ def _read_group(reading: _Reading) -> None:
         on, off = match[1].replace("u", ""), match[2] or ""
         unknown = [flag for flag in (*on, *off) if flag not in "ims"]
         if unknown:
-            raise PatternError(SLOW, f"{match[0]} sets a flag that there is not: there are i "
-                               "(capitals do not matter), m (^ and $ stand at lines, too) and s (a dot is a line end, "
-                               "too).", _FLAG_HINTS.get(unknown[0]))
+            raise PatternError(
+                SLOW,
+                f"{match[0]} sets a flag that there is not: there are i "
+                "(capitals do not matter), m (^ and $ stand at lines, too) and s (a dot is a line end, "
+                "too).",
+                _FLAG_HINTS.get(unknown[0]),
+            )
         reading.place = match.end()
         multiline = ("m" in on or multiline) and "m" not in off
         flags = f"{on}-{off}" if off else on
-        if match[3] == ")":                 # from here to the end of the group that is open
+        if match[3] == ")":  # from here to the end of the group that is open
             reading.group.multiline, reading.group.atom = multiline, None
             if flags:
                 reading.put(f"(?{flags})")
@@ -257,8 +278,11 @@ def _read_group(reading: _Reading) -> None:
 
 def _read_close(reading: _Reading) -> None:
     if len(reading.groups) == 1:
-        raise PatternError(WRONG, f"The bracket ) at character {reading.place + 1} of the pattern closes nothing.",
-                           r"Open it with (, or write \).")
+        raise PatternError(
+            WRONG,
+            f"The bracket ) at character {reading.place + 1} of the pattern closes nothing.",
+            r"Open it with (, or write \).",
+        )
     reading.put(")")
     reading.place += 1
     group = reading.groups.pop()
@@ -267,7 +291,7 @@ def _read_close(reading: _Reading) -> None:
 
 def _read_escape(reading: _Reading) -> None:
     text, place = reading.text, reading.place
-    letter = text[place + 1:place + 2]
+    letter = text[place + 1 : place + 2]
     if letter in _ASSERTIONS and letter:
         if letter in "bB":
             reading.surprises[_WORD_ENDS] = None
@@ -275,10 +299,14 @@ def _read_escape(reading: _Reading) -> None:
         reading.place += 2
         reading.group.atom = None
     elif letter and letter in "123456789" and _CODE.match(text, place) is None:
-        digits = re.match(r"[0-9]{1,2}", text[place + 1:])
+        digits = re.match(r"[0-9]{1,2}", text[place + 1 :])
         number = letter if digits is None else digits[0]
-        raise PatternError(SLOW, rf"\{number} stands for what a group has matched, which takes more than one look at "
-                           "the text.", "Write out what may stand there.")
+        raise PatternError(
+            SLOW,
+            rf"\{number} stands for what a group has matched, which takes more than one look at "
+            "the text.",
+            "Write out what may stand there.",
+        )
     elif letter and letter in LETTERS:
         members = class_of(letter)
         reading.put(f"[{members.ascii}]", f"[{members.wide}]" if letter != "W" else NOT_WORD)
@@ -304,13 +332,14 @@ def _read_class(reading: _Reading) -> None:
     first = reading.place
     while True:
         if reading.place >= len(text):
-            raise PatternError(WRONG, f"The class [ at character {start + 1} of the pattern is open.",
-                               r"Close it with ], or write \[.")
+            raise PatternError(
+                WRONG, f"The class [ at character {start + 1} of the pattern is open.", r"Close it with ], or write \[."
+            )
         if text[reading.place] == "]" and reading.place > first:
             reading.place += 1
             break
         members.append(_member(reading, letters))
-    if any(letter.swapcase() in letters for letter in letters):         # [\s\S]: any character at all
+    if any(letter.swapcase() in letters for letter in letters):  # [\s\S]: any character at all
         members = [Members(ANY, ANY, 4)]
     sign = "^" if denied else ""
     reading.put(f"[{sign}{''.join(one.ascii for one in members)}]", f"[{sign}{''.join(one.wide for one in members)}]")
@@ -319,7 +348,7 @@ def _read_class(reading: _Reading) -> None:
 
 def _member(reading: _Reading, letters: set[str]) -> Members:
     text, place = reading.text, reading.place
-    letter = text[place + 1:place + 2] if text[place] == "\\" else ""
+    letter = text[place + 1 : place + 2] if text[place] == "\\" else ""
     if letter and letter in LETTERS:
         reading.place += 2
         letters.add(letter)
@@ -330,13 +359,16 @@ def _member(reading: _Reading, letters: set[str]) -> Members:
     else:
         found = None
     low = "" if found else _escaped(reading, in_class=True) if letter else _taken(reading)
-    if not text.startswith("-", reading.place) or text[reading.place + 1:reading.place + 2] in ("]", ""):
+    if not text.startswith("-", reading.place) or text[reading.place + 1 : reading.place + 2] in ("]", ""):
         return found or Members(written(low), written(low), 1)
     reading.place += 1
     high = text[reading.place]
-    if found or high == "\\" and text[reading.place + 1:reading.place + 2] in (*LETTERS, "p", "P"):
-        raise PatternError(WRONG, f"The range at character {place + 1} of the pattern has no ends.",
-                           r"Write \- for the character itself.")
+    if found or high == "\\" and text[reading.place + 1 : reading.place + 2] in (*LETTERS, "p", "P"):
+        raise PatternError(
+            WRONG,
+            f"The range at character {place + 1} of the pattern has no ends.",
+            r"Write \- for the character itself.",
+        )
     high = _escaped(reading, in_class=True) if high == "\\" else _taken(reading)
     if high < low:
         raise PatternError(WRONG, f"The range {low}-{high} ends before it begins.", rf"Write {high}-{low}.")
@@ -351,7 +383,7 @@ def _taken(reading: _Reading) -> str:
 def _escaped(reading: _Reading, in_class: bool = False) -> str:
     """The character that a backslash and what follows stand for."""
     text, place = reading.text, reading.place
-    letter = text[place + 1:place + 2]
+    letter = text[place + 1 : place + 2]
     match = _CODE.match(text, place)
     if match is not None:
         reading.place = match.end()
@@ -373,8 +405,9 @@ def _escaped(reading: _Reading, in_class: bool = False) -> str:
     if in_class and letter == "b":
         return "\b"
     if letter.isascii() and letter.isalnum():
-        raise PatternError(WRONG, rf"\{letter} means nothing in a pattern.",
-                           f"Write {letter} for the character itself.")
+        raise PatternError(
+            WRONG, rf"\{letter} means nothing in a pattern.", f"Write {letter} for the character itself."
+        )
     return letter
 
 
@@ -390,5 +423,14 @@ _REFUSED_GROUPS = {
     "(?(": ("asks whether a group has matched", "Write the two cases as a|b."),
 }
 _FLAG_HINTS = {"a": r"Write [0-9] for \d and [0-9A-Za-z_] for \w.", "x": "Write the pattern without blanks and notes."}
-_READERS = {".": _read_dot, "^": _read_start, "$": _read_end, "|": _read_bar, "(": _read_group, ")": _read_close,
-            "[": _read_class, "\\": _read_escape, **dict.fromkeys("*+?{", _read_quantifier)}
+_READERS = {
+    ".": _read_dot,
+    "^": _read_start,
+    "$": _read_end,
+    "|": _read_bar,
+    "(": _read_group,
+    ")": _read_close,
+    "[": _read_class,
+    "\\": _read_escape,
+    **dict.fromkeys("*+?{", _read_quantifier),
+}

@@ -24,8 +24,9 @@ def show_rules(file: RuleFile) -> str:
     """The text of a rule file, written anew from what it means."""
     prefixes = _prefixes(file)
     lines = [f"@include <{name}>." for name in file.includes]
-    lines += [f"@prefix {name}: <{namespace}>." for namespace, name in prefixes.items()
-              if PREDECLARED.get(name) != namespace]
+    lines += [
+        f"@prefix {name}: <{namespace}>." for namespace, name in prefixes.items() if PREDECLARED.get(name) != namespace
+    ]
     lines += [show_rule(rule, prefixes) for rule in file.rules]
     return "".join(f"{line}\n" for line in lines)
 

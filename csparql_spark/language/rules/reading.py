@@ -36,7 +36,7 @@ class Clause:
 
     start: int
     nodes: list[ClauseNode] = field(default_factory=list)
-    end: int = -1                     # not known while the clause is open
+    end: int = -1  # not known while the clause is open
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class RuleDraft:
     arrow: Token | None = None
     left: list[Clause] = field(default_factory=list)
     right: list[Clause] = field(default_factory=list)
-    end: int = -1                     # not known while the rule is open
+    end: int = -1  # not known while the rule is open
 
     @property
     def backward(self) -> bool:

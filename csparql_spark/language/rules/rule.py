@@ -60,7 +60,7 @@ class Rule:
     body: tuple[Atom, ...]
     guards: tuple[Guard, ...] = ()
     name: str | None = field(default=None, compare=False)
-    line: int | None = field(default=None, compare=False)      # where it stands in its file
+    line: int | None = field(default=None, compare=False)  # where it stands in its file
 
     @property
     def variables(self) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ NUMBERS = (
     (re.compile(r"[+-]?[0-9]*\.[0-9]+"), XSD + "decimal"),
     (re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+"), XSD + "double"),
 )
-_NOTHING = "!"            # neither a variable nor a term
+_NOTHING = "!"  # neither a variable nor a term
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[^\r\n])")
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _SCHEMES = ("http", "https", "urn", "file", "ftp", "mailto")
@@ -138,8 +138,9 @@ class RuleTerms:
                 return literal(lexical, language=language.text[1:])
             except ValueError:
                 message = f"{language.text} is not a language tag."
-                self._diagnostics.add(language.start, language.end, "bad-language", message,
-                                      hint="Write @en or @en-GB.")
+                self._diagnostics.add(
+                    language.start, language.end, "bad-language", message, hint="Write @en or @en-GB."
+                )
                 return _NOTHING
         if datatype is None:
             return literal(lexical)

@@ -61,7 +61,7 @@ def rule_tokens(text: str) -> list[Token]:
     """The tokens of a rule file, without what stands between them; the last one is `END`, an empty one."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
-        kind, word, start = match.lastgroup or "BAD", match[0], match.start()      # all that matches has a name
+        kind, word, start = match.lastgroup or "BAD", match[0], match.start()  # all that matches has a name
         if kind == "COMMENT" and tokens and tokens[-1].end == start and tokens[-1].kind in _NAMES:
             kind = "TOUCHING"
         if kind not in ("SPACE", "COMMENT"):

@@ -125,13 +125,14 @@ def _trap_arrow(place: _Place) -> Diagnostic | None:
     if draft is None:
         return None
     if place.part == "right" and draft.arrow is not None and token.key in ("->", "<-"):
-        message = f'Found a second arrow; the one of {place.where(draft.arrow)} belongs to the same rule.'
+        message = f"Found a second arrow; the one of {place.where(draft.arrow)} belongs to the same rule."
         return place.problem("unexpected", message, "A rule ends with . or stands in [ ].")
     if place.part == "left" and (token.key in ("]", ".", "END", "[") or token.kind == "AT") and draft.left:
         if token.key in ("[", "END") and place.opened():
             return None
-        return place.problem("missing-arrow", "This rule has no ->.", "Write body -> head, or -> head for what is "
-                             "always true.")
+        return place.problem(
+            "missing-arrow", "This rule has no ->.", "Write body -> head, or -> head for what is always true."
+        )
     return None
 
 
@@ -145,8 +146,11 @@ def _trap_directive(place: _Place) -> Diagnostic | None:
         hint = f"Write {lowered}." if lowered in ("@prefix", "@include") else "There are @prefix and @include."
         return place.problem("unknown-directive", f"There is no directive {token.text[:40]}.", hint)
     if place.part == "prefix" and token.kind == "WORD" and place.at(-1).text == "@prefix":
-        return place.problem("unexpected", f"Found {found_words(token)} where a prefix was expected.",
-                             f"Write {token.text[:40]}: with a colon.")
+        return place.problem(
+            "unexpected",
+            f"Found {found_words(token)} where a prefix was expected.",
+            f"Write {token.text[:40]}: with a colon.",
+        )
     if place.part == "include" and token.kind in ("WORD", "STRING"):
         name = token.text.strip("'\"")
         hint = f"Write <{name}>." if name in RULE_SETS else f"There are {', '.join(f'<{name}>' for name in RULE_SETS)}."
@@ -166,20 +170,30 @@ def _trap_brackets(place: _Place) -> Diagnostic | None:
     last = opened[-1]
     closing = CLOSING[last.key]
     if token.key == "END":
-        return place.problem("open-bracket", f'The "{last.text}" of {place.where(last)} is not closed.',
-                             f"Add {closing}.")
+        return place.problem(
+            "open-bracket", f'The "{last.text}" of {place.where(last)} is not closed.', f"Add {closing}."
+        )
     if token.key in ("[", "]", ".", "->", "<-") or token.kind == "AT" or (token.key == "(" and place.inside):
         if place.part == "right" and token.key == ".":
-            return place.problem("open-bracket", f'Found ".", but the "[" of {place.where(last)} is still open.',
-                                 "A rule in brackets ends with ].")
+            return place.problem(
+                "open-bracket",
+                f'Found ".", but the "[" of {place.where(last)} is still open.',
+                "A rule in brackets ends with ].",
+            )
         if place.part == "left" and token.key == "[":
-            return place.problem("open-bracket", f'Found "[", but the "[" of {place.where(last)} is still open.',
-                                 "Close that rule with ] first.")
+            return place.problem(
+                "open-bracket",
+                f'Found "[", but the "[" of {place.where(last)} is still open.',
+                "Close that rule with ] first.",
+            )
         if token.kind == "AT" and place.inside:
             return None
         found = found_words(token)
-        return place.problem("open-bracket", f'Found {found}, but the "{last.text}" of {place.where(last)} is still '
-                             "open.", f"Close it with {closing} first.")
+        return place.problem(
+            "open-bracket",
+            f'Found {found}, but the "{last.text}" of {place.where(last)} is still open.',
+            f"Close it with {closing} first.",
+        )
     return None
 
 
@@ -202,8 +216,9 @@ def _trap_triple(place: _Place) -> Diagnostic | None:
         return place.problem("not-a-triple", message, "Write (subject predicate object).")
     called = token.kind == "WORD" and place.at(1).key == "("
     if len(clause.nodes) == 3 and not called and (token.kind in _NODES or token.key == "*"):
-        return place.problem("not-a-triple", "A triple pattern has three nodes; this is a fourth.",
-                             "Write (subject predicate object).")
+        return place.problem(
+            "not-a-triple", "A triple pattern has three nodes; this is a fourth.", "Write (subject predicate object)."
+        )
     return None
 
 
@@ -222,15 +237,21 @@ def _trap_node(place: _Place) -> Diagnostic | None:
         if token.text == "_":
             return place.problem("unexpected", '"_" is no name in rules.', "Write * for what does not matter.")
         name = token.text[:40]
-        return place.problem("unexpected", f"Found {found} where {place.unfit.expected} was expected.",
-                             f"Write ?{name}, ex:{name} or '{name}'.")
+        return place.problem(
+            "unexpected",
+            f"Found {found} where {place.unfit.expected} was expected.",
+            f"Write ?{name}, ex:{name} or '{name}'.",
+        )
     if place.part == "type" and place.unfit.expected == "^^":
         return place.problem("missing-carets", "Between a string and its datatype stands ^^.", "Write 'text'^^type.")
     if place.inside and token.kind == "AT" and place.at(-1).kind == "STRING":
         return place.problem("unexpected", "A language tag stands right behind its string.", "Remove the blank.")
     if place.inside and token.kind == "AT":
-        return place.problem("unexpected", f"Found {found} where {place.unfit.expected} was expected.",
-                             "Close the clause first, or remove it.")
+        return place.problem(
+            "unexpected",
+            f"Found {found} where {place.unfit.expected} was expected.",
+            "Close the clause first, or remove it.",
+        )
     return None
 
 

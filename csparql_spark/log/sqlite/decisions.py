@@ -40,13 +40,18 @@ from csparql_spark.log.sqlite.repeats import push_of
 
 _NAMED = {"streams": "SELECT 1 FROM streams WHERE iri = ?", "queries": "SELECT 1 FROM queries WHERE name = ?"}
 _MADE = {"streams": "SELECT 1 FROM streams WHERE id = ?", "queries": "SELECT 1 FROM queries WHERE id = ?"}
-_COUNT = {"streams": "SELECT count(*) FROM streams", "queries": "SELECT count(*) FROM queries",
-          "graphs": "SELECT count(*) FROM settings WHERE kind = 'background'",
-          "rules": "SELECT count(*) FROM settings WHERE kind = 'rules'"}
+_COUNT = {
+    "streams": "SELECT count(*) FROM streams",
+    "queries": "SELECT count(*) FROM queries",
+    "graphs": "SELECT count(*) FROM settings WHERE kind = 'background'",
+    "rules": "SELECT count(*) FROM settings WHERE kind = 'rules'",
+}
 # What an entry of a kind makes or undoes, and how many there are of it by its subject.
 _MAKES = {"stream": "streams", "register": "queries"}
-_UNDOES = {"drop": ("streams", "SELECT count(*) FROM streams WHERE iri = ?"),
-           "unregister": ("queries", "SELECT count(*) FROM queries WHERE name = ?")}
+_UNDOES = {
+    "drop": ("streams", "SELECT count(*) FROM streams WHERE iri = ?"),
+    "unregister": ("queries", "SELECT count(*) FROM queries WHERE name = ?"),
+}
 _SETS = {"background": "graphs", "rules": "rules"}
 _SETTING = "SELECT id FROM settings WHERE kind = ? AND name = ?"
 
@@ -56,7 +61,7 @@ _NOTHING = Reads()
 class Decisions:
     def __init__(self, reads_of: ReadsOf) -> None:
         self._reads_of = reads_of
-        self._reads: dict[int, Reads] = {}                      # of the queries that were there when somebody asked
+        self._reads: dict[int, Reads] = {}  # of the queries that were there when somebody asked
         self._counts: dict[str, int] = {}
         self._filled: dict[int, tuple[str, str]] | None = None  # derived streams by their ids: their IRIs and producers
 
@@ -82,8 +87,11 @@ class Decisions:
                 holds = _is_there(connection, _NAMED[things], name)
             case Once(query, stream, instant):
                 newest = relayed_to(connection, query)
-                holds = (_is_there(connection, _MADE["queries"], query)
-                         and _is_there(connection, _MADE["streams"], stream) and (newest is None or newest < instant))
+                holds = (
+                    _is_there(connection, _MADE["queries"], query)
+                    and _is_there(connection, _MADE["streams"], stream)
+                    and (newest is None or newest < instant)
+                )
             case IsPaused(query, paused):
                 holds = _is_paused(connection, query) == paused
             case IsSet(kind, name):
@@ -94,8 +102,9 @@ class Decisions:
             case Room(things, most):
                 holds = self._count(connection, things) < most
             case Unfilled(producer, but):
-                holds = all(name != producer or stream == but
-                            for stream, (_, name) in self._producers(connection).items())
+                holds = all(
+                    name != producer or stream == but for stream, (_, name) in self._producers(connection).items()
+                )
             case Unread():
                 readers = self._readers(connection, guard)
                 return Refused(guard, readers=readers) if readers else None

@@ -32,9 +32,9 @@ from typing import NamedTuple
 from csparql_spark.disk.database import Database
 
 FIRST = ""
-LETTERS = "bcdfghjkmnpqrstvwxz"         # of which no word can be made
+LETTERS = "bcdfghjkmnpqrstvwxz"  # of which no word can be made
 NAME_LENGTH = 10
-RECENT = 16             # incarnations that a checkpoint may still speak of
+RECENT = 16  # incarnations that a checkpoint may still speak of
 MOST = 1000
 
 _dice = random.SystemRandom()
@@ -102,20 +102,30 @@ class Incarnations:
         name = "".join(_dice.choices(LETTERS, k=NAME_LENGTH))
         with self._database.transaction() as connection:
             (position,) = connection.execute(
-                "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'answers'").fetchone()
+                "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'answers'"
+            ).fetchone()
             (seq,) = connection.execute("SELECT coalesce(max(seq), 0) FROM log").fetchone()
-            number = connection.execute("INSERT INTO incarnations (name, position, seq, at) VALUES (?, ?, ?, ?)",
-                                        (name, position, seq, at)).lastrowid or 0
+            number = (
+                connection.execute(
+                    "INSERT INTO incarnations (name, position, seq, at) VALUES (?, ?, ?, ?)", (name, position, seq, at)
+                ).lastrowid
+                or 0
+            )
             # No id names one in which nothing was answered.
             connection.execute(
                 "DELETE FROM incarnations WHERE number <= ? AND position = (SELECT later.position FROM incarnations "
-                "AS later WHERE later.number > incarnations.number ORDER BY later.number LIMIT 1)", (number - RECENT,))
+                "AS later WHERE later.number > incarnations.number ORDER BY later.number LIMIT 1)",
+                (number - RECENT,),
+            )
             # Nor do those that lie before everything that is kept matter, but for the last of them.
             (covering,) = connection.execute(
                 "SELECT coalesce(max(number), 0) FROM incarnations WHERE position < "
-                "coalesce((SELECT min(position) FROM answers), ?)", (position,)).fetchone()
+                "coalesce((SELECT min(position) FROM answers), ?)",
+                (position,),
+            ).fetchone()
             connection.execute(
                 "DELETE FROM incarnations WHERE number <= ? AND (number < (SELECT max(number) FROM incarnations WHERE "
                 "number < ?) OR number <= (SELECT number FROM incarnations ORDER BY number DESC LIMIT 1 OFFSET ?))",
-                (number - RECENT, covering, MOST))
+                (number - RECENT, covering, MOST),
+            )
         return Incarnation(name, position, seq, at)

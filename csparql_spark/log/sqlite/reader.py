@@ -20,8 +20,8 @@ from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
 from csparql_spark.log.entries import IN_THE_HEAD, REGISTRY_KINDS, Entry
 
-MOST_STREAMS = 4096           # of which it is remembered how far they were looked at
-BELIEVED = 100          # of so many entries one after the other, some will say when they came
+MOST_STREAMS = 4096  # of which it is remembered how far they were looked at
+BELIEVED = 100  # of so many entries one after the other, some will say when they came
 
 # As they were written; SQLite gives anything where a page is damaged, which the sums tell.
 HeadRow = tuple[int, str, int, str | None, int, int | None, int | None, int]
@@ -30,15 +30,19 @@ WholeRow = tuple[int, str, int, str | None, int, int | None, int | None, int, by
 _COLUMNS = "seq, kind, at, subject, rows, first, last, unstamped"
 WHOLE = f"{_COLUMNS}, payload, head_sum, payload_sum"
 _HEADS = "SELECT seq, head_sum, kind, at, subject, rows, first, last, unstamped FROM log"
-_PLAIN = f"{_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END, head_sum, " \
-         "CASE kind WHEN 'background' THEN NULL ELSE payload_sum END"
+_PLAIN = (
+    f"{_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END, head_sum, "
+    "CASE kind WHEN 'background' THEN NULL ELSE payload_sum END"
+)
 
 
 def _of_stream(condition: str, order: str) -> str:
     """What was logged of a stream after a place: its chunks, and what stands in the place of some that are lost."""
-    return (f"SELECT {WHOLE} FROM log WHERE kind = 'chunk' AND subject = :stream AND seq > :after {condition} "
-            f"UNION ALL SELECT {WHOLE} FROM log INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick') "
-            f"AND kind = 'damaged' AND subject = :stream AND seq > :after {condition} ORDER BY {order}")
+    return (
+        f"SELECT {WHOLE} FROM log WHERE kind = 'chunk' AND subject = :stream AND seq > :after {condition} "
+        f"UNION ALL SELECT {WHOLE} FROM log INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick') "
+        f"AND kind = 'damaged' AND subject = :stream AND seq > :after {condition} ORDER BY {order}"
+    )
 
 
 def damage_of(connection: sqlite3.Connection, row: WholeRow) -> Damage | None:
@@ -75,8 +79,9 @@ def next_stamp(connection: sqlite3.Connection) -> int:
 def _clock_before(connection: sqlite3.Connection, seq: int) -> tuple[str, int]:
     """Kind and stamp of the last entry before a place that holds the arrival clock and can be believed."""
     for _ in range(BELIEVED):
-        row = connection.execute(f"{_HEADS} WHERE seq < ? AND (kind != 'tick' OR subject IS NULL) "
-                                 "ORDER BY seq DESC LIMIT 1", (seq,)).fetchone()
+        row = connection.execute(
+            f"{_HEADS} WHERE seq < ? AND (kind != 'tick' OR subject IS NULL) ORDER BY seq DESC LIMIT 1", (seq,)
+        ).fetchone()
         if row is None:
             break
         seq, head, *columns = row
@@ -85,7 +90,7 @@ def _clock_before(connection: sqlite3.Connection, seq: int) -> tuple[str, int]:
     return "", 0
 
 
-def _is_believed(head: int | None, columns: Sequence[Any]) -> bool:      # what SQLite has: of any type, if damaged
+def _is_believed(head: int | None, columns: Sequence[Any]) -> bool:  # what SQLite has: of any type, if damaged
     return head is None or head == head_sum(EntryHead(*columns))
 
 
@@ -94,7 +99,7 @@ def unreadable(connection: sqlite3.Connection, seq: int, error: PageDamaged) -> 
     try:
         at = stamp_before(connection, seq) or 0
     except PageDamaged:
-        at = 0                  # nor what came before
+        at = 0  # nor what came before
     return entry_damage(seq, None, None, at, f"{error}; {HEAD}")
 
 
@@ -104,7 +109,7 @@ class Log:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._damages = Damages(database)
-        self._heads: dict[str, tuple[int, int]] = {}        # of a stream the places between which all heads are right
+        self._heads: dict[str, tuple[int, int]] = {}  # of a stream the places between which all heads are right
 
     def tail(self) -> int:
         """The place of the newest entry; 0 for an empty log."""
@@ -122,7 +127,8 @@ class Log:
         if before is not None:
             return before
         following = connection.execute(
-            f"{_HEADS} WHERE seq > ? AND (kind != 'tick' OR subject IS NULL) ORDER BY seq LIMIT ?", (first, BELIEVED))
+            f"{_HEADS} WHERE seq > ? AND (kind != 'tick' OR subject IS NULL) ORDER BY seq LIMIT ?", (first, BELIEVED)
+        )
         return next((columns[1] for _, head, *columns in following if _is_believed(head, columns)), None)
 
     def read(self, after: int, upto: int) -> Iterator[Entry]:
@@ -140,9 +146,12 @@ class Log:
     def registrations(self, after: int, upto: int) -> Iterator[Entry]:
         """The entries that say which streams, queries and graphs there are."""
         marks = ", ".join("?" * len(REGISTRY_KINDS))
-        return self._fold(_PLAIN, "INDEXED BY log_registry",
-                          f"kind NOT IN ('chunk', 'tick') AND kind IN ({marks}) AND seq > ? AND seq <= ?",
-                          (*REGISTRY_KINDS, after, upto))
+        return self._fold(
+            _PLAIN,
+            "INDEXED BY log_registry",
+            f"kind NOT IN ('chunk', 'tick') AND kind IN ({marks}) AND seq > ? AND seq <= ?",
+            (*REGISTRY_KINDS, after, upto),
+        )
 
     def last(self, subject: str, kind: str, upto: int) -> Entry | None:
         """The newest entry of the kind about the subject, as the log stood after `upto`. Raises `Damaged`."""
@@ -155,7 +164,8 @@ class Log:
         indexed = "AND kind NOT IN ('chunk', 'tick')" if kind in REGISTRY_KINDS else ""
         found = self._database.connection.execute(
             f"SELECT seq FROM log WHERE subject = ? AND kind = ? {indexed} AND seq <= ? ORDER BY seq DESC LIMIT 1",
-            (subject, kind, upto)).fetchone()
+            (subject, kind, upto),
+        ).fetchone()
         return self.one(found[0]) if found else None
 
     def one(self, seq: int) -> Entry | None:
@@ -171,7 +181,8 @@ class Log:
         self._check_heads(stream, after)
         rows = self._database.connection.execute(
             _of_stream("AND (at > :low AND at <= :high OR last > :low AND first <= :high)", "seq"),
-            {"stream": stream, "after": after, "low": low, "high": high})
+            {"stream": stream, "after": after, "low": low, "high": high},
+        )
         return (_whole(self._entry(row)) for row in rows)
 
     def _check_heads(self, stream: str, after: int) -> None:
@@ -181,7 +192,8 @@ class Log:
         if not first <= after <= last:
             first = last = after
         for seq, head, *columns in self._database.connection.execute(
-                f"{_HEADS} WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq", (stream, last)):
+            f"{_HEADS} WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq", (stream, last)
+        ):
             if head is not None and head != head_sum(EntryHead(*columns)):
                 self.payload(seq)
             last = seq
@@ -192,8 +204,8 @@ class Log:
     def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
         """The chunks of a stream that were logged after the place `after`, without their payloads, unchecked."""
         rows = self._database.connection.execute(
-            f"SELECT {_COLUMNS} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq",
-            (stream, after))
+            f"SELECT {_COLUMNS} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq", (stream, after)
+        )
         return (Entry(*row) for row in rows)
 
     def recent(self, stream: str, after: int = 0) -> Iterator[Entry]:
@@ -216,13 +228,15 @@ class Log:
         """The newest stamp among the chunks of a stream."""
         return self._database.connection.execute(
             "SELECT max(CASE WHEN last IS NULL OR unstamped > 0 AND at > last THEN at ELSE last END) FROM log "
-            "WHERE kind = 'chunk' AND subject = ?", (stream,)).fetchone()[0]
+            "WHERE kind = 'chunk' AND subject = ?",
+            (stream,),
+        ).fetchone()[0]
 
     def totals(self, stream: str) -> tuple[int, int]:
         """Chunks and triples of a stream that the log holds."""
         return self._database.connection.execute(
-            "SELECT count(*), coalesce(sum(rows), 0) FROM log WHERE kind = 'chunk' AND subject = ?",
-            (stream,)).fetchone()
+            "SELECT count(*), coalesce(sum(rows), 0) FROM log WHERE kind = 'chunk' AND subject = ?", (stream,)
+        ).fetchone()
 
     def _fold(self, columns: str, index: str, condition: str, values: tuple[int | str, ...]) -> Iterator[Entry]:
         """The entries for which a condition holds that ends in "seq > ? AND seq <= ?", whole or with their damage."""
@@ -237,15 +251,20 @@ class Log:
             pass
         yield from self._one_by_one(columns, index, condition, (*rest, after, upto))
 
-    def _one_by_one(self, columns: str, index: str, condition: str, values: tuple[int | str, ...],
-                    limit: int = -1) -> Iterator[Entry]:
+    def _one_by_one(
+        self, columns: str, index: str, condition: str, values: tuple[int | str, ...], limit: int = -1
+    ) -> Iterator[Entry]:
         """Around what SQLite cannot read. A page of rows that is gone takes with it what it was that they said."""
         connection = self._database.connection
         try:
-            places: Iterable[int] = [seq for (seq,) in connection.execute(
-                f"SELECT seq FROM log {index} WHERE {condition} ORDER BY seq LIMIT ?", (*values, limit))]
+            places: Iterable[int] = [
+                seq
+                for (seq,) in connection.execute(
+                    f"SELECT seq FROM log {index} WHERE {condition} ORDER BY seq LIMIT ?", (*values, limit)
+                )
+            ]
         except PageDamaged:
-            after, *upto = (int(value) for value in values[-2:])         # the last of them are places
+            after, *upto = (int(value) for value in values[-2:])  # the last of them are places
             places = range(after + 1, min(upto[0] if upto else after + limit, self.tail()) + 1)
         for seq in places:
             try:

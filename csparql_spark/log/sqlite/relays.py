@@ -22,8 +22,11 @@ def relayed_to(connection: sqlite3.Connection, query: int) -> int | None:
 
 def relay(connection: sqlite3.Connection, query: int, instant: int) -> None:
     """Note that the answer at an instant is in the log."""
-    connection.execute("INSERT INTO relayed (query, instant) VALUES (?, ?) "
-                       "ON CONFLICT (query) DO UPDATE SET instant = excluded.instant", (query, instant))
+    connection.execute(
+        "INSERT INTO relayed (query, instant) VALUES (?, ?) "
+        "ON CONFLICT (query) DO UPDATE SET instant = excluded.instant",
+        (query, instant),
+    )
 
 
 def forget_relays(connection: sqlite3.Connection) -> None:

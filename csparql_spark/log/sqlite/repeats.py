@@ -61,13 +61,15 @@ class Repeats:
                 last = connection.execute(
                     "SELECT max(coalesce((SELECT max(id) FROM repeats WHERE stream = ? AND at < ?), 0), "
                     "coalesce((SELECT id FROM repeats WHERE stream = ? ORDER BY id DESC LIMIT 1 OFFSET ?), 0))",
-                    (stream, now - kept_ms, stream, kept_keys)).fetchone()[0]
+                    (stream, now - kept_ms, stream, kept_keys),
+                ).fetchone()[0]
                 condition, values = "stream = ? AND id <= ?", [stream, last]
             while True:
                 with self._database.transaction(durable=False) as transaction:
                     count = transaction.execute(
                         f"DELETE FROM repeats WHERE id IN (SELECT id FROM repeats WHERE {condition} LIMIT ?)",
-                        (*values, STEP)).rowcount
+                        (*values, STEP),
+                    ).rowcount
                 gone += count
                 if count < STEP:
                     break
@@ -84,9 +86,11 @@ def write_keys(connection: sqlite3.Connection, keys: Keys, entry: Entry) -> None
     reply = json.dumps(keys.reply_to(entry), ensure_ascii=False, separators=(",", ":"))
     connection.executemany(
         "INSERT OR REPLACE INTO repeats (stream, key, digest, at, told) VALUES (?, ?, ?, ?, ?)",
-        [(keys.stream, key, digest, entry.at, reply) for key, digest in keys.digests])
+        [(keys.stream, key, digest, entry.at, reply) for key, digest in keys.digests],
+    )
     if keys.newest is not None:
         connection.execute(
             "DELETE FROM repeats WHERE stream = :stream AND key GLOB :like AND id <= (SELECT id FROM repeats "
             "WHERE stream = :stream AND key GLOB :like ORDER BY id DESC LIMIT 1 OFFSET :newest)",
-            {"stream": keys.stream, "like": f"{keys.prefix}*", "newest": keys.newest})
+            {"stream": keys.stream, "like": f"{keys.prefix}*", "newest": keys.newest},
+        )

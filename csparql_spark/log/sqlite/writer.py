@@ -34,7 +34,7 @@ from csparql_spark.log.sqlite.reader import next_stamp
 from csparql_spark.log.sqlite.relays import relay, relayed_to
 from csparql_spark.log.sqlite.repeats import Repeats, write_keys
 
-Waiting = tuple[Draft, int, Guard | None, Future[Entry]]       # the number is its payload's checksum
+Waiting = tuple[Draft, int, Guard | None, Future[Entry]]  # the number is its payload's checksum
 
 GROUP_ENTRIES = 256
 GROUP_BYTES = 32 << 20
@@ -53,7 +53,7 @@ class LogWriter:
         self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._last = next_stamp(database.connection)
         self._stopped = False
-        self.chunks: dict[str, tuple[int, int]] = {}       # how many, and how many rows, it has written to each stream
+        self.chunks: dict[str, tuple[int, int]] = {}  # how many, and how many rows, it has written to each stream
         self.clock = ArrivalClock(self._last)
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
 
@@ -70,8 +70,9 @@ class LogWriter:
         try:
             return done.result(PATIENCE_SECONDS)
         except TimeoutError:
-            raise StoreError("the log did not take the entry in time, and may still do so: "
-                             "the disk does not keep up") from None
+            raise StoreError(
+                "the log did not take the entry in time, and may still do so: the disk does not keep up"
+            ) from None
 
     def reply_to(self, stream: int, key: str, digest: bytes) -> Reply | None:
         return self._repeats.reply_to(stream, key, digest)
@@ -130,8 +131,7 @@ class LogWriter:
                 done.set_result(outcome)
         self._bell.ring()
 
-    def _insert(self, connection: sqlite3.Connection, draft: Draft, sum: int,
-                guard: Guard | None) -> Entry | Refused:
+    def _insert(self, connection: sqlite3.Connection, draft: Draft, sum: int, guard: Guard | None) -> Entry | Refused:
         if guard is not None:
             refusal = self._decisions.refusal(connection, guard)
             if refusal is not None:
@@ -148,11 +148,32 @@ class LogWriter:
         cursor = connection.execute(
             "INSERT INTO log (kind, at, subject, rows, first, last, unstamped, payload, head_sum, payload_sum) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped, draft.payload,
-             head_sum(EntryHead(draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped)),
-             sum))
-        entry = Entry(cursor.lastrowid or 0, draft.kind, at, draft.subject, draft.rows, draft.first, draft.last,
-                      draft.unstamped, draft.payload)
+            (
+                draft.kind,
+                at,
+                draft.subject,
+                draft.rows,
+                draft.first,
+                draft.last,
+                draft.unstamped,
+                draft.payload,
+                head_sum(
+                    EntryHead(draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped)
+                ),
+                sum,
+            ),
+        )
+        entry = Entry(
+            cursor.lastrowid or 0,
+            draft.kind,
+            at,
+            draft.subject,
+            draft.rows,
+            draft.first,
+            draft.last,
+            draft.unstamped,
+            draft.payload,
+        )
         self._decisions.after(entry)
         match draft.beside:
             case Keys():
