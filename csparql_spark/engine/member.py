@@ -131,8 +131,8 @@ class Member:
                 min(turns),
                 (
                     f"so many elements have come at once that its windows have turned {len(turns):,} times, and at "
-                    f"most {MOST_INSTANTS:,} instants are answered at once: delete the query and register it again with "
-                    "a larger STEP, or with COMPUTE EVERY"
+                    f"most {MOST_INSTANTS:,} instants are answered at once: delete the query and register it again "
+                    "with a larger STEP, or with COMPUTE EVERY"
                 ),
             )
         if self.grid is not None:

@@ -48,8 +48,8 @@ class Counting:
             if rule is None
             else (
                 f"Derivations cannot be counted, because the rule {rule} is recursive: it may be fed with what it "
-                f"derives. What is lost is deleted with all that was derived from it, and what still follows is derived "
-                "again."
+                f"derives. What is lost is deleted with all that was derived from it, and what still follows is "
+                "derived again."
             )
         )
         self._strategy = (Counts if rule is None else DeleteRederive)(self._program.dictionary, rules, self._moving)
