@@ -4,6 +4,7 @@
     All strategies run on the same relations and joins, and they differ in nothing but what they do at a slide.
 (b) RDFS over a tree of classes: windows of some sizes that slide by a tenth.
 (c) RDFS over a stream of some rates, a window of 10 s that slides each second: the price of a triple.
+(d) RDFS over windows that do not slide together: a share of what they hold is taken back and replaced at each instant.
 
 RDFS is the minimal fragment (`rho-df`), and, where it says so, the eleven rules of the paper's Figure 3 (`rdfs`), which
 also say of every term that it is a Resource. The rules are prepared as in a worker, for a query that asks for anything.
@@ -183,6 +184,36 @@ def _streamed(regime: str, count: int, slides: int) -> float:
     facts.load_closed(*prepared.background, np.full(len(prepared.background[0]), ALWAYS))
     taken = [_seconds(lambda: _slide(facts, slide, chunk)) for slide, chunk in _chunks(stream, count, SLIDES + slides)]
     return float(np.median(taken[SLIDES:]))
+
+
+def jumps(size: int = 10_000, instants: int = 5) -> dict[str, float]:
+    """ms for an instant, by strategy and by how many percent of the window are replaced."""
+    return {
+        f"{name}_{percent}": 1000 * _jumped(STRATEGIES[name], size, max(1, round(size * percent / 100)), instants)
+        for percent in (0.2, 1, 2, 10)
+        for name in ("expiration", "recompute")
+    }
+
+
+def _jumped(strategy: type, size: int, count: int, instants: int) -> float:
+    """The median of the instants of a window that holds `size` triples, of which `count` are others each time."""
+    dictionary = TermDictionary()
+    stream, rules = Sensors(dictionary), rules_of(("rdfs",), {})
+    prepared = prepare(rules, dictionary, closed(rules, dictionary, stream.schema()[:3]), None)
+    facts = strategy(dictionary, prepared.rules)
+    facts.load_closed(*prepared.background, np.full(len(prepared.background[0]), ALWAYS))
+    window = [stream.chunk(count, ALWAYS - 1) for _ in range(size // count)]
+    for chunk in window:
+        facts.insert(*chunk)
+    facts.visible(0)
+
+    def jump() -> None:
+        facts.remove(*window.pop(0)[:3])
+        window.append(stream.chunk(count, ALWAYS - 1))
+        facts.insert(*window[-1])
+        facts.visible(0)
+
+    return float(np.median([_seconds(jump) for _ in range(instants)]))
 
 
 def _chunks(stream: Sensors, count: int, slides: int) -> Iterator[tuple[int, Facts]]:
