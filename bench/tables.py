@@ -181,6 +181,11 @@ WINDOWS = [
         for size in (1_000, 10_000, 100_000)
     ),
     *(
+        Row(f"window of 10,000 that jumps by {share} %: {name}", "closure-jumps", f"{name}_{share}", "ms")
+        for share in (0.2, 1, 2, 10)
+        for name in ("expiration", "recompute")
+    ),
+    *(
         Row(f"a triple at {rate:,} triples/s, window of 10 s", "closure-rates", f"us_per_triple_{rate}", "µs")
         for rate in (800, 4_000, 20_000, 100_000)
     ),
