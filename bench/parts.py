@@ -86,7 +86,7 @@ PARTS: dict[str, Part] = {
     "closure-slides-100000": Part("closure", 90, lambda m: m.changes(100_000)),
     "closure-windows": Part("closure", 5, lambda m: m.windows(), 4, lambda m: m.windows("rho-df", 4)),
     "closure-windows-rdfs": Part("closure", 15, lambda m: m.windows("rdfs"), 6, lambda m: m.windows("rdfs", 4)),
-    "closure-jumps": Part("closure", 30, lambda m: m.jumps(), 8, lambda m: m.jumps(10_000, 1)),
+    "closure-jumps": Part("closure", 8, lambda m: m.jumps(), 2, lambda m: m.jumps(2_000, 1)),
     "closure-rates": Part("closure", 10, lambda m: m.rates()),
     "many-queries-10": Part("many", 4, lambda m: m.measure(10), 3, lambda m: m.measure(10, 10)),
     "many-queries-100": Part("many", 8, lambda m: m.measure(100), 4, lambda m: m.measure(100, 10)),
