@@ -1,7 +1,9 @@
 """Cells: how numbers, and whether they are good enough, are written in tables of markdown.
 
-ranged(Number(166, 158, 181, 3), "ms")           # "166 ms (158–181)"
-table(["what", "measured"], [["latency", "166 ms"]])
+For example:
+
+    ranged(Number(166, 158, 181, 3), "ms")           # "166 ms (158–181)"
+    table(["what", "measured"], [["latency", "166 ms"]])
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Formats: the same push in each form that a producer may choose, from its bytes to a chunk.
 
-measure(200_000)        # {"ntriples_per_s": …, "ndjson_strings_per_s": …, "arrow_dictionaries_per_s": …, …}
+For example:
+
+    measure(200_000)        # {"ntriples_per_s": …, "ndjson_strings_per_s": …, "arrow_dictionaries_per_s": …, …}
 """
 
 from __future__ import annotations

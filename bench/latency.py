@@ -1,7 +1,9 @@
 """Latency: from the close of a window to the arrival of its answer at an SSE subscriber.
 
-push ─▶ log ─▶ tick (window closes at t) ─▶ micro-batch ─▶ answer store ─▶ SSE
-                      └──────────── measured ────────────────────────────▶┘
+For example:
+
+    push ─▶ log ─▶ tick (window closes at t) ─▶ micro-batch ─▶ answer store ─▶ SSE
+                          └──────────── measured ────────────────────────────▶┘
 """
 
 from __future__ import annotations

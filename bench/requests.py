@@ -1,8 +1,10 @@
 """Requests: how many small ones the web process answers, over connections that are kept, and how long each takes.
 
-measure("health", 10.0)     # {"clients": 16, "requests_per_s": …, "p50_ms": …, "p99_ms": …}
-measure("push", 10.0)       # of one triple each, durable when it is answered
-measure("large", 10.0)      # pushes of a megabyte, one client
+For example:
+
+    measure("health", 10.0)     # {"clients": 16, "requests_per_s": …, "p50_ms": …, "p99_ms": …}
+    measure("push", 10.0)       # of one triple each, durable when it is answered
+    measure("large", 10.0)      # pushes of a megabyte, one client
 """
 
 from __future__ import annotations

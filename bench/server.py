@@ -1,8 +1,10 @@
 """A server under measurement: started as a user starts it, in a directory of its own, and stopped without a trace.
 
-with Server() as server:
-    server.put("/streams/temp")
-    server.cpu_seconds()
+For example:
+
+    with Server() as server:
+        server.put("/streams/temp")
+        server.cpu_seconds()
 """
 
 from __future__ import annotations

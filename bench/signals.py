@@ -1,8 +1,10 @@
 """Signals: a program that is asked to end ends as by ctrl-c, and tidies up what it has started.
 
-if __name__ == "__main__":
-    heeded()
-    sys.exit(main())
+For example:
+
+    if __name__ == "__main__":
+        heeded()
+        sys.exit(main())
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Stamps: to which run a line of results belongs, which command made it, when, and how busy the machine was.
 
-run = Run()
-with run.writer(Path("results.jsonl")) as write:            # appends; on the standard output without a path
-    write(run.machine())
-    begun = run.begun("python -m bench commits")
-    write(begun.stamped({"bench": "commits", "fsync_per_s": 4095}))
+For example:
+
+    run = Run()
+    with run.writer(Path("results.jsonl")) as write:            # appends; on the standard output without a path
+        write(run.machine())
+        begun = run.begun("python -m bench commits")
+        write(begun.stamped({"bench": "commits", "fsync_per_s": 4095}))
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """The application: the routes over one backend, put together.
 
-with Backend(settings) as backend:
-    app = create_app(backend)
-    app.test_client().put("/streams/temp")
+For example:
+
+    with Backend(settings) as backend:
+        app = create_app(backend)
+        app.test_client().put("/streams/temp")
 """
 
 from __future__ import annotations

@@ -1,16 +1,18 @@
 """Threads: what goes on between requests, started in one order and ended in the opposite one.
 
-log writer ─ ticker                 instants become due
-fan-out ─┬─ delivery                answers go to subscribers
-         ├─ relay                   … back into the log, as chunks of derived streams
-         └─ webhooks                … to observers elsewhere
-forgetter                           the store forgets
-mqtt                                messages of a broker come in, if one is named
+Who wakes whom:
 
-threads = Threads(settings, stores, pusher, bell)
-threads.start()
-threads.queries_changed()           # who waits for instants, and who hears answers, look again
-threads.stop()
+    log writer ─ ticker                 instants become due
+    fan-out ─┬─ delivery                answers go to subscribers
+             ├─ relay                   … back into the log, as chunks of derived streams
+             └─ webhooks                … to observers elsewhere
+    forgetter                           the store forgets
+    mqtt                                messages of a broker come in, if one is named
+
+    threads = Threads(settings, stores, pusher, bell)
+    threads.start()
+    threads.queries_changed()           # who waits for instants, and who hears answers, look again
+    threads.stop()
 """
 
 from __future__ import annotations

@@ -1,21 +1,23 @@
 """The arrows of the house: imports point downwards as the rooms are listed here, and libraries stay in their rooms.
 
-__main__  cli  testing  server    on top: they put things together
-spark                             mounts the pipeline on Spark
-settings                          what whoever runs a server decides
-asking                            what a query sees, asked once; why; what is missing; replays
-engine                            groups of queries, walked instant by instant
-schedule                          when instants are due, and whom an entry concerns
-answers
-entailment
-relations
-windows                           which elements a window holds, and at which instants
-language
-rdf
-store                             what is known of queries, and their answers
-log                               entries in one total order
-disk                              knows no other room
-lifeline  remembering  worker_thread     the ground: modules that know nothing and that every room may stand on
+From the top:
+
+    __main__  cli  testing  server    on top: they put things together
+    spark                             mounts the pipeline on Spark
+    settings                          what whoever runs a server decides
+    asking                            what a query sees, asked once; why; what is missing; replays
+    engine                            groups of queries, walked instant by instant
+    schedule                          when instants are due, and whom an entry concerns
+    answers
+    entailment
+    relations
+    windows                           which elements a window holds, and at which instants
+    language
+    rdf
+    store                             what is known of queries, and their answers
+    log                               entries in one total order
+    disk                              knows no other room
+    lifeline  remembering  worker_thread     the ground: modules that know nothing and that every room may stand on
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """A wall clock that jumps, as all Python processes of a server see it; monotonic clocks go on.
 
-row = jumped(+3600)
+For example:
+
+    row = jumped(+3600)
 """
 
 from __future__ import annotations

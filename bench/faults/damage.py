@@ -1,7 +1,9 @@
 """A checkpoint of the engine that is damaged while the server is stopped, or deleted while it is at work.
 
-row = damaged("offsets")
-row = deleted("engine")
+For example:
+
+    row = damaged("offsets")
+    row = deleted("engine")
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """A disk that is full: the data directory on a small tmpfs, filled to the last block while pushes go on.
 
-row = full()                # needs root, to mount
+For example:
+
+    row = full()                # needs root, to mount
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Kill -9, at random moments, of each process that a server has.
 
-row = killed("engine", 4)
+For example:
+
+    row = killed("engine", 4)
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The database, locked by another program that writes into it and does not end.
 
-row = locked(60)
+For example:
+
+    row = locked(60)
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Subscribers that do not read, or hardly.
 
-row = reader(0)             # takes nothing
-row = reader(1)             # a byte a second
+For example:
+
+    row = reader(0)             # takes nothing
+    row = reader(1)             # a byte a second
 """
 
 from __future__ import annotations

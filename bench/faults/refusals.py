@@ -1,6 +1,8 @@
 """What a server must refuse at once: with one line that says what to do, and exit code 2.
 
-row = port_taken()
+For example:
+
+    row = port_taken()
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """A row of what was found: one fault, what was injected, what was observed.
 
-row = Row.of("kill-web", "kill -9 of the web process", "Answers went on after 2 s.", scene.verdict())
-row.holds, row.observed
+For example:
+
+    row = Row.of("kill-web", "kill -9 of the web process", "Answers went on after 2 s.", scene.verdict())
+    row.holds, row.observed
 """
 
 from __future__ import annotations

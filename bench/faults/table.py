@@ -1,6 +1,8 @@
 """The table of docs/reliability.md: a row for each fault, written from what was found.
 
-write({"kill-web": row})            # rows of other faults stay as they are
+For example:
+
+    write({"kill-web": row})            # rows of other faults stay as they are
 """
 
 from __future__ import annotations

@@ -1,18 +1,20 @@
 """Queries: a crowd as users write it, ten shapes in ever new variants, each text there once.
 
-shape                                          streams             background   rules     output
-0  readings of a kind above a value            readings                                   RSTREAM
-1  fast moves                                  moves                                      ISTREAM
-2  readings with the room of their sensor      readings            kb                     RSTREAM
-3  a mean for each room                        readings            kb                     GROUP BY
-4  readings of a kind, with all kinds below    readings            kb           rho-df    RSTREAM
-5  fast moves counted by district              moves               kb                     GROUP BY
-6  readings and moves at the same place        readings, moves     kb                     RSTREAM
-7  who came near a place                       moves               kb           rho-df    ISTREAM, RSTREAM
-8  the twenty fastest                          moves                                      ORDER BY, LIMIT
-9  cars seen twice in a district               moves               kb                     HAVING
+For example:
 
-crowd(100)      # [Asked(name="q0", text="REGISTER QUERY q0 AS …", step=1000), …]
+    shape                                          streams             background   rules     output
+    0  readings of a kind above a value            readings                                   RSTREAM
+    1  fast moves                                  moves                                      ISTREAM
+    2  readings with the room of their sensor      readings            kb                     RSTREAM
+    3  a mean for each room                        readings            kb                     GROUP BY
+    4  readings of a kind, with all kinds below    readings            kb           rho-df    RSTREAM
+    5  fast moves counted by district              moves               kb                     GROUP BY
+    6  readings and moves at the same place        readings, moves     kb                     RSTREAM
+    7  who came near a place                       moves               kb           rho-df    ISTREAM, RSTREAM
+    8  the twenty fastest                          moves                                      ORDER BY, LIMIT
+    9  cars seen twice in a district               moves               kb                     HAVING
+
+    crowd(100)      # [Asked(name="q0", text="REGISTER QUERY q0 AS …", step=1000), …]
 """
 
 from __future__ import annotations

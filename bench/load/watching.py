@@ -1,10 +1,12 @@
 """Watching: what the pushing and the listening process have written down lately.
 
-watch = Watch(pushes, told)
-watch.look()
-watch.latencies(20)         # ms from instant to subscriber, of what came in the last 20 s
-watch.pushed(20)            # the pushes that began in the last 20 s
-watch.newest()              # the instant that half of the subscribers have reached
+For example:
+
+    watch = Watch(pushes, told)
+    watch.look()
+    watch.latencies(20)         # ms from instant to subscriber, of what came in the last 20 s
+    watch.pushed(20)            # the pushes that began in the last 20 s
+    watch.newest()              # the instant that half of the subscribers have reached
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
 """Overnight: a whole server with Spark for an hour in which all turns over that can, and whether it stays as it was.
 
-python -m bench.overnight --minutes 60 --out soak.jsonl
+For example:
+
+    python -m bench.overnight --minutes 60 --out soak.jsonl
 """

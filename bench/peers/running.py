@@ -1,8 +1,10 @@
 """Running peers on a job, each in a process of its own, and believing their times only if their answers agree.
 
-first, second = side_by_side(job, ["csparql-spark", "duckdb"], place, limit=60, times=2)
-first["duckdb"].seconds              # of the median slide, in the first of two turns
-first["duckdb"].reason               # or why there is none
+For example:
+
+    first, second = side_by_side(job, ["csparql-spark", "duckdb"], place, limit=60, times=2)
+    first["duckdb"].seconds              # of the median slide, in the first of two turns
+    first["duckdb"].reason               # or why there is none
 """
 
 from __future__ import annotations

@@ -1,17 +1,19 @@
 """Workloads: jobs that are the same for all peers, by name, size and change.
 
-self, single    Laser's grid: a window of some seconds that slides each second over a stream of some rate; a pattern
-                joined with itself, and one pattern (◇). Rows: (a, c), (a, b)
-analytic        three patterns, FILTER and GROUP BY over a sliding window.
-                Rows: (room, sum of values, greatest value, number), values in tenths
-closure         IMaRS' experiment: a tree of `isIn`, which is transitive, some of whose edges change.
-                Rows: (a, c)
-rdfs            domains, ranges, super-properties and a tree of classes over a sliding window: about 14 facts follow
-                from each triple. Rows: (s, p, o), without those of the schema
-many            many queries over one window: (query, observation, sensor, value in tenths)
+For example:
 
-cell = CELLS["self"][0]
-job = cell.job(quick=True)
+    self, single    Laser's grid: a window of some seconds that slides each second over a stream of some rate; a pattern
+                    joined with itself, and one pattern (◇). Rows: (a, c), (a, b)
+    analytic        three patterns, FILTER and GROUP BY over a sliding window.
+                    Rows: (room, sum of values, greatest value, number), values in tenths
+    closure         IMaRS' experiment: a tree of `isIn`, which is transitive, some of whose edges change.
+                    Rows: (a, c)
+    rdfs            domains, ranges, super-properties and a tree of classes over a sliding window: about 14 facts follow
+                    from each triple. Rows: (s, p, o), without those of the schema
+    many            many queries over one window: (query, observation, sensor, value in tenths)
+
+    cell = CELLS["self"][0]
+    job = cell.job(quick=True)
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Plans: what a continuous query asks for, in the terms of the evaluator; and what cannot be answered, refused by name.
 
-plan(parse("REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP 5s] WHERE { ?s <urn:p> 1 }"))
-# Plan(form="SELECT", variables=("s",), reads=((("?s", "<urn:p>", '"1"^^<…integer>'),),), …)
+For example:
+
+    plan(parse("REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP 5s] WHERE { ?s <urn:p> 1 }"))
+    # Plan(form="SELECT", variables=("s",), reads=((("?s", "<urn:p>", '"1"^^<…integer>'),),), …)
 """
 
 from __future__ import annotations

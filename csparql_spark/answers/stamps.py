@@ -1,7 +1,9 @@
 """When a triple came: the latest stamp that it has in the windows of a query.
 
-stamp = stamps_of([elements])
-stamp(3, 1, 4)            # 17000, or None if no window holds the triple
+For example:
+
+    stamp = stamps_of([elements])
+    stamp(3, 1, 4)            # 17000, or None if no window holds the triple
 """
 
 from __future__ import annotations

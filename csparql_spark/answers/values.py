@@ -1,8 +1,10 @@
 """The values of literals: numbers, points in time and durations, for what compares and adds them.
 
-number('"01"^^<…#byte>')          # Number("integer", 1)
-number('"x"^^<…#integer>')        # None: a literal whose text is not in its datatype has no value
-number_term(Number("decimal", Decimal("2.50")))      # '"2.5"^^<…#decimal>'
+For example:
+
+    number('"01"^^<…#byte>')          # Number("integer", 1)
+    number('"x"^^<…#integer>')        # None: a literal whose text is not in its datatype has no value
+    number_term(Number("decimal", Decimal("2.50")))      # '"2.5"^^<…#decimal>'
 """
 
 from __future__ import annotations

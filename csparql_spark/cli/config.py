@@ -1,6 +1,8 @@
 """`config`: what holds, and why: each setting with its value, and where it comes from.
 
-csparql-spark config --port 9000
+For example:
+
+    csparql-spark config --port 9000
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """`demo`: a server, and a city that is replayed into it (see `feeding`).
 
-csparql-spark demo --speed 20
+For example:
+
+    csparql-spark demo --speed 20
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Flags of commands that are made of the settings: one for each that is not secret, and `--config`.
 
-@click.command()
-@flags(without=("demo",))
-def serve(config: Path | None, **given: object): ...        # `given`: settings, by attribute
+For example:
+
+    @click.command()
+    @flags(without=("demo",))
+    def serve(config: Path | None, **given: object): ...        # `given`: settings, by attribute
 """
 
 from __future__ import annotations

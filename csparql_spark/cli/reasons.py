@@ -1,6 +1,8 @@
 """`run --why`: why a triple holds, at each instant of a replay.
 
-csparql-spark run query.csparql --stream … --why '<http://ex.org/ann> <http://ex.org/isIn> <http://ex.org/rome>'
+For example:
+
+    csparql-spark run query.csparql --stream … --why '<http://ex.org/ann> <http://ex.org/isIn> <http://ex.org/rome>'
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """`store`: whether what a data directory holds is whole, and what is to become of what is not.
 
-csparql-spark store check --data data
-csparql-spark store skip 812 --data data
+For example:
+
+    csparql-spark store check --data data
+    csparql-spark store skip 812 --data data
 """
 
 from __future__ import annotations

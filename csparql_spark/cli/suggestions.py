@@ -1,7 +1,9 @@
 """Suggestions: what somebody may have meant who mistyped a command, an option or a setting.
 
-nearest("serv", ["serve", "demo"])                  # "serve"; None if nothing is near
-@click.group(cls=SuggestingGroup)                   # what is wrong with a use of its commands is one sentence
+For example:
+
+    nearest("serv", ["serve", "demo"])                  # "serve"; None if nothing is near
+    @click.group(cls=SuggestingGroup)                   # what is wrong with a use of its commands is one sentence
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """`token`: making, listing and removing the tokens of a data directory. A running server sees it at its next request.
 
-csparql-spark token add lab --scope push --scope read
-csparql-spark token remove lab
+For example:
+
+    csparql-spark token add lab --scope push --scope read
+    csparql-spark token remove lab
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Terms of RDF as Python values, and Python values as terms.
 
-IRI("http://ex.org/kitchen"), Literal("21.5", XSD + "double").to_python()         # …, 21.5
-term({"type": "uri", "value": "http://ex.org/kitchen"})                            # of SPARQL JSON
-quad((IRI("urn:s"), IRI("urn:p"), 21.5, 1700000000000))                            # a line of N-Quads, stamped
+For example:
+
+    IRI("http://ex.org/kitchen"), Literal("21.5", XSD + "double").to_python()         # …, 21.5
+    term({"type": "uri", "value": "http://ex.org/kitchen"})                            # of SPARQL JSON
+    quad((IRI("urn:s"), IRI("urn:p"), 21.5, 1700000000000))                            # a line of N-Quads, stamped
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Connections: SQLite's own, whose errors are the house's (see `errors`), wherever they come up.
 
-connection = connect(path, timeout=5)
-rows = connection.execute("SELECT …")       # DatabaseFault
-next(rows)                                  # DatabaseFault, too: SQLite reads a page when its rows are asked for
-connect(path, timeout=5, uri="mode=ro")     # only to read, and only what is there
+For example:
+
+    connection = connect(path, timeout=5)
+    rows = connection.execute("SELECT …")       # DatabaseFault
+    next(rows)                                  # DatabaseFault, too: SQLite reads a page when its rows are asked for
+    connect(path, timeout=5, uri="mode=ro")     # only to read, and only what is there
 """
 
 from __future__ import annotations

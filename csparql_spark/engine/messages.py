@@ -1,12 +1,14 @@
 """Messages: what a group says. Each kind is a type, and who hears them asks of which.
 
-InstantAnswer     a query's answer at an instant, or a part of it
-QueryFailure      the instant from which a query answers no more, and why: it is said once
-BatchCosts        what the answers of a batch have cost (see `costs`); no query says that, and no answer hangs on it
+Its kinds:
 
-for message in group.feed(rows):
-    if isinstance(message, QueryFailure):
-        print(message.query, message.reason)
+    InstantAnswer     a query's answer at an instant, or a part of it
+    QueryFailure      the instant from which a query answers no more, and why: it is said once
+    BatchCosts        what the answers of a batch have cost (see `costs`); no query says that, and no answer hangs on it
+
+    for message in group.feed(rows):
+        if isinstance(message, QueryFailure):
+            print(message.query, message.reason)
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """The job: one streaming query for all registered queries.
 
-query = start(spark, DataDirectory("data"))
-query.awaitTermination()
+For example:
+
+    query = start(spark, DataDirectory("data"))
+    query.awaitTermination()
 """
 
 from __future__ import annotations

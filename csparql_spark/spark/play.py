@@ -1,7 +1,9 @@
 """Play scripts through the whole pipeline: a store of their own, the engine process, and nothing left behind.
 
-for message in play(script):
-    print(message.instant)
+For example:
+
+    for message in play(script):
+        print(message.instant)
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Report rows: what comes out of the processor, as rows of Spark, and as reports again where they are written down.
 
-row                    (query, instant, part, rows, payload)
-QueryFailure           its query and instant, -1, 0, its reason
-BatchCosts             0, when all answers of the batch were there (epoch ms), -2, 0, their JSON
+As rows:
 
-report_of(row_of(QueryFailure(8, 1000, "too many")))       # the same
-report_of(row_of(BatchCosts(b"[]"), at=1250))              # BatchCosts(b"[]")
+    row                    (query, instant, part, rows, payload)
+    QueryFailure           its query and instant, -1, 0, its reason
+    BatchCosts             0, when all answers of the batch were there (epoch ms), -2, 0, their JSON
+
+    report_of(row_of(QueryFailure(8, 1000, "too many")))       # the same
+    report_of(row_of(BatchCosts(b"[]"), at=1250))              # BatchCosts(b"[]")
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Progress: how far the engine has come in the log.
 
-read         what Spark has noted as read, durably: a batch that is run again begins there or later
-batch_end    up to where everything is answered, also where Spark has not said so yet
+Two places:
 
-with database.transaction() as connection:
-    advance(connection, batch_end=812)      # never back
-read(database.connection)                   # 800
-answered(database.connection)               # 812
+    read         what Spark has noted as read, durably: a batch that is run again begins there or later
+    batch_end    up to where everything is answered, also where Spark has not said so yet
+
+    with database.transaction() as connection:
+        advance(connection, batch_end=812)      # never back
+    read(database.connection)                   # 800
+    answered(database.connection)               # 812
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Status: what a process says of itself, for others to show. A hint like a bell, not part of any answer.
 
-Status(database).say("engine", {"state": "running", "pid": 4711})
-Status(database).of("engine")          # the same, or None
+For example:
+
+    Status(database).say("engine", {"state": "running", "pid": 4711})
+    Status(database).of("engine")          # the same, or None
 """
 
 from __future__ import annotations

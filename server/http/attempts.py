@@ -1,8 +1,10 @@
 """Attempts: who tells wrong tokens must wait. Tokens cannot be found by trying; this keeps the trying quiet.
 
-attempts = Attempts()
-attempts.failed("192.0.2.7")
-attempts.wait("192.0.2.7")          # seconds until the next attempt counts; 0 for almost all
+For example:
+
+    attempts = Attempts()
+    attempts.failed("192.0.2.7")
+    attempts.wait("192.0.2.7")          # seconds until the next attempt counts; 0 for almost all
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Lengths of time in requests: `5000` (ms), `"5s"`, `"500 ms"` or `"PT5S"`, as in the language.
 
-length_of_time("delay", "5s")       # 5000
+For example:
+
+    length_of_time("delay", "5s")       # 5000
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Login: a browser tells a token once, and is known by a cookie from then on.
 
-POST /login     {"token": "csp_…"} or the same as a form      200, and the cookie
-POST /logout                                                  204
-GET  /session   {"secured": true, "name": "lab", "scopes": ["read", "register"]}
+Its routes:
+
+    POST /login     {"token": "csp_…"} or the same as a form      200, and the cookie
+    POST /logout                                                  204
+    GET  /session   {"secured": true, "name": "lab", "scopes": ["read", "register"]}
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """A wakeup: how a thread that waits for many connections is interrupted by other threads.
 
-wakeup = Wakeup()
-selector.register(wakeup, EVENT_READ)       # the thread that waits
-wakeup.ring()                               # any other one, as often as it likes
-wakeup.heard()                              # the one that waited: from now on it can be rung again
+For example:
+
+    wakeup = Wakeup()
+    selector.register(wakeup, EVENT_READ)       # the thread that waits
+    wakeup.ring()                               # any other one, as often as it likes
+    wakeup.heard()                              # the one that waited: from now on it can be rung again
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Asking a query of quads: our evaluator, and Oxigraph by itself over the real terms.
 
-ask("SELECT ?s { ?s <urn:p> 1 }", [("", "<urn:a>", "<urn:p>", "…")]).table.rows()
-said(query, quads) == oxigraph_says(query, quads)
+For example:
+
+    ask("SELECT ?s { ?s <urn:p> 1 }", [("", "<urn:a>", "<urn:p>", "…")]).table.rows()
+    said(query, quads) == oxigraph_says(query, quads)
 """
 
 from __future__ import annotations

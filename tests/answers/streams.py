@@ -1,8 +1,10 @@
 """Random bodies, and random streams to ask them over; and a graph with its queries, moved from instant to instant.
 
-stage = Stage([(body, 5), (body, 9)])
-stage.move(7, [("<urn:a>", "<urn:p>", '"1"')])
-stage.check()                     # each query says what the snapshot evaluator says of what it can see
+For example:
+
+    stage = Stage([(body, 5), (body, 9)])
+    stage.move(7, [("<urn:a>", "<urn:p>", '"1"')])
+    stage.check()                     # each query says what the snapshot evaluator says of what it can see
 """
 
 from __future__ import annotations

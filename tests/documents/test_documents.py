@@ -1,7 +1,9 @@
 """What the README and the tutorial tell a reader to type does what they say: all of it, against a server of one's own.
 
-README.md „Five minutes" ─┐
-docs/tutorial.md         ─┴─▶ commands, in order ─▶ bash ─▶ printed as shown, or at least without an error
+For example:
+
+    README.md „Five minutes" ─┐
+    docs/tutorial.md         ─┴─▶ commands, in order ─▶ bash ─▶ printed as shown, or at least without an error
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """An interpreter of maintenance programs: every rule is applied to everything until nothing is new.
 
-relations = run(volz_program(rules), {"T": rows(closed), "ExtDel": rows([gone]), ...})
-relations["Minus"]                       # a set of rows: (triple, tag), the tag being None where there are none
+For example:
+
+    relations = run(volz_program(rules), {"T": rows(closed), "ExtDel": rows([gone]), ...})
+    relations["Minus"]                       # a set of rows: (triple, tag), the tag being None where there are none
 """
 
 from __future__ import annotations

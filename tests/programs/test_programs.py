@@ -1,11 +1,13 @@
 """The example queries, run by one driver in many modes: the answers must be those of `expected.jsonl`, line by line.
 
-local           row by row in this process
-in batches      cuts after each entry, after every third and seventh, everything in one batch
-restarted       cuts after each entry, and a worker that remembers nothing
-snapshot        the same, by the snapshot evaluator where another one is usual: row by row, in batches, restarted
-command         `csparql-spark run`, as a user types it, without Spark
-spark           the whole pipeline: store, engine process, state store, sink; all programs at once
+For example:
+
+    local           row by row in this process
+    in batches      cuts after each entry, after every third and seventh, everything in one batch
+    restarted       cuts after each entry, and a worker that remembers nothing
+    snapshot        the same, by the snapshot evaluator where another one is usual: row by row, in batches, restarted
+    command         `csparql-spark run`, as a user types it, without Spark
+    spark           the whole pipeline: store, engine process, state store, sink; all programs at once
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """What /health says of an engine at work, of one that has done all there is, and of one that is stuck.
 
-○ pushed   │ answered    ok, and it stays so: nothing waits, although no batch follows that would say so
-               ○ pushed, and the engine's JVM stands still      behind, ever more
-                                                 it goes on     ok
+For example:
+
+    ○ pushed   │ answered    ok, and it stays so: nothing waits, although no batch follows that would say so
+                   ○ pushed, and the engine's JVM stands still      behind, ever more
+                                                     it goes on     ok
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """A copy of the database is put back, and the log grows past what the engine has read before the engine looks.
 
-log      ─ s q 1 2 3 ┬ 4 5 6 7 8 9              read by the engine, answered, lost
-                     └ 4'5'6'7'8'9'10'11'12'    as it is now: all of this is answered, as a replay answers it
-                   copy
+For example:
+
+    log      ─ s q 1 2 3 ┬ 4 5 6 7 8 9              read by the engine, answered, lost
+                         └ 4'5'6'7'8'9'10'11'12'    as it is now: all of this is answered, as a replay answers it
+                       copy
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Subscriptions: what follows a cursor, whatever the store has forgotten meanwhile.
 
-told so far     ●──●──●──●──●──●
-kept                  ●──●──●──●
-seen            ●──●               then `gap`, and on from the third
+For example:
+
+    told so far     ●──●──●──●──●──●
+    kept                  ●──●──●──●
+    seen            ●──●               then `gap`, and on from the third
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """The witness: a checkpoint that was made of another past is told apart, however that past and this one look.
 
-w   what the engine has read last        c   a copy is taken        p   it is put back, and the server started
+For example:
 
-●●●●c●●w p○            shorter
-●●●●c●●w p○○○○○        it has grown past the checkpoint before anybody looks
+    w   what the engine has read last        c   a copy is taken        p   it is put back, and the server started
+
+    ●●●●c●●w p○            shorter
+    ●●●●c●●w p○○○○○        it has grown past the checkpoint before anybody looks
 """
 
 from __future__ import annotations

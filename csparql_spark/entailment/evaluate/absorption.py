@@ -1,6 +1,8 @@
 """Rules that need not see what they have derived themselves.
 
-absorbs(rule, rules)                     # the place in its body that they need not be matched with, or None
+For example:
+
+    absorbs(rule, rules)                     # the place in its body that they need not be matched with, or None
 """
 
 from __future__ import annotations

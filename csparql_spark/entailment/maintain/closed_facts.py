@@ -1,8 +1,10 @@
 """What is held by the strategies that keep a closed graph beside what was stated, and how it is looked at.
 
-class SemiNaive(ClosedFacts):
-    ...                             # has a program, the explicit facts, and the graph that they are closed in
-facts.visible(after=12)
+For example:
+
+    class SemiNaive(ClosedFacts):
+        ...                             # has a program, the explicit facts, and the graph that they are closed in
+    facts.visible(after=12)
 """
 
 from __future__ import annotations

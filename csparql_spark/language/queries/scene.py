@@ -1,8 +1,10 @@
 """The place of a syntax error: the token that fits nowhere, its neighbours, and the rules that were open.
 
-scene.token, scene.before(), scene.after()      the words
-scene.inside("Window")                          whether a rule is open
-scene.problem(code, message, hint)              the problem to report, at the token unless told otherwise
+What is asked of it:
+
+    scene.token, scene.before(), scene.after()      the words
+    scene.inside("Window")                          whether a rule is open
+    scene.problem(code, message, hint)              the problem to report, at the token unless told otherwise
 """
 
 from __future__ import annotations
