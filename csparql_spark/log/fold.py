@@ -5,8 +5,12 @@
         fold.take(entry, beside)
     fold.refusal(guard)                     # None: an entry with this guard may come next
 
-Whoever has the same entries has the same fold, and so decides every guard alike. It is what the guards mean: a log that
-decides them otherwise, by statements of its own say, is wrong where it comes to something else.
+Whoever has the same entries has the same fold, and so decides every guard alike, but for keys: they are remembered
+until whoever keeps the log forgets them (`forget_keys`). It is what the guards mean: a log that decides them otherwise,
+by statements of its own say, is wrong where it comes to something else.
+
+What is damaged is there all the same, as far as it can be told: a stream that nobody fills, a query that is not paused
+and reads nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +51,7 @@ class LiveStream:
 class LiveQuery:
     name: str
     paused: bool
-    payload: bytes
+    payload: bytes | None  # None: it is damaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,13 @@ class Fold:
         name = entry.subject or ""
         match entry.kind:
             case "stream":
-                self.streams[entry.seq] = LiveStream(name, stream_made(entry.payload or b"").producer)
+                producer = None if entry.payload is None else stream_made(entry.payload).producer
+                self.streams[entry.seq] = LiveStream(name, producer)
             case "drop":
                 self.streams = {id: stream for id, stream in self.streams.items() if stream.iri != name}
             case "register":
-                payload = entry.payload or b""
-                self.queries[entry.seq] = LiveQuery(name, registered(payload).paused, payload)
+                paused = entry.payload is not None and registered(entry.payload).paused
+                self.queries[entry.seq] = LiveQuery(name, paused, entry.payload)
             case "unregister":
                 self.queries = {id: query for id, query in self.queries.items() if query.name != name}
                 self._reads = {id: reads for id, reads in self._reads.items() if id in self.queries}
@@ -90,7 +95,7 @@ class Fold:
                 }
             case "background" | "rules":
                 self.settings.pop((entry.kind, name), None)
-                if entry.payload is not None:
+                if entry.payload is not None or entry.damage is not None:
                     self.settings[entry.kind, name] = entry.seq
         match beside:
             case Keys():
@@ -120,7 +125,8 @@ class Fold:
     def reads(self, query: int) -> Reads:
         """What a query reads that is there."""
         if query not in self._reads:
-            self._reads[query] = self._reads_of(registered(self.queries[query].payload))
+            payload = self.queries[query].payload
+            self._reads[query] = Reads() if payload is None else self._reads_of(registered(payload))
         return self._reads[query]
 
     def names(self, things: str) -> Mapping[int, str]:

@@ -134,6 +134,7 @@ class Decisions:
 
     def forget(self) -> None:
         """What was noted came to nothing."""
+        self._reads.clear()  # another query may get the place of one that came to nothing
         self._counts.clear()
         self._filled = None
 
