@@ -65,7 +65,7 @@ class Stores:
 
     def now(self) -> int:
         """What the log would stamp an entry with."""
-        return self.writer.clock.now()
+        return self.writer.now()
 
     def blank_prefix(self) -> str:
         """What the labels of one request's blank nodes begin with."""

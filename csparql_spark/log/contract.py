@@ -47,6 +47,12 @@ class WritableLog(Protocol):
         """What was answered to the push into the stream (by its id) that had this key; None if none is remembered.
         Raises `Reused` if that was another push."""
 
+    def now(self) -> int:
+        """What an entry would be stamped with that came now (epoch ms). It never goes back."""
+
+    def appended(self, stream: str) -> tuple[int, int]:
+        """How many chunks, and how many triples, were appended to a stream since the log was opened here."""
+
     def relayed_to(self, query: int) -> int | None:
         """The newest instant of the query (by its id) whose answer is in the log; None if there is none."""
 

@@ -70,6 +70,12 @@ class MemoryLog:
             raise Reused
         return None if known is None else known.reply
 
+    def now(self) -> int:
+        return self.clock.now()
+
+    def appended(self, stream: str) -> tuple[int, int]:
+        return self.totals(stream)
+
     def relayed_to(self, query: int) -> int | None:
         return self.fold.relayed.get(query)
 

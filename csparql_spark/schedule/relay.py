@@ -27,8 +27,9 @@ import pyarrow.compute as pc
 
 from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import StoreError
-from csparql_spark.log import Draft, LogWriter, Refused, contents
+from csparql_spark.log import Draft, Refused, contents
 from csparql_spark.log.contents import ElementsLost, InstantPassed, TriplesPushed
+from csparql_spark.log.contract import WritableLog
 from csparql_spark.log.entries import Relayed
 from csparql_spark.log.guards import Once
 from csparql_spark.rdf.chunk import Chunk
@@ -42,7 +43,7 @@ BEGINNING = -(1 << 62)
 
 
 class Relay:
-    def __init__(self, registry: Registry, answers: AnswerStore, writer: LogWriter) -> None:
+    def __init__(self, registry: Registry, answers: AnswerStore, writer: WritableLog) -> None:
         self._registry, self._answers, self._writer = registry, answers, writer
         self._lock = threading.Lock()
         self._waiting: set[int] | None = None  # None: look at all

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from csparql_spark.disk import StoreError
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.log import Draft, LogWriter
+from csparql_spark.log import Draft
+from csparql_spark.log.contract import WritableLog
 from csparql_spark.store import QueryRecord, Registry
 from csparql_spark.windows.grid import Grid
 from csparql_spark.windows.rule import grid_of
@@ -35,7 +36,7 @@ class Timetable(NamedTuple):
 
 
 class Ticker:
-    def __init__(self, registry: Registry, writer: LogWriter) -> None:
+    def __init__(self, registry: Registry, writer: WritableLog) -> None:
         self._registry, self._writer = registry, writer
         self._timetables: dict[int, Timetable] = {}  # by the place of the registration
         self._grid: Grid | None = None  # the instants there are
@@ -68,7 +69,7 @@ class Ticker:
         """Write a tick if an instant has passed; `changed`: which instants there are may be something else now."""
         if changed:
             self._grid = self.instants()
-        passed = self._writer.clock.now() - 1
+        passed = self._writer.now() - 1
         if changed and self._ticked is None:
             # Instants that passed while nobody was there are made up for at once.
             self._ticked = passed if self._grid is None else 0
@@ -86,7 +87,7 @@ class Ticker:
         because wall clocks jump and machines sleep."""
         if self._grid is None or self._ticked is None:
             return None
-        return max(0.0, min(LOOK_SECONDS, (self._grid.after(self._ticked) + 1 - self._writer.clock.now()) / 1000))
+        return max(0.0, min(LOOK_SECONDS, (self._grid.after(self._ticked) + 1 - self._writer.now()) / 1000))
 
     def instants(self) -> Grid | None:
         """The instants of all queries that read a stream on the arrival clock and are not paused."""

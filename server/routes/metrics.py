@@ -131,7 +131,7 @@ class Collected:
         triples = CounterMetricFamily("csparql_pushed_triples", "Triples in them.", labels=["stream"])
         for stream in self._stores.registry.streams():
             if stream.producer is None:
-                count, rows = self._stores.writer.chunks.get(stream.iri, (0, 0))
+                count, rows = self._stores.writer.appended(stream.iri)
                 pushes.add_metric([stream.name], count)
                 triples.add_metric([stream.name], rows)
         yield pushes

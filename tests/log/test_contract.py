@@ -469,6 +469,21 @@ def readings(log: ReadableLog) -> dict[tuple[object, ...], object]:
     return {call: outcome(work) for call, work in calls.items()}
 
 
+def test_what_was_appended_is_counted_by_stream(log: Opened) -> None:
+    assert log.writer.appended("a") == (0, 0)
+    for name, rows in (("a", 3), ("b", 5), ("a", 4)):
+        log.writer.append(draft_of(TriplesPushed(b"", rows, None, None, rows), name))
+    log.writer.append(draft_of(InstantPassed(START)))
+    assert (log.writer.appended("a"), log.writer.appended("b")) == ((2, 7), (1, 5))
+
+
+def test_the_clock_says_what_comes_next_is_stamped_with(log: Opened, hands: Hands) -> None:
+    hands.forward(5)
+    assert log.writer.append(draft_of(EntrySkipped())).at == log.writer.now() == START + 5
+    log.writer.append(draft_of(InstantPassed(START + 9)))
+    assert log.writer.append(draft_of(EntrySkipped())).at == START + 10
+
+
 @given(steps)
 @settings(max_examples=60, deadline=None)
 def test_any_history_is_the_same_in_both(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple]) -> None:
@@ -511,7 +526,7 @@ def test_any_history_is_the_same_in_both(tmp_path_factory: pytest.TempPathFactor
                     hands.forward(max(ms, 0))
                     hands.wall += min(ms, 0)
                 case ["forget", age, most]:
-                    now = {log.writer.clock.now() for log in logs}.pop()  # who has read a clock goes not back
+                    now = {log.writer.now() for log in logs}.pop()  # who has read a clock goes not back
                     assert len({log.writer.forget_keys(now, kept_ms=age, kept_keys=most) for log in logs}) == 1
                 case ["reopen"]:
                     for log in logs:

@@ -53,7 +53,7 @@ class LogWriter:
         self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._last = next_stamp(database.connection)
         self._stopped = False
-        self.chunks: dict[str, tuple[int, int]] = {}  # how many, and how many rows, it has written to each stream
+        self._appended: dict[str, tuple[int, int]] = {}  # how many chunks, and rows, it has written to each stream
         self.clock = ArrivalClock(self._last)
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
 
@@ -76,6 +76,12 @@ class LogWriter:
 
     def reply_to(self, stream: int, key: str, digest: bytes) -> Reply | None:
         return self._repeats.reply_to(stream, key, digest)
+
+    def now(self) -> int:
+        return self.clock.now()
+
+    def appended(self, stream: str) -> tuple[int, int]:
+        return self._appended.get(stream, (0, 0))
 
     def relayed_to(self, query: int) -> int | None:
         return relayed_to(self._database.connection, query)
@@ -126,8 +132,8 @@ class LogWriter:
                 done.set_exception(outcome)
             else:
                 if outcome.kind == "chunk" and outcome.subject is not None:
-                    chunks, rows = self.chunks.get(outcome.subject, (0, 0))
-                    self.chunks[outcome.subject] = chunks + 1, rows + outcome.rows
+                    chunks, rows = self.appended(outcome.subject)
+                    self._appended[outcome.subject] = chunks + 1, rows + outcome.rows
                 done.set_result(outcome)
         self._bell.ring()
 
