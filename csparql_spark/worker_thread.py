@@ -65,10 +65,6 @@ class WorkerThread:
         if self._thread.ident is not None:
             self._thread.join()
 
-    @property
-    def is_alive(self) -> bool:
-        return self._thread.is_alive()
-
     def _run(self) -> None:
         while True:
             with self._change:

@@ -22,7 +22,6 @@ from csparql_spark.disk.checksum import answer_sum
 from csparql_spark.disk.damage import PAYLOAD, Damage, Damages, answer_damage
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
-from csparql_spark.log.sqlite.relays import relayed_to
 from csparql_spark.store.measures import Cost, Measures
 from csparql_spark.store.progress import advance
 
@@ -172,10 +171,6 @@ class AnswerStore:
             "SELECT query, max(position) FROM answers WHERE position > ? GROUP BY query", (position,)
         ).fetchall()
         return max((p for _, p in rows), default=position), {query for query, _ in rows}
-
-    def relayed(self, query: int) -> int | None:
-        """The newest instant of a query whose answer is in the log, as a chunk of its stream; None if there is none."""
-        return relayed_to(self._database.connection, query)
 
     def failure(self, query: int) -> tuple[int, str] | None:
         """(instant, reason) if the query has failed."""

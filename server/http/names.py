@@ -92,12 +92,8 @@ class ResourceNames:
     def query_url(self, name: str) -> str:
         return f"{self.base}/queries/{quote(name, safe='')}"
 
-    def window_iri(self, name: str) -> str:
-        """The graph that a query sees at its latest instant."""
-        return self.query_url(name) + WINDOW
-
     def query_of_window(self, iri: str) -> str | None:
-        """The name of the query that sees this graph; None if it is not such a graph."""
+        """The name of the query that sees this graph at its latest instant; None if it is not such a graph."""
         begin = f"{self.base}/queries/"
         segment = iri.removeprefix(begin).removesuffix(WINDOW)
         return decoded(segment) if iri == begin + segment + WINDOW and "/" not in segment else None

@@ -6,7 +6,6 @@ known, such a rule falls apart into rules about data only, one for each way to m
     special = specialise(rule_set("rho-df"), [("<urn:drives>", RDFS_DOMAIN, "<urn:Driver>")])
     special.rules              # (?x <urn:drives> ?y) -> (?x rdf:type <urn:Driver>), and nothing more
     special.assumed            # domain, range, subClassOf, subPropertyOf: what else is said with these is not seen
-    special.contradicted_by(("<urn:x>", RDFS_DOMAIN, "<urn:C>"))          # True: specialise again
 
 Under that assumption the new rules and the old ones give the same closure, tags included, of all facts that contain
 the schema. The schema itself holds always. It need not be closed, but what it is known to entail makes for fewer rules.
@@ -67,13 +66,8 @@ class Specialised:
     """Rules that presume a schema."""
 
     rules: tuple[Rule, ...]  # all rules to evaluate
-    still_general: tuple[Rule, ...]  # those of them that ask the schema as before: they became too many
     assumed: frozenset[str]  # predicates of which everything that is given is in the schema
     assumed_classes: frozenset[str]  # classes of which the same is presumed
-
-    def contradicted_by(self, triple: Triple) -> bool:
-        """Whether a new fact is about what was presumed to be known."""
-        return triple[1] in self.assumed or triple[1] == TYPE and triple[2] in self.assumed_classes
 
 
 def specialise(
@@ -129,7 +123,6 @@ def _specialised(rules: tuple[Rule, ...], schema: frozenset[Triple], known: Sche
             plain.put(special)
     return Specialised(
         (*plain.rules, *general),
-        tuple(general),
         frozenset(topic.predicate for topic in used if is_variable(topic.object)),
         frozenset(topic.object for topic in used if not is_variable(topic.object)),
     )
