@@ -320,6 +320,19 @@ def test_the_map_leads_somewhere() -> None:
         assert 1 <= len(paths) <= 3 and not lost, f"{change}: {lost or paths}"
 
 
+def test_the_paths_in_documents_are_there() -> None:
+    documents = [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]
+    paths = {
+        (document.name, path)
+        for document in documents
+        for path in re.findall(
+            r"`((?:csparql_spark|server|tests|bench|web|docs|queries)/[\w/.-]+)`", document.read_text(encoding="utf-8")
+        )
+    }
+    assert len(paths) >= 20
+    assert {(document, path) for document, path in paths if not (ROOT / path).exists()} == set()
+
+
 def test_no_class_has_the_name_of_another() -> None:
     named = Counter(
         node.name

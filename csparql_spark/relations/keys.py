@@ -3,7 +3,7 @@
 A predicate is replaced by its rank, the order in which predicates were first seen: there are few of them, so that more
 bits are left for the terms. Integers compare as the packed triples do, so a sorted array is an index, and all triples
 that share the first one or two places are one slice of it. Whoever knows more predicates than fit gets new widths: the
-keys that were packed before then have to be packed again (`widen`).
+keys that were packed before then have to be packed again (`widened`).
 
     packing = Packing()
     packing.learn(p)                        # before the first triples with these predicates are packed
