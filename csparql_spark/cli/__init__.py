@@ -3,17 +3,28 @@
 Every failure that a user can cause ends with one line on stderr and exit code 2. A command is imported when it is
 asked for: what `run` needs would cost `serve` a second of its start.
 
-- `serve`      the server; `processes` keeps its processes running
-- `demo`       a server that is fed: `feeding` is its client, `city` what is told
-- `tokens`     `token`: making, listing and removing tokens
-- `store`      whether what a data directory holds is whole
-- `config`     which settings hold, and why; `origins` where they come from, `flags` those of commands
-- `doctor`     whether all is there that a server needs
-- `push`       files or standard input into a stream; `pieces` cuts them, `creation` makes the stream
-- `tail`       answers as they become true; `reaching` finds the server, for both
-- `run`        a query over recorded streams; `reasons` says why a triple holds, `given` reads NAME=FILE
-- `read`       `check` and `explain`: what a text says
-- `failure`    how a command fails; `suggestions` what somebody may have meant
+- `serve`        the server
+- `processes`    keeps its processes running
+- `demo`         a server that is fed
+- `feeding`      the client that feeds it
+- `city`         what it is told
+- `tokens`       `token`: making, listing and removing tokens
+- `store`        whether what a data directory holds is whole
+- `config`       which settings hold, and why
+- `origins`      where they come from
+- `flags`        options of commands that are settings
+- `doctor`       whether all is there that a server needs
+- `push`         files or standard input into a stream
+- `pieces`       cuts them
+- `creation`     makes the stream
+- `tail`         answers as they become true
+- `reaching`     finds the server, for `push` and `tail`
+- `run`          a query over recorded streams
+- `reasons`      says why a triple holds
+- `given`        reads NAME=FILE
+- `read`         `check` and `explain`: what a text says
+- `failure`      how a command fails
+- `suggestions`  what somebody may have meant
 
     csparql-spark serve --data data
     csparql-spark run hot.csparql --stream http://ex.org/temp=temp.nq.gz --format table
