@@ -324,6 +324,22 @@ def test_the_paths_in_documents_are_there() -> None:
     assert {(document, path) for document, path in paths if not (ROOT / path).exists()} == set()
 
 
+def test_nobody_is_a_he_or_a_she() -> None:
+    """Users, readers and clients may be anybody, and often they are programs."""
+    words = re.compile(r"\b(he|him|his|himself|she|her|hers|herself)\b", re.IGNORECASE)
+    paths = [path for where in (PACKAGE, "server", "tests", "bench") for path in (ROOT / where).rglob("*.py")]
+    paths += [path for where in ("*.md", "docs/*.md") for path in ROOT.glob(where)]
+    assert len(paths) > len(modules())
+    found = [
+        (str(path.relative_to(ROOT)), number)
+        for path in paths
+        if path != Path(__file__)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if words.search(line)
+    ]
+    assert found == []
+
+
 def test_no_class_has_the_name_of_another() -> None:
     named = Counter(
         node.name

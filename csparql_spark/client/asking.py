@@ -25,7 +25,7 @@ from csparql_spark.client.waiting import Outage, Say, reason
 TEMPORARY = (429, 502, 503, 504)
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
-_dice = random.Random()  # its own: whoever seeds Python's gets what he expects, whatever threads wait here
+_dice = random.Random()  # its own: whoever seeds Python's gets what was expected, whatever threads wait here
 
 
 class ProblemError(Exception):

@@ -74,7 +74,7 @@ class Damages:
     def note(self, damage: Damage) -> None:
         """Keep that it is damaged, unless that is known."""
         key = damage.what, damage.place
-        # Whoever reads in the middle of a transaction would wait for himself.
+        # A reader in the middle of a transaction would wait for its own end.
         if key in self._noted or self._database.connection.in_transaction:
             return
         self._noted.add(key)

@@ -5,7 +5,7 @@
 
     why_snapshot(query)                    # None, or the reason in words
 
-Who compares the two (see `testing`) may decide it himself: `SNAPSHOT` and `INCREMENTAL` in the place of `AUTO`.
+Who compares the two (see `testing`) may decide it: `SNAPSHOT` and `INCREMENTAL` in the place of `AUTO`.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def work_for_ever() -> bytes:
 
 def test_its_alarm_ends_it_if_nobody_else_does() -> None:
     child = os.fork()
-    if child == 0:  # who asks is killed while he waits
+    if child == 0:  # who asks is killed while it waits
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         apart(lambda: time.sleep(60) or b"", seconds=0.1, room=ROOM)

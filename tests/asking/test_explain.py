@@ -113,8 +113,8 @@ PLAN = """\
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_an_explanation_shows_what_the_user_wrote(path: Path) -> None:
-    """No names that he has not given, but those of nodes on a path; no IRI that his prefixes shorten; no wrong
-    plurals."""
+    """No names that are not in the text, but those of nodes on a path; no IRI that its prefixes shorten; no
+    wrong plurals."""
     query = parse(path.read_text(), base="http://demo.test/")
     shown = written(explained(query, background={}, rules={}))
     explanation = shown.partition("evaluation: ")[2]

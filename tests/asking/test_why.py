@@ -91,7 +91,7 @@ def test_each_graph_has_its_own_reasons() -> None:
             for reason in explained(query, 8, (s, "<urn:in>", o), streams, graphs, IS_IN)
         ]
 
-    assert told("<urn:ann>", STATION) == [(None, 11)]  # the narrow window has not seen her enter
+    assert told("<urn:ann>", STATION) == [(None, 11)]  # the narrow window has not seen ann enter
     assert told(TRAIN, CITY) == [(None, 16), ("urn:w1", 11)]  # with the help of the background
     assert told(STATION, CITY) == [(None, ALWAYS)]  # which is not in the windows itself
     assert told(STATION, "<urn:land>") == [(None, ALWAYS)]  # nor is what follows from it alone

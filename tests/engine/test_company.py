@@ -283,8 +283,8 @@ def test_what_the_others_look_at_still_is_not_seen_by_who_comes_later(window: st
 
 
 def test_what_is_read_passes_the_limit_and_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the laws above rest on: who reads much turns the waiting off for the others, until he goes and half as much
-    is read as may be."""
+    """What the laws above rest on: who reads much turns the waiting off for the others, until that query goes and
+    half as much is read as may be."""
     sides: list[int | None] = []
 
     def narrow(groups: Iterable[tuple[Pattern, ...]]) -> semijoin_filter.Groups | None:

@@ -67,7 +67,7 @@ def test_who_is_far_behind_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         assert rows(moving.since(prompt)) == {(1, 0, number, number)}
         assert moving.remembered <= max(4, moving.graph.rows)
     assert moving.since(late) is None
-    assert rows(moving.since(late)) == set()  # he has looked at the whole graph, and goes on
+    assert rows(moving.since(late)) == set()  # it has looked at the whole graph, and goes on
 
 
 def test_who_has_seen_everything_starts_anew_too_when_something_was_taken_back() -> None:

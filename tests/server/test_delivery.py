@@ -115,7 +115,7 @@ def test_who_never_reads_costs_the_others_nothing_and_is_sent_home(tmp_path: Pat
     rest = b""
     while piece := stuck.recv(1 << 16):
         rest += piece
-    assert b'"at":1000' in rest and b'"at":39000' not in rest, "he had what his socket held"
+    assert b'"at":1000' in rest and b'"at":39000' not in rest, "it had what its socket held"
     stuck.close()
     house.close()
 
@@ -131,7 +131,7 @@ def test_who_reads_too_slowly_is_told_the_gap(house: House, monkeypatch) -> None
             house.tell(instant, answers=(BIG,))
         told = events(read(slow, b'"at":59000'))
     gaps = [event for event in told if event.kind == "gap"]
-    assert gaps, "58 instants of 50 kB do not fit into his socket"
+    assert gaps, "58 instants of 50 kB do not fit into its socket"
     heard = {event.data["at"] for event in told if event.kind == "answer"}
     missed = {instant for gap in gaps for instant in range(gap.data["first"], gap.data["last"] + 1000, 1000)}
     assert heard | missed == set(range(2000, 60_000, 1000)) and not heard & missed
@@ -154,7 +154,7 @@ def test_who_talks_too_much_is_sent_home(house: House) -> None:
             reader.sendall(bytes(1 << 20))
             assert reader.recv(1) == b""
         except OSError:
-            pass  # he is told so by a reset
+            pass  # it is told so by a reset
     while house.fanout.subscribers:
         time.sleep(0)
 

@@ -273,7 +273,7 @@ def test_a_reader_who_is_too_slow_goes_on_with_the_newest(house: House) -> None:
 
 
 def test_what_a_slow_reader_asked_for_is_not_left_out(house: House) -> None:
-    """He reads what was, not what is."""
+    """What was is read, not what is."""
     house.tell(*range(1000, 60_000, 1000))
     house.fanout.look()
     subscription, told = house.subscription(FIRST), []

@@ -65,7 +65,7 @@ class LogWriter:
         if self._stopped:
             raise StoreError("the log is closed: the server is stopping; try again")
         done: Future[Entry] = Future()
-        # Whoever appends sums his own payload up: the writer has everybody's to write.
+        # Payloads are summed up by those who append them: the writer has everybody's to write.
         self._queue.put((draft, payload_sum(draft.payload), guard, done))
         try:
             return done.result(PATIENCE_SECONDS)
