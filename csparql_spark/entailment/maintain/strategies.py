@@ -1,4 +1,4 @@
-"""The table of strategies: what each is for and can do, and the choice of one for rules and a way the facts move.
+"""The table of strategies: what each can do, and the choice of one for rules and a way the facts move.
 
     windows that slide together ──▶ expiration    what goes is known by its tag
     windows that jump, a little ──▶ expiration    what goes is deleted, what still follows is derived again
@@ -42,15 +42,11 @@ class Movement:
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to maintain a closure: its name, what it is for, what it can do, and how a materialization is made."""
+    """A way to maintain a closure: its name, how a materialization is made, and whether it can do all."""
 
     name: str
-    purpose: str
     make: Callable[[TermDictionary, Iterable[Rule]], Materialization]
     recursion: bool = True  # rules that may be fed with what they derive
-    removal: bool = True  # facts are taken back before their time
-    narrower: bool = True  # a look from a later instant is the closure of a narrower window
-    changing_rules: bool = True  # rules come and go
 
 
 @dataclass(frozen=True)
@@ -62,21 +58,10 @@ class Choice:
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
-        Strategy("expiration", "windows that slide together: what expires is known by its tag", Expiration),
-        Strategy(
-            "delete-rederive",
-            "comparison: what expires is taken back, and derived again where it still follows",
-            DeleteRederive,
-        ),
-        Strategy(
-            "counting",
-            "rules that are not recursive: how many derivations a fact has is known",
-            Counting,
-            recursion=False,
-        ),
-        Strategy(
-            "recompute", "windows of which much is replaced at each instant: everything is derived anew", Recompute
-        ),
+        Strategy("expiration", Expiration),
+        Strategy("delete-rederive", DeleteRederive),
+        Strategy("counting", Counting, recursion=False),
+        Strategy("recompute", Recompute),
     )
 }
 NAMES = (AUTO, *STRATEGIES)
