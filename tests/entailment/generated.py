@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
+from csparql_spark.entailment.maintain.counting import RecursiveRules
 from csparql_spark.entailment.maintain.strategy import Materialization
+from csparql_spark.entailment.rules.safety import recursive
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
@@ -83,6 +85,7 @@ class Story:
 
     stated: dict[Triple, int] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
+    refused: list[list[Rule]] = field(default_factory=list)  # what a strategy would not take up, and nothing changed
     now: int = 0
 
     def content(self) -> dict[Triple, int]:
@@ -121,8 +124,14 @@ def told(history: list[tuple[str, object]], facts: Materialization, dictionary: 
                 story.stated.pop(triple, None)
             facts.remove(*columns(dict.fromkeys(chosen, 0), dictionary)[:3])
         elif what == "add_rules":
-            story.rules = list(dict.fromkeys([*story.rules, *argument]))
-            facts.add_rules(argument)
+            more = list(dict.fromkeys([*story.rules, *argument]))
+            try:
+                facts.add_rules(argument)
+            except RecursiveRules:
+                assert next(recursive(more, more), None) is not None
+                story.refused.append(more)
+            else:
+                story.rules = more
         elif what == "remove_rules":
             gone, story.rules = story.rules[:argument], story.rules[argument:]
             facts.remove_rules(gone)

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.entailment.rules.safety import recursive
 from csparql_spark.entailment.rules.schema import WORDS, Specialised, specialise, subsumes
 from csparql_spark.entailment.rules.sets import NAMES, rule_set
-from csparql_spark.language.rules.rule import Rule
+from csparql_spark.language.rules.rule import Atom, Rule
 from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.worked import guard, integer, rule, term, triple, triples
 
@@ -231,6 +232,25 @@ def test_the_closure_stays_the_same(
     facts = {fact: tag for fact, tag in data.items() if not is_contradicted_by(special, fact)}
     facts |= dict.fromkeys(schema, ALWAYS)
     assert closure(special.rules, facts) == closure(rules, facts)
+
+
+nodes = st.sampled_from([*map(term, ["x", "p", "rdfs:subClassOf"]), "?a", "?b", "?c"])
+edges = st.sampled_from([*map(term, ["p", "q", "r", "rdf:type", "rdfs:subClassOf", "rdfs:domain"]), "?b"])
+atoms = st.builds(Atom, nodes, edges, nodes)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(atoms, st.lists(atoms, min_size=1, max_size=2)), max_size=4), schemas)
+def test_rules_that_are_not_recursive_do_not_become_so(drawn: list, schema: set[Triple]) -> None:
+    """Derivations can be counted where those under the rules as they are written can."""
+    rules: list[Rule] = []
+    for head, body in drawn:
+        bound = {node for atom in body for node in atom.variables}
+        one = Rule((head,), tuple(body))
+        if bound.issuperset(head.variables) and next(recursive([*rules, one], [*rules, one]), None) is None:
+            rules.append(one)
+    special = specialise(rules, schema, limit=15).rules
+    assert list(recursive(special, special)) == []
 
 
 LUBM = Path(__file__).resolve().parents[3] / "shared" / "lubm"

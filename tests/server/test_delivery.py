@@ -94,7 +94,7 @@ def test_answers_arrive(house: House) -> None:
         assert [event.data["at"] for event in events(read(reader, b'"at":3000'))] == [2000, 3000]
 
 
-def test_who_hangs_up_gives_back_his_place_before_anything_is_said(house: House) -> None:
+def test_who_hangs_up_gives_the_place_back_before_anything_is_said(house: House) -> None:
     reader = house.reader()
     read(reader, b"id: 0")
     assert house.fanout.subscribers == 1

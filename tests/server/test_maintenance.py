@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.settings import Settings
 from tests.server.playing import BASE, Engine
 
+ROOT = Path(__file__).parents[2]
 STREAM = f"{BASE}/streams/s"
 MINE = "[near: (?a <urn:at> ?p) (?b <urn:at> ?p) notEqual(?a, ?b) -> (?a <urn:near> ?b)]"
 RECURSIVE = "[chain: (?a <urn:near> ?b) (?b <urn:near> ?c) -> (?a <urn:near> ?c)]"
@@ -128,3 +131,15 @@ def test_what_a_strategy_cannot_maintain_is_refused_at_registration(counting: Se
 
 def test_the_names_that_the_setting_takes_are_those_of_the_table() -> None:
     assert [Settings.of({"maintenance": name}).maintenance for name in NAMES] == list(NAMES)
+
+
+def test_the_names_that_the_texts_tell_are_those_of_the_table() -> None:
+    (meaning,) = [field.metadata["meaning"] for field in dataclasses.fields(Settings) if field.name == "maintenance"]
+    assert tuple(re.findall(r"`([\w-]+)`", meaning.partition(".")[0])) == NAMES
+    described = json.loads((ROOT / "server" / "openapi.json").read_text(encoding="utf-8"))
+    answer = described["paths"]["/queries/{query}/explain"]["get"]["responses"]["200"]["content"]["application/json"]
+    closure = answer["schema"]["properties"]["closures"]["items"]["properties"]
+    assert closure["strategy"]["enum"] == list(STRATEGIES)
+    document = (ROOT / "docs" / "entailment.md").read_text(encoding="utf-8")
+    table = document.partition("| strategy |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE) == list(STRATEGIES)

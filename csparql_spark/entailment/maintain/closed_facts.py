@@ -24,21 +24,8 @@ class ClosedFacts:
     _graph: TaggedGraph
     moving: Moving
 
-    def stated(self) -> Facts:
-        """The explicit facts."""
-        return self._explicit.facts()
-
     def visible(self, after: int) -> Facts:
         return self._graph.facts(after)
 
     def terms(self) -> np.ndarray:
         return distinct(np.sort(np.concatenate([self._graph.terms(), self._program.terms()])))
-
-
-def followed(graph: TaggedGraph, moving: Moving | None) -> Moving:
-    """The graph for those who follow it: those who have followed another one until now start anew with this one."""
-    if moving is None:
-        return Moving(graph)
-    moving.graph = graph
-    moving.forget()
-    return moving

@@ -7,22 +7,22 @@ derivations that it takes part in are counted up or down, and so on from fact to
 derived again.
 
 It is right for rules that are not recursive: in a cycle, facts would count as derivations of one another, and never be
-lost. For recursive rules, `Counting` says so in `fallback`, naming the rule, and leaves the work to `DeleteRederive`.
+lost. Recursive rules are refused, and then nothing has changed. Rules that are specialised or pruned are not recursive
+where those that they come from are not.
 
-    facts = Counting(dictionary, rules)
-    facts.fallback                          # None, or a sentence
+    check_countable(rules)                  # raises RecursiveRules, naming the rule
+    facts = Counting(dictionary, rules)     # and so does this
     facts.insert(s, p, o, tag)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from csparql_spark.entailment.evaluate.program import Program
-from csparql_spark.entailment.maintain.closed_facts import ClosedFacts, followed
-from csparql_spark.entailment.maintain.deletion import DeleteRederive
+from csparql_spark.entailment.maintain.closed_facts import ClosedFacts
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.rules.safety import recursive
 from csparql_spark.language.rules.rule import Rule
@@ -33,86 +33,26 @@ from csparql_spark.relations.tags import NEVER
 from csparql_spark.relations.tally import Tally
 
 
-class Counting:
-    def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule] = ()) -> None:
-        self._program = Program(rules, dictionary)
-        self._now = NEVER
-        self._moving: Moving | None = None
-        self._choose()
+class RecursiveRules(ValueError):
+    """Rules under which derivations cannot be counted."""
 
-    def _choose(self) -> None:
-        rules = self._program.rules
-        rule = next(recursive(rules, rules), None)
-        self.fallback = (
-            None
-            if rule is None
-            else (
-                f"Derivations cannot be counted, because the rule {rule} is recursive: it may be fed with what it "
-                f"derives. What is lost is deleted with all that was derived from it, and what still follows is "
-                "derived again."
-            )
+
+def check_countable(rules: Sequence[Rule]) -> None:
+    """Raises `RecursiveRules`, naming one of the rules, where derivations cannot be counted."""
+    rule = next(recursive(rules, rules), None)
+    if rule is not None:
+        raise RecursiveRules(
+            f"counting cannot maintain the rule {rule}, which is recursive: it may be fed with what it derives"
         )
-        self._strategy = (Counts if rule is None else DeleteRederive)(self._program.dictionary, rules, self._moving)
-        self._moving = self._strategy.moving
-        self._strategy.expire(self._now)
-
-    @property
-    def moving(self) -> Moving:
-        return self._strategy.moving
-
-    def insert(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:
-        self._strategy.insert(s, p, o, tag)
-
-    def load_closed(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:
-        """Each derivation counts, those among closed facts too: there is nothing to be saved, when they are counted."""
-        self._strategy.load_closed(s, p, o, tag)
-
-    def remove(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
-        self._strategy.remove(s, p, o)
-
-    def expire(self, upto: int) -> None:
-        self._now = max(self._now, upto)
-        self._strategy.expire(upto)
-
-    def add_rules(self, rules: Iterable[Rule]) -> None:
-        self._change(Program((*self._program.rules, *rules), self._program.dictionary))
-
-    def remove_rules(self, rules: Iterable[Rule]) -> None:
-        self._change(self._program.without(rules))
-
-    def _change(self, program: Program) -> None:
-        """The same facts under other rules: kept in the same way, or, when that has to change, from the beginning."""
-        old, self._program = self._program, program
-        cyclic = next(recursive(program.rules, program.rules), None) is not None
-        if cyclic == (self.fallback is not None):
-            gone, new = set(old.rules) - set(program.rules), set(program.rules) - set(old.rules)
-            self._strategy.remove_rules(rule for rule in old.rules if rule in gone)
-            self._strategy.add_rules(rule for rule in program.rules if rule in new)
-        else:
-            stated = self._strategy.stated()
-            self._choose()
-            self._strategy.insert(*stated)
-
-    def visible(self, after: int) -> Facts:
-        return self._strategy.visible(after)
-
-    def terms(self) -> np.ndarray:
-        return self._strategy.terms()
-
-    def renumber(self, table: np.ndarray) -> None:
-        self._strategy.renumber(table)
-        self._program = Program(self._program.rules, self._program.dictionary)
 
 
-class Counts(ClosedFacts):
-    """Counted derivations under rules that are not recursive."""
-
-    def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule], moving: Moving | None = None) -> None:
-        self._program = Program(rules, dictionary)
+class Counting(ClosedFacts):
+    def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule] = ()) -> None:
+        self._program = _countable(Program(rules, dictionary))
         self._explicit = ExplicitFacts()
         self._tally = Tally()
         self._graph = TaggedGraph()
-        self.moving = followed(self._graph, moving)
+        self.moving = Moving(self._graph)
         self._count(list(self._program.axioms()), [])
 
     def insert(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:
@@ -123,6 +63,7 @@ class Counts(ClosedFacts):
         self._explicit.add(*stated)
         self._count([stated], [stated._replace(tag=before).where(before > NEVER)])
 
+    # Each derivation counts, those among closed facts too: there is nothing to be saved, when they are counted.
     load_closed = insert
 
     def remove(self, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> None:
@@ -160,7 +101,7 @@ class Counts(ClosedFacts):
 
     def add_rules(self, rules: Iterable[Rule]) -> None:
         old = self._program
-        self._program = Program((*old.rules, *rules), old.dictionary)
+        self._program = _countable(Program((*old.rules, *rules), old.dictionary))
         # Counted once by the new rules alone; what follows from that is found by all of them.
         new = set(self._program.rules) - set(old.rules)
         self._count(list(self._program.everything(self._graph, new)), [])
@@ -176,3 +117,8 @@ class Counts(ClosedFacts):
         self._graph.renumber(table)
         self.moving.renumber(table)
         self._program = Program(self._program.rules, self._program.dictionary)
+
+
+def _countable(program: Program) -> Program:
+    check_countable(program.rules)
+    return program

@@ -15,7 +15,7 @@ import numpy as np
 
 from csparql_spark.entailment.evaluate.fixpoint import saturate
 from csparql_spark.entailment.evaluate.program import Program
-from csparql_spark.entailment.maintain.closed_facts import ClosedFacts, followed
+from csparql_spark.entailment.maintain.closed_facts import ClosedFacts
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.maintain.rederive import overdeleted, rederive
 from csparql_spark.language.rules.rule import Rule
@@ -28,11 +28,11 @@ from csparql_spark.relations.tags import NEVER
 class SemiNaive(ClosedFacts):
     BLIND = False  # whether tags are left aside when it is decided what may have to be deleted
 
-    def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule] = (), moving: Moving | None = None) -> None:
+    def __init__(self, dictionary: TermDictionary, rules: Iterable[Rule] = ()) -> None:
         self._program = Program(rules, dictionary)
         self._explicit = ExplicitFacts()
         self._graph = TaggedGraph()
-        self.moving = followed(self._graph, moving)
+        self.moving = Moving(self._graph)
         saturate(self._graph, self._program, self._program.axioms())
 
     def insert(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:

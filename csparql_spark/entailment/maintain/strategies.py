@@ -18,12 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from csparql_spark.entailment.maintain.counting import Counting
+from csparql_spark.entailment.maintain.counting import Counting, RecursiveRules, check_countable
 from csparql_spark.entailment.maintain.deletion import DeleteRederive
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.entailment.maintain.recompute import Recompute
 from csparql_spark.entailment.maintain.strategy import Materialization
-from csparql_spark.entailment.rules.safety import recursive
 from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 
@@ -42,11 +41,13 @@ class Movement:
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to maintain a closure: its name, how a materialization is made, and whether it can do all."""
+    """A way to maintain a closure: its name, how a materialization is made, and what it looks at before."""
 
     name: str
     make: Callable[[TermDictionary, Iterable[Rule]], Materialization]
-    recursion: bool = True  # rules that may be fed with what they derive
+    check: Callable[[Sequence[Rule]], None] = lambda rules: (
+        None
+    )  # raises RecursiveRules for those that it cannot maintain
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ STRATEGIES: dict[str, Strategy] = {
     for strategy in (
         Strategy("expiration", Expiration),
         Strategy("delete-rederive", DeleteRederive),
-        Strategy("counting", Counting, recursion=False),
+        Strategy("counting", Counting, check_countable),
         Strategy("recompute", Recompute),
     )
 }
@@ -76,14 +77,12 @@ def check_name(name: str) -> str:
 
 def refusal(wanted: str, rules: Sequence[Rule]) -> str | None:
     """Why a strategy cannot maintain closures under these rules; None if it can, or if it is to be chosen."""
-    if wanted == AUTO or STRATEGIES[wanted].recursion:
-        return None
-    rule = next(recursive(rules, rules), None)
-    return (
-        None
-        if rule is None
-        else (f"{wanted} cannot maintain the rule {rule}, which is recursive: it may be fed with what it derives")
-    )
+    if wanted != AUTO:
+        try:
+            STRATEGIES[wanted].check(rules)
+        except RecursiveRules as error:
+            return str(error)
+    return None
 
 
 def choose(rules: Sequence[Rule], movement: Movement, wanted: str = AUTO) -> Choice:

@@ -54,7 +54,8 @@ class Materialization(Protocol):
         """Facts with tags up to this instant hold no more."""
 
     def add_rules(self, rules: Iterable[Rule]) -> None:
-        """Rules that are there do not matter. Raises `UnsafeRules`, and then nothing has changed."""
+        """Rules that are there do not matter. Raises `UnsafeRules`, or where derivations are counted `RecursiveRules`,
+        and then nothing has changed."""
 
     def remove_rules(self, rules: Iterable[Rule]) -> None:
         """Raises ValueError for a rule that is not there."""
