@@ -1,6 +1,6 @@
-"""Forgetting: lets the store forget what no registered window can reach any more, and give its room back.
+"""Retention thread: lets the store forget what no registered window can reach any more, and give its room back.
 
-Forgetter(settings, database, registry, retention, writer).start()      # a round every settings.forget_seconds
+RetentionThread(settings, database, registry, retention, writer).start()      # a round every settings.forget_seconds
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from csparql_spark.windows.rule import reach_of
 from csparql_spark.worker_thread import Trouble, WorkerThread
 
 
-class Forgetter:
+class RetentionThread:
     def __init__(
         self, settings: Settings, database: Database, registry: Registry, retention: Retention, log: WritableLog
     ) -> None:
@@ -27,13 +27,13 @@ class Forgetter:
         self._log = log
         seconds = settings.forget_seconds
         self._worker = WorkerThread(
-            "forgetter",
+            "retention",
             self._round,
             Trouble((StoreError,), "nothing was forgotten this time", seconds),
             pause=lambda: seconds,
         )
 
-    def start(self) -> Forgetter:
+    def start(self) -> RetentionThread:
         self._worker.start()
         return self
 

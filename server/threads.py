@@ -6,7 +6,7 @@ Who wakes whom:
     fan-out ─┬─ delivery                answers go to subscribers
              ├─ relay                   … back into the log, as chunks of derived streams
              └─ webhooks                … to observers elsewhere
-    forgetter                           the store forgets
+    retention thread                    the store forgets
     mqtt                                messages of a broker come in, if one is named
 
     threads = Threads(settings, stores, pusher, bell)
@@ -24,7 +24,7 @@ from typing import Protocol
 from csparql_spark.disk.bell import Bell
 from csparql_spark.schedule.relay import Relay
 from csparql_spark.schedule.ticker import Ticker
-from csparql_spark.server.retention_thread import Forgetter
+from csparql_spark.server.retention_thread import RetentionThread
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sinks.outgoing_calls import Allowed
 from csparql_spark.server.sinks.webhooks import Webhooks
@@ -51,7 +51,9 @@ class Threads:
             self.fanout, heartbeat_seconds=settings.heartbeat_seconds, stall_seconds=settings.stall_seconds
         )
         self.webhooks = Webhooks(stores, self.fanout.order, Allowed(settings.webhooks))
-        self.forgetter = Forgetter(settings, stores.database, stores.registry, stores.retention, stores.writer)
+        self.retention_thread = RetentionThread(
+            settings, stores.database, stores.registry, stores.retention, stores.writer
+        )
         self.mqtt = Mqtt(settings, stores, pusher) if settings.mqtt else None
         # The relay and the webhooks look at all answers when they start; the fan-out tells them of those that came
         # after its own start.
@@ -62,7 +64,7 @@ class Threads:
             self.delivery,
             self.relay,
             self.webhooks,
-            self.forgetter,
+            self.retention_thread,
             *([self.mqtt] if self.mqtt else []),
         ]
         self._running = contextlib.ExitStack()

@@ -1,4 +1,4 @@
-"""Apart: work that is done in a process of its own, because nothing else can be ended.
+"""Forked work: work that is done in a process of its own, because nothing else can be ended.
 
 Oxigraph lets other threads run while it evaluates, and gives no way to stop it. A child that is forked has the whole
 store without copying it, costs 1 to 5 ms (at 50 MB to 1 GB of memory), and can be killed: by the timer of its processor

@@ -1,11 +1,11 @@
-"""Before: what a query has answered last, held as an answer and what has changed since.
+"""Last answer: what a query has answered last, held as an answer and what has changed since.
 
 Who tells what has changed must know what was there, also after a restart. A whole answer is large and its changes are
 small, so what has to be kept after an instant is a change:
 
     whole answer ── gone, new ── gone, new ── gone, new          together they are the last answer
 
-    before = Before(answer.to_bytes())
+    before = LastAnswer(answer.to_bytes())
     before.change(instant, gone, new)            # answers, too
     before.answer()                              # the whole as it is now
     before.worn                                  # it had better be written whole again
@@ -37,7 +37,7 @@ class Change(NamedTuple):
     new: bytes
 
 
-class Before:
+class LastAnswer:
     def __init__(self, whole: bytes, changes: Iterable[Change] = ()) -> None:
         self.whole, self.changes = whole, list(changes)
         self._rows = sum(len(Result.from_bytes(part)) for change in self.changes for part in change[1:])

@@ -26,7 +26,7 @@ from typing import Protocol
 import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.answers.shared_templates import Family, Generalized, Span, generalized
+from csparql_spark.answers.shared_templates import Generalized, Span, TemplateFamily, generalized
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.joins import PLACES, Plan, Relation, Shape, in_order, matched, plan, run
@@ -66,14 +66,14 @@ class Matches:
         dictionary: TermDictionary,
         patterns: tuple[Pattern, ...],
         keep: tuple[Keep, ...] = (),
-        families: Callable[[tuple[Pattern, ...]], Family] | None = None,
+        families: Callable[[tuple[Pattern, ...]], TemplateFamily] | None = None,
     ) -> None:
         self.variables = tuple(dict.fromkeys(node for triple in patterns for node in triple if is_variable(node)))
         self.version = 0  # grows when there is more to be seen
         self._moving, self._dictionary, self._patterns, self._keep = moving, dictionary, patterns, keep
         self._constants = np.empty(0, dtype=np.int64)
         self._mark: Mark | None = None
-        self._shared: tuple[Generalized, Family] | None = None  # with whom matches are looked for
+        self._shared: tuple[Generalized, TemplateFamily] | None = None  # with whom matches are looked for
         if families is not None and (general := generalized(patterns)) is not None:
             self._shared = general, families(general.template)
         self.constants_apart: tuple[int, ...] = ()
@@ -345,7 +345,7 @@ class MatchTables:
     def __init__(self, moving: Moving, dictionary: TermDictionary) -> None:
         self.moving, self.dictionary = moving, dictionary
         self._tables: weakref.WeakValueDictionary[object, Matches | GraphScan] = weakref.WeakValueDictionary()
-        self._families: weakref.WeakValueDictionary[tuple[Pattern, ...], Family] = weakref.WeakValueDictionary()
+        self._families: weakref.WeakValueDictionary[tuple[Pattern, ...], TemplateFamily] = weakref.WeakValueDictionary()
 
     def table(self, patterns: tuple[Pattern, ...], keep: tuple[Keep, ...] = ()) -> Matches | GraphScan:
         """The matches of a pattern. It is the same table for the same pattern."""
@@ -359,10 +359,10 @@ class MatchTables:
             self._tables[key] = found
         return found
 
-    def _family(self, template: tuple[Pattern, ...]) -> Family:
+    def _family(self, template: tuple[Pattern, ...]) -> TemplateFamily:
         family = self._families.get(template)
         if family is None:
-            family = self._families[template] = Family(self.moving, self.dictionary, template)
+            family = self._families[template] = TemplateFamily(self.moving, self.dictionary, template)
         return family
 
     def terms(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Waiting: the triples of a stream that nothing can be made of yet, kept apart from a graph that is searched.
+"""Semijoin filter: the triples of a stream that nothing can be made of yet, kept apart from a graph that is searched.
 
 What is read are basic graph patterns. A triple that fits none of them can be forgotten. One that shares a variable with
 other patterns is of no use until each of those has met a triple with the same term; until then it waits, in no order,
@@ -13,7 +13,7 @@ So of all triples that make up a solution, none is let in later than the last of
 much: terms that were met once count as met for ever, also when their triples have expired. Where most is let in
 anyway, nobody waits any more.
 
-    waiting = Waiting(reads, dictionary)
+    waiting = SemijoinFilter(reads, dictionary)
     waiting.let_in(facts)           # those of them, and of those that waited, that are to be searched from now on
     waiting.expire(12)              # tags up to 12 no longer hold
 
@@ -45,7 +45,7 @@ def narrow(groups: Iterable[tuple[Pattern, ...]]) -> Groups | None:
     return found if sum(map(len, found)) <= MOST_PATTERNS else None
 
 
-class Waiting:
+class SemijoinFilter:
     def __init__(self, reads: Groups | None, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
         self._groups = None if reads is None else [Meeting(patterns) for patterns in sorted(reads)]

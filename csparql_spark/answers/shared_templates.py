@@ -1,4 +1,4 @@
-"""Families: patterns that differ in their constants only, and what is new for all of them found together.
+"""Shared templates: patterns that differ in their constants only, and what is new for all of them found together.
 
 A crowd asks the same of different things: `?s :in :room7 ; :value ?v`, `?s :in :room8 ; :value ?v`, … Each keeps its
 own matches. What a move adds to them is looked for once, with variables in the place of the constants, and then parted:
@@ -79,7 +79,7 @@ def generalized(patterns: tuple[Pattern, ...]) -> Generalized | None:
     return Generalized(template, names, tuple(constants))
 
 
-class Family:
+class TemplateFamily:
     def __init__(self, moving: Moving, dictionary: TermDictionary, template: tuple[Pattern, ...]) -> None:
         self._moving, self._dictionary, self._template = moving, dictionary, template
         nodes = dict.fromkeys(node for pattern in template for node in pattern if is_variable(node))

@@ -27,7 +27,7 @@ from csparql_spark.answers import semijoin_filter
 from csparql_spark.answers.incremental import Shared
 from csparql_spark.answers.matches import renamed
 from csparql_spark.answers.patterns import Pattern
-from csparql_spark.answers.semijoin_filter import Groups, Waiting, narrow
+from csparql_spark.answers.semijoin_filter import Groups, SemijoinFilter, narrow
 from csparql_spark.answers.snapshot import merged
 from csparql_spark.engine.closure_strategy import closed_windows, movement_of
 from csparql_spark.engine.dataset import Graph, entailed, graphs_of
@@ -322,7 +322,7 @@ class Sliding:
         self.facts = facts
         known = Facts(*prepared.background, np.full(len(prepared.background[0]), ALWAYS))
         self.facts.load_closed(*known)
-        self._waiting = Waiting(wanted, content.dictionary)
+        self._waiting = SemijoinFilter(wanted, content.dictionary)
         self._waiting.introduce(known)
         self.shared = Shared(self.facts.moving, content)  # what queries over it have in common
         self.moment = Moment(0, BEGINNING_OF_TIME, 0)

@@ -1,4 +1,4 @@
-"""Choosing: which evaluator answers a query, and why; what it asks for. It is decided from the text, once.
+"""Evaluator choice: which evaluator answers a query, and why; what it asks for. It is decided from the text, once.
 
     maintained   the matches move with the window; an answer costs what changed, and says until when its rows hold
     snapshot     the body is matched anew in a store that is kept in step

@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol, TypedDict
 
 import numpy as np
 
-from csparql_spark.answers.last_answer import Before, packed, unpacked
+from csparql_spark.answers.last_answer import LastAnswer, packed, unpacked
 from csparql_spark.engine.group import Group, Piece, unreadable
 from csparql_spark.engine.member import Member, MemberState
 from csparql_spark.engine.state_keys import StateKey, ValueKind
@@ -150,7 +150,7 @@ def _restore_member(
         pieces = list(
             itertools.takewhile(keys.__contains__, map(StateKey.changes, itertools.repeat(id), itertools.count()))
         )
-        member.before = Before(
+        member.before = LastAnswer(
             state.get(StateKey.last_answer(id)), [change for key in pieces for change in unpacked(state.get(key))]
         )
         group.stored_answers[id] = AnswerExtent(member.before.whole, len(member.before.changes), len(pieces))
@@ -219,7 +219,7 @@ def _save_slides(group: StoredGroup, state: State, horizons: dict[int, int], pla
     group.fresh = [Piece()]
 
 
-def _save_answer(id: int, answer: Before, extent: AnswerExtent | None, state: State) -> AnswerExtent:
+def _save_answer(id: int, answer: LastAnswer, extent: AnswerExtent | None, state: State) -> AnswerExtent:
     """Store of what a query answered last what is not stored yet."""
     if extent is None or extent.whole is not answer.whole:
         state.put(StateKey.last_answer(id), answer.whole)

@@ -29,7 +29,7 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from csparql_spark.answers.last_answer import Before
+from csparql_spark.answers.last_answer import LastAnswer
 from csparql_spark.answers.plan import plan
 from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
 from csparql_spark.language import ContinuousQuery, Window
@@ -92,7 +92,7 @@ class Member:
         self.next: int | None = None
         self.answered: int | None = None  # the newest instant that was due
         self.turned: int | None = None  # the newest turn of any window that counts
-        self.before: Before | None = None  # what was answered there, where the query tells what has changed
+        self.before: LastAnswer | None = None  # what was answered there, where the query tells what has changed
         self.failed = registration.get("failed")
         self.paused = registration.get("paused", False)
         self._answered_before = registration.get("answered")

@@ -1,4 +1,4 @@
-"""Changing: what members say that tell what is new (ISTREAM) or has ceased (DSTREAM) since their instant before.
+"""R2S: what members say that tell what is new (ISTREAM) or has ceased (DSTREAM) since their instant before.
 
     rows now     ──┐
                    ├─▶ as bags: what has come, what has gone ─▶ only this becomes terms, and is kept
@@ -8,9 +8,9 @@ Where answers are maintained, rows are compared as ids, so that what is the same
 others are compared as they would be told. Both say the same. A member's `before` is what is kept of it; the rows are
 held beside it for as long as it is the one that they were held for.
 
-    changing = Changing(content)
-    changing.maintained(member, evaluator, widest, instant)      # the answer to be told
-    changing.whole(member, payload)                              # from the bytes of a whole answer
+    r2s = RelationToStream(content)
+    r2s.maintained(member, evaluator, widest, instant)      # the answer to be told
+    r2s.whole(member, payload)                              # from the bytes of a whole answer
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from csparql_spark.answers.bag_difference import difference, unshared
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.incremental import Incremental
-from csparql_spark.answers.last_answer import Before
+from csparql_spark.answers.last_answer import LastAnswer
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.tables import UNBOUND, Table
 from csparql_spark.engine.member import Member
@@ -41,12 +41,12 @@ def by_rows(plan: Plan) -> bool:
 class LastRows:
     """The rows that a member answered last: their tags are until when they hold."""
 
-    before: Before
+    before: LastAnswer
     rows: Table
     version: tuple[Incremental, int]  # who said it, and of which version of what is looked at
 
 
-class Changing:
+class RelationToStream:
     def __init__(self, content: Content) -> None:
         self._last: dict[int, LastRows] = {}
         content.dictionary.holders.append(self)
@@ -73,7 +73,7 @@ class Changing:
             if len(alone) < mine.length:  # some hold longer, or shorter, than before: that is no change
                 answer = difference(answer, evaluator.answer_of(others))
             if before.worn:
-                before = member.before = Before(answer_of(evaluator, widest).to_bytes())
+                before = member.before = LastAnswer(answer_of(evaluator, widest).to_bytes())
         self._last[member.id] = LastRows(before, rows, version)
         return answer
 
@@ -81,9 +81,9 @@ class Changing:
         """What a member tells whose whole answer is this."""
         return self._whole(member, payload)[0]
 
-    def _whole(self, member: Member, payload: bytes) -> tuple[Result, Before]:
+    def _whole(self, member: Member, payload: bytes) -> tuple[Result, LastAnswer]:
         """And what is kept of it."""
-        before, member.before = member.before, (record := Before(payload))
+        before, member.before = member.before, (record := LastAnswer(payload))
         self._last.pop(member.id, None)
         now = Result.from_bytes(payload)
         then = before.answer() if before is not None else difference(now, now)  # nothing, of its kind

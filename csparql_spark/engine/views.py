@@ -29,7 +29,7 @@ from csparql_spark.engine.closures import Closures, Sliding
 from csparql_spark.engine.dataset import contents, dataset_of
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
-from csparql_spark.engine.r2s import Changing, answer_of, by_rows
+from csparql_spark.engine.r2s import RelationToStream, answer_of, by_rows
 from csparql_spark.language import Window
 from csparql_spark.windows.content import END_OF_TIME, Content, Elements
 from csparql_spark.windows.rule import at_once, bounds_of, logged_after, oldest_tag
@@ -125,7 +125,7 @@ class Views:
         self.given: Limits | None = None  # what each query may have, if somebody has said it
         self._content, self._number = content, number
         self.closures = Closures(content, number, members)
-        self._changing = Changing(content)
+        self._r2s = RelationToStream(content)
         self._states: dict[View, ViewState] = {}
         self._members: dict[int, LastLook] = {}
         self._known: dict[tuple[int, int], View] = {}  # by member, and since when it looks
@@ -163,7 +163,7 @@ class Views:
         size += (
             source.evaluator.state_bytes
             + (0 if source.reply is None else len(source.reply.payload))
-            + self._changing.nbytes(member)
+            + self._r2s.nbytes(member)
         )
         self._members[member.id] = LastLook(view, elements, size)
         self.limits.check_bytes(size, f"the {elements:,} elements in its windows and what follows from them")
@@ -206,7 +206,7 @@ class Views:
                 state,
                 moment,
                 evaluator.version,
-                lambda: self._changing.maintained(member, evaluator, widest, moment.instant),
+                lambda: self._r2s.maintained(member, evaluator, widest, moment.instant),
             )
         return source, self._of_whole(
             member, self._replied(state, source, moment, lambda: answer_of(evaluator, widest))
@@ -230,7 +230,7 @@ class Views:
         """What a member says whose whole answer is this."""
         if member.query.output == "RSTREAM":
             return reply
-        changed = self._changing.whole(member, reply.payload)
+        changed = self._r2s.whole(member, reply.payload)
         return Reply(reply.version, len(changed), changed.to_bytes())
 
     def _replied(
@@ -261,7 +261,7 @@ class Views:
         if any(id not in members for id, _ in self._known):
             self._known = {key: view for key, view in self._known.items() if key[0] in members}
             self._distinct = {view: view for view in self._known.values()}
-        self._changing.forget(members)
+        self._r2s.forget(members)
         used = {state.view for state in self._members.values()}
         self.closures.forget({view.since for view in used})
         self._states = {view: state for view, state in self._states.items() if view in used}

@@ -1,4 +1,4 @@
-"""Foreseeing: which tick of the arrival clock comes next, and when a batch is begun for it before it is there.
+"""Early batches: which tick of the arrival clock comes next, and when a batch is begun for it before it is there.
 
 Spark needs longer to begin a batch than a group needs to answer. Instants are known before they pass, so a batch is
 begun a little earlier, up to a tick that is not written yet, and its reader waits for it in the log (see
@@ -11,8 +11,8 @@ begun a little earlier, up to a tick that is not written yet, and its reader wai
 Nothing hangs on it but when an answer is told: where a batch ends changes no answer, and a tick that does not come ends
 the waiting all the same. No batch is begun so where something has passed already, or where much is waiting.
 
-    foresight = Foresight(router)
-    foresight.tick(outline, now)       # the instant whose tick a batch is begun for now; None: for none
+    early = EarlyBatches(router)
+    early.tick(outline, now)       # the instant whose tick a batch is begun for now; None: for none
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_ENTRIES = 2000  # with so many that wait already, the first of them are ans
 MOST_ROWS = 100_000
 
 
-class Foresight:
+class EarlyBatches:
     def __init__(self, router: Router) -> None:
         self._router = router
         self._version: int | None = None  # of the router, for which the grid is

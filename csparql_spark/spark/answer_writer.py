@@ -1,4 +1,4 @@
-"""Telling: answers go into the answer store while a group is still at work, not with the end of its batch.
+"""Answer writer: answers go into the answer store while a group is still at work, not with the end of its batch.
 
     group   answers ── answers ── answers ──│ state, task, batch: all that Spark has to finish
     store        └ told      └ told      └ told
@@ -8,8 +8,8 @@ again tells the same again, and the first stands. That a query has failed goes o
 
 Invariant: when a group has been gone through, all of its answers are in the store.
 
-    teller = Teller("data")
-    failures = list(teller.through(group.feed(rows)))
+    writer = AnswerWriter("data")
+    failures = list(writer.through(group.feed(rows)))
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from csparql_spark.store import AnswerStore, StoredAnswer
 SLICE_SECONDS = 0.02  # answers wait for others so long: a transaction has its price
 
 
-class Teller:
+class AnswerWriter:
     """It is sent to workers; what it writes to is opened there, once in each process."""
 
     def __init__(self, data: str) -> None:

@@ -1,5 +1,5 @@
-"""The sink: of each micro-batch which queries have failed, what its answers have cost, and that it has ended, in one
-transaction.
+"""Batch reports: of each micro-batch which queries have failed, what its answers have cost, and that it has ended, in
+one transaction.
 
 The answers themselves are in the store already (see `answer_writer`). Spark may run a batch again after a crash: the
 first failure of a query stands. What answers have cost is a hint: it may be counted again, and what cannot be read of
@@ -25,7 +25,7 @@ from csparql_spark.store.measures import Cost
 from csparql_spark.store.witness import Witness
 
 
-class Sink:
+class BatchReports:
     def __init__(
         self,
         answers: AnswerStore,

@@ -1,4 +1,4 @@
-"""Sorting: which instructions numpy had better not use on this machine's processor.
+"""CPU features: which instructions numpy had better not use on this machine's processor.
 
 Most of what a worker does is sorting integers. Where there is AVX-512, numpy sorts with it, and with instructions that
 AMD's processors of the fourth generation (family 25) have in microcode only: they take three to five times as long as

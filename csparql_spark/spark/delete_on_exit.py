@@ -1,10 +1,10 @@
-"""Exits: what the JVM means to delete when it ends, and is gone already.
+"""Delete on exit: what the JVM means to delete when it ends, and is gone already.
 
 Spark makes a socket for each of a batch's exchanges with Python, deletes it after use, and asks the JVM besides to
 delete it at the end. The JVM remembers each path that it was ever asked for: several hundred a minute, in an engine
 that has no end. This module makes it forget those that are not there any more.
 
-    exits = Exits(SparkContext._jvm)
+    exits = DeleteOnExit(SparkContext._jvm)
     exits.forget()                           # how many; now and then
 
 What is to be deleted is known to a class of the JVM's own, to whose package Spark opens the way for itself when it is
@@ -19,7 +19,7 @@ from functools import cached_property
 from py4j.java_gateway import JavaObject, JVMView
 from py4j.protocol import Py4JJavaError
 
-CLASS = "csparql.Exits"
+CLASS = "csparql.DeleteOnExit"
 SOURCE = """
 package csparql;
 
@@ -28,7 +28,7 @@ import java.lang.reflect.Field;
 import java.util.Collection;
 import java.util.Iterator;
 
-public class Exits {
+public class DeleteOnExit {
     public int forget() throws Exception {
         Class hook = Class.forName("java.io.DeleteOnExitHook");
         Field field = hook.getDeclaredField("files");
@@ -56,7 +56,7 @@ class Closed(Exception):
     """The JVM does not tell what it means to delete."""
 
 
-class Exits:
+class DeleteOnExit:
     def __init__(self, jvm: JVMView) -> None:
         self._jvm = jvm
 

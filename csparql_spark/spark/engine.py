@@ -21,7 +21,7 @@ from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.directory import PRIVATE
 from csparql_spark.spark import job
 from csparql_spark.spark.checkpoint import is_unreadable, lacking, leave_another, set_aside
-from csparql_spark.spark.delete_on_exit import Closed, Exits
+from csparql_spark.spark.delete_on_exit import Closed, DeleteOnExit
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Status
@@ -60,7 +60,7 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
         stages = Stages(status)
         query = job.start(spark, directory, to_the_end=to_the_end, stages=stages)
         say("running")
-        _wait(query, stages, Exits(spark._jvm))
+        _wait(query, stages, DeleteOnExit(spark._jvm))
         if to_the_end:
             say("ended")
             os._exit(0)
@@ -85,7 +85,7 @@ def _set_aside(directory: DataDirectory) -> str:
     )
 
 
-def _wait(query: StreamingQuery, stages: Stages, exits: Exits | None) -> None:
+def _wait(query: StreamingQuery, stages: Stages, exits: DeleteOnExit | None) -> None:
     """Until the job ends: hear of its batches, and have the JVM forget what is gone."""
     looks = 0
     while not query.awaitTermination(LOOK_SECONDS):  # type: ignore[arg-type]  # Spark takes parts of seconds, too

@@ -17,8 +17,8 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.entailment.maintain.strategies import AUTO, check_name
 from csparql_spark.settings import MAINTENANCE
-from csparql_spark.spark.answer_writer import Teller
-from csparql_spark.spark.batch_reports import Sink
+from csparql_spark.spark.answer_writer import AnswerWriter
+from csparql_spark.spark.batch_reports import BatchReports
 from csparql_spark.spark.batches import Batches
 from csparql_spark.spark.processor import GroupProcessor
 from csparql_spark.spark.report_rows import OUTPUT
@@ -50,7 +50,7 @@ def start(
         .groupBy("group", "shard")
         .transformWithStateInPandas(
             statefulProcessor=GroupProcessor(
-                str(directory.checkpoint), Teller(str(directory.path)), limits, maintenance
+                str(directory.checkpoint), AnswerWriter(str(directory.path)), limits, maintenance
             ),
             outputStructType=OUTPUT,
             outputMode="Update",
@@ -58,14 +58,14 @@ def start(
         )
     )
     database = Database(directory.database)
-    sink = Sink(
+    batch_reports = BatchReports(
         AnswerStore(database, directory.bell("answers"), Measures(database)),
         stages,
         Batches(directory, database),
         Witness(directory, database),
     )
     writer = (
-        reports.writeStream.foreachBatch(sink)
+        reports.writeStream.foreachBatch(batch_reports)
         .queryName("csparql")
         .option("checkpointLocation", str(directory.checkpoint))
     )

@@ -22,7 +22,7 @@ from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.entailment.maintain.strategies import AUTO
 from csparql_spark.schedule.routing import Row, in_order
-from csparql_spark.spark.answer_writer import Teller
+from csparql_spark.spark.answer_writer import AnswerWriter
 from csparql_spark.spark.report_rows import ReportRow, row_of
 
 SUMMARY = StateKey.summary()
@@ -34,13 +34,13 @@ class GroupProcessor(StatefulProcessor):
     def __init__(
         self,
         job: str,
-        teller: Teller,
+        answer_writer: AnswerWriter,
         limits: Limits = Limits(),  # noqa: B008  it cannot change
         maintenance: str = AUTO,
     ) -> None:
         """`job` names the checkpoint, so that a worker never takes one job's groups for another's; `limits` are what
         each query may have; `maintenance` names the strategy of their closures."""
-        self._job, self._teller, self._limits, self._maintenance = job, teller, limits, maintenance
+        self._job, self._answer_writer, self._limits, self._maintenance = job, answer_writer, limits, maintenance
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         # One state variable: each costs a set-up in every batch.
@@ -59,7 +59,7 @@ class GroupProcessor(StatefulProcessor):
         group = restore(key[0], state, _remembered.pop(place, None))
         group.limit(self._limits)
         group.maintain(self._maintenance)
-        rest = [row_of(failure) for failure in self._teller.through(group.feed(batch))]
+        rest = [row_of(failure) for failure in self._answer_writer.through(group.feed(batch))]
         costs = group.costs()
         if costs is not None:
             rest.append(row_of(costs, at=int(time.time() * 1000)))  # now is when all answers are told

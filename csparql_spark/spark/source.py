@@ -28,7 +28,7 @@ from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.errors import DatabaseBusy, DatabaseFull
 from csparql_spark.log import Entry, Log
 from csparql_spark.schedule.due import BatchLimits, Due
-from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS, Foresight
+from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS, EarlyBatches
 from csparql_spark.schedule.routing import Router, Row
 from csparql_spark.store import AnswerStore
 from csparql_spark.store.batch_ends import Ends
@@ -111,7 +111,7 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             tail = outline[-1].seq if outline else after
             opened.follow(tail)
             now = _now()
-            if self._last is None and (tick := opened.foresight.tick(outline, now)) is not None:
+            if self._last is None and (tick := opened.early.tick(outline, now)) is not None:
                 return {"seq": tail, "tick": tick}
             if outline and (end := opened.due.end(after, outline, now, finish=self._last is not None)) > after:
                 return {"seq": end}
@@ -119,7 +119,7 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self._last is not None or left <= 0:
                 return start
             # A held tail must be looked at again when it has become old, also if nobody rings; and so must the clock.
-            if (until := opened.foresight.pause(now)) is not None:
+            if (until := opened.early.pause(now)) is not None:
                 left = min(left, max(until, LEAST_MS) / 1000)
             opened.bell.wait(min(left, 0.1) if outline else left)
 
@@ -192,7 +192,7 @@ class Opened:
     def _restart(self) -> None:
         self.router = Router(self._background)
         self.due = Due(self.router, BatchLimits())
-        self.foresight = Foresight(self.router)
+        self.early = EarlyBatches(self.router)
         self._passed_over = 0
         self._lost: list[Row] = []
 
@@ -243,7 +243,7 @@ class Opened:
             self._passed_over = upto
             outline = [entry for entry in self.log.outline(after, OUTLINE_ENTRIES) if entry.seq <= upto]
             self.due.pass_over(outline)
-            self.foresight.see(outline)
+            self.early.see(outline)
 
     def follow(self, seq: int) -> None:
         """Bring the router to where the log stands after `seq`."""

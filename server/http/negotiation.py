@@ -1,4 +1,4 @@
-"""Spelling: an answer in the format that a client asks for, by Accept or by ?format=.
+"""Negotiation: an answer in the format that a client asks for, by Accept or by ?format=.
 
     spelled(answer, extra={"query": "HotRooms", "at": 17000}, headers={"X-CSPARQL-Instant": "17000"})
     drawn(b"<urn:a> <urn:p> <urn:b> .\\n", "a graph")         # an RDF graph, in whatever RDF format is asked for

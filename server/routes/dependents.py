@@ -1,4 +1,4 @@
-"""Readers: which registered queries read a stream, a graph or a rule set. What is read cannot be deleted.
+"""Dependents: which registered queries read a stream, a graph or a rule set. What is read cannot be deleted.
 
 try:
     writer.append(draft_of(StreamDropped(), iri), Unread("streams", (iri,)))

@@ -1,4 +1,4 @@
-"""Calling: one POST to a URL that somebody gave, and the rules of which URLs may be called at all.
+"""Outgoing calls: one POST to a URL that somebody gave, and the rules of which URLs may be called at all.
 
     allowed = Allowed(("https://hooks.example.org/csparql/", "10.0.0.7:8080", "*.example.net"))
     allowed.refusal("https://elsewhere.org/")              # a sentence; None if it may be called

@@ -1,9 +1,9 @@
-"""Spelled: the events of answers, each spelled once for all who hear of it at about the same time.
+"""Event cache: the events of answers, each spelled once for all who hear of it at about the same time.
 
-    spelled = Spelled()
-    with spelled.lock(key):                 # nobody spells what another one is spelling
-        if spelled.get(key) is None:
-            spelled.put(key, event)
+    cache = EventCache()
+    with cache.lock(key):                     # nobody spells what another one is spelling
+        if cache.get(key) is None:
+            cache.put(key, event)
 
 Invariants: at most MOST_BYTES are held (or one event that is larger), and nothing that nobody has asked for in
 UNUSED_SECONDS, once something else comes: who reads that far behind has it spelled again.
@@ -18,20 +18,20 @@ from collections.abc import Callable
 
 MOST_BYTES = 32 << 20
 UNUSED_SECONDS = 30.0
-TURNS = 16
+LOCKS = 16
 
 Key = tuple[int, int]  # a query, and the position of its answer
 
 
-class Spelled:
+class EventCache:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._bytes = clock, 0
         self._events: OrderedDict[Key, tuple[bytes, float]] = OrderedDict()  # and when it was asked for last
         self._lock = threading.Lock()
-        self._turns = [threading.Lock() for _ in range(TURNS)]
+        self._locks = [threading.Lock() for _ in range(LOCKS)]
 
     def lock(self, key: Key) -> threading.Lock:
-        return self._turns[hash(key) % TURNS]
+        return self._locks[hash(key) % LOCKS]
 
     def get(self, key: Key) -> bytes | None:
         with self._lock:

@@ -30,7 +30,7 @@ from csparql_spark.disk.bell import Bell
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.server.subscribers import instants
-from csparql_spark.server.subscribers.event_cache import Spelled
+from csparql_spark.server.subscribers.event_cache import EventCache
 from csparql_spark.server.subscribers.event_ids import event_id
 from csparql_spark.server.subscribers.roster import Roster, RosterReader
 from csparql_spark.store import AnswerStore, QueryRecord, Registry
@@ -83,7 +83,7 @@ class Fanout:
         self._lock = threading.Lock()
         self._looking = threading.Lock()
         self._change = threading.Condition()
-        self._spelled = Spelled()
+        self._cache = EventCache()
         self._followed: tuple[int, OrderedDict[object, list[AnswerPlace]]] = (0, OrderedDict())
         self._thread = threading.Thread(target=self._run, name="fanout", daemon=True)
 
@@ -179,14 +179,14 @@ class Fanout:
     def spelled(self, place: AnswerPlace, news: News) -> bytes | None:
         """The event of an answer; None if it is forgotten."""
         key = (place.query, place.position)
-        event = self._spelled.get(key)
+        event = self._cache.get(key)
         if event is None:
-            with self._spelled.lock(key):  # nobody spells what another one is spelling
-                event = self._spelled.get(key)
+            with self._cache.lock(key):  # nobody spells what another one is spelling
+                event = self._cache.get(key)
                 if event is None:
                     event = self._spell(place, news.roster)
                     if event is not None:
-                        self._spelled.put(key, event)
+                        self._cache.put(key, event)
         return event
 
     def _spell(self, place: AnswerPlace, roster: Roster) -> bytes | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers import last_answer as module
 from csparql_spark.answers.bindings import CorruptAnswer, Result
-from csparql_spark.answers.last_answer import Before, Change, packed, unpacked
+from csparql_spark.answers.last_answer import Change, LastAnswer, packed, unpacked
 
 cells = st.sampled_from([None, "<urn:a>", "<urn:b>", '"c"'])
 rows = st.lists(st.tuples(cells, cells, st.integers(1, 4)), max_size=8)
@@ -31,37 +31,37 @@ def test_it_is_the_answer_after_each_change(turns: list[list[tuple]], timed: boo
     turns = [[(*cells, at + left) for *cells, left in turn] for at, turn in enumerate(turns)]
     answers = [answer(turn, timed) for turn in turns]
     bags = [Counter(row if timed else (*row[:-1], 0) for row in turn) for turn in turns]
-    before = Before(answers[0].to_bytes())
+    before = LastAnswer(answers[0].to_bytes())
     for at, (now, then_bag, bag) in enumerate(zip(answers[1:], bags, bags[1:]), 1):
         gone = [row for row in (then_bag - bag).elements() if not timed or row[-1] > at]
         before.change(at, answer(gone, timed), answer([*(bag - then_bag).elements()], timed))
         assert before.answer() == now
         assert before.answer().to_bytes() == now.to_bytes()
-    assert Before(before.whole, unpacked(packed(before.changes))).answer() == answers[-1]
+    assert LastAnswer(before.whole, unpacked(packed(before.changes))).answer() == answers[-1]
 
 
 def test_a_row_that_holds_longer_has_gone_and_come() -> None:
-    before = Before(answer([("<urn:a>", None, 3), ("<urn:a>", None, 5)], True).to_bytes())
+    before = LastAnswer(answer([("<urn:a>", None, 3), ("<urn:a>", None, 5)], True).to_bytes())
     before.change(1, answer([("<urn:a>", None, 3)], True), answer([("<urn:a>", None, 9)], True))
     assert before.answer() == answer([("<urn:a>", None, 5), ("<urn:a>", None, 9)], True)
 
 
 def test_it_is_worn_when_changes_are_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, nothing, one = (answer([("<urn:a>", None, n) for n in range(count)], False) for count in (3, 0, 1))
-    before = Before(whole.to_bytes())
+    before = LastAnswer(whole.to_bytes())
     assert not before.worn
     for _ in range(3):
         before.change(1, nothing, one)
         assert not before.worn
-    assert not Before(before.whole, before.changes).worn
+    assert not LastAnswer(before.whole, before.changes).worn
     before.change(1, one, nothing)
-    assert before.worn and Before(before.whole, before.changes).worn
+    assert before.worn and LastAnswer(before.whole, before.changes).worn
     monkeypatch.setattr(module, "MOST", 2)
-    assert Before(whole.to_bytes(), before.changes[:3]).worn
+    assert LastAnswer(whole.to_bytes(), before.changes[:3]).worn
 
 
 def test_a_row_whose_time_is_over_goes_without_being_told() -> None:
-    before = Before(answer([("<urn:a>", None, 3), ("<urn:b>", None, 5)], True).to_bytes())
+    before = LastAnswer(answer([("<urn:a>", None, 3), ("<urn:b>", None, 5)], True).to_bytes())
     before.change(3, answer([], True), answer([], True))
     assert before.answer() == answer([("<urn:b>", None, 5)], True)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers import semijoin_filter
 from csparql_spark.answers.patterns import Pattern
-from csparql_spark.answers.semijoin_filter import Waiting, narrow
+from csparql_spark.answers.semijoin_filter import SemijoinFilter, narrow
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from tests.engine.asked import Asked, Triple
@@ -26,7 +26,7 @@ class World:
 
     def __init__(self, *reads: tuple[Pattern, ...]) -> None:
         self.dictionary = TermDictionary()
-        self.waiting = Waiting(narrow(reads), self.dictionary)
+        self.waiting = SemijoinFilter(narrow(reads), self.dictionary)
 
     def facts(self, triples: list[Triple], tag: int = ALWAYS) -> Facts:
         columns = [self.dictionary.encode([triple[position] for triple in triples]) for position in range(3)]

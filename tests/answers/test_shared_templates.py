@@ -86,7 +86,7 @@ def test_what_differs_in_constants_only_is_of_one_family() -> None:
     assert generalized(tuple(("?s", "<urn:p>", f"<urn:{n}>") for n in range(3))) is None
 
 
-class Watched(module.Family):
+class Watched(module.TemplateFamily):
     """A family that counts how often it has looked for its members."""
 
     looked = 0
@@ -97,7 +97,7 @@ class Watched(module.Family):
 
 
 def test_a_crowd_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("csparql_spark.answers.matches.Family", Watched)
+    monkeypatch.setattr("csparql_spark.answers.matches.TemplateFamily", Watched)
     monkeypatch.setattr(Watched, "looked", 0)
     graph = Followed()
     tables = [graph.tables.table(asked(0, thing, "")) for thing in THINGS for _ in "ab"]

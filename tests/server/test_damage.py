@@ -173,7 +173,7 @@ def test_a_registration(settings: Settings, client, backend: Backend, engine: En
     sentence = "The registration of the query q is damaged on the disk: delete the query and register it again."
     assert problem(client.get("/queries/q/explain")) == (500, "damaged", sentence)
     assert client.get("/queries/other/explain").status_code == client.get("/metrics").status_code == 200
-    assert backend.threads.forgetter.reach() == 2000
+    assert backend.threads.retention_thread.reach() == 2000
     with Backend(replace(settings)) as other:  # a server that starts now
         assert [one.query.name for one in other.threads.fanout.news.roster.standing.values()] == ["q", "other"]
     assert client.delete("/queries/q").status_code == 204

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.server.subscribers import event_cache as module
-from csparql_spark.server.subscribers.event_cache import UNUSED_SECONDS, Spelled
+from csparql_spark.server.subscribers.event_cache import UNUSED_SECONDS, EventCache
 
 
 class Clock:
@@ -15,26 +15,26 @@ class Clock:
         return self.now
 
 
-def held(spelled: Spelled) -> list[int]:
+def held(cache: EventCache) -> list[int]:
     """The positions, those that were asked for longest ago first; looking is not asking."""
-    return [position for _, position in spelled._events]
+    return [position for _, position in cache._events]
 
 
 def test_what_was_asked_for_last_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 10)
-    spelled = Spelled()
+    cache = EventCache()
     for position in (1, 2, 3):
-        spelled.put((7, position), b"abc")
-    assert spelled.get((7, 1)) == b"abc" and spelled.get((7, 4)) is None
-    spelled.put((7, 4), b"abc")
-    assert held(spelled) == [3, 1, 4]
-    spelled.put((7, 1), b"a")
-    spelled.put((7, 5), b"abc")  # there is room: what was longer is shorter now
-    assert held(spelled) == [3, 4, 1, 5]
-    spelled.put((7, 6), b"longer than all of them may be")
-    assert held(spelled) == [6] and spelled.get((7, 6)) == b"longer than all of them may be"
-    spelled.put((7, 7), b"abc")
-    assert held(spelled) == [7]
+        cache.put((7, position), b"abc")
+    assert cache.get((7, 1)) == b"abc" and cache.get((7, 4)) is None
+    cache.put((7, 4), b"abc")
+    assert held(cache) == [3, 1, 4]
+    cache.put((7, 1), b"a")
+    cache.put((7, 5), b"abc")  # there is room: what was longer is shorter now
+    assert held(cache) == [3, 4, 1, 5]
+    cache.put((7, 6), b"longer than all of them may be")
+    assert held(cache) == [6] and cache.get((7, 6)) == b"longer than all of them may be"
+    cache.put((7, 7), b"abc")
+    assert held(cache) == [7]
 
 
 def test_what_nobody_asks_for_goes() -> None:
@@ -43,14 +43,14 @@ def test_what_nobody_asks_for_goes() -> None:
     position    1, 2     1 asked   3: 2 goes           4: 1 goes
     """
     clock = Clock()
-    spelled = Spelled(clock)
-    spelled.put((7, 1), b"a")
-    spelled.put((7, 2), b"b")
+    cache = EventCache(clock)
+    cache.put((7, 1), b"a")
+    cache.put((7, 2), b"b")
     clock.now += 20
-    assert spelled.get((7, 1)) == b"a"
+    assert cache.get((7, 1)) == b"a"
     clock.now += UNUSED_SECONDS - 19
-    spelled.put((7, 3), b"c")
-    assert held(spelled) == [1, 3]
+    cache.put((7, 3), b"c")
+    assert held(cache) == [1, 3]
     clock.now += 19.5
-    spelled.put((7, 4), b"d")
-    assert held(spelled) == [3, 4]
+    cache.put((7, 4), b"d")
+    assert held(cache) == [3, 4]

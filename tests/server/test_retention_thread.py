@@ -7,20 +7,20 @@ import threading
 
 from csparql_spark.disk.errors import DatabaseFault
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.retention_thread import Forgetter
+from csparql_spark.server.retention_thread import RetentionThread
 from csparql_spark.store.registry import QueryRecord
 from tests.server.playing import BASE, Engine, registered
 
 
 def test_reach_is_the_longest_range_and_delay(client, backend: Backend) -> None:
-    assert backend.threads.forgetter.reach() == 0
+    assert backend.threads.retention_thread.reach() == 0
     registered(client)
-    assert backend.threads.forgetter.reach() == 2000
+    assert backend.threads.retention_thread.reach() == 2000
     client.put("/streams/late?clock=event&delay=10s")
     client.put("/queries/late", data="SELECT ?s FROM STREAM <streams/late> [RANGE 5s] { ?s ?p ?o }")
-    assert backend.threads.forgetter.reach() == 15_000
+    assert backend.threads.retention_thread.reach() == 15_000
     client.delete("/queries/late")
-    assert backend.threads.forgetter.reach() == 2000
+    assert backend.threads.retention_thread.reach() == 2000
 
 
 def test_a_window_that_counts_does_not_keep_the_log(client, backend: Backend) -> None:
@@ -28,14 +28,14 @@ def test_a_window_that_counts_does_not_keep_the_log(client, backend: Backend) ->
     registered(client)
     text = f"SELECT ?s FROM STREAM <{BASE}/streams/s> [RANGE TRIPLES 5] {{ ?s ?p ?o }}"
     backend.stores.writer.append(QueryRecord.draft("n", text=text, base=None))
-    assert backend.threads.forgetter.reach() == 2000
+    assert backend.threads.retention_thread.reach() == 2000
     client.delete("/queries/q")
-    assert backend.threads.forgetter.reach() == 0
+    assert backend.threads.retention_thread.reach() == 0
 
 
 def test_a_query_that_cannot_be_read_reaches_nothing(client, backend: Backend) -> None:
     backend.stores.writer.append(QueryRecord.draft("old", text="SELEKT", base=None))
-    assert backend.threads.forgetter.reach() == 0
+    assert backend.threads.retention_thread.reach() == 0
     told = client.get("/queries/old").json
     assert (told["form"], told["streams"], told["windows"]) == (None, [], [])
 
@@ -44,17 +44,17 @@ def test_a_round(client, backend: Backend, engine: Engine) -> None:
     query = registered(client)
     engine.count(query, *range(1000, 6000, 1000))
     stores = backend.stores
-    forgetter = Forgetter(
+    retention_thread = RetentionThread(
         dataclasses.replace(backend.settings, keep_answers=2),
         stores.database,
         stores.registry,
         stores.retention,
         stores.writer,
     )
-    assert forgetter.forget() == 3
+    assert retention_thread.forget() == 3
     assert backend.stores.answers.bounds(query) == (4000, 5000)
     client.delete("/queries/q")
-    forgetter.forget()
+    retention_thread.forget()
     assert backend.stores.answers.bounds(query) is None
 
 
@@ -74,7 +74,7 @@ def test_rounds_come_by_themselves_and_a_failed_one_is_not_the_last(backend: Bac
     retention = Retention()
     often = dataclasses.replace(backend.settings, forget_seconds=0.001)
     stores = backend.stores
-    forgetter = Forgetter(often, stores.database, stores.registry, retention, stores.writer).start()
+    retention_thread = RetentionThread(often, stores.database, stores.registry, retention, stores.writer).start()
     assert retention.enough.wait(20)
-    forgetter.stop()
+    retention_thread.stop()
     assert capsys.readouterr().err == "csparql-spark: nothing was forgotten this time: disk I/O error\n"

@@ -361,7 +361,9 @@ def test_each_answer_is_spelled_once_for_all(house: House, spelled: list[int]) -
     assert spelled == [1000, 2000, 3000, 4000]
 
 
-def test_nobody_spells_what_another_is_spelling(house: House, spelled: list[int]) -> None:
+def test_nobody_spells_what_another_is_spelling(
+    house: House, spelled: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     house.tell(1000)
     news, told, lock = house.fanout.look(), [], threading.Lock()
     (place,) = house.fanout.following(0, news, [house.query.id])
@@ -377,7 +379,7 @@ def test_nobody_spells_what_another_is_spelling(house: House, spelled: list[int]
         def __exit__(self, *_: object) -> None:
             lock.release()
 
-    house.fanout._spelled.turn = lambda key: Turn()
+    monkeypatch.setattr(house.fanout._cache, "lock", lambda key: Turn())
     threads = [threading.Thread(target=lambda: told.append(house.fanout.spelled(place, news))) for _ in range(4)]
     for thread in threads:
         thread.start()

@@ -7,7 +7,7 @@ import pytest
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.settings import Settings
 
-NAMES = ["LogWriter", "Ticker", "Fanout", "Delivery", "Relay", "Webhooks", "Forgetter"]
+NAMES = ["LogWriter", "Ticker", "Fanout", "Delivery", "Relay", "Webhooks", "RetentionThread"]
 
 
 def test_they_start_in_order_and_end_in_the_opposite_one(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

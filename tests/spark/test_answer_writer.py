@@ -14,7 +14,7 @@ from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.schedule.routing import Row
 from csparql_spark.spark import answer_writer
 from csparql_spark.spark import processor as processors
-from csparql_spark.spark.answer_writer import Teller
+from csparql_spark.spark.answer_writer import AnswerWriter
 from csparql_spark.spark.processor import GroupProcessor
 from csparql_spark.store import AnswerStore, StoredAnswer
 from tests.engine.logs import entries, law, logs
@@ -42,8 +42,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def teller(store: Opened) -> Teller:
-    return pickle.loads(pickle.dumps(Teller(str(store.directory.path))))
+def writer(store: Opened) -> AnswerWriter:
+    return pickle.loads(pickle.dumps(AnswerWriter(str(store.directory.path))))
 
 
 def answer(query: int, instant: int, payload: bytes = b"x") -> Message:
@@ -55,19 +55,21 @@ def stored(store: Opened) -> list[tuple[int, int]]:
     return rows.fetchall()
 
 
-def test_answers_go_into_the_store_and_the_rest_comes_through(store: Opened, teller: Teller, clock: Clock) -> None:
+def test_answers_go_into_the_store_and_the_rest_comes_through(
+    store: Opened, writer: AnswerWriter, clock: Clock
+) -> None:
     failed = QueryFailure(8, 1000, "too many")
-    assert list(teller.through(iter([answer(7, 1000), failed, answer(9, 1000)]))) == [failed]
+    assert list(writer.through(iter([answer(7, 1000), failed, answer(9, 1000)]))) == [failed]
     assert stored(store) == [(7, 1000), (9, 1000)]
     assert store.answers.latest(7) == [StoredAnswer(7, 1000, 0, 1, b"x", 1)]
 
 
-def test_of_nothing_nothing_is_written(store: Opened, teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_nothing_nothing_is_written(store: Opened, writer: AnswerWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AnswerStore, "write", None)
-    assert list(teller.through(iter([]))) == []
+    assert list(writer.through(iter([]))) == []
 
 
-def test_they_are_told_while_the_group_is_at_work(store: Opened, teller: Teller, clock: Clock) -> None:
+def test_they_are_told_while_the_group_is_at_work(store: Opened, writer: AnswerWriter, clock: Clock) -> None:
     """
     ms         0    5    19   21          30   51            60
     made       q1   q2   q3   q4          q5   q6            (all)
@@ -83,14 +85,14 @@ def test_they_are_told_while_the_group_is_at_work(store: Opened, teller: Teller,
                 yield answer(query, 1000)
 
     store.answers.wait(0)
-    assert list(teller.through(group())) == []
+    assert list(writer.through(group())) == []
     assert seen == [0, 0, 0, 0, 4, 4, 6]
     assert store.answers.wait(0)
 
 
-def test_the_first_answer_stands(store: Opened, teller: Teller, clock: Clock) -> None:
-    list(teller.through(iter([answer(7, 1000, b"first")])))
-    list(teller.through(iter([answer(7, 1000, b"second"), answer(7, 2000)])))
+def test_the_first_answer_stands(store: Opened, writer: AnswerWriter, clock: Clock) -> None:
+    list(writer.through(iter([answer(7, 1000, b"first")])))
+    list(writer.through(iter([answer(7, 1000, b"second"), answer(7, 2000)])))
     assert [one.payload for one in store.answers.after(7, 0, 10)] == [b"first", b"x"]
 
 
@@ -107,7 +109,7 @@ def test_a_batch_that_fails_and_is_run_again_tells_the_same(
     with store.database.transaction() as connection:
         connection.execute("DELETE FROM answers")
     processors._remembered.clear()
-    written, teller = entries(log), Teller(str(store.directory.path))
+    written, writer = entries(log), AnswerWriter(str(store.directory.path))
     handles: dict[str, Handle] = {}
     cuts = sorted(data.draw(st.lists(st.integers(1, len(log)), max_size=4), label="cuts"))
     for start, end in zip([0, *cuts], [*cuts, len(log)]):
@@ -118,10 +120,10 @@ def test_a_batch_that_fails_and_is_run_again_tells_the_same(
             if data.draw(st.booleans(), label="fails"):
                 most = data.draw(st.integers(0, 5), label="after so many answers")
                 with pytest.raises(Fails):
-                    run(Failing(teller, most), handle, key, batch)
+                    run(Failing(writer, most), handle, key, batch)
                 if data.draw(st.booleans(), label="in another worker"):
                     processors._remembered.clear()
-            run(teller, handle, key, batch)
+            run(writer, handle, key, batch)
     expected = {tuple(one) for told in in_one_go(written).values() for one in told if isinstance(one, InstantAnswer)}
     found = store.database.connection.execute("SELECT query, instant, part, rows, payload FROM answers").fetchall()
     assert len(found) == len(expected) and set(found) == expected
@@ -130,8 +132,8 @@ def test_a_batch_that_fails_and_is_run_again_tells_the_same(
 class Failing:
     """Tells so many answers, or all, and then the batch fails."""
 
-    def __init__(self, teller: Teller, most: int) -> None:
-        self._teller, self._most = teller, most
+    def __init__(self, writer: AnswerWriter, most: int) -> None:
+        self._answer_writer, self._most = writer, most
 
     def through(self, told: Iterator[Message]) -> Iterator[Message]:
         count = 0
@@ -144,11 +146,11 @@ class Failing:
                 count += isinstance(one, InstantAnswer)
                 yield one
 
-        yield from self._teller.through(some())
+        yield from self._answer_writer.through(some())
         raise Fails
 
 
-def run(teller: object, handle: Handle, key: str, rows: list[Row]) -> None:
-    processor = GroupProcessor("job", teller)
+def run(writer: object, handle: Handle, key: str, rows: list[Row]) -> None:
+    processor = GroupProcessor("job", writer)
     processor.init(handle)
     list(processor.handleInputRows((key, 0), iter([pandas.DataFrame(rows, columns=Row._fields)]), None))

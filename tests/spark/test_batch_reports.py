@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from csparql_spark.engine.messages import BatchCosts, QueryFailure
-from csparql_spark.spark.batch_reports import Sink, costs_in
+from csparql_spark.spark.batch_reports import BatchReports, costs_in
 from csparql_spark.spark.report_rows import ReportRow, report_of, row_of
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import AnswerStore
@@ -73,7 +73,7 @@ def counted(store: Opened, measures: Measures) -> AnswerStore:
 
 def test_each_kind_of_row_goes_where_it_belongs(store: Opened) -> None:
     measures, stages = Measures(store.database), Stages(store.status)
-    Sink(counted(store, measures), stages)(
+    BatchReports(counted(store, measures), stages)(
         Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST), cost(COST._replace(query=9), told_at=1100)), 3
     )
     assert store.answers.failure(8) == (1000, "too many")
@@ -83,14 +83,14 @@ def test_each_kind_of_row_goes_where_it_belongs(store: Opened) -> None:
 
 
 def test_the_first_failure_stands(store: Opened) -> None:
-    sink = Sink(store.answers)
+    sink = BatchReports(store.answers)
     sink(Batch(row_of(QueryFailure(8, 1000, "too many"))), 3)
     sink(Batch(row_of(QueryFailure(8, 2000, "too slow"))), 4)
     assert store.answers.failure(8) == (1000, "too many")
 
 
 def test_who_waits_for_answers_hears_of_failures_and_not_of_costs(store: Opened) -> None:
-    sink = Sink(counted(store, Measures(store.database)))
+    sink = BatchReports(counted(store, Measures(store.database)))
     store.answers.wait(0)
     sink(Batch(cost(COST)), 3)
     assert not store.answers.wait(0)
@@ -99,14 +99,14 @@ def test_who_waits_for_answers_hears_of_failures_and_not_of_costs(store: Opened)
 
 
 def test_without_anybody_who_wants_to_know_failures_are_written_all_the_same(store: Opened) -> None:
-    Sink(store.answers)(Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST)), 3)
+    BatchReports(store.answers)(Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST)), 3)
     assert store.answers.failure(8) and Measures(store.database).newest(7) is None
 
 
 def test_a_cost_that_cannot_be_read_holds_up_nobody(store: Opened, capsys: pytest.CaptureFixture) -> None:
     for query, payload in enumerate((b"{", b'[{"query": 7}]', b"[1]")):
         batch = Batch(row_of(QueryFailure(query, 1000, "too many")), row_of(BatchCosts(payload), at=1000), cost(COST))
-        Sink(counted(store, Measures(store.database)))(batch, 3)
+        BatchReports(counted(store, Measures(store.database)))(batch, 3)
         assert "what a batch has cost cannot be read: " in capsys.readouterr().err
         assert store.answers.failure(query)
     assert Measures(store.database).newest(7).totals.instants == 3
@@ -115,7 +115,7 @@ def test_a_cost_that_cannot_be_read_holds_up_nobody(store: Opened, capsys: pytes
 
 def test_a_batch_that_could_not_be_written_is_not_counted(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     measures = Measures(store.database)
-    sink, batch = Sink(counted(store, measures)), Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST))
+    sink, batch = BatchReports(counted(store, measures)), Batch(row_of(QueryFailure(8, 1000, "too many")), cost(COST))
     write = measures.write
 
     def full(*told: object, **more: object) -> None:
@@ -133,7 +133,7 @@ def test_a_batch_that_could_not_be_written_is_not_counted(store: Opened, monkeyp
 
 def test_the_end_of_a_batch_is_noted_also_where_it_says_nothing(store: Opened) -> None:
     ends = {3: 7, 4: 9, 5: None}
-    sink = Sink(store.answers, batches=mock.Mock(end=ends.get))
+    sink = BatchReports(store.answers, batches=mock.Mock(end=ends.get))
     for batch, end in ((3, 7), (4, 9), (5, 9)):
         sink(Batch(), batch)
         assert store.retention.batch_end() == end
@@ -146,7 +146,7 @@ def test_the_end_of_a_batch_is_noted_also_where_it_says_nothing(store: Opened) -
 def test_a_batch_that_cannot_be_witnessed_does_not_end(store: Opened) -> None:
     """So that Spark does not note that it has, and the checkpoint knows no more than its witness."""
     witness, stages = Witness(store.directory, store.database), Stages(store.status)
-    sink = Sink(store.answers, stages=stages, witness=witness)
+    sink = BatchReports(store.answers, stages=stages, witness=witness)
     store.put("chunk", 1000)
     store.directory.checkpoint.mkdir()
     sink(Batch(), 3)

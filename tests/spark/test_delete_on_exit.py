@@ -8,19 +8,19 @@ from unittest import mock
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from csparql_spark.spark.delete_on_exit import Closed, Exits
+from csparql_spark.spark.delete_on_exit import Closed, DeleteOnExit
 
 # A JVM as Spark starts it, without a context. What it is asked to delete: a file, and a thousand that are gone already.
 PROGRAM = """
 import sys
 from pyspark import SparkContext
-from csparql_spark.spark.delete_on_exit import Exits
+from csparql_spark.spark.delete_on_exit import DeleteOnExit
 
 SparkContext._ensure_initialized()
 jvm, there = SparkContext._jvm, sys.argv[1]
 for name in [there, *(f"{there}-{number}" for number in range(1000))]:
     jvm.java.io.File(name).deleteOnExit()
-exits = Exits(jvm)
+exits = DeleteOnExit(jvm)
 print(exits.forget(), exits.forget())
 SparkContext._gateway.shutdown()
 SparkContext._gateway.proc.stdin.close()
@@ -44,4 +44,4 @@ def test_a_jvm_that_does_not_tell_is_named() -> None:
     error.java_exception = "java.lang.reflect.InaccessibleObjectException: java.io is not open"
     loaded.forget.side_effect = error
     with pytest.raises(Closed, match="InaccessibleObjectException: java.io is not open"):
-        Exits(jvm).forget()
+        DeleteOnExit(jvm).forget()
