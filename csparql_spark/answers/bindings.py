@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Kind = Literal["bindings", "boolean", "graph"]
+ResultKind = Literal["bindings", "boolean", "graph"]
 Column: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str | None]
 
 _SCHEMA = pa.schema(
@@ -38,9 +38,9 @@ _SCHEMA = pa.schema(
     ]
 )
 _VERSION = b"1"
-_MARKS: dict[Kind, bytes] = {"bindings": b"B", "boolean": b"?", "graph": b"G"}
+_MARKS: dict[ResultKind, bytes] = {"bindings": b"B", "boolean": b"?", "graph": b"G"}
 _UNTIL = b"U"
-_KINDS: dict[bytes, Kind] = {mark: kind for kind, mark in _MARKS.items()}
+_KINDS: dict[bytes, ResultKind] = {mark: kind for kind, mark in _MARKS.items()}
 
 
 class CorruptAnswer(ValueError):
@@ -143,7 +143,7 @@ class Result:
     """A table of bindings, a truth value, or a graph as N-Triples text: `kind` says which, the others are None.
     `solutions` and `triples` are the table and the text for those who know that they are there."""
 
-    kind: Kind
+    kind: ResultKind
     table: Bindings | None = None
     truth: bool | None = None
     ntriples: bytes | None = None

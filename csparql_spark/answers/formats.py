@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
-from csparql_spark.answers.bindings import Bindings, Kind, Result
+from csparql_spark.answers.bindings import Bindings, Result, ResultKind
 from csparql_spark.rdf import terms as term
 
 JSON, XML = "application/sparql-results+json", "application/sparql-results+xml"
@@ -34,7 +34,7 @@ N_QUADS, TRIG, RDF_XML = "application/n-quads", "application/trig", "application
 PLAIN_JSON = "application/json"  # what a browser shows; it saves the others as files
 
 # What each kind of answer can be written as, the most welcome first.
-OFFERED: dict[Kind, tuple[str, ...]] = {
+OFFERED: dict[ResultKind, tuple[str, ...]] = {
     "bindings": (JSON, XML, CSV, TSV, ND_JSON, PLAIN_JSON, "application/xml", "text/xml", "application/ndjson"),
     "boolean": (JSON, XML, CSV, TSV, ND_JSON, PLAIN_JSON, "application/xml", "text/xml", "application/ndjson"),
     "graph": (JSON_LD, TURTLE, N_TRIPLES, PLAIN_JSON, N_QUADS, TRIG, RDF_XML),

@@ -29,7 +29,7 @@ from csparql_spark.answers.values import Number, decimal_term, integer_term, num
 from csparql_spark.rdf.dictionary import TermDictionary
 
 _EXACT = 1 << 62  # sums of whole numbers below stay in an int64
-Terms = list[str | None]
+TermColumn = list[str | None]
 
 
 class Values:
@@ -110,7 +110,7 @@ class Grouping:
         distinct, inverse = np.unique(counts, return_inverse=True)
         return self._dictionary.encode([integer_term(count) for count in distinct.tolist()])[inverse]
 
-    def _encoded(self, terms: Terms) -> np.ndarray:
+    def _encoded(self, terms: TermColumn) -> np.ndarray:
         result = np.full(len(terms), UNBOUND)
         result[[term is not None for term in terms]] = self._dictionary.encode(
             [term for term in terms if term is not None]
@@ -119,9 +119,9 @@ class Grouping:
 
     # --- what aggregates say
 
-    def _results(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> Terms:
+    def _results(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> TermColumn:
         """The term of each group."""
-        results: Terms = [None] * len(values.counts)
+        results: TermColumn = [None] * len(values.counts)
         rest = np.ones(len(results), dtype=bool)
         if aggregate.function in ("sum", "avg", "min", "max") and len(values.ids):
             found = plains(values)
@@ -139,7 +139,7 @@ class Grouping:
             )
         return results
 
-    def _sums(self, function: str, values: Values, found: Plains, plain: np.ndarray, results: Terms) -> np.ndarray:
+    def _sums(self, function: str, values: Values, found: Plains, plain: np.ndarray, results: TermColumn) -> np.ndarray:
         """Fill in the sums or means of groups of plain numbers, told by their places in `some`; returns those for
         which it could."""
         decimal, double = found.most[plain] == DECIMAL, found.least[plain] == DOUBLE
@@ -171,7 +171,9 @@ class Grouping:
                 results[group] = integer_term(unit)
         return plain
 
-    def _extremes(self, function: str, values: Values, numbers: np.ndarray, plain: np.ndarray, results: Terms) -> None:
+    def _extremes(
+        self, function: str, values: Values, numbers: np.ndarray, plain: np.ndarray, results: TermColumn
+    ) -> None:
         """Fill in the least or greatest of groups of plain numbers, told by their places in `some`: of equal ones,
         that whose text comes first."""
         counts = values.counts[values.some]

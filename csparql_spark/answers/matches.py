@@ -26,7 +26,7 @@ from typing import Protocol
 import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.answers.shared_templates import Generalized, Span, TemplateFamily, generalized
+from csparql_spark.answers.shared_templates import Generalized, TemplateFamily, TemplateSpan, generalized
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.joins import PLACES, Plan, Relation, Shape, in_order, matched, plan, run
@@ -114,7 +114,7 @@ class Matches:
                 self._grow(added.where(added.tag > graph.now), (before, mark.place, graph.now))
         self._mark = mark
 
-    def _grow(self, added: Facts, span: Span) -> None:
+    def _grow(self, added: Facts, span: TemplateSpan) -> None:
         """Add the matches that there are since these were added."""
         share = None
         if self._shared is not None:

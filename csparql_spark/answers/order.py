@@ -18,14 +18,14 @@ from csparql_spark.answers.values import duration, moment, number
 from csparql_spark.rdf.terms import parse
 from csparql_spark.remembering import remembered
 
-Key = tuple[int, int | Decimal | float | datetime, str]
+OrderKey = tuple[int, int | Decimal | float | datetime, str]
 
 _COMPLEMENT = str.maketrans("0123456789", "9876543210")
 _LARGEST = 50_000  # no number that is read has that many digits, before its point or behind it
 
 
 @remembered
-def order_key(term: str) -> Key:
+def order_key(term: str) -> OrderKey:
     """The place of a term; equal for terms that have the same value."""
     kind, value, datatype, language, _ = parse(term)
     if kind != "literal":

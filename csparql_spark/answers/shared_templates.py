@@ -40,7 +40,7 @@ PASSED_OVER = 50  # moves for which nothing is tried again after it was too much
 LEAST_ROWS = 1_000  # so many are gone through, however little has come
 NOWHERE = slice(0, 0)
 
-Span = tuple[int, int, int]
+TemplateSpan = tuple[int, int, int]
 
 
 class TemplateMember(Protocol):
@@ -94,14 +94,16 @@ class TemplateFamily:
         ids = dict(zip(predicates, self._dictionary.encode(predicates).tolist(), strict=True))
         self._body = tuple((s, ids.get(p, p), o) for s, p, o in self._template)
         self._plans: dict[tuple[int, int, tuple[tuple[str, int], ...]], Plan] = {}
-        self._span: Span | None = None
+        self._span: TemplateSpan | None = None
         self._found: TemplateMatches | None = None
         self._passes = 0
 
     def join(self, member: TemplateMember) -> None:
         self._members.add(member)
 
-    def shares(self, member: TemplateMember, names: dict[str, str], span: Span, added: Facts) -> Relation | None:
+    def shares(
+        self, member: TemplateMember, names: dict[str, str], span: TemplateSpan, added: Facts
+    ) -> Relation | None:
         """What a member gets of what a move has added: its new matches, by its own variables; some may be there more
         than once. `span` says from where to where the graph has moved, `names` how its variables are called in the
         template."""

@@ -66,7 +66,7 @@ class Sight(NamedTuple):
     oldest: int
 
 
-class Reply(NamedTuple):
+class MemberReply(NamedTuple):
     """An answer, and the version of the dataset that it was the answer for."""
 
     version: int
@@ -80,7 +80,7 @@ class Maintained:
 
     sliding: Sliding
     evaluator: Incremental
-    reply: Reply | None = None
+    reply: MemberReply | None = None
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Matched:
 
     evaluator: Snapshot
     moment: Moment | None = None
-    reply: Reply | None = None
+    reply: MemberReply | None = None
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ class Views:
     def limits(self) -> Limits:
         return LIMITS if self.given is None else self.given
 
-    def say(self, member: Member, instant: int, seq: int) -> Reply:
+    def say(self, member: Member, instant: int, seq: int) -> MemberReply:
         """What a member says at an instant, where the log stands at `seq`."""
         member.see(instant)
         sights = [self._look(member, place, instant, seq) for place in range(len(member.windows))]
@@ -192,7 +192,7 @@ class Views:
         """What was held for a member when it was asked last; what it shares with others counts for each of them."""
         return self._members[member].nbytes if member in self._members else 0
 
-    def _maintained(self, member: Member, state: ViewState, moment: Moment) -> tuple[Maintained, Reply]:
+    def _maintained(self, member: Member, state: ViewState, moment: Moment) -> tuple[Maintained, MemberReply]:
         sliding, widest = self.closures.sliding(member, moment, lambda: self._background(member))
         source = state.maintained
         if source is None or source.sliding is not sliding:
@@ -214,7 +214,7 @@ class Views:
 
     def _matched_anew(
         self, member: Member, state: ViewState, sights: list[Sight], moment: Moment
-    ) -> tuple[Matched, Reply]:
+    ) -> tuple[Matched, MemberReply]:
         source = state.matched
         if source is None:
             source = state.matched = Matched(Snapshot(member.plan, self._content))
@@ -226,25 +226,25 @@ class Views:
             source.moment = moment
         return source, self._of_whole(member, self._replied(state, source, moment, snapshot.answer))
 
-    def _of_whole(self, member: Member, reply: Reply) -> Reply:
+    def _of_whole(self, member: Member, reply: MemberReply) -> MemberReply:
         """What a member says whose whole answer is this."""
         if member.query.output == "RSTREAM":
             return reply
         changed = self._r2s.whole(member, reply.payload)
-        return Reply(reply.version, len(changed), changed.to_bytes())
+        return MemberReply(reply.version, len(changed), changed.to_bytes())
 
     def _replied(
         self, state: ViewState, source: Maintained | Matched, moment: Moment, ask: Callable[[], Result]
-    ) -> Reply:
+    ) -> MemberReply:
         """What a view says at a version of what it sees."""
         if source.reply is None or source.reply.version != source.evaluator.version:
             source.reply = self._timed(state, moment, source.evaluator.version, ask)
         return source.reply
 
-    def _timed(self, state: ViewState, moment: Moment, version: int, ask: Callable[[], Result]) -> Reply:
+    def _timed(self, state: ViewState, moment: Moment, version: int, ask: Callable[[], Result]) -> MemberReply:
         deadline = Deadline(self.limits)
         answer = ask()
-        reply = Reply(version, len(answer), answer.to_bytes())
+        reply = MemberReply(version, len(answer), answer.to_bytes())
         deadline.check()  # whatever it was that took so long: the others wait for it
         if self.given is not None:  # in a recording nobody waits
             state.debt.note(moment.instant, deadline.took, self.limits)

@@ -106,7 +106,7 @@ class EntrySkipped:
     pass
 
 
-Content = (
+AnyContent = (
     StreamMade
     | StreamDropped
     | QueryRegistered
@@ -121,7 +121,7 @@ Content = (
 )
 
 
-def draft_of(content: Content, subject: str | None = None) -> Draft:
+def draft_of(content: AnyContent, subject: str | None = None) -> Draft:
     """The entry that says this of a stream, query, graph or rule set."""
     match content:
         case TriplesPushed(triples, rows, first, last, unstamped):
@@ -148,7 +148,7 @@ def draft_of(content: Content, subject: str | None = None) -> Draft:
             return Draft("skipped", subject)
 
 
-def content_of(entry: Entry | Draft) -> Content:
+def content_of(entry: Entry | Draft) -> AnyContent:
     """What an entry says that was read with its payload. Raises `Damaged`, and `ValueError` if it is of a kind that
     there is not."""
     damage = entry.damage if isinstance(entry, Entry) else None

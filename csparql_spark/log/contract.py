@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from csparql_spark.log.entries import Draft, Entry, Reply
-from csparql_spark.log.guards import Guard
+from csparql_spark.log.guards import AnyGuard
 
 KEPT_MS = 24 * 60 * 60 * 1000  # for so long the key of a push is remembered
 KEPT_KEYS = 100_000  # and so many of one stream
@@ -32,7 +32,7 @@ class Reused(Exception):
 class WritableLog(Protocol):
     """The writing side. Any number of threads may call it, at any time."""
 
-    def append(self, draft: Draft, guard: Guard | None = None) -> Entry:
+    def append(self, draft: Draft, guard: AnyGuard | None = None) -> Entry:
         """The entry that the draft has become; it is durable, and so is what is `beside` it.
 
         The guard is decided by what stands before the entry, with nothing in between. Stamps never go back: an entry is

@@ -22,8 +22,8 @@ from csparql_spark.log.contents import registered, stream_made
 from csparql_spark.log.entries import Entry, Keys, Relayed, Reply
 from csparql_spark.log.guards import (
     Absent,
+    AnyGuard,
     Every,
-    Guard,
     IsPaused,
     IsSet,
     Once,
@@ -103,7 +103,7 @@ class Fold:
             case Relayed(query, instant):
                 self.relayed[query] = instant
 
-    def refusal(self, guard: Guard) -> Refused | None:
+    def refusal(self, guard: AnyGuard) -> Refused | None:
         """Why an entry with this guard may not come next; None if it may."""
         match guard:
             case Every(guards):
@@ -135,7 +135,7 @@ class Fold:
             return {id: stream.iri for id, stream in self.streams.items()}
         return {id: query.name for id, query in self.queries.items()}
 
-    def _holds(self, guard: Guard) -> bool:
+    def _holds(self, guard: AnyGuard) -> bool:
         match guard:
             case Absent(things, name):
                 return name not in self.names(things).values()

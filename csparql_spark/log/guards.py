@@ -21,8 +21,8 @@ from csparql_spark.log.contents import QueryRegistered
 from csparql_spark.log.entries import Reply
 
 Things = Literal["streams", "queries"]
-Kind = Literal["background", "rules"]
-Counted = Literal["streams", "queries", "graphs", "rules"]
+KnowledgeKind = Literal["background", "rules"]
+QuotaKind = Literal["streams", "queries", "graphs", "rules"]
 Readable = Literal["streams", "graphs", "rules"]
 
 
@@ -62,7 +62,7 @@ class IsPaused:
 class IsSet:
     """There is this graph or rule set, whoever has changed it meanwhile."""
 
-    kind: Kind
+    kind: KnowledgeKind
     name: str
 
 
@@ -70,7 +70,7 @@ class IsSet:
 class Unchanged:
     """The graph or rule set is the one that the entry `id` set (None: there is none)."""
 
-    kind: Kind
+    kind: KnowledgeKind
     name: str
     id: int | None
 
@@ -96,7 +96,7 @@ class Unfilled:
 class Room:
     """There are fewer of them than `most`."""
 
-    things: Counted
+    things: QuotaKind
     most: int
 
 
@@ -124,13 +124,13 @@ class Once:
 class Every:
     """All of them hold. The first that does not is named."""
 
-    guards: tuple[Guard, ...]
+    guards: tuple[AnyGuard, ...]
 
 
-Guard = Absent | Present | Same | IsPaused | IsSet | Unchanged | Unread | Unfilled | Room | Unused | Once | Every
+AnyGuard = Absent | Present | Same | IsPaused | IsSet | Unchanged | Unread | Unfilled | Room | Unused | Once | Every
 
 # What makes them of their fields as JSON has them.
-_GUARDS: dict[str, Callable[..., Guard]] = {
+_GUARDS: dict[str, Callable[..., AnyGuard]] = {
     **{guard.__name__: guard for guard in (Absent, Present, Same, IsPaused, IsSet, Unchanged, Unfilled, Room, Once)},
     "Unread": lambda things, names, but: Unread(things, tuple(names), but),
     "Unused": lambda stream, key, digest: Unused(stream, key, bytes.fromhex(digest)),
@@ -141,7 +141,7 @@ class Refused(Exception):
     """A guard does not hold (never `Every`: one of its own). `readers`: the queries that read what must be `Unread`, in
     the order in which they were registered; `reply`: what was answered to the push whose content is the same."""
 
-    def __init__(self, guard: Guard, *, readers: tuple[str, ...] = (), reply: Reply | None = None) -> None:
+    def __init__(self, guard: AnyGuard, *, readers: tuple[str, ...] = (), reply: Reply | None = None) -> None:
         super().__init__(guard)
         self.guard, self.readers, self.reply = guard, readers, reply
 
@@ -172,11 +172,11 @@ def unknown(query: QueryRegistered) -> Reads:
     raise ValueError("whoever deletes what a query may read opens the log with what queries read")
 
 
-def text_of(guard: Guard) -> str:
+def text_of(guard: AnyGuard) -> str:
     return json.dumps(_fields(guard))
 
 
-def guard_of(text: str) -> Guard:
+def guard_of(text: str) -> AnyGuard:
     """Raises `ValueError` if it is no guard."""
     try:
         return _guard(json.loads(text))
@@ -184,14 +184,14 @@ def guard_of(text: str) -> Guard:
         raise ValueError(f"{text[:200]!r} is no guard: {error!r}") from None
 
 
-def _fields(guard: Guard) -> list[object]:
+def _fields(guard: AnyGuard) -> list[object]:
     if isinstance(guard, Every):
         return ["Every", *(_fields(one) for one in guard.guards)]
     values = (getattr(guard, field.name) for field in dataclasses.fields(guard))
     return [type(guard).__name__, *(value.hex() if isinstance(value, bytes) else value for value in values)]
 
 
-def _guard(fields: list[object]) -> Guard:
+def _guard(fields: list[object]) -> AnyGuard:
     match fields:
         case ["Every", *guards] if all(isinstance(guard, list) for guard in guards):
             return Every(tuple(_guard(guard) for guard in guards if isinstance(guard, list)))

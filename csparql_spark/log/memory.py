@@ -20,7 +20,7 @@ from csparql_spark.log.clock import ArrivalClock
 from csparql_spark.log.contract import KEPT_KEYS, KEPT_MS, Reused
 from csparql_spark.log.entries import REGISTRY_KINDS, Draft, Entry, Reply
 from csparql_spark.log.fold import Fold
-from csparql_spark.log.guards import Guard, ReadsOf, unknown
+from csparql_spark.log.guards import AnyGuard, ReadsOf, unknown
 
 
 class MemoryLog:
@@ -32,7 +32,7 @@ class MemoryLog:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def append(self, draft: Draft, guard: Guard | None = None) -> Entry:
+    def append(self, draft: Draft, guard: AnyGuard | None = None) -> Entry:
         with self._lock:
             if self._stopped:
                 raise StoreError("the log is closed: the server is stopping; try again")

@@ -26,13 +26,13 @@ XSD_STRING = XSD + "string"
 RDF_LANG_STRING = RDF + "langString"
 RDF_DIR_LANG_STRING = RDF + "dirLangString"
 
-Kind = Literal["iri", "blank", "literal"]
+TermKind = Literal["iri", "blank", "literal"]
 
 
 class Term(NamedTuple):
     """A term taken apart: `value` is the IRI, the label of the blank node, or the lexical form."""
 
-    kind: Kind
+    kind: TermKind
     value: str
     datatype: str | None = None
     language: str | None = None

@@ -28,7 +28,7 @@ from csparql_spark.store import answers
 PIECE = 500  # rows that are read in one statement
 MOST_PAGES = 20  # sentences about the file itself
 
-Row = tuple[object, ...]
+TableRow = tuple[object, ...]
 _Result = TypeVar("_Result")
 
 
@@ -135,7 +135,7 @@ def _size(payload: object) -> int:
 
 def _rows(
     connection: sqlite3.Connection, table: str, columns: str, key: str, place: int
-) -> Iterator[tuple[int, Row, PageDamaged | None]]:
+) -> Iterator[tuple[int, TableRow, PageDamaged | None]]:
     """The rows of a table in the order of their keys (the `place`-th of the columns), each behind its key; of a row
     that cannot be read the key, nothing, and why."""
     reached, last = 0, _last(connection, table, key)

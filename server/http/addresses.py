@@ -18,7 +18,7 @@ import ipaddress
 import re
 from collections.abc import Iterable, Iterator
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _FOR = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;,"\s]*)', re.IGNORECASE)
 
 
@@ -50,7 +50,7 @@ class Proxies:
                 break
         return last
 
-    def _has(self, address: Address) -> bool:
+    def _has(self, address: IPAddress) -> bool:
         return any(address in network for network in self._networks)
 
 
@@ -81,7 +81,7 @@ def _named(value: str) -> Iterator[str]:
         yield found[1].strip('"') if found else ""
 
 
-def _address(text: str) -> Address | None:
+def _address(text: str) -> IPAddress | None:
     """The address in 192.0.2.1, 192.0.2.1:80, 2001:db8::1 or [2001:db8::1]:80; one of IPv4 as such."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]

@@ -42,7 +42,7 @@ KIND: Final = "background"
 NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)  # formats in which a body can name graphs
 HOW_TO = "name one as /graphs?graph= with its percent-encoded IRI"
 
-Change = Callable[[Chunk | None], Chunk]
+ChunkChange = Callable[[Chunk | None], Chunk]
 
 
 class GraphBody(TypedDict):
@@ -83,7 +83,7 @@ class GraphStore:
         entry = self._backend.stores.log.last(iri, KIND, self._backend.stores.log.tail())
         return (None, None) if entry is None or entry.payload is None else (entry.seq, Chunk.from_ipc(entry.payload))
 
-    def changed(self, iri: str, change: Change, *, anew: bool = False) -> tuple[GraphBody, int, dict[str, str]]:
+    def changed(self, iri: str, change: ChunkChange, *, anew: bool = False) -> tuple[GraphBody, int, dict[str, str]]:
         """Make the graph what `change` makes of it; again, if somebody else was faster. `anew`: whatever it was, and
         be it damaged."""
         headers = {"Location": self._backend.stores.names.graph_url(iri)}

@@ -11,14 +11,14 @@ The count is taken in the log's own order, so however many come at once, there a
 from __future__ import annotations
 
 from csparql_spark.log import Refused
-from csparql_spark.log.guards import Counted, Room
+from csparql_spark.log.guards import QuotaKind, Room
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
 
 NAMES = {"streams": "streams", "queries": "queries", "graphs": "background graphs", "rules": "rule sets"}
 
 
-def room(backend: Backend, things: Counted) -> Room:
+def room(backend: Backend, things: QuotaKind) -> Room:
     """The guard that lets an entry in only while there is room for what it makes."""
     return Room(things, getattr(backend.settings, f"most_{things}"))
 

@@ -15,7 +15,7 @@ from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.query_cache import compiled_of, read
 from csparql_spark.log import Refused
 from csparql_spark.log.contents import QueryRegistered, QueryUnregistered, draft_of
-from csparql_spark.log.guards import Absent, Every, Guard, IsSet, Same, Unfilled, Unread
+from csparql_spark.log.guards import Absent, AnyGuard, Every, IsSet, Same, Unfilled, Unread
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.names import is_plain
 from csparql_spark.server.http.problems import Problem
@@ -88,7 +88,7 @@ def unregister(backend: Backend, name: str) -> None:
 
 def admitted(
     settings: Settings, stores: Stores, name: str, text: str, base: str
-) -> tuple[ContinuousQuery, list[Guard]]:
+) -> tuple[ContinuousQuery, list[AnyGuard]]:
     """What the text asks for, if it is let in, and the guards of what it was checked against."""
     asked = read(text, base)
     registry = stores.registry
@@ -109,7 +109,7 @@ def admitted(
     ]
 
 
-def own(backend: Backend, name: str, asked: ContinuousQuery) -> list[Guard]:
+def own(backend: Backend, name: str, asked: ContinuousQuery) -> list[AnyGuard]:
     """The stream that a stream query fills is there from now on; the guard that it still is when the query comes."""
     if asked.kind != "stream":
         derived.drop_orphans(backend, name)

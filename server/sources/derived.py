@@ -18,7 +18,7 @@ from itertools import pairwise
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.log import Refused
 from csparql_spark.log.contents import StreamDropped, StreamMade, draft_of
-from csparql_spark.log.guards import Absent, Every, Guard, Room, Same
+from csparql_spark.log.guards import Absent, AnyGuard, Every, Room, Same
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.routes.dependents import asked_of, streams_of
@@ -42,7 +42,7 @@ def readable(registry: Registry) -> dict[str, tuple[StreamRecord, QueryRecord | 
     }
 
 
-def still_readable(stream: StreamRecord, producer: QueryRecord | None) -> Guard:
+def still_readable(stream: StreamRecord, producer: QueryRecord | None) -> AnyGuard:
     """A guard that lets a reader in only while the stream, and whoever fills it, are the ones that it was checked
     against."""
     there = Same("streams", stream.id)

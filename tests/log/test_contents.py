@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.log import Draft, Entry
 from csparql_spark.log.contents import (
-    Content,
+    AnyContent,
     ElementsLost,
     EntrySkipped,
     GraphSet,
@@ -67,7 +67,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("content, draft", WRITTEN, ids=lambda value: value.kind if isinstance(value, Draft) else "")
-def test_the_bytes_are_those_that_there_have_always_been(content: Content, draft: Draft) -> None:
+def test_the_bytes_are_those_that_there_have_always_been(content: AnyContent, draft: Draft) -> None:
     assert draft_of(content, "s") == draft
     entry = Entry(
         1, draft.kind, draft.at or 99, "s", draft.rows, draft.first, draft.last, draft.unstamped, draft.payload
@@ -77,7 +77,7 @@ def test_the_bytes_are_those_that_there_have_always_been(content: Content, draft
 
 def test_there_is_a_content_of_each_kind() -> None:
     assert {draft.kind for _, draft in WRITTEN} == set(KINDS)
-    assert {type(content) for content, _ in WRITTEN} == set(Content.__args__)
+    assert {type(content) for content, _ in WRITTEN} == set(AnyContent.__args__)
     with pytest.raises(ValueError, match="the log holds an entry of the unknown kind 'other'"):
         content_of(Entry(1, "other", 0))
 
@@ -92,7 +92,7 @@ some = st.one_of(st.none(), names)
         st.builds(QueryRegistered, names, some, st.booleans(), st.one_of(st.none(), st.dictionaries(names, names))),
     )
 )
-def test_what_is_read_is_what_was_written(content: Content) -> None:
+def test_what_is_read_is_what_was_written(content: AnyContent) -> None:
     assert content_of(draft_of(content, "s")) == content
 
 

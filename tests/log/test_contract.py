@@ -35,8 +35,8 @@ from csparql_spark.log.contract import ReadableLog, Reused, WritableLog
 from csparql_spark.log.entries import KINDS, Keys, Relayed
 from csparql_spark.log.guards import (
     Absent,
+    AnyGuard,
     Every,
-    Guard,
     IsPaused,
     IsSet,
     Once,
@@ -123,7 +123,7 @@ def query(name: str, text: str = "streams", *, paused: bool = False) -> Draft:
     return draft_of(QueryRegistered(text, None, paused), name)
 
 
-def refusal(log: Opened, guard: Guard) -> Refused | None:
+def refusal(log: Opened, guard: AnyGuard) -> Refused | None:
     """Why an entry with the guard does not go in; it is one that changes nothing."""
     try:
         log.writer.append(draft_of(InstantPassed(0), "urn:clock"), guard)
@@ -132,7 +132,7 @@ def refusal(log: Opened, guard: Guard) -> Refused | None:
     return None
 
 
-def holds(log: Opened, guard: Guard) -> bool:
+def holds(log: Opened, guard: AnyGuard) -> bool:
     refused = refusal(log, guard)
     assert refused is None or refused.guard == guard
     return refused is None
@@ -542,7 +542,7 @@ def test_any_history_is_the_same_in_both(tmp_path_factory: pytest.TempPathFactor
 
 
 @given(guards)
-def test_a_guard_is_what_was_written(guard: Guard) -> None:
+def test_a_guard_is_what_was_written(guard: AnyGuard) -> None:
     assert guard_of(text_of(guard)) == guard
     assert json.loads(text_of(guard))[0] == type(guard).__name__
 

@@ -13,8 +13,8 @@ from csparql_spark.log.entries import Keys
 from csparql_spark.log.fold import Fold
 from csparql_spark.log.guards import (
     Absent,
+    AnyGuard,
     Every,
-    Guard,
     IsPaused,
     IsSet,
     Reads,
@@ -33,7 +33,7 @@ STREAM = draft_of(StreamMade("d", "derived", 0, "q"), "urn:d")
 EMPTY = Every((Unfilled("q"), *(Room(things, 1) for things in ("streams", "queries", "graphs", "rules"))))
 
 
-def holds(store: Opened, guard: Guard) -> bool:
+def holds(store: Opened, guard: AnyGuard) -> bool:
     try:
         store.append("tick", "urn:clock", guard, at=0)
     except Refused:

@@ -14,7 +14,7 @@ from csparql_spark.disk import Database, StoreError
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.errors import DatabaseFault
 from csparql_spark.log import Draft, Entry, LogWriter, Refused
-from csparql_spark.log.guards import Guard, Present, unknown
+from csparql_spark.log.guards import AnyGuard, Present, unknown
 from csparql_spark.log.sqlite.decisions import Decisions
 from tests.store.opened import Hands, Opened
 
@@ -50,7 +50,7 @@ class Watched(Decisions):
     """Decisions that run what a test has put in the place of a guard, in the middle of the transaction."""
 
     def refusal(
-        self, connection: sqlite3.Connection, guard: Guard | Callable[[sqlite3.Connection], None]
+        self, connection: sqlite3.Connection, guard: AnyGuard | Callable[[sqlite3.Connection], None]
     ) -> Refused | None:
         return guard(connection) if callable(guard) else super().refusal(connection, guard)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.log import Draft, Entry, Log, LogWriter
 from csparql_spark.log.clock import ArrivalClock
-from csparql_spark.log.guards import Guard
+from csparql_spark.log.guards import AnyGuard
 from csparql_spark.store import AnswerStore, Registry, Status
 from csparql_spark.store.retention import Retention
 
@@ -51,7 +51,7 @@ class Opened:
             self._writer.clock = hands.clock(self._writer._last)
         return self._writer.start()
 
-    def append(self, kind: str, subject: str | None = None, guard: Guard | None = None, **fields: object) -> Entry:
+    def append(self, kind: str, subject: str | None = None, guard: AnyGuard | None = None, **fields: object) -> Entry:
         return self.writer.append(Draft(kind, subject, **fields), guard)
 
     def entries(self) -> list[Entry]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 
-from csparql_spark.entailment.evaluate.literal_values import Number, is_valid, numbers, order, term_of
+from csparql_spark.entailment.evaluate.literal_values import NumericValue, is_valid, numbers, order, term_of
 from csparql_spark.entailment.evaluate.patterns import matches
 from csparql_spark.language.rules.bounds import LONGEST_MADE
 from csparql_spark.language.rules.rule import Guard, is_variable
@@ -43,7 +43,7 @@ TESTS: dict[str, Callable[..., bool]] = {
 }
 
 
-def _arithmetic(operation: Callable[..., Number]) -> Callable[..., str | None]:
+def _arithmetic(operation: Callable[..., NumericValue]) -> Callable[..., str | None]:
     def made(*terms: str) -> str | None:
         found = numbers(*terms)
         if found is None:
@@ -57,7 +57,7 @@ def _arithmetic(operation: Callable[..., Number]) -> Callable[..., str | None]:
     return made
 
 
-def _quotient(x: Number, y: Number) -> Number:
+def _quotient(x: NumericValue, y: NumericValue) -> NumericValue:
     """Of two of one kind; of integers, an integer, cut towards zero."""
     if isinstance(x, Decimal) and isinstance(y, Decimal):
         return x / y

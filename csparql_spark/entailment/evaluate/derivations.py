@@ -71,10 +71,12 @@ def why(rules: Iterable[Rule], facts: Mapping[Triple, int], triple: Triple) -> D
     return made[triple]
 
 
-Step = tuple[int, Rule, tuple[Triple, ...]]  # the round, the rule and the premises that gave a triple its tag
+DerivationStep = tuple[int, Rule, tuple[Triple, ...]]  # the round, the rule and the premises that gave a triple its tag
 
 
-def _closed(rules: Iterable[Rule], facts: Mapping[Triple, int]) -> tuple[dict[Triple, int], dict[Triple, Step]]:
+def _closed(
+    rules: Iterable[Rule], facts: Mapping[Triple, int]
+) -> tuple[dict[Triple, int], dict[Triple, DerivationStep]]:
     rules, closed, steps, round_ = tuple(rules), dict(facts), {}, 0
     while True:
         round_ += 1

@@ -16,8 +16,8 @@ from decimal import Decimal
 
 from csparql_spark.rdf.terms import XSD, iri, literal, parse
 
-Number = int | Decimal | float
-Moment = tuple[str, datetime]  # a date or a time, and which of them it is
+NumericValue = int | Decimal | float
+DateOrTime = tuple[str, datetime]  # a date or a time, and which of them it is
 
 # What xsd:integer is derived to: each datatype with the one it is derived from, and its least and greatest value.
 INTEGERS: dict[str, tuple[str, int | None, int | None]] = {
@@ -56,7 +56,7 @@ def _name(datatype: str | None) -> str:
     return datatype.removeprefix(XSD) if datatype is not None and datatype.startswith(XSD) else ""
 
 
-def value(term: str) -> Number | Moment | None:
+def value(term: str) -> NumericValue | DateOrTime | None:
     """The number, or the date or time, that a literal stands for; None for all other terms."""
     kind, lexical, datatype, *_ = parse(term)
     name = _name(datatype)
@@ -83,9 +83,9 @@ def value(term: str) -> Number | Moment | None:
     return None
 
 
-def numbers(*terms: str) -> tuple[Number, ...] | None:
+def numbers(*terms: str) -> tuple[NumericValue, ...] | None:
     """The numbers that the terms stand for, all integers, all decimals or all doubles; None if one is not a number."""
-    found = [number for term in terms if isinstance(number := value(term), Number)]
+    found = [number for term in terms if isinstance(number := value(term), NumericValue)]
     if len(found) < len(terms):
         return None
     widest = next(kind for kind in (float, Decimal, int) if any(isinstance(number, kind) for number in found))
@@ -98,7 +98,7 @@ def numbers(*terms: str) -> tuple[Number, ...] | None:
 def order(x: str, y: str) -> int | None:
     """-1, 0 or 1 for two numbers, or two dates or times of one datatype; None for what has no order."""
     first, second = numbers(x, y) or (value(x), value(y))
-    if isinstance(first, Number) and isinstance(second, Number):
+    if isinstance(first, NumericValue) and isinstance(second, NumericValue):
         return -1 if first < second else 1 if first > second else 0 if first == second else None
     if not isinstance(first, tuple) or not isinstance(second, tuple) or first[0] != second[0]:
         return None
@@ -125,7 +125,7 @@ def is_valid(term: str, datatype: str) -> bool:
     return datatype == iri(own)
 
 
-def term_of(number: Number) -> str | None:
+def term_of(number: NumericValue) -> str | None:
     """The literal of a number: an xsd:integer, xsd:decimal or xsd:double."""
     if isinstance(number, int):
         return literal(str(number), XSD + "integer")

@@ -105,13 +105,13 @@ def _key(columns: dict[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
     return columns[names[0]] if len(names) == 1 else columns[names[0]] << IDS | columns[names[1]]
 
 
-Form = tuple[tuple[str | None, ...], int, int]  # nodes (None: a constant), atoms in the body and in the head
+RuleForm = tuple[tuple[str | None, ...], int, int]  # nodes (None: a constant), atoms in the body and in the head
 
 
 def tables(rules: Iterable[Rule], dictionary: TermDictionary, alone: set[Rule], few: int) -> Iterator[RuleTable]:
     """The rules, those of the same form together where there are more than `few`. Rules with guards, and those to be
     left `alone`, are tables of one."""
-    forms: dict[Form | Rule, list[tuple[Rule, list[str]]]] = {}
+    forms: dict[RuleForm | Rule, list[tuple[Rule, list[str]]]] = {}
     for rule in rules:
         form, constants = _taken_apart(rule)
         forms.setdefault(rule if rule.guards or rule in alone else form, []).append((rule, constants))
@@ -124,7 +124,7 @@ def tables(rules: Iterable[Rule], dictionary: TermDictionary, alone: set[Rule], 
             yield _shared(shared, members, dictionary)
 
 
-def _shared(form: Form, members: list[tuple[Rule, list[str]]], dictionary: TermDictionary) -> RuleTable:
+def _shared(form: RuleForm, members: list[tuple[Rule, list[str]]], dictionary: TermDictionary) -> RuleTable:
     nodes: list[Node] = []
     columns: dict[str, np.ndarray] = {}
     constants = zip(*(constants for _, constants in members))
@@ -147,7 +147,7 @@ def _nodes(rule: Rule) -> list[str]:
     return [node for atom in (*rule.body, *rule.head) for node in atom.nodes]
 
 
-def _taken_apart(rule: Rule) -> tuple[Form, list[str]]:
+def _taken_apart(rule: Rule) -> tuple[RuleForm, list[str]]:
     """Its form, in which variables have names that tell nothing, and its constants."""
     names: dict[str, str] = {}
     nodes = _nodes(rule)

@@ -18,8 +18,8 @@ from csparql_spark.log.contents import registered, stream_made
 from csparql_spark.log.entries import Draft, Entry
 from csparql_spark.log.guards import (
     Absent,
+    AnyGuard,
     Every,
-    Guard,
     IsPaused,
     IsSet,
     Once,
@@ -65,7 +65,7 @@ class Decisions:
         self._counts: dict[str, int] = {}
         self._filled: dict[int, tuple[str, str]] | None = None  # derived streams by their ids: their IRIs and producers
 
-    def refusal(self, connection: sqlite3.Connection, guard: Guard) -> Refused | None:
+    def refusal(self, connection: sqlite3.Connection, guard: AnyGuard) -> Refused | None:
         """Why the guard does not hold; None if it does."""
         match guard:
             case Every(guards):

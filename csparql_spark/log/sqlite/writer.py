@@ -28,13 +28,13 @@ from csparql_spark.disk.errors import StoreError
 from csparql_spark.log.clock import ArrivalClock
 from csparql_spark.log.contract import KEPT_KEYS, KEPT_MS
 from csparql_spark.log.entries import Draft, Entry, Keys, Relayed, Reply
-from csparql_spark.log.guards import Guard, ReadsOf, Refused, unknown
+from csparql_spark.log.guards import AnyGuard, ReadsOf, Refused, unknown
 from csparql_spark.log.sqlite.decisions import Decisions
 from csparql_spark.log.sqlite.reader import next_stamp
 from csparql_spark.log.sqlite.relays import relay, relayed_to
 from csparql_spark.log.sqlite.repeats import Repeats, write_keys
 
-Waiting = tuple[Draft, int, Guard | None, Future[Entry]]  # the number is its payload's checksum
+Waiting = tuple[Draft, int, AnyGuard | None, Future[Entry]]  # the number is its payload's checksum
 
 GROUP_ENTRIES = 256
 GROUP_BYTES = 32 << 20
@@ -61,7 +61,7 @@ class LogWriter:
         self._thread.start()
         return self
 
-    def append(self, draft: Draft, guard: Guard | None = None) -> Entry:
+    def append(self, draft: Draft, guard: AnyGuard | None = None) -> Entry:
         if self._stopped:
             raise StoreError("the log is closed: the server is stopping; try again")
         done: Future[Entry] = Future()
@@ -137,7 +137,9 @@ class LogWriter:
                 done.set_result(outcome)
         self._bell.ring()
 
-    def _insert(self, connection: sqlite3.Connection, draft: Draft, sum: int, guard: Guard | None) -> Entry | Refused:
+    def _insert(
+        self, connection: sqlite3.Connection, draft: Draft, sum: int, guard: AnyGuard | None
+    ) -> Entry | Refused:
         if guard is not None:
             refusal = self._decisions.refusal(connection, guard)
             if refusal is not None:
