@@ -105,7 +105,7 @@ class Group:
                 case "unregister":
                     self._unregister(row)
                 case "pause" | "resume":
-                    yield from self._turn(row)
+                    yield from self._pause(row)
                 case "chunk":
                     self._chunk(row)
                 case "tick":
@@ -158,7 +158,7 @@ class Group:
         self.members.pop(json.loads(row.payload or b"")["id"], None)  # none, if it could not be read
         self.members_changed()
 
-    def _turn(self, row: Row) -> Iterator[Message]:
+    def _pause(self, row: Row) -> Iterator[Message]:
         """A query is paused, or goes on. The entry tells the time, as any other does: up to it, instants have passed on
         the arrival clock."""
         member = self.members.get(json.loads(row.payload or b"")["id"])

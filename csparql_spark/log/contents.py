@@ -53,7 +53,7 @@ class QueryUnregistered:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryTurned:
+class QueryPaused:
     """The query that the entry `id` registered is paused, or goes on."""
 
     id: int
@@ -111,7 +111,7 @@ AnyContent = (
     | StreamDropped
     | QueryRegistered
     | QueryUnregistered
-    | QueryTurned
+    | QueryPaused
     | TriplesPushed
     | InstantPassed
     | GraphSet
@@ -136,7 +136,7 @@ def draft_of(content: AnyContent, subject: str | None = None) -> Draft:
             return Draft("register", subject, _json(fields_of(content)))
         case QueryUnregistered():
             return Draft("unregister", subject)
-        case QueryTurned(id, paused):
+        case QueryPaused(id, paused):
             return Draft("pause" if paused else "resume", subject, _json({"id": id}))
         case GraphSet(triples, rows):
             return Draft("background", subject, triples, rows)
@@ -169,7 +169,7 @@ def content_of(entry: Entry | Draft) -> AnyContent:
         case "unregister":
             return QueryUnregistered()
         case "pause" | "resume":
-            return QueryTurned(json.loads(payload)["id"], entry.kind == "pause")
+            return QueryPaused(json.loads(payload)["id"], entry.kind == "pause")
         case "background":
             return GraphSet(entry.payload, entry.rows)
         case "rules":

@@ -138,11 +138,11 @@ class Router:
                 routed = self._forget(subject)
                 return [_row(routed.group, entry, json.dumps({"id": routed.id}).encode())] if routed else []
             case "pause" | "resume":
-                turned = self._queries.get(subject)
-                if turned is None:
+                known = self._queries.get(subject)
+                if known is None:
                     return []
-                self._queries[subject] = turned._replace(paused=entry.kind == "pause")
-                return [_row(turned.group, entry, json.dumps({"id": turned.id}).encode())]
+                self._queries[subject] = known._replace(paused=entry.kind == "pause")
+                return [_row(known.group, entry, json.dumps({"id": known.id}).encode())]
             case "rules":
                 return self._set_rules(entry, sent)
             case "background":

@@ -95,12 +95,12 @@ class Ticker:
         # Of thousands that are known, only what turns is looked at again: one of them may come each millisecond.
         for record in self._registry.queries(after=max(self._timetables, default=0)):
             self._timetables[record.id] = _timetable(record)
-        turns = self._registry.turns()
-        self._timetables = {id: self._timetables[id] for id in turns if id in self._timetables}
+        pauses = self._registry.pauses()
+        self._timetables = {id: self._timetables[id] for id in pauses if id in self._timetables}
         going = {
             timetable
             for id, timetable in self._timetables.items()
-            if not (timetable.paused if turns[id] is None else turns[id])
+            if not (timetable.paused if pauses[id] is None else pauses[id])
         }
         steps = {step for timetable in going if not timetable.streams <= event for step in timetable.steps}
         return Grid(tuple(sorted(steps))) if steps else None

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from csparql_spark.disk.database import Database
 from csparql_spark.log import contents
-from csparql_spark.log.contents import Compiled, QueryRegistered, QueryTurned, StreamMade
+from csparql_spark.log.contents import Compiled, QueryPaused, QueryRegistered, StreamMade
 from csparql_spark.log.entries import Draft
 from csparql_spark.log.sqlite.reader import is_whole
 
@@ -59,9 +59,9 @@ class QueryRecord:
     ) -> Draft:
         return contents.draft_of(QueryRegistered(text, base, paused, compiled), name)
 
-    def turn(self, paused: bool) -> Draft:
+    def pause(self, paused: bool) -> Draft:
         """The entry that pauses the query, or lets it go on."""
-        return contents.draft_of(QueryTurned(self.id, paused), self.name)
+        return contents.draft_of(QueryPaused(self.id, paused), self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,11 @@ class Registry:
         """The queries that there are, of those that were registered after a place of the log."""
         return list(_queries(self._database.connection, "WHERE id > ? ORDER BY id", after))
 
-    def turns(self) -> dict[int, bool | None]:
+    def pauses(self) -> dict[int, bool | None]:
         """The ids of the queries that there are, and whether each was paused or resumed last; None: neither."""
         return {
-            id: None if turned is None else turned == "pause"
-            for id, turned in self._database.connection.execute("SELECT id, turned FROM queries ORDER BY id")
+            id: None if pause is None else pause == "pause"
+            for id, pause in self._database.connection.execute("SELECT id, turned FROM queries ORDER BY id")
         }
 
     def settings(self, kind: str) -> list[KnowledgeRecord]:

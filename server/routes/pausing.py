@@ -63,7 +63,7 @@ def _set_paused(stores: Stores, threads: Threads, name: str, paused: bool) -> Qu
         if query.paused == paused:
             return query
         try:
-            stores.writer.append(query.turn(paused), IsPaused(query.id, not paused))
+            stores.writer.append(query.pause(paused), IsPaused(query.id, not paused))
         except Refused:
             continue  # somebody was quicker, with this or another change
         threads.queries_changed()

@@ -128,10 +128,21 @@ def steps(draw: st.DrawFn) -> list[tuple]:
     ]
     background = st.tuples(st.just("background"), later, st.sampled_from(GRAPHS), st.lists(triples, max_size=4))
     unregister = st.tuples(st.just("unregister"), later, names, st.none())
-    turn = st.tuples(st.just("turn"), later, names, st.none())
+    pause = st.tuples(st.just("pause"), later, names, st.none())
     empty = st.tuples(st.just("chunk"), later, st.just(streams[0]), st.just([]))
     any_step = st.one_of(
-        *chunks * 4, tick, tick, *event_ticks, register, register, background, background, unregister, turn, turn, empty
+        *chunks * 4,
+        tick,
+        tick,
+        *event_ticks,
+        register,
+        register,
+        background,
+        background,
+        unregister,
+        pause,
+        pause,
+        empty,
     )
     return [draw(register), *draw(st.lists(any_step, min_size=14, max_size=30))]
 
@@ -142,13 +153,13 @@ def written(made: list[tuple]) -> list[Logged]:
     at = 0
     live: dict[str, tuple[int, bool]] = {}  # the place of the registration, and whether it is paused now
     for kind, number, subject, value in made:
-        if kind == "register" and subject in live or kind in ("unregister", "turn") and subject not in live:
+        if kind == "register" and subject in live or kind in ("unregister", "pause") and subject not in live:
             continue
         if kind == "register":
             live[subject] = len(log) + 1, value.paused
         elif kind == "unregister":
             del live[subject]
-        elif kind == "turn":
+        elif kind == "pause":
             value, paused = live[subject]
             live[subject] = value, not paused
             kind = "resume" if paused else "pause"

@@ -135,7 +135,7 @@ def logs(draw: st.DrawFn, shapes: Sequence[str] = ASKED) -> list[Entry]:
         *[register] * 3,
         st.tuples(st.just("tick"), st.integers(0, 9), st.none()),
         st.tuples(st.just("unregister"), later, names),
-        st.tuples(st.just("turn"), later, names),
+        st.tuples(st.just("pause"), later, names),
         told,
         st.tuples(st.just("background"), later, st.lists(st.one_of(data, schema), max_size=3)),
         st.tuples(st.just("rules"), later, st.sampled_from(RULES)),
@@ -157,11 +157,11 @@ def logs(draw: st.DrawFn, shapes: Sequence[str] = ASKED) -> list[Entry]:
                 payload = QueryRecord.draft(subject, text=written, base=None).payload
             case "unregister" if value in live:
                 del live[value]
-            case "turn" if value in live:
+            case "pause" if value in live:
                 id, paused = live[value]
                 live[value], kind = (id, not paused), "resume" if paused else "pause"
                 payload = json.dumps({"id": id}).encode()
-            case "register" | "unregister" | "turn":
+            case "register" | "unregister" | "pause":
                 continue
             case "chunk":
                 stream, elements = value

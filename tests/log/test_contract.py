@@ -22,8 +22,8 @@ from csparql_spark.log.contents import (
     EntrySkipped,
     GraphSet,
     InstantPassed,
+    QueryPaused,
     QueryRegistered,
-    QueryTurned,
     QueryUnregistered,
     RulesSet,
     StreamDropped,
@@ -222,8 +222,8 @@ def test_a_query_is_paused_as_was_said_last(log: Opened) -> None:
     first = log.writer.append(query("q")).seq
     second = log.writer.append(query("p", paused=True)).seq
     assert [paused(first), paused(second), paused(99)] == [[False, True], [True, False], [False, False]]
-    log.writer.append(draft_of(QueryTurned(first, True), "q"))
-    log.writer.append(draft_of(QueryTurned(second, False), "p"))
+    log.writer.append(draft_of(QueryPaused(first, True), "q"))
+    log.writer.append(draft_of(QueryPaused(second, False), "p"))
     assert [paused(first), paused(second)] == [[True, False], [False, True]]
     log.writer.append(draft_of(QueryUnregistered(), "q"))
     again = log.writer.append(query("q")).seq
@@ -402,7 +402,7 @@ contents = st.one_of(
     st.just(StreamDropped()),
     st.builds(QueryRegistered, TEXTS, st.none(), PAUSED),
     st.just(QueryUnregistered()),
-    st.builds(QueryTurned, IDS, PAUSED),
+    st.builds(QueryPaused, IDS, PAUSED),
     st.builds(GraphSet, st.sampled_from([None, b"", b"g"]), st.integers(0, 2)),
     st.builds(RulesSet, st.sampled_from([None, "", "r"]), st.integers(0, 2)),
     st.builds(TriplesPushed, st.sampled_from([b"", b"c"]), st.integers(0, 3), STAMPS, STAMPS, st.integers(0, 1)),

@@ -165,7 +165,7 @@ class Registered:
     def __init__(self) -> None:
         self._streams: dict[str, StreamRecord] = {}
         self._queries: dict[str, QueryRecord] = {}
-        self._turned: set[int] = set()
+        self._touched: set[int] = set()
 
     def take(self, entry: Entry) -> None:
         match entry.kind:
@@ -184,7 +184,7 @@ class Registered:
             case "pause" | "resume":
                 known = self._queries[entry.subject]
                 self._queries[entry.subject] = dataclasses.replace(known, paused=entry.kind == "pause")
-                self._turned.add(known.id)
+                self._touched.add(known.id)
 
     def streams(self) -> list[StreamRecord]:
         return list(self._streams.values())
@@ -192,8 +192,8 @@ class Registered:
     def queries(self, after: int = 0) -> list[QueryRecord]:
         return [query for query in self._queries.values() if query.id > after]
 
-    def turns(self) -> dict[int, bool | None]:
-        return {query.id: query.paused if query.id in self._turned else None for query in self._queries.values()}
+    def pauses(self) -> dict[int, bool | None]:
+        return {query.id: query.paused if query.id in self._touched else None for query in self._queries.values()}
 
 
 @given(logs)

@@ -22,7 +22,7 @@ class Registry:
     def __init__(self) -> None:
         self.made: dict[str, StreamRecord] = {}
         self.registered: dict[str, QueryRecord] = {}
-        self.turned: set[int] = set()
+        self.touched: set[int] = set()
         self.places = 0
 
     def stream(self, iri: str, clock: str = "arrival") -> None:
@@ -42,13 +42,13 @@ class Registry:
     def queries(self, after: int = 0) -> list[QueryRecord]:
         return [query for query in self.registered.values() if query.id > after]
 
-    def turns(self) -> dict[int, bool | None]:
-        return {query.id: None if query.id not in self.turned else query.paused for query in self.registered.values()}
+    def pauses(self) -> dict[int, bool | None]:
+        return {query.id: None if query.id not in self.touched else query.paused for query in self.registered.values()}
 
-    def turn(self, name: str, paused: bool) -> None:
+    def pause(self, name: str, paused: bool) -> None:
         query = self.registered[name]
         self.registered[name] = dataclasses.replace(query, paused=paused)
-        self.turned.add(query.id)
+        self.touched.add(query.id)
 
 
 class Writer:
@@ -242,9 +242,9 @@ def test_beside_a_window_of_time_or_with_every_it_needs_them(registry: Registry)
 def test_a_query_that_is_paused_needs_no_ticks(registry: Registry) -> None:
     registry.query("q", 10)
     registry.query("r", 25)
-    registry.turn("q", True)
+    registry.pause("q", True)
     assert Ticker(registry, Writer(1000)).instants() == Grid((25,))
-    registry.turn("r", True)
+    registry.pause("r", True)
     assert Ticker(registry, Writer(1000)).instants() is None
 
 
@@ -308,5 +308,5 @@ def test_what_is_known_already_is_what_is_found_anew(log: list[tuple[str, str, i
         elif name in registry.registered and what == "gone":
             del registry.registered[name]
         elif name in registry.registered:
-            registry.turn(name, what == "paused")
+            registry.pause(name, what == "paused")
         assert ticker.instants() == Ticker(registry, Writer(1000)).instants()

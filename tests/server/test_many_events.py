@@ -287,13 +287,13 @@ def test_the_newest_of_each_to_begin_with(house: House) -> None:
 def test_how_queries_stand(house: House) -> None:
     for name in NAMES:
         house.register(name)
-    house.writer.append(house.registry.query("b").turn(True))
+    house.writer.append(house.registry.query("b").pause(True))
     house.store.write([], [(house.registry.query("c").id, 5000, "too many rows")])
     client = Client(house, None)
     client.read()
     assert kinds(client) == [("paused", "b"), ("problem", "c")]
-    house.writer.append(house.registry.query("b").turn(False))
-    house.writer.append(house.registry.query("a").turn(True))
+    house.writer.append(house.registry.query("b").pause(False))
+    house.writer.append(house.registry.query("a").pause(True))
     client.read()
     client.read()
     assert kinds(client)[2:] == [("paused", "a"), ("resumed", "b")]

@@ -358,15 +358,15 @@ def test_nothing_is_left_out_between_batches_however_they_end(
 
     def something() -> None:
         nonlocal passed
-        match draw.choice(["chunk", "chunk", "tick", "tick", "turn", "nothing"]):
+        match draw.choice(["chunk", "chunk", "tick", "tick", "pause", "nothing"]):
             case "chunk":
                 written.append((store.chunk(f"s{len(written)}"), "chunk"))
             case "tick" if hands.wall // 1000 > passed // 1000:
                 passed = int(hands.wall) // 1000 * 1000
                 written.append((store.tick(passed), "tick"))
-            case "turn":
-                turned = draw.choice(["pause", "resume", "resume"])
-                written.append((store.append(turned, "q").seq, turned))
+            case "pause":
+                pause = draw.choice(["pause", "resume", "resume"])
+                written.append((store.append(pause, "q").seq, pause))
 
     def wait(bell: Bell, timeout: float) -> bool:
         hands.forward(draw.uniform(1, 60))

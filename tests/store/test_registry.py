@@ -192,22 +192,22 @@ def test_a_query_is_paused_as_the_newest_entry_says(store: Opened) -> None:
 
     def paused() -> dict[str, bool]:
         begun = {"q": False, "p": True}
-        turns = store.registry.turns()
+        pauses = store.registry.pauses()
         assert [
-            begun[query.name] if turns[query.id] is None else turns[query.id] for query in store.registry.queries()
+            begun[query.name] if pauses[query.id] is None else pauses[query.id] for query in store.registry.queries()
         ] == [query.paused for query in store.registry.queries()]
         told = {query.name: query.paused for query in store.registry.queries()}
         assert told == {name: store.registry.query(name).paused for name in told}
         return told
 
     assert paused() == {"q": False, "p": True}
-    for name, turned in (("q", True), ("q", False), ("p", False), ("q", True)):
+    for name, paused_now in (("q", True), ("q", False), ("p", False), ("q", True)):
         query = store.registry.query(name)
         before = paused()
-        entry = store.writer.append(query.turn(turned))
-        assert (entry.kind, entry.subject) == ("pause" if turned else "resume", name)
+        entry = store.writer.append(query.pause(paused_now))
+        assert (entry.kind, entry.subject) == ("pause" if paused_now else "resume", name)
         assert json.loads(entry.payload) == {"id": query.id}
-        assert paused() == before | {name: turned}
+        assert paused() == before | {name: paused_now}
     store.append("unregister", "q")
     store.writer.append(QueryRecord.draft("q", text="", base=None))
     assert paused() == {"q": False, "p": False}
@@ -217,12 +217,12 @@ def test_the_guard_of_what_stands(store: Opened) -> None:
     query = store.writer.append(QueryRecord.draft("q", text="", base=None)).seq
     record = store.registry.query("q")
     with pytest.raises(Refused):
-        store.writer.append(record.turn(False), IsPaused(query, True))
-    store.writer.append(record.turn(True), IsPaused(query, False))
+        store.writer.append(record.pause(False), IsPaused(query, True))
+    store.writer.append(record.pause(True), IsPaused(query, False))
     with pytest.raises(Refused):
-        store.writer.append(record.turn(True), IsPaused(query, False))
+        store.writer.append(record.pause(True), IsPaused(query, False))
     store.append("unregister", "q")
     store.writer.append(QueryRecord.draft("q", text="", base=None))
     for paused in (True, False):
         with pytest.raises(Refused):
-            store.writer.append(record.turn(not paused), IsPaused(query, paused))
+            store.writer.append(record.pause(not paused), IsPaused(query, paused))
