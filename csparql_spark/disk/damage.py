@@ -114,12 +114,13 @@ class Damages:
         rows = self._database.connection.execute(f"SELECT {_COLUMNS} FROM damages ORDER BY what, place")
         return [Damage(*row) for row in rows]
 
-    def newest_unknown(self, after: int) -> Damage | None:
-        """The newest entry after a place of which nobody can tell whom it concerned, and which is not passed over."""
+    def newest_unknown(self, after: int, upto: int = (1 << 63) - 1) -> Damage | None:
+        """The newest entry after a place, and up to another, of which nobody can tell whom it concerned, and which is
+        not passed over."""
         row = self._database.connection.execute(
             f"SELECT {_COLUMNS} FROM damages WHERE what = 'entry' AND kind IS NULL AND skipped IS NULL AND place > ? "
-            "ORDER BY place DESC LIMIT 1",
-            (after,),
+            "AND place <= ? ORDER BY place DESC LIMIT 1",
+            (after, upto),
         ).fetchone()
         return Damage(*row) if row else None
 

@@ -101,9 +101,21 @@ class ReadableLog(Protocol):
     def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
         """The chunks of a stream that were logged after a place, without payloads, unchecked."""
 
-    def recent(self, stream: str, after: int = 0) -> Iterator[Entry]:
-        """The chunks of a stream that were logged after a place, the newest first. Raises `Damaged` when it comes to an
-        entry that may have been one of them."""
+    def recent(self, stream: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
+        """The chunks of a stream that were logged after a place, and up to another, the newest first. Raises `Damaged`
+        when it comes to an entry that may have been one of them."""
+
+    def logged_at(self, at: int, *, after: int) -> int | None:
+        """The place of the first entry after a place that the arrival clock has stamped so or later; None if there is
+        none. Stamps never go back, so none are read but those between which it lies."""
+
+    def reached(self, stream: str, stamp: int, *, after: int) -> int | None:
+        """The place of the first chunk of a stream, after a place, that holds an element stamped so or later, given or
+        of its arrival; None if there is none. Unchecked."""
+
+    def ticked(self, stream: str, at: int, *, after: int, upto: int) -> int | None:
+        """The place of the first tick of a stream's own clock after a place, up to another, that says that an instant
+        has passed, this one or a later one; None if there is none. Unchecked."""
 
     def newest(self, stream: str) -> int | None:
         """The newest stamp among the chunks of a stream, given or of their arrival; None if there are none."""

@@ -150,18 +150,38 @@ class MemoryLog:
     def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
         return (replace(entry, payload=None) for entry in self._of_stream(stream, after) if entry.kind == "chunk")
 
-    def recent(self, stream: str, after: int = 0) -> Iterator[Entry]:
-        return (_whole(entry) for entry in reversed(self._of_stream(stream, after)))
+    def recent(self, stream: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
+        return (
+            _whole(entry) for entry in reversed(self._of_stream(stream, after)) if upto is None or entry.seq <= upto
+        )
+
+    def logged_at(self, at: int, *, after: int) -> int | None:
+        return next(
+            (
+                entry.seq
+                for entry in self._entries[after:]
+                if entry.at >= at and (entry.kind != "tick" or entry.subject is None)
+            ),
+            None,
+        )
+
+    def reached(self, stream: str, stamp: int, *, after: int) -> int | None:
+        return next(
+            (entry.seq for entry in self.outlines(stream, after=after) if entry.rows and _newest(entry) >= stamp), None
+        )
+
+    def ticked(self, stream: str, at: int, *, after: int, upto: int) -> int | None:
+        return next(
+            (
+                entry.seq
+                for entry in self._entries[after : max(after, upto)]
+                if (entry.kind, entry.subject) == ("tick", stream) and entry.at >= at
+            ),
+            None,
+        )
 
     def newest(self, stream: str) -> int | None:
-        return max(
-            (
-                entry.at if entry.last is None or entry.unstamped and entry.at > entry.last else entry.last
-                for entry in self._of_stream(stream, 0)
-                if entry.kind == "chunk"
-            ),
-            default=None,
-        )
+        return max((_newest(entry) for entry in self._of_stream(stream, 0) if entry.kind == "chunk"), default=None)
 
     def totals(self, stream: str) -> tuple[int, int]:
         rows = [entry.rows for entry in self._of_stream(stream, 0) if entry.kind == "chunk"]
@@ -174,6 +194,11 @@ class MemoryLog:
             for entry in self._entries[after:]
             if entry.subject == stream and entry.kind in ("chunk", "damaged")
         ]
+
+
+def _newest(entry: Entry) -> int:
+    """The newest stamp in a chunk, given or of its arrival."""
+    return entry.at if entry.last is None or entry.unstamped and entry.at > entry.last else entry.last
 
 
 def _as_is(entry: Entry) -> Entry:

@@ -448,6 +448,9 @@ def readings(log: ReadableLog) -> dict[tuple[object, ...], object]:
             ("waiting_since", after): lambda after=after: log.waiting_since(after),
             ("read", after): lambda after=after: list(log.read(after, tail)),
             ("read", 0, after): lambda after=after: list(log.read(0, after)),
+            ("logged_at", after): lambda after=after: [
+                log.logged_at(START + more, after=after) for more in range(-2, 41)
+            ],
             ("registrations", after): lambda after=after: list(log.registrations(after, tail)),
             ("outline", after): lambda after=after: log.outline(after, 3),
             ("one", after): lambda after=after: log.one(after),
@@ -458,9 +461,19 @@ def readings(log: ReadableLog) -> dict[tuple[object, ...], object]:
             ("newest", name): lambda name=name: log.newest(name),
             ("totals", name): lambda name=name: tuple(log.totals(name)),
             ("recent", name): lambda name=name: log.recent(name),
+            ("recent", name, 2): lambda name=name: log.recent(name, 2, tail - 2),
+            ("ticked", name): lambda name=name: [
+                log.ticked(name, START + more, after=2, upto=tail - 1) for more in range(-20, 21, 4)
+            ],
             ("outlines", name): lambda name=name: log.outlines(name, after=tail // 2),
             ("chunks", name): lambda name=name: log.chunks(name, low=START, high=START + 9, after=1),
         }
+        for after in (0, tail // 2):
+            calls |= {
+                ("reached", name, after): lambda name=name, after=after: [
+                    log.reached(name, START + more, after=after) for more in range(-20, 41, 4)
+                ]
+            }
         for kind in KINDS:
             calls |= {
                 ("last", name, kind): lambda name=name, kind=kind: log.last(name, kind, tail),

@@ -21,6 +21,7 @@ from csparql_spark.disk.errors import PageDamaged
 from csparql_spark.log.entries import IN_THE_HEAD, REGISTRY_KINDS, Entry
 
 MOST_STREAMS = 4096  # of which it is remembered how far they were looked at
+END_OF_LOG = (1 << 63) - 1  # later than any place
 BELIEVED = 100  # of so many entries one after the other, some will say when they came
 
 # As they were written; SQLite gives anything where a page is damaged, which the sums tell.
@@ -30,6 +31,8 @@ WholeRow = tuple[int, str, int, str | None, int, int | None, int | None, int, by
 _COLUMNS = "seq, kind, at, subject, rows, first, last, unstamped"
 WHOLE = f"{_COLUMNS}, payload, head_sum, payload_sum"
 _HEADS = "SELECT seq, head_sum, kind, at, subject, rows, first, last, unstamped FROM log"
+# The newest stamp in a chunk, given or of its arrival.
+_NEWEST = "CASE WHEN last IS NULL OR unstamped > 0 AND at > last THEN at ELSE last END"
 _PLAIN = (
     f"{_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END, head_sum, "
     "CASE kind WHEN 'background' THEN NULL ELSE payload_sum END"
@@ -208,16 +211,58 @@ class Log:
         )
         return (Entry(*row) for row in rows)
 
-    def recent(self, stream: str, after: int = 0) -> Iterator[Entry]:
-        """The chunks of a stream that were logged after a place, the newest first. Raises `Damaged`: also when it comes
-        to an entry that may have been one of them."""
-        unknown = self._damages.newest_unknown(after)
-        for row in self._database.connection.execute(_of_stream("", "seq DESC"), {"stream": stream, "after": after}):
+    def recent(self, stream: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
+        """The chunks of a stream that were logged after a place, and up to another, the newest first. Raises `Damaged`:
+        also when it comes to an entry that may have been one of them."""
+        upto = END_OF_LOG if upto is None else upto
+        unknown = self._damages.newest_unknown(after, upto)
+        for row in self._database.connection.execute(
+            _of_stream("AND seq <= :upto", "seq DESC"), {"stream": stream, "after": after, "upto": upto}
+        ):
             if unknown is not None and row[0] < unknown.place:
                 break
             yield _whole(self._entry(row))
         if unknown is not None:
             raise Damaged(unknown.reason)
+
+    def logged_at(self, at: int, *, after: int) -> int | None:
+        """The place of the first entry after a place that the arrival clock has stamped so or later."""
+        low, high, found = after, self.tail(), None  # it is after `low`, and nowhere after `high` but at `found`
+        while low < high:
+            middle = (low + high) // 2
+            there = self._next_stamp(middle)
+            if there is not None and there[1] < at:
+                low = there[0]
+                continue
+            high = middle
+            if there is not None:
+                found = there[0]
+        return found
+
+    def _next_stamp(self, after: int) -> tuple[int, int] | None:
+        """Place and stamp of the first entry after a place that holds the arrival clock and can be believed."""
+        rows = self._database.connection.execute(
+            f"{_HEADS} WHERE seq > ? AND (kind != 'tick' OR subject IS NULL) ORDER BY seq LIMIT ?", (after, BELIEVED)
+        )
+        return next(((seq, columns[1]) for seq, head, *columns in rows if _is_believed(head, columns)), None)
+
+    def reached(self, stream: str, stamp: int, *, after: int) -> int | None:
+        """The place of the first chunk of a stream, after a place, that holds an element stamped so or later."""
+        row = self._database.connection.execute(
+            f"SELECT seq FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? AND rows > 0 AND {_NEWEST} >= ? "
+            "ORDER BY seq LIMIT 1",
+            (stream, after, stamp),
+        ).fetchone()
+        return row[0] if row else None
+
+    def ticked(self, stream: str, at: int, *, after: int, upto: int) -> int | None:
+        """The place of the first tick of a stream's own clock, between places, that says that an instant has passed."""
+        row = self._database.connection.execute(
+            "SELECT seq FROM log WHERE kind = 'tick' AND subject = ? AND at >= ? AND seq > ? AND seq <= ? "
+            "ORDER BY seq LIMIT 1",
+            (stream, at, after, upto),
+        ).fetchone()
+        return row[0] if row else None
 
     def payload(self, seq: int) -> bytes | None:
         """The payload of an entry; None if it is forgotten. Raises `Damaged`."""
@@ -227,9 +272,7 @@ class Log:
     def newest(self, stream: str) -> int | None:
         """The newest stamp among the chunks of a stream."""
         return self._database.connection.execute(
-            "SELECT max(CASE WHEN last IS NULL OR unstamped > 0 AND at > last THEN at ELSE last END) FROM log "
-            "WHERE kind = 'chunk' AND subject = ?",
-            (stream,),
+            f"SELECT max({_NEWEST}) FROM log WHERE kind = 'chunk' AND subject = ?", (stream,)
         ).fetchone()[0]
 
     def totals(self, stream: str) -> tuple[int, int]:
