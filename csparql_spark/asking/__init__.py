@@ -2,6 +2,7 @@
 
 - `admission`  which queries and rule sets are let in, and the sentences for those that are not
 - `moments`    where the log stood when an instant was answered, and windows that count
+- `passage`    where in the log the clocks of a query had passed an instant
 - `log_view`   what streams and graphs hold now, and windows held then, as the log tells it
 - `one_shot`   questions that are asked once
 - `why`        the derivation of a triple

@@ -8,7 +8,8 @@ What is damaged in the log cannot be asked about: `Damaged` says so, to those wh
     sighting = current.sighting(record, 17_000)                     # where the log stood when it was answered
     current.windows(query, sighting)                                # what each of its windows held
     current.holding(query.windows[0], 0, sighting)                  # the same for one, piece by piece
-    current.graph("http://…/building")
+    current.graph("http://…/building")                              # as it is now
+    current.background(query, sighting)                             # the graphs of a query, as they were
     current.newest("http://…/temp")                                 # the newest stamp, None if there is none
 """
 
@@ -44,13 +45,9 @@ class Current:
         return Moments(self._log, self._clock).sighting(record, instant)
 
     def watched(self, record: QueryRecord, query: ContinuousQuery, instant: int) -> Watched:
-        """What a query saw when it answered an instant; its background is that of now."""
-        return Watched(
-            query,
-            instant,
-            self.windows(query, self.sighting(record, instant)),
-            {graph: self.graph(graph) for graph in (*query.graphs, *query.named_graphs)},
-        )
+        """What a query saw when it answered an instant."""
+        sighting = self.sighting(record, instant)
+        return Watched(query, instant, self.windows(query, sighting), self.background(query, sighting))
 
     def windows(self, query: ContinuousQuery, sighting: Sighting) -> list[Chunk]:
         """What each window of a query held, in the order of its text."""
@@ -69,9 +66,7 @@ class Current:
         begin, end = count.view()
         pieces: list[Chunk] = []
         later = 0  # elements that were logged after those of an entry, up to the moment
-        for entry in self._log.recent(window.stream, moment.since) if end else ():
-            if entry.seq > moment.seq:
-                continue
+        for entry in self._log.recent(window.stream, moment.since, moment.seq) if end else ():
             chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
             after, elements = _after(window, chunk)
             pieces.append(chunk.take(np.flatnonzero((after + later >= begin) & (after + later < end))))
@@ -94,9 +89,16 @@ class Current:
         """The newest stamp in a stream."""
         return self._log.newest(stream)
 
-    def graph(self, iri: str) -> Chunk:
-        """A background graph; empty if there is none."""
-        entry = self._log.last(iri, "background", self._log.tail())
+    def background(self, query: ContinuousQuery, sighting: Sighting) -> dict[str, Chunk]:
+        """The background graphs of a query, as they were."""
+        return {graph: self.graph(graph, sighting.moment.seq) for graph in (*query.graphs, *query.named_graphs)}
+
+    def graph(self, iri: str, upto: int | None = None) -> Chunk:
+        """A background graph as it is, or as it was at a place of the log; empty if there is none. Queries are let in
+        only where the graphs are that they read: what is not found is forgotten, and that of now stands for it."""
+        entry = None if upto is None else self._log.last(iri, "background", upto)
+        if entry is None:
+            entry = self._log.last(iri, "background", self._log.tail())
         return Chunk.empty() if entry is None or entry.payload is None else Chunk.from_ipc(entry.payload)
 
     def rules(self, wanted: Collection[str] = ()) -> dict[str, str]:

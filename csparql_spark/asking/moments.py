@@ -10,32 +10,38 @@ was not seen, whatever its stamp:
     sighting.moment.seq                # the place
     sighting.counts                    # of each window that counts, by its place in the text: what it had counted
 
-The query is followed through the outlines of the log, as the engine follows it (see `engine.member`); only windows that
-count need the chunks themselves. Where neither an event clock nor a count has a part in it, the log is not read. Where
-the log has forgotten some of what a window has counted since the registration, it is not known any more which elements
-made its turns: it is taken to have turned with the last element up to the instant.
+Where all windows are of time, the place is found (see `passage`). A query with windows that count is followed from its
+registration on, through the outlines of the log, as the engine follows it (see `engine.member`); chunks are opened only
+where their outlines do not tell the stamps that make turns. It is followed no further than through so many entries, and
+so many chunks that are opened. Where that does not reach the instant, or the log has forgotten some of what a window
+has counted, it is not known which elements made its turns: it is taken to have turned with the last element up to the
+instant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
+from csparql_spark.asking.passage import Passage, outlines
 from csparql_spark.asking.timeline import stamped
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
+from csparql_spark.language import Window
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log import Entry, Log
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import ClockSpec
 from csparql_spark.store import QueryRecord
-from csparql_spark.windows.counting import TurnCount, arrive
+from csparql_spark.windows.counting import TurnCount
 from csparql_spark.windows.progress import Clock
 
-AT_ONCE = 5000  # outlines that are read together
+MOST_OPENED = 1000  # chunks that are opened to count what they hold
+MOST_BYTES = 32 << 20  # of them together, but for the last one
 
 
 class Sighting(NamedTuple):
@@ -43,6 +49,10 @@ class Sighting(NamedTuple):
 
     moment: Moment
     counts: Mapping[int, TurnCount]
+
+
+class TooLong(Exception):
+    """There is more to open than is opened."""
 
 
 class Moments:
@@ -53,34 +63,54 @@ class Moments:
     def sighting(self, record: QueryRecord, instant: int) -> Sighting:
         """What a query looked at when it answered an instant. Raises `Damaged` where what a window counts is."""
         follower = Follower(record, self._clock, self._log)
-        tail = self._log.tail()
-        if not follower.member.counts and not follower.member.progress.event:
-            return Sighting(Moment(record.id, instant, tail), {})
-        if not self._is_whole(record.id, tail, follower.counted):
-            follower.guess()
-        for entry in self._entries(record.id, tail):
-            follower.read(entry)
-            if follower.has_passed(instant):
-                tail = entry.seq
-                break
-            follower.member.pass_over()
-        follower.member.see(instant)
-        return Sighting(Moment(record.id, instant, tail), dict(follower.member.counts))
+        passage = Passage(self._log, record.name, since=record.id, clocks=follower.member.progress.clocks)
+        if not follower.counted:
+            return Sighting(Moment(record.id, instant, self._timed(follower.member, passage, instant)), {})
+        if self._is_whole(record.id, self._log.tail(), follower.counted) and follower.follow(instant):
+            return Sighting(Moment(record.id, instant, follower.place), dict(follower.member.counts))
+        return self._guess(follower, passage, instant)
 
-    def _entries(self, after: int, upto: int) -> Iterator[Entry]:
-        while entries := self._log.outline(after, AT_ONCE):
-            for entry in entries:
-                if entry.seq > upto:
-                    return
-                yield entry
-            after = entries[-1].seq
+    def _timed(self, member: Member, passage: Passage, instant: int) -> int:
+        """Where an instant had passed for a query whose windows are all of time."""
+        passed, began = passage.passed(instant), passage.began()
+        if passed is None or began is None or member.grid is None or member.grid.at_or_after(instant) != instant:
+            return self._log.tail()
+        return max(passed, began)
+
+    def _guess(self, follower: Follower, passage: Passage, instant: int) -> Sighting:
+        """The windows that count have turned with the last element up to the instant."""
+        member = follower.member
+        place = passage.came(instant, follower.counted) if member.turns_only else passage.passed(instant)
+        if place is None:
+            place = self._log.tail()
+        counts = {
+            at: self._last_turn(member.windows[at], count, Moment(member.id, instant, place))
+            for at, count in member.counts.items()
+        }
+        return Sighting(Moment(member.id, instant, place), counts)
+
+    def _last_turn(self, window: Window, count: TurnCount, moment: Moment) -> TurnCount:
+        """The count as it is when the last element up to the instant has made the turn."""
+        later = 0  # elements that were logged after that
+        for entry in islice(self._log.recent(window.stream, moment.since, moment.seq), MOST_OPENED):
+            stamps = Chunk.from_ipc(entry.payload).stamped(entry.at).t
+            if window.elements is not None:
+                stamps = np.unique(stamps)
+            until = np.count_nonzero(np.maximum.accumulate(stamps) <= moment.instant)
+            later += len(stamps) - int(until)
+            if until:
+                break
+        # How many there were before it is not known; those that there are not are not found.
+        return replace(count, total=later + count.size, viewed=count.size)
 
     def _is_whole(self, after: int, upto: int, streams: set[str]) -> bool:
         """Whether nothing of these streams was forgotten that was logged after a place: the log forgets what is oldest
         first, and is without gaps where it has forgotten nothing."""
         awaited, place = set(streams), after
-        for entry in self._entries(after, upto):
+        for entry in outlines(self._log, after):
             place += 1
+            if entry.seq > upto:
+                break
             if entry.seq != place:
                 return False
             if entry.kind == "chunk" and entry.subject is not None:
@@ -106,12 +136,28 @@ class Follower:
             record.registered,
         )
         self.counted = {self.member.windows[place].stream for place in self.member.counts}
-        self.guesses = False
+        self.place = record.id
+        self._opened = self._bytes = 0
 
-    def guess(self) -> None:
-        """Take each element for one that makes a turn."""
-        self.guesses = True
-        self.member.counts = {place: replace(count, step=1) for place, count in self.member.counts.items()}
+    def follow(self, instant: int) -> bool:
+        """Go on to where an instant had passed, or to the end of the log; False if that is too far."""
+        tail = self._log.tail()
+        try:
+            for entry in outlines(self._log, self.place):
+                if entry.seq > tail:
+                    break
+                self.place = entry.seq
+                self.read(entry)
+                if self.has_passed(instant):
+                    break
+                self.member.pass_over()
+            else:
+                if self.place < tail:
+                    return False
+        except TooLong:
+            return False
+        self.member.see(instant)
+        return True
 
     def read(self, entry: Entry) -> None:
         progress = self.member.progress
@@ -124,25 +170,42 @@ class Follower:
         elif entry.kind == "chunk" and entry.subject in progress.clocks and entry.rows:
             progress.arrived(entry.subject, entry.at, *stamped(entry))
             if entry.subject in self.counted:
-                payload = self._log.payload(entry.seq)
-                if payload is not None:  # not forgotten meanwhile
-                    self._count(entry.subject, Chunk.from_ipc(payload).stamped(entry.at).t)
+                self._count(entry.subject, entry)
 
-    def _count(self, stream: str, stamps: np.ndarray) -> None:
-        if not self.guesses:
+    def _count(self, stream: str, entry: Entry) -> None:
+        first, last = stamped(entry)
+        stamps: np.ndarray | None
+        if first == last or not self._may_turn(stream, entry.rows):
+            stamps = np.full(entry.rows, last)
+        else:
+            stamps = self._open(entry)
+        if stamps is not None:
             self.member.arrived(stream, stamps, np.unique(stamps))
-            return
-        for place, count in self.member.counts.items():
-            window = self.member.windows[place]
-            if window.stream == stream:
-                arrive([count], stamps if window.elements is None else np.unique(stamps), apart=False)
+
+    def _may_turn(self, stream: str, rows: int) -> bool:
+        """Whether it matters to a window that counts which stamps so many triples have."""
+        windows = self.member.windows
+        return any(
+            windows[place].elements is not None or count.turns_within(rows)
+            for place, count in self.member.counts.items()
+            if windows[place].stream == stream
+        )
+
+    def _open(self, entry: Entry) -> np.ndarray | None:
+        """The stamps in a chunk; None if it was forgotten meanwhile. Raises `TooLong`."""
+        if self._opened >= MOST_OPENED or self._bytes > MOST_BYTES:
+            raise TooLong
+        payload = self._log.payload(entry.seq)
+        if payload is None:
+            return None
+        self._opened += 1
+        self._bytes += len(payload)
+        return Chunk.from_ipc(payload).stamped(entry.at).t
 
     def has_passed(self, instant: int) -> bool:
         """Whether an instant is due that the query has answered."""
         member = self.member
         turns = {turn for count in member.counts.values() for turn, _ in count.turns}
-        if self.guesses:
-            return any(turn >= instant for turn in turns) if member.turns_only else member.progress.passed >= instant
         if member.grid is None:
             return instant in turns
         # A turn may be of the past, and clocks may have passed instants before it is known where these begin.

@@ -59,6 +59,10 @@ class TurnCount:
         while self.turns and self.turns[0][0] <= instant:
             self.viewed = self.turns.popleft()[1]
 
+    def turns_within(self, number: int) -> bool:
+        """Whether one of the next so many elements makes a turn."""
+        return self.total % self.step + number >= self.step
+
     def view(self) -> tuple[int, int]:
         """What is seen: elements after which at least so many, and less than so many, others came."""
         return self.total - self.viewed, self.total - self.viewed + min(self.size, self.viewed)

@@ -2,7 +2,7 @@
 
 The answer is a derivation for each graph of the query that holds it (its default graph, its named windows and graphs):
 the rule, its premises, theirs, each with the instant until which it holds. It is made from the log, beside the engine:
-from the elements that the query's windows saw, its background and its rules as they are now.
+from the elements that the query's windows saw, its background as it was then, and its rules as they are now.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def routes(stores: Stores) -> Blueprint:
             instant,
             triple,
             lambda place: current.holding(query.windows[place], place, sighting),
-            {graph: current.graph(graph) for graph in (*query.graphs, *query.named_graphs)},
+            current.background(query, sighting),
         )
         return {"query": name, "at": instant, "triple": list(triple), **as_json(found_in)}
 

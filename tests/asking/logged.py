@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from types import SimpleNamespace
 
 from csparql_spark.asking.log_view import Current
+from csparql_spark.asking.timeline import stamped
 from csparql_spark.log import Entry
 from csparql_spark.store import StreamRecord
+from csparql_spark.windows.rule import may_hold
 from tests.engine.logs import STREAMS
 
 
 class InMemory:
-    """A log of these entries; `read` has the places of those whose payloads were read."""
+    """A log of these entries; `read` has the places of those whose payloads were read, and `outlined` says how many
+    were read without."""
 
     def __init__(self, entries: list[Entry]) -> None:
         self.entries = entries
         self.read: list[int] = []
+        self.outlined = 0
 
     def tail(self) -> int:
         return self.entries[-1].seq
 
     def outline(self, after: int, limit: int) -> list[Entry]:
-        found = [entry for entry in self.entries if entry.seq > after][:limit]
+        first = bisect.bisect_right(self.entries, after, key=lambda entry: entry.seq)
+        found = self.entries[first : first + limit]
+        self.outlined += len(found)
         return [
             Entry(entry.seq, entry.kind, entry.at, entry.subject, entry.rows, entry.first, entry.last, entry.unstamped)
             for entry in found
@@ -31,14 +38,51 @@ class InMemory:
     def chunks(self, stream: str, *, low: int, high: int, after: int) -> Iterator[Entry]:
         for entry in self.entries:
             if entry.kind == "chunk" and entry.subject == stream and entry.seq > after:
+                if not may_hold(*stamped(entry), low, high):
+                    continue
                 self.read.append(entry.seq)
                 yield entry
 
-    def recent(self, stream: str, after: int = 0) -> Iterator[Entry]:
+    def recent(self, stream: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
         for entry in reversed(self.entries):
+            if upto is not None and entry.seq > upto:
+                continue
             if entry.kind == "chunk" and entry.subject == stream and entry.seq > after:
                 self.read.append(entry.seq)
                 yield entry
+
+    def logged_at(self, at: int, *, after: int) -> int | None:
+        return next(
+            (
+                entry.seq
+                for entry in self.entries
+                if entry.seq > after and entry.at >= at and (entry.kind != "tick" or entry.subject is None)
+            ),
+            None,
+        )
+
+    def reached(self, stream: str, stamp: int, *, after: int) -> int | None:
+        return next(
+            (
+                entry.seq
+                for entry in self.entries
+                if (entry.kind, entry.subject) == ("chunk", stream)
+                and entry.seq > after
+                and entry.rows
+                and stamped(entry)[1] >= stamp
+            ),
+            None,
+        )
+
+    def ticked(self, stream: str, at: int, *, after: int, upto: int) -> int | None:
+        return next(
+            (
+                entry.seq
+                for entry in self.entries
+                if (entry.kind, entry.subject) == ("tick", stream) and after < entry.seq <= upto and entry.at >= at
+            ),
+            None,
+        )
 
     def payload(self, seq: int) -> bytes | None:
         self.read.append(seq)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csparql_spark.asking import moments, passage
 from csparql_spark.asking.log_view import Current
-from csparql_spark.asking.moments import Sighting
+from csparql_spark.asking.moments import Follower, Sighting
+from csparql_spark.asking.passage import AT_ONCE
 from csparql_spark.engine.moment import Moment
 from csparql_spark.language import Window, parse
 from csparql_spark.log import Entry
@@ -15,7 +19,17 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.store import QueryRecord
 from csparql_spark.windows.content import Content
 from csparql_spark.windows.counting import TurnCount
+from csparql_spark.windows.progress import Clock
 from tests.asking.logged import InMemory, registry
+from tests.engine.logs import STREAMS, entries, law, logs
+from tests.engine.naive import Logged
+
+
+def one(seq: int, stream: str, at: int, *stamps: int | None) -> Entry:
+    """A push into a stream, logged at a time."""
+    given = [Chunk.UNSTAMPED if stamp is None else stamp for stamp in stamps]
+    chunk = Chunk.from_triples([(f"<urn:{seq}>", "<urn:p>", f'"{place}"') for place in range(len(given))], given)
+    return Entry(seq, "chunk", at, stream, len(chunk), chunk.first, chunk.last, chunk.unstamped, chunk.to_ipc())
 
 
 def entry(seq: int, *stamps: int) -> Entry:
@@ -70,6 +84,10 @@ def test_the_end_of_the_log_is_cut_as_content_is(
 # --- where the log stood
 
 
+def clock_of(stream: str) -> Clock:
+    return Clock(*STREAMS[stream])
+
+
 def record(text: str, registered: int = 0) -> QueryRecord:
     return QueryRecord(1, "q", registered, text, None)
 
@@ -119,3 +137,84 @@ def test_where_the_count_began_in_what_is_forgotten(forgotten: int, step: int, i
     current, text = Current(InMemory(entries), registry()), COUNTING.format(step)
     windows = current.windows(parse(text), current.sighting(record(text), instant))
     assert [chunk.t.tolist() for chunk in windows] == [holds]
+
+
+@given(logs, st.integers(-5, 60))
+@law(max_examples=200)
+def test_the_place_of_an_instant_is_where_one_comes_who_follows_the_query(log: list[Logged], instant: int) -> None:
+    written = entries(log)
+    for one in log:
+        if one.kind != "register" or any(window.counts for window in one.value.windows):
+            continue
+        asked = QueryRecord(one.seq, one.subject, one.at, one.value.text, None)
+        follower = Follower(asked, clock_of, InMemory(written))
+        assert follower.follow(instant)
+        assert Current(InMemory(written), registry()).sighting(asked, instant).moment.seq == follower.place
+
+
+def test_the_background_is_that_of_the_instant_and_where_it_is_forgotten_that_of_now() -> None:
+    text = TIMED.replace("FROM STREAM", "FROM <urn:g> FROM STREAM")
+    old, new = [("<urn:k>", "<urn:p>", "<urn:old>")], [("<urn:k>", "<urn:p>", "<urn:new>")]
+    graphs = [
+        Entry(seq, "background", 0, "urn:g", 1, payload=Chunk.from_triples(triples).to_ipc())
+        for seq, triples in ((2, old), (5, new))
+    ]
+    log = [replace(REGISTERED, seq=3), entry(4, 8, 11), graphs[1], entry(6, 16)]
+
+    def seen(entries: list[Entry], instant: int) -> list[tuple[str, str, str]]:
+        watched = Current(InMemory(entries), registry()).watched(replace(record(text), id=3), parse(text), instant)
+        return list(watched.graphs["urn:g"].triples())
+
+    assert [seen([graphs[0], *log], instant) for instant in (10, 15)] == [old, new]
+    assert [seen(log, instant) for instant in (10, 15)] == [new, new]
+
+
+# --- how much is read of it
+
+
+@pytest.mark.parametrize("stream, clock", [("urn:a", "arrival"), ("urn:e", "event")])
+def test_of_a_long_log_only_what_is_near_the_instant_is_read(stream: str, clock: str) -> None:
+    log = InMemory(
+        [REGISTERED, *(one(seq, stream, seq, None if clock == "arrival" else seq) for seq in range(2, 3000))]
+    )
+    current, text = Current(log, registry()), TIMED.replace("urn:e", stream)
+    for instant in (100, 2900):
+        windows = current.windows(parse(text), current.sighting(record(text), instant))
+        assert [chunk.t.tolist() for chunk in windows] == [list(range(instant - 4, instant + 1))]
+    assert log.outlined <= 2 * AT_ONCE and len(log.read) < 20
+
+
+@pytest.mark.parametrize(
+    "unit, stream", [("RANGE TRIPLES", "urn:a"), ("ELEMENTS", "urn:a"), ("RANGE TRIPLES", "urn:e")]
+)
+def test_what_has_one_stamp_is_counted_without_being_opened(unit: str, stream: str) -> None:
+    stamped = None if stream == "urn:a" else 7
+    log = InMemory([REGISTERED, *(one(seq, stream, 7, stamped, stamped) for seq in range(2, 9))])
+    text = COUNTING.format(2).replace("urn:e", stream).replace("RANGE TRIPLES", unit)
+    Current(log, registry()).sighting(record(text), 8)
+    assert log.read == []
+
+
+def test_what_makes_no_turn_is_counted_without_being_opened() -> None:
+    log = InMemory([REGISTERED, entry(2, 1, 2), entry(3, 3, 4), entry(4, 5, 6), entry(5, 7, 8)])
+    text = COUNTING.format(5)
+    sighting = Current(log, registry()).sighting(record(text), 5)
+    assert (sighting.moment.seq, log.read) == (4, [4])
+    assert sighting.counts[0].view() == (1, 3)
+
+
+@pytest.mark.parametrize("most, step, read", [("MOST_ENTRIES", 9, 4), ("MOST_OPENED", 2, 3), ("MOST_BYTES", 2, 3)])
+def test_where_there_is_too_much_to_count_it_is_as_where_it_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch, most: str, step: int, read: int
+) -> None:
+    pushes = [entry(seq, seq, seq + 1) for seq in range(2, 30)]
+    log = InMemory([REGISTERED, *pushes])
+    limit = {"MOST_ENTRIES": 20, "MOST_OPENED": 3, "MOST_BYTES": 2 * len(pushes[0].payload)}[most]
+    for module in (moments, passage):
+        monkeypatch.setattr(module, most, limit, raising=False)
+    text = COUNTING.format(step)
+    current = Current(log, registry())
+    windows = current.windows(parse(text), current.sighting(record(text), 28))
+    assert [chunk.t.tolist() for chunk in windows] == [[27, 28]]
+    opened = [place for place in log.read if place < 26]
+    assert len(opened) == read and log.outlined <= 2 * 30
