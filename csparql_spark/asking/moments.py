@@ -66,7 +66,8 @@ class Moments:
         passage = Passage(self._log, record.name, since=record.id, clocks=follower.member.progress.clocks)
         if not follower.counted:
             return Sighting(Moment(record.id, instant, self._timed(follower.member, passage, instant)), {})
-        if self._is_whole(record.id, self._log.tail(), follower.counted) and follower.follow(instant):
+        is_whole = all(self._log.forgotten(stream) <= record.id for stream in follower.counted)
+        if is_whole and follower.follow(instant):
             return Sighting(Moment(record.id, instant, follower.place), dict(follower.member.counts))
         return self._guess(follower, passage, instant)
 
@@ -102,22 +103,6 @@ class Moments:
                 break
         # How many there were before it is not known; those that there are not are not found.
         return replace(count, total=later + count.size, viewed=count.size)
-
-    def _is_whole(self, after: int, upto: int, streams: set[str]) -> bool:
-        """Whether nothing of these streams was forgotten that was logged after a place: the log forgets what is oldest
-        first, and is without gaps where it has forgotten nothing."""
-        awaited, place = set(streams), after
-        for entry in outlines(self._log, after):
-            place += 1
-            if entry.seq > upto:
-                break
-            if entry.seq != place:
-                return False
-            if entry.kind == "chunk" and entry.subject is not None:
-                awaited.discard(entry.subject)
-            if not awaited:
-                break
-        return True
 
 
 def _spec(clock: Clock) -> ClockSpec:

@@ -61,7 +61,7 @@ class Passage:
         return chunk if tick is None else tick
 
     def _on_arrival(self, instant: int) -> int | None:
-        first = self._log.logged_at(instant, after=self._since)
+        first = self._log.logged_at(instant + 1, after=self._since)
         if first is None:
             return None
         return next((entry.seq for entry in outlines(self._log, first - 1) if self._tells(entry, instant)), None)

@@ -105,9 +105,12 @@ class ReadableLog(Protocol):
         """The chunks of a stream that were logged after a place, and up to another, the newest first. Raises `Damaged`
         when it comes to an entry that may have been one of them."""
 
+    def forgotten(self, stream: str) -> int:
+        """A place after which no chunk of a stream is forgotten; 0 if none is. What is not known counts as that."""
+
     def logged_at(self, at: int, *, after: int) -> int | None:
-        """The place of the first entry after a place that the arrival clock has stamped so or later; None if there is
-        none. Stamps never go back, so none are read but those between which it lies."""
+        """The place of the first entry after a place that is stamped so or later by the arrival clock, or is a tick of
+        it after which all is; None if there is none. That never goes back, so none are read but those between which it lies."""
 
     def reached(self, stream: str, stamp: int, *, after: int) -> int | None:
         """The place of the first chunk of a stream, after a place, that holds an element stamped so or later, given or

@@ -155,12 +155,15 @@ class MemoryLog:
             _whole(entry) for entry in reversed(self._of_stream(stream, after)) if upto is None or entry.seq <= upto
         )
 
+    def forgotten(self, stream: str) -> int:
+        return 0
+
     def logged_at(self, at: int, *, after: int) -> int | None:
         return next(
             (
                 entry.seq
                 for entry in self._entries[after:]
-                if entry.at >= at and (entry.kind != "tick" or entry.subject is None)
+                if entry.at + (entry.kind == "tick") >= at and (entry.kind != "tick" or entry.subject is None)
             ),
             None,
         )

@@ -19,6 +19,7 @@ from itertools import accumulate
 
 from csparql_spark.disk import damage
 from csparql_spark.disk.database import Database
+from csparql_spark.log.sqlite import forgotten
 from csparql_spark.log.sqlite.reader import stamp_before
 from csparql_spark.log.sqlite.relays import NEWEST, forget_relays
 from csparql_spark.store import measures, order, progress
@@ -92,6 +93,8 @@ class Retention:
         if read is None:
             return 0
         horizon = read - keep_log - reach
+        with self._database.transaction(durable=False) as connection:
+            forgotten.begin(connection)
         gone = self._delete("kind = 'tick' AND (at < ? OR subject IS NOT NULL) AND seq < ?", horizon, position)
         gone += self._delete("kind IN ('damaged', 'skipped') AND at < ? AND seq < ?", horizon, position)
         newest = connection.execute(
@@ -109,15 +112,17 @@ class Retention:
                 horizon,
                 (last or 0) - reach if stream in there else END_OF_TIME,
                 position,
+                chunks_of=stream,
             )
         with self._database.transaction(durable=False) as connection:
             gone += connection.execute(
                 f"DELETE FROM log WHERE {_OLDER} AND seq IN ({_UNDONE})", {"position": position, "horizon": horizon}
             ).rowcount
             damage.forget(connection)
+            forgotten.keep(connection, there | {stream for stream, _ in newest})
         return gone
 
-    def _delete(self, condition: str, *values: object) -> int:
+    def _delete(self, condition: str, *values: object, chunks_of: str | None = None) -> int:
         gone, there = 0, f"{condition} AND seq < (SELECT max(seq) FROM log)"
         while True:
             # What a step deletes is looked for beforehand: nothing comes into the midst of what is old.
@@ -135,6 +140,8 @@ class Retention:
                 gone += connection.execute(
                     f"DELETE FROM log WHERE seq IN (SELECT seq FROM log WHERE {there} AND seq <= ?)", (*values, last)
                 ).rowcount
+                if chunks_of is not None:
+                    forgotten.note(connection, chunks_of, last)
 
     def _forget_answers(self, keep: int) -> int:
         gone = 0

@@ -1,4 +1,5 @@
 """Status: what a process says of itself, for others to show. A hint like a bell, not part of any answer.
+Beside it, under names of their own, stand the sums of `measures` and what `log.sqlite.forgotten` notes.
 
 For example:
 

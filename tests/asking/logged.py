@@ -18,8 +18,8 @@ class InMemory:
     """A log of these entries; `read` has the places of those whose payloads were read, and `outlined` says how many
     were read without."""
 
-    def __init__(self, entries: list[Entry]) -> None:
-        self.entries = entries
+    def __init__(self, entries: list[Entry], last_forgotten: int = 0) -> None:
+        self.entries, self._last_forgotten = entries, last_forgotten
         self.read: list[int] = []
         self.outlined = 0
 
@@ -51,12 +51,17 @@ class InMemory:
                 self.read.append(entry.seq)
                 yield entry
 
+    def forgotten(self, stream: str) -> int:
+        return self._last_forgotten
+
     def logged_at(self, at: int, *, after: int) -> int | None:
         return next(
             (
                 entry.seq
                 for entry in self.entries
-                if entry.seq > after and entry.at >= at and (entry.kind != "tick" or entry.subject is None)
+                if entry.seq > after
+                and entry.at + (entry.kind == "tick") >= at
+                and (entry.kind != "tick" or entry.subject is None)
             ),
             None,
         )

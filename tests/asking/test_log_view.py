@@ -134,7 +134,7 @@ def test_where_the_count_began_in_what_is_forgotten(forgotten: int, step: int, i
     """
     entries = [REGISTERED, entry(2, 3, 1, 1), entry(3, 3), entry(4, 4, 4), entry(5, 7)]
     del entries[1 : 1 + forgotten]
-    current, text = Current(InMemory(entries), registry()), COUNTING.format(step)
+    current, text = Current(InMemory(entries, forgotten and 1 + forgotten), registry()), COUNTING.format(step)
     windows = current.windows(parse(text), current.sighting(record(text), instant))
     assert [chunk.t.tolist() for chunk in windows] == [holds]
 
@@ -150,6 +150,15 @@ def test_the_place_of_an_instant_is_where_one_comes_who_follows_the_query(log: l
         follower = Follower(asked, clock_of, InMemory(written))
         assert follower.follow(instant)
         assert Current(InMemory(written), registry()).sighting(asked, instant).moment.seq == follower.place
+
+
+def test_gaps_that_no_chunk_has_left_are_no_reason_to_guess() -> None:
+    entries = [REGISTERED, *(entry(seq, seq) for seq in range(4, 9))]  # a tick, or a query that is gone, was at 2 and 3
+    text = COUNTING.format(2)
+    for last_forgotten, held in ((0, [6, 7]), (1, [6, 7]), (3, [7, 8])):
+        current = Current(InMemory(entries, last_forgotten), registry())
+        windows = current.windows(parse(text), current.sighting(record(text), 8))
+        assert [chunk.t.tolist() for chunk in windows] == [held]
 
 
 def test_the_background_is_that_of_the_instant_and_where_it_is_forgotten_that_of_now() -> None:

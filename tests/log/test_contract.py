@@ -458,6 +458,7 @@ def readings(log: ReadableLog) -> dict[tuple[object, ...], object]:
         }
     for name in "ab":
         calls |= {
+            ("forgotten", name): lambda name=name: log.forgotten(name),
             ("newest", name): lambda name=name: log.newest(name),
             ("totals", name): lambda name=name: tuple(log.totals(name)),
             ("recent", name): lambda name=name: log.recent(name),

@@ -442,3 +442,27 @@ def test_what_was_undone_is_found_by_the_index(store: Opened) -> None:
     looked = [line for line in plan if " later " in f" {line}"]
     assert len(looked) == 4 and all("log_registry (subject=? AND kind=?" in line for line in looked)
     assert "SCAN made USING INDEX log_registry" in plan
+
+
+def test_up_to_where_chunks_of_a_stream_are_gone_is_known(store: Opened) -> None:
+    """What goes of other streams, ticks and what was undone are gaps that say nothing of it."""
+    store.put("chunk", 1000, "urn:s")
+    store.put("chunk", 1000, "urn:r")
+    store.put("tick", 1000, "urn:s")
+    store.put("chunk", 2000, "urn:s")
+    for at in (8000, 9000):
+        store.put("chunk", at, "urn:s")
+
+    def places() -> list[int]:
+        return [store.log.forgotten(stream) for stream in ("urn:s", "urn:r", "urn:t")]
+
+    assert places() == [0, 0, 0]
+    assert forget(store, keep_log=7500) == [4, 5, 6]
+    assert places() == [1, 2, 0]
+    assert forget(store, keep_log=5000) == [5, 6]
+    assert places() == [4, 0, 0]  # there is no stream urn:r any more
+    with store.database.transaction() as connection:  # as a version left it that noted nothing
+        connection.execute("DELETE FROM status")
+    assert places() == [6, 6, 6]
+    assert forget(store, keep_log=5000) == [5, 6]
+    assert places() == [6, 6, 6]

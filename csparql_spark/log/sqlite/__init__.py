@@ -5,5 +5,6 @@
 - `decisions`     whether a guard holds
 - `repeats`       pushes that were named by who sent them, so that none counts twice
 - `relays`        how far the answers of each query are in the log
+- `forgotten`     up to where chunks of each stream are gone
 - `incarnations`  which past the log has, since copies of it can be put back
 """

@@ -19,6 +19,7 @@ from csparql_spark.disk.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, e
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
 from csparql_spark.log.entries import IN_THE_HEAD, REGISTRY_KINDS, Entry
+from csparql_spark.log.sqlite.forgotten import last_forgotten
 
 MOST_STREAMS = 4096  # of which it is remembered how far they were looked at
 END_OF_LOG = (1 << 63) - 1  # later than any place
@@ -225,6 +226,10 @@ class Log:
         if unknown is not None:
             raise Damaged(unknown.reason)
 
+    def forgotten(self, stream: str) -> int:
+        """A place after which no chunk of a stream is forgotten; 0 if none is."""
+        return last_forgotten(self._database.connection, stream)
+
     def logged_at(self, at: int, *, after: int) -> int | None:
         """The place of the first entry after a place that the arrival clock has stamped so or later."""
         low, high, found = after, self.tail(), None  # it is after `low`, and nowhere after `high` but at `found`
@@ -240,11 +245,15 @@ class Log:
         return found
 
     def _next_stamp(self, after: int) -> tuple[int, int] | None:
-        """Place and stamp of the first entry after a place that holds the arrival clock and can be believed."""
+        """The first entry after a place that holds the arrival clock and can be believed: its place, and the least that
+        the next one is stamped with."""
         rows = self._database.connection.execute(
             f"{_HEADS} WHERE seq > ? AND (kind != 'tick' OR subject IS NULL) ORDER BY seq LIMIT ?", (after, BELIEVED)
         )
-        return next(((seq, columns[1]) for seq, head, *columns in rows if _is_believed(head, columns)), None)
+        return next(
+            ((seq, columns[1] + (columns[0] == "tick")) for seq, head, *columns in rows if _is_believed(head, columns)),
+            None,
+        )
 
     def reached(self, stream: str, stamp: int, *, after: int) -> int | None:
         """The place of the first chunk of a stream, after a place, that holds an element stamped so or later."""
