@@ -110,7 +110,7 @@ class ReadableLog(Protocol):
 
     def logged_at(self, at: int, *, after: int) -> int | None:
         """The place of the first entry after a place that is stamped so or later by the arrival clock, or is a tick of
-        it after which all is; None if there is none. That never goes back, so none are read but those between which it lies."""
+        it after which all is; None if there is none. That never goes back: only what lies near it is read."""
 
     def reached(self, stream: str, stamp: int, *, after: int) -> int | None:
         """The place of the first chunk of a stream, after a place, that holds an element stamped so or later, given or
