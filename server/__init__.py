@@ -9,6 +9,9 @@
 - `process`           the process: its socket, its signals, its end
 - `stores`            what is kept, and the one way into it
 - `threads`           what goes on between requests
+- `dependents`        which queries read what: it cannot be deleted
+- `quotas`            how many streams, queries, graphs and rule sets there may be
+- `remarks`           what is said of rule sets at the start
 - `backend`           both, and who may do what: opened once in a process
 - `app`               the application: routes put together
 - `openapi`           the description of all routes for programs, which is the file openapi.json

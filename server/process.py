@@ -41,7 +41,7 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.addresses import Proxies
 from csparql_spark.server.http.connections import Server, inherited, listen
 from csparql_spark.server.http.limits import BODY_BYTES, ConnectionLimits
-from csparql_spark.server.routes.rules import remarks
+from csparql_spark.server.remarks import remarks
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sinks.outgoing_calls import BadUrl
 from csparql_spark.server.subscribers.instants import event

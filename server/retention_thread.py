@@ -10,7 +10,7 @@ import time
 from csparql_spark.disk import Database, StoreError
 from csparql_spark.disk.vacuum import give_back
 from csparql_spark.log.contract import WritableLog
-from csparql_spark.server.routes.dependents import asked_of
+from csparql_spark.server.dependents import asked_of
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import Registry
 from csparql_spark.store.retention import Retention

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.damage import Damages
 from csparql_spark.log import Log, LogWriter
+from csparql_spark.server.dependents import reads_of
 from csparql_spark.server.http.names import ResourceNames
-from csparql_spark.server.routes.dependents import reads_of
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import AnswerStore, Registry, Status
 from csparql_spark.store.measures import Measures

@@ -171,11 +171,8 @@ def test_only_the_log_in_sqlite_knows_sqlite() -> None:
     connection."""
     inside, above = f"{PACKAGE}.log.sqlite", f"{PACKAGE}.server"
     apart = {module for module in of_room("log") if not module.startswith(inside)} - {f"{PACKAGE}.log"}
-    callers = {
-        f"{above}.routes.{name}"
-        for name in ("registration", "quotas", "dependents", "graphs", "rules", "streams", "pausing")
-    }
-    callers |= {f"{above}.sources.derived", f"{above}.sources.pushing"}
+    callers = {f"{above}.{name}" for name in ("quotas", "dependents", "sources.derived", "sources.pushing")}
+    callers |= {f"{above}.routes.{name}" for name in ("registration", "graphs", "rules", "streams", "pausing")}
     assert {f"{PACKAGE}.log.{name}" for name in ("fold", "memory", "guards", "contents", "contract")} < apart
     assert callers < set(modules())
     assert [
@@ -192,6 +189,12 @@ def test_what_is_on_top_does_not_stand_on_each_other() -> None:
     allowed = {("cli", "testing"), ("cli", "client"), ("__main__", "cli")}
     found = {(room(module), room(target)) for module, target in arrows() if room(module) in TOP and room(target) in TOP}
     assert {pair for pair in found if pair[0] != pair[1]} <= allowed
+
+
+def test_only_the_application_knows_the_routes() -> None:
+    routes = f"{PACKAGE}.server.routes"
+    users = {module for module, target in arrows() if target.startswith(routes)}
+    assert {module for module in users if not module.startswith(routes)} == {f"{PACKAGE}.server.app"}
 
 
 def test_the_window_rule_has_one_owner() -> None:

@@ -4,8 +4,6 @@
 - `registration`  how the text of a query becomes an entry of the log
 - `description`   what there is to say of a query
 - `pausing`       a query answers no more, until it is told to
-- `dependents`    which queries read what: it cannot be deleted
-- `quotas`        how many streams, queries, graphs and rule sets there may be
 - `answers`, `events`    what a query said, instant by instant or in ranges; the answers of many as they come
 - `sparql`        questions that are asked once
 - `check`, `vocabulary`  what is wrong with a text, and the words that its writer may want

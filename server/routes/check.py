@@ -25,9 +25,9 @@ from csparql_spark.entailment.rules.sets import NAMES, RuleSetError
 from csparql_spark.language import ContinuousQuery, LanguageError, parse
 from csparql_spark.language.errors import Fix, Lines
 from csparql_spark.language.queries.mentions import Mention, mentions
+from csparql_spark.server.dependents import streams_of
 from csparql_spark.server.http import bodies, names
 from csparql_spark.server.http.problems import FixBody, Problem, fix_body, sentence
-from csparql_spark.server.routes.dependents import streams_of
 from csparql_spark.server.routes.description import WindowBody, window_body
 from csparql_spark.server.routes.registration import admitted, asks_the_same
 from csparql_spark.server.routes.rules import checked_rules, refuse_built_in

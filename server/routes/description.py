@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Required, TypedDict, cast
 
 from csparql_spark.language import ContinuousQuery, Window
-from csparql_spark.server.routes.dependents import asked_of, streams_of
+from csparql_spark.server.dependents import asked_of, streams_of
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord, Registry
 

@@ -30,12 +30,12 @@ from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_pus
 from csparql_spark.rdf.terms import valid_iri
 from csparql_spark.relations.rows import Triples
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.dependents import readers
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.names import LONGEST_IRI
 from csparql_spark.server.http.negotiation import drawn
 from csparql_spark.server.http.problems import Problem, of_rdf
-from csparql_spark.server.routes.dependents import readers
-from csparql_spark.server.routes.quotas import room, tell_if_full
+from csparql_spark.server.quotas import room, tell_if_full
 from csparql_spark.store.registry import KnowledgeRecord
 
 KIND: Final = "background"

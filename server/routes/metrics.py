@@ -24,7 +24,7 @@ from prometheus_client.metrics_core import (
     SummaryMetricFamily,
 )
 
-from csparql_spark.server.routes.dependents import asked_of, streams_of
+from csparql_spark.server.dependents import asked_of, streams_of
 from csparql_spark.server.routes.description import status_of
 from csparql_spark.server.routes.health import HEALTH, backlog, engine_of
 from csparql_spark.server.routes.health import status_of as health_of

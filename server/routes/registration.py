@@ -17,10 +17,10 @@ from csparql_spark.log import Refused
 from csparql_spark.log.contents import QueryRegistered, QueryUnregistered, draft_of
 from csparql_spark.log.guards import Absent, AnyGuard, Every, IsSet, Same, Unfilled, Unread
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.dependents import asked_of, graphs_of, readers, streams_of
 from csparql_spark.server.http.names import is_plain
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.routes.dependents import asked_of, graphs_of, readers, streams_of
-from csparql_spark.server.routes.quotas import room, tell_if_full
+from csparql_spark.server.quotas import room, tell_if_full
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sources import derived
 from csparql_spark.server.stores import Stores

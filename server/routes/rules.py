@@ -11,7 +11,6 @@ The names of the server's own sets, and what else stands for them, are taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, NotRequired, TypedDict
 
 from flask import Blueprint, Response, request
@@ -26,10 +25,10 @@ from csparql_spark.log import Refused
 from csparql_spark.log.contents import RulesSet, draft_of
 from csparql_spark.log.guards import Every, IsSet, Unchanged, Unread
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.dependents import asked_of, readers
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.problems import Problem, of_language
-from csparql_spark.server.routes.dependents import asked_of, readers
-from csparql_spark.server.routes.quotas import room, tell_if_full
+from csparql_spark.server.quotas import room, tell_if_full
 from csparql_spark.server.stores import Stores
 from csparql_spark.store.registry import KnowledgeRecord
 
@@ -177,28 +176,6 @@ def warnings_of(text: str | None) -> list[str]:
         return [] if text is None else list(stored(text).warnings)
     except LanguageError as error:
         return [str(error)]
-
-
-def remarks(stores: Stores) -> Iterator[str]:
-    """What to say at a start of rule sets that were let in once, and of whose patterns some match something else by
-    now, or nothing."""
-    for rules in stores.registry.settings(KIND):
-        entry = stores.log.last_as_is(rules.name, KIND, stores.log.tail())
-        if entry is not None and entry.damage is not None:
-            yield f"{entry.damage}: bring it again with PUT {stores.names.rules_url(rules.name)}"
-        if entry is None or entry.payload is None:
-            continue
-        mend = f"Mend it, and bring it again with PUT {stores.names.rules_url(rules.name)}"
-        try:
-            found = stored(entry.payload.decode()).patterns
-        except LanguageError as error:
-            yield f"the rule set {rules.name} cannot be read, and queries that use it fail: {error} {mend}"
-        else:
-            if found:
-                yield (
-                    f"the rule set {rules.name} has patterns that do not match what they may seem to: "
-                    f"{' '.join(found)} {mend}"
-                )
 
 
 def is_built_in(name: str) -> bool:

@@ -24,14 +24,14 @@ from csparql_spark.log.guards import Absent, Every, Same, Unread
 from csparql_spark.rdf.errors import UnsupportedFormat
 from csparql_spark.rdf.pushes import PushFormat, push_format, read_push
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.dependents import asked_of, readers, streams_of
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.documents import json_of
 from csparql_spark.server.http.lengths import length_of_time
 from csparql_spark.server.http.negotiation import asked_type, drawn
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.routes.dependents import asked_of, readers, streams_of
+from csparql_spark.server.quotas import room, tell_if_full
 from csparql_spark.server.routes.descriptors import stream_descriptor
-from csparql_spark.server.routes.quotas import room, tell_if_full
 from csparql_spark.server.sources.mqtt import USUAL_FORMAT, checked_filter
 from csparql_spark.server.sources.pushing import Idempotency, PushBody
 from csparql_spark.store import StreamRecord

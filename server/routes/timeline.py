@@ -22,10 +22,10 @@ from csparql_spark.asking.timeline import dots, stamped, waits, written
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.log import Entry, Log
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.server.dependents import asked_of, streams_of
 from csparql_spark.server.http.lengths import length_of_time
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.answers import asked_instant
-from csparql_spark.server.routes.dependents import asked_of, streams_of
 from csparql_spark.server.routes.description import WindowBody, made_streams, status_of, waiting_for, window_body
 from csparql_spark.server.routes.health import engine_of
 from csparql_spark.server.routes.registration import found

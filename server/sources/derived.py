@@ -20,9 +20,9 @@ from csparql_spark.log import Refused
 from csparql_spark.log.contents import StreamDropped, StreamMade, draft_of
 from csparql_spark.log.guards import Absent, AnyGuard, Every, Room, Same
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.dependents import asked_of, streams_of
 from csparql_spark.server.http.problems import Problem
-from csparql_spark.server.routes.dependents import asked_of, streams_of
-from csparql_spark.server.routes.quotas import room
+from csparql_spark.server.quotas import room
 from csparql_spark.store import QueryRecord, Registry, StreamRecord
 
 

@@ -20,8 +20,8 @@ from csparql_spark.answers.formats import JSON, write
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.language import Window
 from csparql_spark.relations.tags import ALWAYS
+from csparql_spark.server.dependents import asked_of
 from csparql_spark.server.http.problems import sentence
-from csparql_spark.server.routes.dependents import asked_of
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.windows.rule import bounds_of
 

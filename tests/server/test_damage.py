@@ -13,7 +13,7 @@ from csparql_spark.log import Draft
 from csparql_spark.schedule.relay import draft_of
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.rules import remarks
+from csparql_spark.server.remarks import remarks
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import Status
 from tests.server.playing import BASE, TEXT, Engine, Listener, number, registered

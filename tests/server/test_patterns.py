@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from csparql_spark.log import Draft
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.rules import remarks
+from csparql_spark.server.remarks import remarks
 from csparql_spark.store.measures import Cost, Measures
 from tests.server.playing import BASE, Engine
 

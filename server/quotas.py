@@ -1,4 +1,4 @@
-"""Room: how many streams, queries, graphs and rule sets a server keeps. Who would bring one more is told so.
+"""Quotas: how many streams, queries, graphs and rule sets a server keeps. Who would bring one more is told so.
 
     try:
         writer.append(draft, Every((Absent(…), room(backend, "queries"))))
