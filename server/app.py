@@ -53,11 +53,12 @@ ROUTES = {
 
 
 def blueprints(backend: Backend) -> Iterator[Blueprint]:
-    """The routes, and of the backend's parts those that they need. Those that make entries in the log count what there
-    is before they do, and tell the threads afterwards, so they need all."""
+    """The routes, and of the backend's parts those that they need. Streams and queries need all: they are counted
+    before they are made, and the threads are told afterwards."""
     settings, stores, threads = backend.settings, backend.stores, backend.threads
     # What is kept,
-    yield from (module.routes(backend) for module in (streams, queries, graphs, rules, knowledge))
+    yield from (module.routes(backend) for module in (streams, queries))
+    yield from (module.routes(settings, stores) for module in (graphs, rules, knowledge))
     yield pausing.routes(stores, threads)
     yield observers.routes(settings, stores, threads)
     # what is answered,

@@ -1,7 +1,7 @@
 """Quotas: how many streams, queries, graphs and rule sets a server keeps. Who would bring one more is told so.
 
     try:
-        writer.append(draft, Every((Absent(…), room(backend, "queries"))))
+        writer.append(draft, Every((Absent(…), room(settings, "queries"))))
     except Refused as refused:
         tell_if_full(refused)                     # raises Problem: limit-reached
 
@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from csparql_spark.log import Refused
 from csparql_spark.log.guards import QuotaKind, Room
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.settings import Settings
 
 NAMES = {"streams": "streams", "queries": "queries", "graphs": "background graphs", "rules": "rule sets"}
 
 
-def room(backend: Backend, things: QuotaKind) -> Room:
+def room(settings: Settings, things: QuotaKind) -> Room:
     """The guard that lets an entry in only while there is room for what it makes."""
-    return Room(things, getattr(backend.settings, f"most_{things}"))
+    return Room(things, getattr(settings, f"most_{things}"))
 
 
 def tell_if_full(refused: Refused) -> None:

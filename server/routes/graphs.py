@@ -29,13 +29,14 @@ from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
 from csparql_spark.rdf.terms import valid_iri
 from csparql_spark.relations.rows import Triples
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.dependents import readers
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.names import LONGEST_IRI
 from csparql_spark.server.http.negotiation import drawn
 from csparql_spark.server.http.problems import Problem, of_rdf
 from csparql_spark.server.quotas import room, tell_if_full
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.stores import Stores
 from csparql_spark.store.registry import KnowledgeRecord
 
 KIND: Final = "background"
@@ -57,16 +58,16 @@ class GraphBody(TypedDict):
 class GraphStore:
     """The background graphs, as entries of the log make them."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self, settings: Settings, stores: Stores) -> None:
+        self._settings, self._stores = settings, stores
 
     def names(self) -> list[str]:
-        return [graph.name for graph in self._backend.stores.registry.settings(KIND)]
+        return [graph.name for graph in self._stores.registry.settings(KIND)]
 
     def described(self, graph: KnowledgeRecord) -> GraphBody:
         return {
             "iri": graph.name,
-            "url": self._backend.stores.names.graph_url(graph.name),
+            "url": self._stores.names.graph_url(graph.name),
             "triples": graph.rows,
             "changed": graph.changed,
         }
@@ -74,29 +75,29 @@ class GraphStore:
     def unknown(self, iri: str) -> Problem:
         return Problem(
             "unknown-graph",
-            f"There is no background graph <{iri}>: create it with PUT {self._backend.stores.names.graph_url(iri)}.",
+            f"There is no background graph <{iri}>: create it with PUT {self._stores.names.graph_url(iri)}.",
             graph=iri,
         )
 
     def current(self, iri: str) -> tuple[int | None, Chunk | None]:
         """The place of the entry that set the graph, and its triples; nothing, if there is no such graph."""
-        entry = self._backend.stores.log.last(iri, KIND, self._backend.stores.log.tail())
+        entry = self._stores.log.last(iri, KIND, self._stores.log.tail())
         return (None, None) if entry is None or entry.payload is None else (entry.seq, Chunk.from_ipc(entry.payload))
 
     def changed(self, iri: str, change: ChunkChange, *, anew: bool = False) -> tuple[GraphBody, int, dict[str, str]]:
         """Make the graph what `change` makes of it; again, if somebody else was faster. `anew`: whatever it was, and
         be it damaged."""
-        headers = {"Location": self._backend.stores.names.graph_url(iri)}
+        headers = {"Location": self._stores.names.graph_url(iri)}
         while True:
             try:
                 id, before = self.current(iri)
             except Damaged:
                 if not anew:
                     raise
-                id, before = self._backend.stores.log.last_as_is(iri, KIND, self._backend.stores.log.tail()).seq, None
+                id, before = self._stores.log.last_as_is(iri, KIND, self._stores.log.tail()).seq, None
             now = change(before)
             if before is not None and union(before, now) == len(before) == len(now):
-                graph = self._backend.stores.registry.setting(KIND, iri)
+                graph = self._stores.registry.setting(KIND, iri)
                 if graph is None:
                     continue  # it has just been deleted
                 return self.described(graph), 200, headers
@@ -106,7 +107,7 @@ class GraphStore:
 
     def set_if(self, iri: str, id: int | None, now: Chunk) -> KnowledgeRecord | None:
         """Make the graph this, if it still is what the entry `id` made of it (None: not there); None if it is not."""
-        settings, payload = self._backend.settings, now.to_ipc()
+        settings, payload = self._settings, now.to_ipc()
         if len(payload) > settings.graph_limit:
             raise Problem(
                 "too-large",
@@ -114,9 +115,9 @@ class GraphStore:
                 f"at most {settings.graph_limit} of one graph: divide it into several graphs.",
                 limit=settings.graph_limit,
             )
-        guard = Every((Unchanged(KIND, iri, id), *([room(self._backend, "graphs")] if id is None else [])))
+        guard = Every((Unchanged(KIND, iri, id), *([room(self._settings, "graphs")] if id is None else [])))
         try:
-            entry = self._backend.stores.writer.append(draft_of(GraphSet(payload, len(now)), iri), guard)
+            entry = self._stores.writer.append(draft_of(GraphSet(payload, len(now)), iri), guard)
         except Refused as refused:
             tell_if_full(refused)
             return None
@@ -124,7 +125,7 @@ class GraphStore:
 
     def delete(self, iri: str) -> None:
         try:
-            self._backend.stores.writer.append(
+            self._stores.writer.append(
                 draft_of(GraphSet(None), iri), Every((IsSet(KIND, iri), Unread("graphs", (iri,))))
             )
         except Refused as refused:
@@ -138,9 +139,9 @@ class GraphStore:
             raise self.unknown(iri) from None
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores) -> Blueprint:
     blueprint = Blueprint("graphs", __name__)
-    graphs = GraphStore(backend)
+    graphs = GraphStore(settings, stores)
 
     def brought(iri: str) -> Chunk:
         """The triples in the request."""
@@ -148,10 +149,10 @@ def routes(backend: Backend) -> Blueprint:
             format = format_of_media_type(request.headers.get("Content-Type"))
         except UnsupportedFormat as error:
             raise bodies.strange(error, request.headers.get("Content-Type")) from None
-        body = bodies.read(request.environ, backend.settings.body_limit)
+        body = bodies.read(request.environ, settings.body_limit)
         bodies.utf8(body, "The data")
         try:
-            chunk = parse_push(body, format, base=iri, blank_prefix=backend.stores.blank_prefix())
+            chunk = parse_push(body, format, base=iri, blank_prefix=stores.blank_prefix())
         except RdfError as error:
             raise of_rdf(error, "Nothing was changed.") from None
         refuse_names(body, format, iri)
@@ -160,7 +161,7 @@ def routes(backend: Backend) -> Blueprint:
     @blueprint.get("/graphs")
     def read_graphs() -> dict[str, list[GraphBody]] | Response:
         if not request.args:
-            return {"graphs": [graphs.described(graph) for graph in backend.stores.registry.settings(KIND)]}
+            return {"graphs": [graphs.described(graph) for graph in stores.registry.settings(KIND)]}
         iri = asked_graph("format")
         _, chunk = graphs.current(iri)
         if chunk is None:

@@ -25,7 +25,6 @@ from werkzeug.datastructures import MultiDict
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.problems import Problem, of_rdf, sentence
 from csparql_spark.server.routes.graphs import GraphBody, GraphStore, distinct, named_graph
@@ -121,9 +120,9 @@ class Updates:
         return distinct(Chunk.concat([old, new]))
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores) -> Blueprint:
     blueprint = Blueprint("knowledge", __name__)
-    settings, stores, graphs = backend.settings, backend.stores, GraphStore(backend)
+    graphs = GraphStore(settings, stores)
     updates, questions = Updates(settings, stores, graphs), Questions(stores)
 
     @blueprint.post("/kb")

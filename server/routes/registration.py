@@ -49,7 +49,7 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
                 guards += own(backend, name, asked)
                 entry = backend.stores.writer.append(
                     draft_of(QueryRegistered(text, base, paused, compiled), name),
-                    Every((Absent("queries", name), *guards, room(backend, "queries"))),
+                    Every((Absent("queries", name), *guards, room(backend.settings, "queries"))),
                 )
             except Refused as refused:
                 tell_if_full(refused)
@@ -57,7 +57,7 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
             backend.threads.queries_changed()
             return QueryRecord(entry.seq, name, entry.at, text, base, paused, compiled), True
     except (Problem, LanguageError, Refusal):
-        derived.drop_orphans(backend, name)
+        derived.drop_orphans(backend.stores, name)
         raise
 
 
@@ -82,7 +82,7 @@ def unregister(backend: Backend, name: str) -> None:
                     queries=list(refused.readers),
                 ) from None
             continue  # it has just been deleted: perhaps there is another one by now
-    derived.drop_orphans(backend, name)
+    derived.drop_orphans(backend.stores, name)
     backend.threads.queries_changed()
 
 
@@ -112,10 +112,10 @@ def admitted(
 def own(backend: Backend, name: str, asked: ContinuousQuery) -> list[AnyGuard]:
     """The stream that a stream query fills is there from now on; the guard that it still is when the query comes."""
     if asked.kind != "stream":
-        derived.drop_orphans(backend, name)
+        derived.drop_orphans(backend.stores, name)
         return [Unfilled(name)]
-    derived.drop_orphans(backend, name, but=backend.stores.names.stream_iri(name))
-    stream = derived.own_stream(backend, name)
+    derived.drop_orphans(backend.stores, name, but=backend.stores.names.stream_iri(name))
+    stream = derived.own_stream(backend.settings, backend.stores, name)
     return [Same("streams", stream.id), Unfilled(name, but=stream.id)]
 
 

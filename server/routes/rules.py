@@ -24,11 +24,11 @@ from csparql_spark.language.rules.terms import RULE_SETS
 from csparql_spark.log import Refused
 from csparql_spark.log.contents import RulesSet, draft_of
 from csparql_spark.log.guards import Every, IsSet, Unchanged, Unread
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.dependents import asked_of, readers
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.problems import Problem, of_language
 from csparql_spark.server.quotas import room, tell_if_full
+from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.store.registry import KnowledgeRecord
 
@@ -89,9 +89,9 @@ class RuleStore:
         return (None, None) if entry is None or entry.payload is None else (entry.seq, entry.payload.decode())
 
 
-def routes(backend: Backend) -> Blueprint:
+def routes(settings: Settings, stores: Stores) -> Blueprint:
     blueprint = Blueprint("rules", __name__)
-    stores, sets = backend.stores, RuleStore(backend.stores)
+    sets = RuleStore(stores)
     names, registry, log, writer = stores.names, stores.registry, stores.log, stores.writer
 
     @blueprint.get("/rules")
@@ -101,7 +101,7 @@ def routes(backend: Backend) -> Blueprint:
     @blueprint.put("/rules/<name:name>")
     def put_rules(name: str) -> tuple[RuleSetBody, int, dict[str, str]]:
         refuse_built_in(name)
-        text = bodies.declared(request, backend.settings.query_limit, TEXT_TYPES, "The rule file")
+        text = bodies.declared(request, settings.query_limit, TEXT_TYPES, "The rule file")
         file = checked(stores, name, text)
         headers = {"Location": names.rules_url(name)}
         warnings = list(file.warnings)
@@ -110,7 +110,7 @@ def routes(backend: Backend) -> Blueprint:
             if before == text and (rules := registry.setting(KIND, name)) is not None and rules.id == id:
                 return {**sets.described(rules), "warnings": warnings}, 200, headers
             try:
-                guards = [Unchanged(KIND, name, id), *([room(backend, KIND)] if id is None else [])]
+                guards = [Unchanged(KIND, name, id), *([room(settings, KIND)] if id is None else [])]
                 entry = writer.append(draft_of(RulesSet(text, len(file.rules)), name), Every(tuple(guards)))
             except Refused as refused:
                 tell_if_full(refused)

@@ -149,7 +149,7 @@ class StreamStore:
         backend, made = self._backend, False
         while (stream := self._registry.stream(iri)) is None:
             try:
-                self._writer.append(draft, Every((Absent("streams", iri), room(backend, "streams"))))
+                self._writer.append(draft, Every((Absent("streams", iri), room(backend.settings, "streams"))))
                 made = True
             except Refused as refused:
                 tell_if_full(refused)

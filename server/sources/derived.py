@@ -19,10 +19,11 @@ from csparql_spark.language import ContinuousQuery
 from csparql_spark.log import Refused
 from csparql_spark.log.contents import StreamDropped, StreamMade, draft_of
 from csparql_spark.log.guards import Absent, AnyGuard, Every, Room, Same
-from csparql_spark.server.backend import Backend
 from csparql_spark.server.dependents import asked_of, streams_of
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.quotas import room
+from csparql_spark.server.settings import Settings
+from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord, Registry, StreamRecord
 
 
@@ -49,12 +50,12 @@ def still_readable(stream: StreamRecord, producer: QueryRecord | None) -> AnyGua
     return there if producer is None else Every((there, Same("queries", producer.id)))
 
 
-def own_stream(backend: Backend, name: str) -> StreamRecord:
+def own_stream(settings: Settings, stores: Stores, name: str) -> StreamRecord:
     """The stream that the query of that name will fill: made now, or an orphan that is taken over."""
-    iri, writer = backend.stores.names.stream_iri(name), backend.stores.writer
-    draft = draft_of(StreamMade(backend.stores.names.stream_name(iri), clock="derived", delay=0, producer=name), iri)
+    iri, writer = stores.names.stream_iri(name), stores.writer
+    draft = draft_of(StreamMade(stores.names.stream_name(iri), clock="derived", delay=0, producer=name), iri)
     while True:
-        stream = backend.stores.registry.stream(iri)
+        stream = stores.registry.stream(iri)
         if stream is not None:
             if stream.producer != name:
                 raise Problem(
@@ -66,19 +67,19 @@ def own_stream(backend: Backend, name: str) -> StreamRecord:
                 )
             return stream
         try:
-            writer.append(draft, Every((Absent("streams", iri), Absent("queries", name), room(backend, "streams"))))
+            writer.append(draft, Every((Absent("streams", iri), Absent("queries", name), room(settings, "streams"))))
         except Refused as refused:
             # Whoever registers tells that there is no room, or that somebody else has registered a query of this name.
-            if isinstance(refused.guard, Room) or backend.stores.registry.query(name) is not None:
+            if isinstance(refused.guard, Room) or stores.registry.query(name) is not None:
                 raise
 
 
-def drop_orphans(backend: Backend, name: str, *, but: str | None = None) -> None:
+def drop_orphans(stores: Stores, name: str, *, but: str | None = None) -> None:
     """Drop the streams of a query that is not there (any more), but the one with that IRI."""
-    for stream in made_by(backend.stores.registry, name):
+    for stream in made_by(stores.registry, name):
         if stream.iri != but:
             try:
-                backend.stores.writer.append(
+                stores.writer.append(
                     draft_of(StreamDropped(), stream.iri), Every((Same("streams", stream.id), Absent("queries", name)))
                 )
             except Refused:
