@@ -31,9 +31,17 @@ from csparql_spark.engine.messages import Message
 from csparql_spark.language import ContinuousQuery, Window, show
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log import Draft, Entry
+from csparql_spark.log.contents import (
+    GraphSet,
+    InstantPassed,
+    QueryRegistered,
+    RulesSet,
+    StreamMade,
+    TriplesPushed,
+    draft_of,
+)
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Router
-from csparql_spark.store.registry import QueryRecord, StreamRecord
 from csparql_spark.windows.rule import emptied, grid_of, is_timed
 
 PIECE = 50_000  # elements in one chunk of a replayed recording
@@ -111,18 +119,18 @@ class Script:
     def drafts(self) -> Iterator[Draft]:
         """The entries, before a log has numbered them."""
         for iri in self.streams:
-            yield StreamRecord.draft(iri, name=iri, clock="event", delay=0)
+            yield draft_of(StreamMade(iri, clock="event", delay=0), iri)
         for iri, chunk in self.background.items():
-            yield Draft("background", iri, chunk.to_ipc(), rows=len(chunk))
+            yield draft_of(GraphSet(chunk.to_ipc(), len(chunk)), iri)
         for name, text in self.rules.items():
-            yield Draft("rules", name, text.encode())
-        yield QueryRecord.draft(self.query.name or "query", text=self.query.text, base=self.base)
+            yield draft_of(RulesSet(text), name)
+        yield draft_of(QueryRegistered(self.query.text, self.base), self.query.name or "query")
         end = self.end()
         for iri, chunk in self._in_order(end):
-            yield Draft("chunk", iri, chunk.to_ipc(), rows=len(chunk), first=chunk.first, last=chunk.last)
+            yield draft_of(TriplesPushed(chunk.to_ipc(), len(chunk), chunk.first, chunk.last), iri)
         if end is not None:
             for iri in self.streams:
-                yield Draft("tick", iri, at=end)
+                yield draft_of(InstantPassed(end), iri)
 
     def entries(self) -> Iterator[Entry]:
         """The entries of the log, as a log would number them."""

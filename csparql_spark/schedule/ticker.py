@@ -16,7 +16,7 @@ from typing import NamedTuple
 from csparql_spark.disk import StoreError
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
-from csparql_spark.log import Draft
+from csparql_spark.log.contents import InstantPassed, draft_of
 from csparql_spark.log.contract import WritableLog
 from csparql_spark.store import QueryRecord, Registry
 from csparql_spark.windows.grid import Grid
@@ -79,7 +79,7 @@ class Ticker:
             since = self._due[1] if waits and self._due is not None else passed
             self._due = None if self._grid is None else (self._grid, since)
         if self._grid is not None and self._ticked is not None and self._grid.after(self._ticked) <= passed:
-            self._ticked = self._writer.append(Draft("tick", at=passed)).at
+            self._ticked = self._writer.append(draft_of(InstantPassed(passed))).at
             self._due = self._grid, self._ticked
 
     def _pause(self) -> float | None:
