@@ -20,12 +20,13 @@ Triple patterns are written one by one: lists and bracketed blank nodes become t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
 from csparql_spark.answers.functions import AGGREGATE, FUNCTION, NONE
+from csparql_spark.answers.graph_blocks import END, Each, unfolded, with_names
 from csparql_spark.answers.patterns import (
     Block,
     Constant,
@@ -82,14 +83,20 @@ class Plan:
             )
         )
 
-    def text(self, dictionary: TermDictionary, *, limit: int) -> str:
-        """The text for a store of these ids, which gives `limit` + 1 rows at most."""
+    @property
+    def graph_blocks(self) -> tuple[str, ...]:
+        """What its GRAPH blocks name that each graph answers by itself, as often as they stand there."""
+        return tuple(piece for piece in self.pieces if type(piece) is Each)
+
+    def text(self, dictionary: TermDictionary, *, limit: int, graphs: Sequence[str] = ()) -> str:
+        """The text for a store of these ids, with named graphs of these IRIs, which gives `limit` + 1 rows at most."""
         most = limit + 1 if self.limit is None else min(limit + 1, self.limit)
         offset = f" OFFSET {self.offset}" if self.offset else ""
-        return f"{_filled(self.pieces, dictionary)} LIMIT {most}{offset}{_filled(self.tail, dictionary)}"
+        pieces = unfolded(self.pieces, [f"<{graph}>" for graph in graphs]) if self.graph_blocks else self.pieces
+        return f"{_filled(pieces, dictionary)} LIMIT {most}{offset}{_filled(self.tail, dictionary)}"
 
 
-def _filled(pieces: tuple[Piece, ...], dictionary: TermDictionary) -> str:
+def _filled(pieces: Sequence[Piece], dictionary: TermDictionary) -> str:
     constants = [piece for piece in pieces if type(piece) is Constant]
     ids = iter(dictionary.encode(constants).tolist())
     return " ".join(f"<i:{next(ids)}>" if type(piece) is Constant else piece for piece in pieces)
@@ -214,7 +221,9 @@ class _Writer:
                 return [part.rule.upper(), *groups]
             case "GraphBlock":
                 node = self._var_or_iri(part.child("VarOrIri"))
-                return ["GRAPH", self._piece(node), *groups]
+                if with_names(part.child("Group"), node):
+                    return ["GRAPH", self._piece(node), *groups]
+                return [Each(node), *groups, END]
             case "Bind":
                 variable = part.tokens("VAR")[-1].text
                 return ["BIND", "(", *self._expressions.as_id(part.child("Expression")), "AS", variable, ")"]

@@ -34,6 +34,7 @@ from csparql_spark.answers.forked import Failed, TooLarge, TooSlow, apart
 from csparql_spark.answers.functions import Functions, Stamps
 from csparql_spark.answers.limits import Limits, TooMuch, size
 from csparql_spark.answers.over_ids import Plan
+from csparql_spark.answers.patterns import is_variable
 from csparql_spark.answers.products import largest_product, most_solutions
 from csparql_spark.answers.relevant import Columns, relevant
 from csparql_spark.relations.rows import Triples
@@ -95,6 +96,8 @@ class Snapshot:
         stored, self._stored, self._in_step = self._stored, {}, False  # should one of the next steps fail
         graphs = {DEFAULT: dataset.default, **dataset.named}
         changed = graphs.keys() != stored.keys()
+        if changed and self.plan.graph_blocks:
+            self._text = None
         for name in stored.keys() - graphs.keys():
             self._store.remove_graph(self._graph(name))
             del stored[name]
@@ -191,7 +194,7 @@ class Snapshot:
         if plan.form == "DESCRIBE" and not plan.variables:
             return np.empty((0, 0), dtype=np.int64)
         if self._text is None or self._text[0] != limit:
-            self._text = limit, plan.text(dictionary, limit=limit)
+            self._text = limit, plan.text(dictionary, limit=limit, graphs=sorted(self._stored.keys() - {DEFAULT}))
         text = self._evaluated(self._text[1]) if self._most_solutions() <= MOST_HERE else self._apart(self._text[1])
         head, _, cells = text.partition(b"\n")
         width = head.count(b"\t") + 1
@@ -213,9 +216,12 @@ class Snapshot:
         """How many solutions are gone through at most."""
         if self._most is None or self._most[0] != self.version:
             s, p, o = merged((triples.s, triples.p, triples.o) for triples in self._stored.values())
+            graphs = max(1, len(self._stored) - 1)
+            blocks = sum(is_variable(name) for name in self.plan.graph_blocks)
+            rows = self.plan.rows * graphs**blocks  # each graph has them, or a count of none
             self._most = (
                 self.version,
-                self.plan.rows * most_solutions(self.plan.blocks, self._content.dictionary, s, p, o, MOST_HERE),
+                rows * most_solutions(self.plan.blocks, self._content.dictionary, s, p, o, MOST_HERE),
             )
         return self._most[1]
 

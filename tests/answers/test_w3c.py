@@ -27,21 +27,9 @@ BY_VALUE = {
         "functions/coalesce01",
     )
 }
-SKIPPED = {
-    "sparql11/bindings/graph": "GRAPH ?g around VALUES for ?g: Oxigraph does not join them",
-    "sparql11/negation/graph-minus": "MINUS inside GRAPH ?g: Oxigraph takes ?g for a variable that both sides share",
-}
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(
-            case, id=case.name, marks=[pytest.mark.skip(reason=SKIPPED[case.name])] if case.name in SKIPPED else []
-        )
-        for case in CASES
-    ],
-)
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_answers_are_those_of_the_w3c(case: Case) -> None:
     default, named = case.files.get("data") or [], [graph["file"] for graph in case.files.get("graphData", [])]
     read = parse(case.query, base=case.base + case.files["query"])

@@ -78,6 +78,16 @@ def test_a_stream_that_is_also_a_named_graph_can_be_named() -> None:
             ["<http://ex.org/g> is not among FROM NAMED, so this part matches nothing."],
         ),
         ("SELECT * { GRAPH <g> { ?a ?b ?c } }", []),
+        (
+            "SELECT * { GRAPH ?g { ?a ?b ?c FILTER(?g = <h>) } }",
+            ["?g is bound after its GRAPH block, so it is unbound here. Write this FILTER behind the block."],
+        ),
+        (
+            f"SELECT * {W} {{ WINDOW ?w {{ ?a ?b ?c BIND(STR(?w) AS ?name) }} }}",
+            ["?w is bound after its WINDOW block, so it is unbound here. Write this BIND behind the block."],
+        ),
+        ("SELECT * { GRAPH ?g { ?g ?b ?c FILTER(?g = <h>) } }", []),
+        ("SELECT * { GRAPH ?g { ?a ?b ?c } FILTER(?g = <h>) }", []),
         ("SELECT ?x FROM STREAM <s> [RANGE 5s] { ?a ?b ?c }", ["the variable ?x is bound nowhere."]),
         ("CONSTRUCT { ?a ?b ?x } FROM STREAM <s> [RANGE 5s] { ?a ?b ?c }", ["the variable ?x is bound nowhere."]),
     ],

@@ -16,6 +16,7 @@ from csparql_spark.language.durations import in_words
 from csparql_spark.language.queries.clauses import Clauses
 from csparql_spark.language.queries.query import Window
 from csparql_spark.language.queries.rewriting import Rewriting
+from csparql_spark.language.queries.scope import visible
 from csparql_spark.language.queries.syntax import Node
 
 
@@ -86,6 +87,7 @@ def check_graphs(form: Node, dataset: DatasetClauses, clauses: Clauses, rewritin
         elif iri is None and names:
             diagnostics.warn(target.start, "GRAPH with a variable ranges over the named windows too.")
         if iri is None:
+            _warn_of_name(block, target.leaf("VAR").text[1:], diagnostics)
             used.update(names)
             if block.rule == "WindowBlock" and dataset.named_graphs:
                 variable = f"?{target.leaf('VAR').text[1:]}"
@@ -132,6 +134,21 @@ def _check_window_block(target: Node, iri: str | None, dataset: DatasetClauses, 
         hint = "Declare it: FROM NAMED WINDOW <w> ON <stream> [RANGE PT10S STEP PT5S]."
     message = f"There is no window <{iri}>." if iri is not None else "There is no named window."
     diagnostics.add(target.start, target.end, "unknown-window", message, hint=hint)
+
+
+def _warn_of_name(block: Node, name: str, diagnostics: Diagnostics) -> None:
+    """A block is matched in each graph by itself; the variable of the graph's name gets its value afterwards."""
+    if block.end < 0 or name in visible(block.child("Group")):
+        return
+    for part in block.walk("Filter", "Bind"):
+        for token in part.all_tokens("VAR"):
+            if token.text[1:] == name:
+                diagnostics.warn(
+                    token.start,
+                    f"{token.text} is bound after its {block.tokens()[0].text.upper()} block, so it is unbound here. "
+                    f"Write this {part.rule.upper()} behind the block.",
+                )
+                return
 
 
 def _warn_of(window: Window, node: Node, diagnostics: Diagnostics) -> None:
