@@ -87,6 +87,8 @@ def test_a_stream_that_is_also_a_named_graph_can_be_named() -> None:
             ["?w is bound after its WINDOW block, so it is unbound here. Write this BIND behind the block."],
         ),
         ("SELECT * { GRAPH ?g { ?g ?b ?c FILTER(?g = <h>) } }", []),
+        ("SELECT * { GRAPH ?g { SELECT ?b { ?g ?b ?c FILTER(?g = <h>) } } }", []),
+        ("SELECT * { GRAPH ?g { ?a ?b ?c FILTER EXISTS { ?g ?b ?c } } }", []),
         ("SELECT * { GRAPH ?g { ?a ?b ?c } FILTER(?g = <h>) }", []),
         ("SELECT ?x FROM STREAM <s> [RANGE 5s] { ?a ?b ?c }", ["the variable ?x is bound nowhere."]),
         ("CONSTRUCT { ?a ?b ?x } FROM STREAM <s> [RANGE 5s] { ?a ?b ?c }", ["the variable ?x is bound nowhere."]),

@@ -140,8 +140,8 @@ def _warn_of_name(block: Node, name: str, diagnostics: Diagnostics) -> None:
     """A block is matched in each graph by itself; the variable of the graph's name gets its value afterwards."""
     if block.end < 0 or name in visible(block.child("Group")):
         return
-    for part in block.walk("Filter", "Bind"):
-        for token in part.all_tokens("VAR"):
+    for part in block.walk("Filter", "Bind", outside=("SubSelect",)):
+        for token in part.all_tokens("VAR", outside=("Group",)):
             if token.text[1:] == name:
                 diagnostics.warn(
                     token.start,
