@@ -277,6 +277,14 @@ class Seconds(Bounded[float]):
         return shown_milliseconds(round(value * 1000))
 
 
+@dataclass(frozen=True)
+class SecondsOrNever(Seconds):
+    """A length of time, or 0 for never; nothing between 0 and the least."""
+
+    def read(self, given: object) -> float:
+        return super().read(given) if self._number(given) else 0.0
+
+
 def milliseconds_of(text: str) -> int:
     """A length of time, as people write it."""
     # The language takes a while to import, and the processes of a server are handed numbers.
@@ -414,6 +422,11 @@ class Settings:
     )
     keep_answers: int = setting(1000, "Instants kept of each query.", Count(1))
     forget_seconds: float = setting(30.0, "Between two rounds of forgetting.", Seconds(1))
+    life_seconds: float = setting(
+        30.0,
+        "Until a process that gives no sign of life, and does not work, is killed and started again; 0: never.",
+        SecondsOrNever(5),
+    )
     lag_limit: int = setting(5_000, "An engine for which something has waited longer is called behind.", Length(1))
     tokens: tuple[str, ...] = setting(
         (),

@@ -35,6 +35,7 @@ from csparql_spark.disk import Database, DataDirectory, StoreError
 from csparql_spark.disk.directory import private
 from csparql_spark.lifeline import hold
 from csparql_spark.log.sqlite.incarnations import Incarnations
+from csparql_spark.pulse import FRONT, Pulse
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
@@ -85,7 +86,13 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
         except BadUrl as error:
             raise CannotStart(f"the setting webhooks cannot be followed: {error}") from None
         ending = Ending()
-        server = Server(listening, create_app(backend), threads=settings.threads, limits=limits_of(settings))
+        server = Server(
+            listening,
+            create_app(backend),
+            threads=settings.threads,
+            limits=limits_of(settings),
+            turn=Pulse(backend.directory.bell("life-web"), FRONT).beat,
+        )
         server.prepare()
         for remark in remarks(backend.stores):
             print(f"csparql-spark: {remark}", file=sys.stderr, flush=True)

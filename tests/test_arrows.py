@@ -17,7 +17,7 @@ From the top:
     store                             what is known of queries, and their answers
     log                               entries in one total order
     disk                              knows no other room
-    lifeline  remembering  worker_thread     the ground: modules that know nothing and that every room may stand on
+    lifeline  pulse  remembering  worker_thread     the ground: modules that know nothing and that every room may stand on
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ROOMS = [
 ]
 TOP = ["cli", "testing", "server", "client", "__main__"]
 STORES = {"store", "log", "disk"}
-GROUND = ["lifeline", "remembering", "worker_thread"]
+GROUND = ["lifeline", "pulse", "remembering", "worker_thread"]
 LONGEST_MODULE = 600
 LONGEST_FUNCTION, MOST_PARAMETERS = 60, 6
 

@@ -5,6 +5,7 @@ asked for: what `run` needs would cost `serve` a second of its start.
 
 - `serve`        the server
 - `processes`    keeps its processes running
+- `watch`        tells whether one of them hangs
 - `demo`         a server that is fed
 - `feeding`      the client that feeds it
 - `city`         what it is told

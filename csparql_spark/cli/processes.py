@@ -3,8 +3,9 @@
     supervisor ──┬── web      (HTTP, the log)        holds the listening socket with the supervisor, so that clients
                  └── engine   (Spark, the answers)   wait while one of them comes back, and are not refused
 
-A child that ends is started again, after a pause that grows while it keeps giving up. When the supervisor itself ends,
-however it ends, the children's lifelines are cut and they end too.
+A child that ends is started again, after a pause that grows while it keeps giving up. One that hangs is killed first,
+with all that it has started: `watch` says what that means, and who only works is left alone. When the supervisor itself
+ends, however it ends, the children's lifelines are cut and they end too.
 
     Supervisor([Child("web", […]), Child("engine", […])]).run()
 """
@@ -22,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from csparql_spark.cli.watch import Watch
+
 SOON_SECONDS = 30.0  # a child that lived shorter than this did not start well
 LONGEST_PAUSE = 10.0
 GRACE_SECONDS = 5.0
@@ -36,6 +39,7 @@ class Child:
     descriptors: tuple[int, ...] = ()
     log: Path | None = None  # where what it prints goes; None: where what we print goes
     environment: dict[str, str] = field(default_factory=dict, repr=False)  # besides ours; secrets may be there
+    watch: Watch | None = None  # None: nobody asks whether it hangs
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     pause: float = 0.0
@@ -74,6 +78,11 @@ class Supervisor:
 
     def _start(self, child: Child, lifeline: int) -> None:
         child.started = time.monotonic()
+        if child.watch is not None:
+            try:
+                child.watch.begin(child.started)
+            except OSError as error:  # a full disk is no reason not to start
+                self._say(f"csparql-spark: whether the {child.name} process hangs cannot be told ({error})")
         with contextlib.ExitStack() as opened:
             log = opened.enter_context(_log(child.log)) if child.log else None
             child.process = subprocess.Popen(
@@ -105,6 +114,10 @@ class Supervisor:
                     f"{f' (its last words are in {child.log})' if child.log else ''}"
                 )
                 child.process = None
+            elif child.watch is not None and (silent := child.watch.look(child.process.pid, now)) is not None:
+                child.watch.end()  # it is not asked again until it has been started again
+                self._say(f"csparql-spark: the {child.name} process hangs: {silent}; it is killed")
+                os.killpg(child.process.pid, signal.SIGKILL)
 
     def _end(self) -> None:
         running = [(child, child.process) for child in self._children if child.process is not None]

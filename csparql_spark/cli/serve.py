@@ -17,10 +17,12 @@ from csparql_spark.answers.limits import PREFIX as LIMITS
 from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.cli.processes import Child, Supervisor
+from csparql_spark.cli.watch import Watch
 from csparql_spark.disk import Database, DatabaseFault, DataDirectory, StoreError
 from csparql_spark.disk.directory import private
 from csparql_spark.disk.vacuum import convert
 from csparql_spark.log.sqlite.incarnations import Incarnations
+from csparql_spark.pulse import DRIVER, FRONT, JOB
 from csparql_spark.settings import MAINTENANCE, Settings
 from csparql_spark.store import Status
 from csparql_spark.store.indexes import made_anew
@@ -91,6 +93,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                     ],
                     (lock, listening.fileno()),
                     environment={**pools(), **limits(settings)},
+                    watch=web_watch(settings, directory),
                 ),
                 Child(
                     "engine",
@@ -98,6 +101,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                     (lock,),
                     directory.engine / "engine.log",
                     environment={**pools(), **limits(settings), MAINTENANCE: settings.maintenance},
+                    watch=engine_watch(settings, directory),
                 ),
             ]
             if settings.demo:
@@ -177,6 +181,23 @@ def limits(settings: Settings) -> dict[str, str]:
     """What one query may have, as the environment tells it to `csparql_spark.answers.limits`."""
     most = {"ROWS": settings.row_limit, "MILLISECONDS": settings.time_limit, "BYTES": settings.state_limit}
     return {f"{LIMITS}{name}": str(number) for name, number in most.items()}
+
+
+def web_watch(settings: Settings, directory: DataDirectory) -> Watch | None:
+    """Over the web process."""
+    if not settings.life_seconds:
+        return None
+    return Watch(directory.bell("life-web"), {FRONT: "the thread that reads requests"}, settings.life_seconds)
+
+
+def engine_watch(settings: Settings, directory: DataDirectory) -> Watch | None:
+    """Over the engine. On a cluster the workers are elsewhere, and nobody hears them or sees them work."""
+    if not settings.life_seconds:
+        return None
+    signs = {DRIVER: "its Python process, or the JVM that it asks,"}
+    if settings.master.startswith("local") and "cluster" not in settings.master:
+        signs[JOB] = "what reads the log and answers"
+    return Watch(directory.bell("life-engine"), signs, settings.life_seconds, labours=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -19,6 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 from csparql_spark import lifeline
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.directory import PRIVATE
+from csparql_spark.pulse import DRIVER, Pulse
 from csparql_spark.spark import job
 from csparql_spark.spark.checkpoint import is_unreadable, lacking, leave_another, set_aside
 from csparql_spark.spark.delete_on_exit import Closed, DeleteOnExit
@@ -60,7 +61,7 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
         stages = Stages(status)
         query = job.start(spark, directory, to_the_end=to_the_end, stages=stages)
         say("running")
-        _wait(query, stages, DeleteOnExit(spark._jvm))
+        _wait(query, stages, DeleteOnExit(spark._jvm), Pulse(directory.bell("life-engine"), DRIVER))
         if to_the_end:
             say("ended")
             os._exit(0)
@@ -85,10 +86,12 @@ def _set_aside(directory: DataDirectory) -> str:
     )
 
 
-def _wait(query: StreamingQuery, stages: Stages, exits: DeleteOnExit | None) -> None:
-    """Until the job ends: hear of its batches, and have the JVM forget what is gone."""
+def _wait(query: StreamingQuery, stages: Stages, exits: DeleteOnExit | None, pulse: Pulse) -> None:
+    """Until the job ends: hear of its batches, have the JVM forget what is gone, and give a sign of life whenever
+    it has answered."""
     looks = 0
     while not query.awaitTermination(LOOK_SECONDS):  # type: ignore[arg-type]  # Spark takes parts of seconds, too
+        pulse.beat()
         stages.look(query)
         looks += 1
         if exits is not None and looks % LOOKS_UNTIL_FORGOTTEN == 0:

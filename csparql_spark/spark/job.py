@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 from csparql_spark.answers.limits import Limits
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.entailment.maintain.strategies import AUTO, check_name
+from csparql_spark.pulse import JOB, Pulse
 from csparql_spark.settings import MAINTENANCE
 from csparql_spark.spark.answer_writer import AnswerWriter
 from csparql_spark.spark.batch_reports import BatchReports
@@ -50,7 +51,11 @@ def start(
         .groupBy("group", "shard")
         .transformWithStateInPandas(
             statefulProcessor=GroupProcessor(
-                str(directory.checkpoint), AnswerWriter(str(directory.path)), limits, maintenance
+                str(directory.checkpoint),
+                AnswerWriter(str(directory.path)),
+                limits,
+                maintenance,
+                Pulse(directory.bell("life-engine"), JOB),
             ),
             outputStructType=OUTPUT,
             outputMode="Update",

@@ -11,8 +11,8 @@ from __future__ import annotations
 import functools
 import gc
 import time
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar
 
 import pandas
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -21,11 +21,13 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.entailment.maintain.strategies import AUTO
+from csparql_spark.pulse import Pulse
 from csparql_spark.schedule.routing import Row, in_order
 from csparql_spark.spark.answer_writer import AnswerWriter
 from csparql_spark.spark.report_rows import ReportRow, row_of
 
 SUMMARY = StateKey.summary()
+Item = TypeVar("Item")
 
 _remembered: dict[tuple[str, str, int], StoredGroup] = {}
 
@@ -37,10 +39,13 @@ class GroupProcessor(StatefulProcessor):
         answer_writer: AnswerWriter,
         limits: Limits = Limits(),  # noqa: B008  it cannot change
         maintenance: str = AUTO,
+        pulse: Pulse | None = None,
     ) -> None:
         """`job` names the checkpoint, so that a worker never takes one job's groups for another's; `limits` are what
-        each query may have; `maintenance` names the strategy of their closures."""
+        each query may have; `maintenance` names the strategy of their closures; `pulse` beats with each row and
+        answer."""
         self._job, self._answer_writer, self._limits, self._maintenance = job, answer_writer, limits, maintenance
+        self._pulse = pulse
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         # One state variable: each costs a set-up in every batch.
@@ -59,7 +64,7 @@ class GroupProcessor(StatefulProcessor):
         group = restore(key[0], state, _remembered.pop(place, None))
         group.limit(self._limits)
         group.maintain(self._maintenance)
-        rest = [row_of(failure) for failure in self._answer_writer.through(group.feed(batch))]
+        rest = [row_of(failure) for failure in self._answer_writer.through(self._alive(group.feed(self._alive(batch))))]
         costs = group.costs()
         if costs is not None:
             rest.append(row_of(costs, at=int(time.time() * 1000)))  # now is when all answers are told
@@ -70,6 +75,9 @@ class GroupProcessor(StatefulProcessor):
 
     def close(self) -> None:
         pass
+
+    def _alive(self, items: Iterable[Item]) -> Iterable[Item]:
+        return items if self._pulse is None else self._pulse.along(items)
 
 
 class MapState(Protocol):

@@ -27,6 +27,7 @@ from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.errors import DatabaseBusy, DatabaseFull
 from csparql_spark.log import Entry, Log
+from csparql_spark.pulse import JOB, Pulse
 from csparql_spark.schedule.due import BatchLimits, Due
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS, EarlyBatches
 from csparql_spark.schedule.routing import Router, Row
@@ -99,6 +100,7 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         opened = self._opened
+        opened.pulse.beat()
         after = opened.reached(start)
         opened.pass_over(start["seq"], after)
         deadline = time.monotonic() + LOOK_SECONDS
@@ -133,7 +135,7 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         sent: set[tuple[str, int]] = set()
         rows, size = opened.lost(), 0
         for upto in opened.stretches(partition):
-            for entry in opened.log.read(after, upto):
+            for entry in opened.pulse.along(opened.log.read(after, upto)):
                 for row in opened.router.route(entry, sent):
                     if row.kind == "register":
                         row = opened.informed(row)
@@ -181,6 +183,7 @@ class Opened:
         self.retention = Retention(self.database)
         self.ends = Ends(self.database)
         self.bell = Bell(directory.bell("log"))
+        self.pulse = Pulse(directory.bell("life-engine"), JOB)
         self._restart()
 
     @classmethod

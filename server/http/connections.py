@@ -310,8 +310,15 @@ class Server(wsgi.Server):
     front: Front
 
     def __init__(
-        self, listening: socket.socket, application: Callable, *, threads: int, limits: ConnectionLimits
+        self,
+        listening: socket.socket,
+        application: Callable,
+        *,
+        threads: int,
+        limits: ConnectionLimits,
+        turn: Callable[[], None] = lambda: None,
     ) -> None:
+        """`turn` is called as long as requests are read (see `Front`)."""
         super().__init__(
             listening.getsockname()[:2],
             application,
@@ -322,7 +329,7 @@ class Server(wsgi.Server):
         )
         self.requests = Workers(self, most=threads)
         self.gateway = Gateway
-        self._listening, self._limits = listening, limits
+        self._listening, self._limits, self._turn = listening, limits, turn
 
     def prepare(self) -> None:
         # With this variable cheroot would serve on descriptor 3, whatever it is given.
@@ -335,6 +342,7 @@ class Server(wsgi.Server):
             self._limits,
             hand_over=self.requests.put,
             connect=lambda line, address: Connection(self, line, address),
+            turn=self._turn,
         )
 
     def put_conn(self, connection: Connection) -> None:

@@ -72,10 +72,12 @@ class Front:
         *,
         connect: Callable[[Line, Address], Connection],
         hand_over: Callable[[Connection], None],
+        turn: Callable[[], None] = lambda: None,
     ) -> None:
-        """`connect` makes a connection of what was accepted; `hand_over` gives one to a worker."""
+        """`connect` makes a connection of what was accepted; `hand_over` gives one to a worker; `turn` is called again
+        and again as long as the front turns, also when there is nothing to do."""
         self._listening, self.limits = listening, limits
-        self._connect, self._hand_over = connect, hand_over
+        self._connect, self._hand_over, self._turn = connect, hand_over, turn
         self._door = Door(listening, limits, enter=self._enter, refuse=self._refuse, drop_idle=self._drop_idle)
         self._epoll = select.epoll()
         self._wakeup = Wakeup()
@@ -218,6 +220,7 @@ class Front:
         self._ended.clear()
         try:
             while self._end is None or self._goes_on(self._end):
+                self._turn()
                 patience = 0 if self._inbox else BEAT_SECONDS if self._end is None else END_BEAT_SECONDS
                 events = self._epoll.poll(patience, EVENTS_AT_ONCE)
                 for fd, _ in events:

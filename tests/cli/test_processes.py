@@ -225,3 +225,69 @@ def test_pauses_grow_to_a_longest_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pauses_begin_anew_after_a_long_life_or_a_violent_death(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(monkeypatch, (1.0, 1), (1.0, 1), (1.0, -9), (1.0, 1), (1.0, 1), (60.0, 1), (1.0, 1), (1.0, 1))
     assert stage.pauses(7) == [0.5, 1.0, 0.0, 0.5, 1.0, 0.0, 0.5]
+
+
+# --- who hangs
+
+BEAT = "from pathlib import Path; from csparql_spark.pulse import Pulse; pulse = Pulse(Path({path!r}), 'f')"
+BEATING = f"{HOLD}; {BEAT}; pulse.beat(); {SAY}\nwhile True: pulse.beat(); time.sleep(0.01)"
+ONCE = f"{HOLD}; {BEAT}; pulse.beat(); {SAY}; {LINGER}"
+WATCHED = """
+import sys
+from pathlib import Path
+from csparql_spark.cli import processes
+from csparql_spark.cli.watch import Watch
+path, program = sys.argv[1:]
+watch = Watch(Path(path), {"f": "its thread"}, 0.5)
+processes.Supervisor([processes.Child("child", [sys.executable, "-c", program], watch=watch)]).run()
+"""
+
+
+@pytest.fixture
+def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    path, made = str(tmp_path / "life.bell"), []
+
+    def make(program: str) -> Supervised:
+        one = Supervised.__new__(Supervised)
+        one.process = subprocess.Popen(
+            [sys.executable, "-c", WATCHED, path, program.replace("{path!r}", repr(path))],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        made.append(one)
+        return one
+
+    yield make
+    for one in made:
+        one.process.kill()
+        one.process.wait()
+        one.process.stdout.close()
+
+
+@pytest.mark.parametrize("program", [BEATING, ONCE], ids=["stopped", "silent"])
+def test_a_child_that_hangs_is_killed_and_started_again(watched: object, program: str) -> None:
+    server = watched(program)
+    first = int(server.line())
+    if program == BEATING:
+        os.kill(first, signal.SIGSTOP)
+    assert (
+        server.line()
+        == "csparql-spark: the child process hangs: its thread has given no sign of life for 0.5 s; it is killed"
+    )
+    assert server.line() == "csparql-spark: the child process has ended (killed by SIGKILL); it is started again"
+    assert int(server.line()) != first
+
+
+def test_a_disk_on_which_no_pipe_can_be_made_is_no_reason_not_to_start(tmp_path: Path) -> None:
+    said: list[str] = []
+    reading, writing = os.pipe()
+    watch = processes.Watch(tmp_path / "gone" / "life.bell", {"f": "its thread"}, 0.5)
+    child = Child("child", [sys.executable, "-c", ""], watch=watch)
+    Supervisor([child], said.append)._start(child, reading)
+    assert child.process.wait() == 0
+    (sentence,) = said
+    assert sentence.startswith("csparql-spark: whether the child process hangs cannot be told (")
+    assert watch.look(child.process.pid, child.started + 100_000) is None
+    os.close(reading)
+    os.close(writing)

@@ -28,7 +28,7 @@ TEXT = "REGISTER QUERY q AS SELECT ?n FROM STREAM <streams/s> [RANGE 3s STEP 1s]
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    served = Served(tmp_path / "data", "--lag-limit", f"{LIMIT_MS}ms")
+    served = Served(tmp_path / "data", "--lag-limit", f"{LIMIT_MS}ms", "--life-seconds", "0")
     yield served
     served.stop()
 
