@@ -33,6 +33,8 @@ FAULTS: dict[str, Callable[[], Row]] = {
     "kill-worker": lambda: kills.killed("worker", 3),
     "kill-supervisor": lambda: kills.supervisor(2),
     "kill-supervisor-hanging": lambda: kills.supervisor(1, hanging=True),
+    "hang-web": lambda: kills.hung("web"),
+    "hang-engine": lambda: kills.hung("engine", "jvm", "worker"),
     "disk-full": full.full,
     "lock-10s": lambda: locked.locked(10),
     "lock-60s": lambda: locked.locked(60),

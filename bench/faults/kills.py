@@ -1,8 +1,9 @@
-"""Kill -9, at random moments, of each process that a server has.
+"""Kill -9, at random moments, of each process that a server has; and what hangs, so that somebody has to notice.
 
 For example:
 
     row = killed("engine", 4)
+    row = hung("engine", "jvm", "worker")
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ WHAT = {
 }
 SEED = 20100530
 COMES_BACK_SECONDS = 15.0
+NOTICED_SECONDS = 120.0  # four times what a process has by default until it counts as hung
 
 
 def killed(name: str, times: int) -> Row:
@@ -94,6 +96,41 @@ def supervisor(times: int, *, hanging: bool = False) -> Row:
             verdict,
             seconds=max(took),
             kills=times,
+        )
+
+
+def hung(*names: str) -> Row:
+    """Stop kinds of processes, one after the other, so that they hang, with the time that users have by default: each
+    is noticed and killed, with what belongs to it, and answers go on."""
+    dice, noticed, took = random.Random(SEED), [], []
+    broken = []
+    with Scene() as scene:
+        scene.begin()
+        for name in names:
+            time.sleep(dice.uniform(0.1, 2.5))
+            begun = time.monotonic()
+            stopped = scene.kill(name, signal.SIGSTOP)
+            while (left := [pid for pid in stopped if _runs(pid)]) and time.monotonic() - begun < NOTICED_SECONDS:
+                time.sleep(0.1)
+            noticed.append(time.monotonic() - begun)
+            if left or not stopped:
+                broken.append(f"{WHAT[name]} hangs, and nobody has noticed")
+                for pid in left:
+                    os.kill(pid, signal.SIGCONT)
+            scene.answered(3)
+            took.append(time.monotonic() - begun)
+        scene.answered(4)
+        scene.finish()
+        verdict = scene.verdict()
+        verdict.broken += broken
+        return Row.of(
+            f"hang-{names[0]}",
+            f"SIGSTOP of {', then of '.join(WHAT[name] for name in names)}, so that it hangs, while 2 producers push",
+            f"Noticed, killed and started again after {max(noticed):.1f} s at most; three answers later at most "
+            f"{max(took):.1f} s had passed. {_pushes(scene)}",
+            verdict,
+            seconds=max(took),
+            kills=len(took),
         )
 
 

@@ -189,13 +189,13 @@ class Scene:
             return [pid for pid in found if pid not in daemons]
         return sorted(daemons) if name == "daemon" else found
 
-    def kill(self, name: str) -> int:
-        """Kill -9 the processes of a kind that are there; how many."""
-        killed = 0
+    def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> list[int]:
+        """Kill -9 the processes of a kind that are there, or send them another signal; which."""
+        killed = []
         for pid in self.processes(name):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-                killed += 1
+                os.kill(pid, number)
+                killed.append(pid)
         return killed
 
     def said(self) -> str:

@@ -219,6 +219,7 @@ class Opened:
         # Bounded also where the clock of the machine is set back meanwhile.
         deadline = time.monotonic() + (min(span.tick - _now(), LEAD_MS) + LATEST_MS) / 1000
         while (end := self.ends.of(span.end, span.tick)) is None:
+            self.pulse.beat()
             left = deadline - time.monotonic()
             if left > 0:
                 self.bell.wait(min(left, AWAKE_SECONDS))

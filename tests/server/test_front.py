@@ -32,6 +32,7 @@ class Application:
     def __init__(self) -> None:
         self.left: list[socket.socket] = []
         self.runs = 0
+        self.over = threading.Event()
 
     def __call__(self, environ: dict[str, object], start: Callable) -> object:
         self.runs += 1
@@ -42,6 +43,8 @@ class Application:
             case "/whole":
                 start("200 OK", [("Content-Length", str(PARTS * len(PART)))])
                 return [PART * PARTS]
+            case "/long":
+                self.over.wait()
             case "/leave":
                 assert hand_over(environ, self)
                 start("200 OK", [])
@@ -59,11 +62,13 @@ class Application:
 
 
 class House:
-    def __init__(self, *, threads: int = 2, **limits: object) -> None:
+    def __init__(self, *, threads: int = 2, turn: Callable[[], None] = lambda: None, **limits: object) -> None:
         self.application = Application()
         self.listening = listen("127.0.0.1", 0)
         self.port = self.listening.getsockname()[1]
-        self.server = Server(self.listening, self.application, threads=threads, limits=ConnectionLimits(**limits))
+        self.server = Server(
+            self.listening, self.application, threads=threads, limits=ConnectionLimits(**limits), turn=turn
+        )
         self.server.prepare()
         self._thread = threading.Thread(target=self.server.serve)
         self._thread.start()
@@ -117,6 +122,19 @@ def until(condition: Callable[[], bool]) -> None:
 
 def head(method: str, *more: str, path: str = "/") -> bytes:
     return ("\r\n".join([f"{method} {path} HTTP/1.1", "Host: localhost", *more]) + "\r\n\r\n").encode()
+
+
+def test_it_turns_while_all_its_workers_are_busy(house) -> None:
+    """Who asks whether the process hangs asks the front, and not those who work."""
+    turns = threading.Semaphore(0)
+    there = house(threads=2, turn=turns.release)
+    asking = [there.wire(head("GET", path="/long")) for _ in range(4)]
+    until(lambda: there.application.runs == 2)
+    while turns.acquire(blocking=False):  # those of before
+        pass
+    assert all(turns.acquire(timeout=20) for _ in range(3))
+    there.application.over.set()
+    assert [wire.answer()[0] for wire in asking] == [200] * 4
 
 
 @pytest.mark.parametrize(

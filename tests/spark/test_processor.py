@@ -178,6 +178,27 @@ def test_batches_of_frames_say_what_the_group_says(log: list[Logged], data: st.D
     assert told == expected
 
 
+class Beats:
+    """A pulse that counts."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def along(self, items: Iterable[object]) -> Iterator[object]:
+        for item in items:
+            self.count += 1
+            yield item
+
+
+def test_each_row_and_each_answer_is_a_sign_of_life() -> None:
+    rows, beats = routed(a_log()), Beats()
+    (key,) = {row.group for row in rows}
+    processor = GroupProcessor("job", Heard(), pulse=beats)
+    processor.init(Handle())
+    list(processor.handleInputRows((key, 0), iter(frames(rows)), None))
+    assert beats.count == len(rows) + len(list(Group(key).feed(rows)))
+
+
 def test_the_state_is_that_of_a_worker() -> None:
     """Spark's map holds what a plain state holds, and the summary beside it; a group comes back from it."""
     log = a_log()

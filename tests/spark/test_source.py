@@ -16,6 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.errors import DatabaseBusy
 from csparql_spark.log import Entry
+from csparql_spark.pulse import Pulse
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS
 from csparql_spark.schedule.routing import UNREADABLE, Router, Row
@@ -287,7 +288,8 @@ def test_while_nothing_can_be_written_it_waits_on(
     """Neither where the batch ends, nor a tick or a push."""
     start = begun(store, hands)
     (span,) = reader.partitions(at(start), reader.latestOffset(at(start), ALL))
-    settle, tried = Ends.settle, []
+    settle, tried, beats = Ends.settle, [], []
+    monkeypatch.setattr(Pulse, "beat", lambda pulse: beats.append(hands.wall))
 
     def locked(ends: Ends, after: int, tick: int) -> int:
         tried.append(hands.wall)
@@ -299,6 +301,7 @@ def test_while_nothing_can_be_written_it_waits_on(
     Writing(hands, monkeypatch)
     assert rows(reader.read(span)) == routed(store.entries(), start, start + 2)
     assert len(tried) == 4 and tried[-1] >= FUTURE + 1000 + 4 * LATEST_MS
+    assert set(tried) <= set(beats), "it hangs not, and says so"
     tried.clear()
     (span,) = reader.partitions(at(start + 2), {"seq": start + 2, "tick": FUTURE + 9000})
     hands.wall = FUTURE + 9000
