@@ -301,7 +301,7 @@ def test_while_nothing_can_be_written_it_waits_on(
     Writing(hands, monkeypatch)
     assert rows(reader.read(span)) == routed(store.entries(), start, start + 2)
     assert len(tried) == 4 and tried[-1] >= FUTURE + 1000 + 4 * LATEST_MS
-    assert set(tried) <= set(beats), "it hangs not, and says so"
+    assert set(tried) <= set(beats), "it does not hang, and says so"
     tried.clear()
     (span,) = reader.partitions(at(start + 2), {"seq": start + 2, "tick": FUTURE + 9000})
     hands.wall = FUTURE + 9000
