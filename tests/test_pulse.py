@@ -60,6 +60,7 @@ def test_where_nobody_listens_beating_does_nothing(tmp_path: Path, clock: Simple
     signs = Signs(path)
     assert signs.heard() == set()
     signs.close()
+    Pulse(tmp_path / "life.bell" / "below a file", FRONT).beat()  # nor does anything else stop what turns
 
 
 def test_a_listener_that_stands_still_holds_nobody_up(tmp_path: Path, clock: SimpleNamespace) -> None:
