@@ -7,7 +7,7 @@ a process that hangs, too. There are three.
               thread of its own, does not hinder it; what never gives up the lock of the interpreter does.
     DRIVER    the engine: the loop of its Python process, in which the JVM answers (`spark.engine`)
     JOB       the engine: the ring of Spark's stream thread, the process of its source, and the workers: where a batch
-              is to end, the rows that it reads, the rows and answers of a group. If one of them hangs, the ring stands
+              is to end, the rows that it reads, the rows and answers of a group. If one of them hangs, all stand still
 
 Signs go through a named pipe, which the one who listens has made: to beat costs a system call or three, at most four
 times a second, and asks nobody: neither the database nor the disk. Where nobody listens, beating does nothing. Signs
