@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from csparql_spark.entailment.evaluate.absorption import absorbs
+from csparql_spark.entailment.evaluate.absorption import absorbs, transitive
 from csparql_spark.entailment.evaluate.guards import IRI, LITERAL, BoundGuard, Terms
 from csparql_spark.entailment.evaluate.tables import RuleTable, tables
 from csparql_spark.entailment.evaluate.transitivity import extended, is_transitivity
@@ -85,7 +85,8 @@ class Program:
         self.dictionary = dictionary
         check(self.rules)
         terms = Terms(dictionary)
-        absorbing = {rule: place for rule in self.rules if (place := absorbs(rule, self.rules)) is not None}
+        relations = transitive(self.rules)
+        absorbing = {rule: place for rule in self.rules if (place := absorbs(rule, relations)) is not None}
         self.compiled = tuple(
             CompiledRule(table, terms) for table in tables(self.rules, dictionary, set(absorbing), FEW)
         )

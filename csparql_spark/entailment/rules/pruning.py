@@ -8,7 +8,7 @@ rule that is needed. What is kept derives every triple that matches an asked pat
 may derive fewer than all the rules do. Conclusions that nobody needs are taken out of heads.
 
 A variable matches anything: rules with variable predicates need everything and are needed for everything, so specialise
-(`schema`) before you prune. Work: patterns times rules.
+(`schema`) before you prune. Work: that of reading the rules, since each head is needed once (see `meetings`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from csparql_spark.entailment.rules.meetings import Junction, junctions, kinds
 from csparql_spark.language.rules.rule import Atom, Rule, is_variable
 
 Substitution = dict[str, str]
@@ -24,18 +25,30 @@ Substitution = dict[str, str]
 def prune(rules: Iterable[Rule], asked: Iterable[Atom]) -> tuple[Rule, ...]:
     """The rules that are needed for what is asked, in their order, with the conclusions that are needed."""
     rules = tuple(rules)
+    asked = tuple(dict.fromkeys(asked))
     needed: list[set[int]] = [set() for _ in rules]  # the places of the needed atoms in each rule's head
-    waiting = list(dict.fromkeys(asked))
+    heads = kinds(atom for rule in rules for atom in rule.head)
+    patterns = kinds((*asked, *(atom for rule in rules for atom in rule.body)))
+    left: dict[Junction, dict[tuple[int, int], Atom]] = {}  # the heads that nobody has needed yet
+    for number, rule in enumerate(rules):
+        for place, atom in enumerate(rule.head):
+            for junction in junctions(atom, patterns):
+                left.setdefault(junction, {})[number, place] = atom
+    waiting = list(asked)
     reached = set(waiting)
     while waiting:
         pattern = waiting.pop()
-        for rule, places in zip(rules, needed):
-            found = {place for place, atom in enumerate(rule.head) if may_match(atom, pattern)}
-            if found and not places:
-                new = [atom for atom in rule.body if atom not in reached]
-                reached.update(new)
-                waiting.extend(new)
-            places |= found
+        for junction in junctions(pattern, heads, turned=True):
+            for (number, place), atom in list(left.get(junction, {}).items()):
+                if not may_match(atom, pattern):
+                    continue
+                if not needed[number]:
+                    new = [other for other in rules[number].body if other not in reached]
+                    reached.update(new)
+                    waiting.extend(new)
+                needed[number].add(place)
+                for other in junctions(atom, patterns):
+                    left[other].pop((number, place), None)
     return tuple(
         rule
         if len(places) == len(rule.head)

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from csparql_spark.entailment.evaluate.builtins import MAKERS
 from csparql_spark.entailment.evaluate.guards import INVENTORS
-from csparql_spark.language.rules.rule import Atom, Rule, is_variable
+from csparql_spark.entailment.rules.meetings import Junction, junctions, kinds, on_cycles
+from csparql_spark.language.rules.rule import Rule, is_variable
 
 
 class UnsafeRules(ValueError):
@@ -62,47 +63,28 @@ def _check_finite(rules: Sequence[Rule]) -> None:
 
 def recursive(rules: Sequence[Rule], among: Iterable[Rule]) -> Iterator[Rule]:
     """Those of some of the rules that may be fed, by whatever way, with what they derive."""
-    readers = _Readers(rules)
-    for rule in among:
-        reached, waiting = set(), [rule]
-        while waiting and rule not in reached:
-            for head in waiting.pop().head:
-                for atom, other in readers.near(head):
-                    if other not in reached and _meet(head, atom):
-                        reached.add(other)
-                        waiting.append(other)
-        if rule in reached:
-            yield rule
+    numbers = {rule: number for number, rule in enumerate(dict.fromkeys(rules))}
+    circular = on_cycles(_feeding(list(numbers)))
+    return (rule for rule in among if numbers.get(rule) in circular)
 
 
-class _Readers:
-    """The atoms of rules' bodies by their predicate and object: of thousands of rules, few concern one atom."""
-
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self._atoms: dict[str | None, dict[str | None, list[tuple[Atom, Rule]]]] = {}  # None: a variable
-        for rule in rules:
-            for atom in rule.body:
-                objects = self._atoms.setdefault(_constant(atom.predicate), {})
-                objects.setdefault(_constant(atom.object), []).append((atom, rule))
-
-    def near(self, head: Atom) -> Iterator[tuple[Atom, Rule]]:
-        """All that the head might meet, and some more."""
-        for objects in _at(self._atoms, head.predicate):
-            for atoms in _at(objects, head.object):
-                yield from atoms
-
-
-def _at(index: dict, node: str) -> list:
-    return list(index.values()) if is_variable(node) else [index[key] for key in (node, None) if key in index]
-
-
-def _constant(node: str) -> str | None:
-    return None if is_variable(node) else node
-
-
-def _meet(one: Atom, other: Atom) -> bool:
-    """Whether a triple may match both."""
-    return all(is_variable(a) or is_variable(b) or a == b for a, b in zip(one.nodes, other.nodes))
+def _feeding(rules: Sequence[Rule]) -> list[list[int]]:
+    """For each rule by its number, and for each junction after them, where what is derived goes on to."""
+    heads = kinds(atom for rule in rules for atom in rule.head)
+    bodies = kinds(atom for rule in rules for atom in rule.body)
+    edges: list[list[int]] = [[] for _ in rules]
+    numbers: dict[Junction, int] = {}
+    for number, rule in enumerate(rules):
+        for place in {place for atom in rule.head for place in junctions(atom, bodies)}:
+            if place not in numbers:
+                numbers[place] = len(edges)
+                edges.append([])
+            edges[number].append(numbers[place])
+    for number, rule in enumerate(rules):
+        for place in {place for atom in rule.body for place in junctions(atom, heads, turned=True)}:
+            if place in numbers:
+                edges[numbers[place]].append(number)
+    return edges
 
 
 def _invents(rule: Rule) -> str | None:
