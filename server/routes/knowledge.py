@@ -7,21 +7,28 @@
 
 RDF is read as its `contentType` says, or as the first of RDF/XML, Turtle (and so N-Triples) and JSON-LD that it is. An
 update changes one graph at a time: that which it names with GRAPH or WITH, or the one of `iri`, which is its default
-graph. It is worked out on a copy, and done if nobody has changed the graph meanwhile; else it is worked out again.
-Terms that are there keep their spelling. What it adds is spelled as the evaluator does ("01" is 1). Nothing is ever
+graph. It is worked out on a copy, in a process of its own that has the time and the memory of a question, and done if
+nobody has changed the graph meanwhile; else it is worked out again, a few times. Terms that are there keep their
+spelling, and blank nodes their labels. What it adds is spelled as the evaluator does ("01" is 1). Nothing is ever
 fetched: LOAD and SERVICE are refused.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Callable
 from typing import NamedTuple, TypedDict
 
+import numpy as np
+import pyarrow as pa
 import pyoxigraph as ox
 from flask import Blueprint, Response, request
 from werkzeug.datastructures import MultiDict
 
+from csparql_spark.answers.forked import Failed, TooLarge, TooSlow, apart
+from csparql_spark.answers.limits import Limits, size
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
@@ -34,6 +41,7 @@ from csparql_spark.server.stores import Stores
 
 GUESSED = (RdfFormat.RDF_XML, RdfFormat.TURTLE, RdfFormat.JSON_LD)
 MOST_TRIPLES = 200_000  # in all the graphs that an update may look at
+MOST_TRIES = 8  # of an update whose graph others change meanwhile
 NOWHERE, ANY = ox.DefaultGraph(), ox.NamedNode("urn:x")
 XSD_STRING = ox.NamedNode("http://www.w3.org/2001/XMLSchema#string")
 # The letters that a keyword which makes the evaluator fetch something begins with, wherever they are.
@@ -42,8 +50,12 @@ _FETCHING = re.compile(r"s(?=ervice)|l(?=oad)", re.IGNORECASE)
 
 class GraphChange(NamedTuple):
     graph: str
-    removed: set[str]  # lines of N-Triples, as they are spelled in the graph
-    added: bytes
+    removed: list[int]  # places of triples
+    added: str  # N-Triples, in which blank nodes of the graph have their labels
+
+
+class BadUpdate(Exception):
+    """An update that cannot be done; the text says why."""
 
 
 class ChangedBody(TypedDict):
@@ -72,10 +84,11 @@ class Updates:
                 "too-large", f"The update is larger than {self._limit} bytes: send it in parts.", limit=self._limit
             )
         default = None if iri is None else named_graph(iri)
-        while True:
+        limits = Limits.from_environment(os.environ)
+        for _ in range(MOST_TRIES):
             before = self._before(default)
-            there = {name: chunk for name, (_, chunk) in before.items() if chunk is not None}
-            changes = worked_out(text, there, default)
+            there = {name: chunk.to_ntriples() for name, (_, chunk) in before.items() if chunk is not None}
+            changes = confined(text, there, default, limits)
             if not changes:
                 return {"changed": None, "added": 0, "removed": 0}
             if len(changes) > 1:
@@ -91,9 +104,15 @@ class Updates:
             if made is not None:
                 return {
                     "changed": self._graphs.described(made),
-                    "added": change.added.count(b"\n"),
+                    "added": change.added.count("\n"),
                     "removed": len(change.removed),
                 }
+        raise Problem(
+            "bad-update",
+            f"The update was worked out {MOST_TRIES} times, and each time somebody else had changed the graph "
+            "meanwhile: nothing was changed; send it again.",
+            status=409,
+        )
 
     def _before(self, default: str | None) -> dict[str, tuple[int | None, Chunk | None]]:
         """All background graphs, each with the place of the entry that set it."""
@@ -111,13 +130,56 @@ class Updates:
         return before
 
     def _replaced(self, chunk: Chunk | None, change: GraphChange) -> Chunk:
-        lines = (b"" if chunk is None else chunk.to_ntriples()).decode().splitlines(keepends=True)
-        rest = "".join(line for line in lines if line not in change.removed).encode()
-        old, new = (
-            parse_push(text, RdfFormat.N_TRIPLES, base=None, blank_prefix=self._stores.blank_prefix())
-            for text in (rest, change.added)
+        rest = Chunk.empty() if chunk is None else chunk.take(np.delete(np.arange(len(chunk)), change.removed))
+        new = parse_push(
+            change.added.encode(), RdfFormat.N_TRIPLES, base=None, blank_prefix=self._stores.blank_prefix()
         )
-        return distinct(Chunk.concat([old, new]))
+        return distinct(Chunk.concat([rest, labelled(new, change.added, blank_nodes(chunk))]))
+
+
+def blank_nodes(chunk: Chunk | None) -> set[str]:
+    return set() if chunk is None else {term for term in chunk.terms.to_pylist() if term.startswith("_:")}
+
+
+def labelled(new: Chunk, lines: str, known: set[str]) -> Chunk:
+    """The triples of these lines, in which the blank nodes that are known keep the labels that they have there."""
+    terms = new.terms.to_pylist()
+    for line, s, o in zip(lines.split("\n"), new.s.tolist(), new.o.tolist(), strict=False):
+        subject, _, object = line.removesuffix(" .").split(" ", 2)
+        for place, written_ in ((s, subject), (o, object)):
+            if written_ in known:
+                terms[place] = written_
+    return Chunk.from_columns(pa.array(terms, pa.string()), new.s, new.p, new.o)
+
+
+def confined(text: str, graphs: dict[str, bytes], default: str | None, limits: Limits) -> list[GraphChange]:
+    """What an update changes, worked out where it can be ended. Raises `Problem`."""
+
+    def work() -> bytes:
+        try:
+            return json.dumps([None, worked_out(text, graphs, default)]).encode()
+        except BadUpdate as error:
+            return json.dumps([str(error), []]).encode()
+
+    try:
+        why, changes = json.loads(apart(work, seconds=limits.seconds, room=limits.bytes))
+    except TooSlow:
+        raise Problem(
+            "too-many-rows",
+            f"The update takes longer than {limits.seconds:g} s of processor time, which is the limit: connect all "
+            "parts of its WHERE by variables, or send it in parts. Nothing was changed.",
+        ) from None
+    except TooLarge:
+        raise Problem(
+            "too-many-rows",
+            f"The update needs more memory than the {size(limits.bytes)} that a question may have: let it make less, "
+            "or send it in parts. Nothing was changed.",
+        ) from None
+    except Failed as error:
+        raise Problem("bad-update", f"The update cannot be done: {sentence(str(error))}") from None
+    if why is not None:
+        raise Problem("bad-update", why)
+    return [GraphChange(*change) for change in changes]
 
 
 def routes(settings: Settings, stores: Stores) -> Blueprint:
@@ -188,19 +250,19 @@ def harmless(text: str) -> str:
     return _FETCHING.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
 
 
-def worked_out(text: str, graphs: dict[str, Chunk], default: str | None) -> list[GraphChange]:
-    """What an update changes, graph by graph; in `default` is what it says of no graph."""
+def worked_out(text: str, graphs: dict[str, bytes], default: str | None) -> list[GraphChange]:
+    """What an update changes, graph by graph, each given as N-Triples; in `default` is what it says of no graph. Raises
+    `BadUpdate`."""
     store = ox.Store()
     # The store spells some literals in its own way: what it has is compared with what it had, not with what we have.
-    spelled: dict[str, dict[ox.Triple, list[str]]] = {}
-    for name, chunk in graphs.items():
+    places: dict[str, dict[ox.Triple, list[int]]] = {}
+    for name, lines in graphs.items():
         place = NOWHERE if name == default else ox.NamedNode(name)
-        lines = chunk.to_ntriples()
         store.bulk_extend(
             ox.Quad(quad.subject, quad.predicate, quad.object, place)
             for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)
         )
-        spelled[name] = originals(lines)
+        places[name] = originals(lines)
     before = set(store)
     try:
         store.update(harmless(text), base_iri=default)
@@ -213,38 +275,37 @@ def worked_out(text: str, graphs: dict[str, Chunk], default: str | None) -> list
             if _FETCHING.search(text)
             else ""
         )
-        raise Problem("bad-update", f"The update cannot be done: {sentence(str(error))}{hint}") from None
+        raise BadUpdate(f"The update cannot be done: {sentence(str(error))}{hint}") from None
     after = set(store)
     if default is None and any(quad.graph_name == NOWHERE for quad in after):
-        raise Problem(
-            "bad-update",
+        raise BadUpdate(
             "The update says something of no graph, and this server has no default graph: "
-            "write GRAPH <…> { … } or WITH <…>, or send the graph's IRI as iri.",
+            "write GRAPH <…> { … } or WITH <…>, or send the graph's IRI as iri."
         )
-    changes: dict[str, tuple[set[str], list[ox.Triple]]] = {}
+    changes: dict[str, tuple[list[int], list[ox.Triple]]] = {}
     for quad in before ^ after:
         if not isinstance(quad.graph_name, ox.NamedNode | ox.DefaultGraph):
-            raise Problem("bad-update", "The update makes a graph without an IRI: name it.")
+            raise BadUpdate("The update makes a graph without an IRI: name it.")
         name = quad.graph_name.value if isinstance(quad.graph_name, ox.NamedNode) else default or ""
-        removed, added = changes.setdefault(name, (set(), []))
+        removed, added = changes.setdefault(name, ([], []))
         if quad in after:
             added.append(quad.triple)
         else:
-            removed.update(spelled[name][quad.triple])
-    return [GraphChange(name, removed, written(added)) for name, (removed, added) in sorted(changes.items())]
+            removed.extend(places[name][quad.triple])
+    return [GraphChange(name, sorted(removed), written(added)) for name, (removed, added) in sorted(changes.items())]
 
 
-def originals(lines: bytes) -> dict[ox.Triple, list[str]]:
-    """The lines of a graph by what the store makes of them."""
-    found: dict[ox.Triple, list[str]] = {}
+def originals(lines: bytes) -> dict[ox.Triple, list[int]]:
+    """The places of a graph's triples by what the store makes of them."""
+    found: dict[ox.Triple, list[int]] = {}
     known: dict[ox.Literal, ox.Literal] = {}
-    for quad, line in zip(ox.parse(lines, format=ox.RdfFormat.N_TRIPLES), lines.decode().split("\n"), strict=False):
+    for place, quad in enumerate(ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)):
         object = quad.object
         if isinstance(object, ox.Literal) and object.language is None and object.datatype != XSD_STRING:
             if object not in known:
                 known[object] = as_stored(object)
             object = known[object]
-        found.setdefault(ox.Triple(quad.subject, quad.predicate, object), []).append(line + "\n")
+        found.setdefault(ox.Triple(quad.subject, quad.predicate, object), []).append(place)
     return found
 
 
@@ -256,5 +317,5 @@ def as_stored(literal: ox.Literal) -> ox.Literal:
     return quad.object
 
 
-def written(triples: list[ox.Triple]) -> bytes:
-    return (ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b"") if triples else b""
+def written(triples: list[ox.Triple]) -> str:
+    return (ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b"").decode() if triples else ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from csparql_spark.server.routes.graphs import GraphStore
+
 A, B = '<urn:a> <urn:p> "a" .\n', '<urn:b> <urn:p> "b" .\n'
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 XML = (
@@ -13,7 +15,8 @@ XML = (
 
 
 def lines(client, graph: str = "urn:g") -> set[str]:
-    return set(client.get(f"/graphs?graph={graph}&format=nt").text.splitlines(keepends=True))
+    text = client.get(f"/graphs?graph={graph}&format=nt").text
+    return {f"{line}\n" for line in text.removesuffix("\n").split("\n") if line}
 
 
 def kb(client, **fields: str):
@@ -71,6 +74,81 @@ def test_what_is_there_keeps_its_spelling(client) -> None:
 def test_a_graph_that_is_made(client) -> None:
     told = kb(client, action="update", queryBody="INSERT DATA { GRAPH <urn:new> { <urn:a> <urn:p> 'a' } }")
     assert told.json["changed"]["iri"] == "urn:new" and lines(client, "urn:new") == {A}
+
+
+BLANK = f"""_:x <urn:p> "01"^^<{INTEGER[1:-1]}> .
+_:x <urn:q> _:y .
+<urn:a> <urn:p> _:y .
+<urn:a> <urn:t> "one\u2028two\u0085three" .
+"""
+
+
+@pytest.mark.parametrize(
+    "update, gone, come",
+    [
+        ("INSERT DATA { <urn:b> <urn:p> 'b' }", "nothing", [B]),
+        ("DELETE DATA { <urn:a> <urn:t> 'one\u2028two\u0085three' }", "urn:t", []),
+        ("DELETE { ?s <urn:q> ?o } WHERE { ?s <urn:q> ?o }", "urn:q", []),
+        ("DELETE { ?s ?p ?o } INSERT { ?s ?p ?o } WHERE { ?s ?p ?o }", "nothing", []),
+    ],
+)
+def test_what_an_update_does_not_touch_comes_back_as_it_was(client, update: str, gone: str, come: list[str]) -> None:
+    kb(client, action="put", iri="urn:g", serialization=BLANK, contentType="application/n-triples")
+    before = lines(client)
+    assert len(before) == 4
+    for _ in range(2):
+        told = kb(client, action="update", iri="urn:g", queryBody=update)
+        assert told.status_code == 200, told.text
+        assert lines(client) == {line for line in before if gone not in line} | set(come)
+
+
+def test_blank_nodes_that_are_copied_keep_their_labels_and_new_ones_get_their_own(client) -> None:
+    kb(client, action="put", iri="urn:g", serialization="<urn:a> <urn:p> _:y .", contentType="application/n-triples")
+    (before,) = lines(client)
+    label = before.split()[2]
+    update = "INSERT { ?o <urn:q> ?s . ?o <urn:new> _:z } WHERE { ?s <urn:p> ?o }"
+    told = kb(client, action="update", iri="urn:g", queryBody=update)
+    assert (told.status_code, told.json["added"], told.json["removed"]) == (200, 2, 0)
+    after = lines(client)
+    assert {before, f"{label} <urn:q> <urn:a> .\n"} < after
+    (made,) = after - {before, f"{label} <urn:q> <urn:a> .\n"}
+    assert made.startswith(f"{label} <urn:new> _:") and made.split()[2] != label
+
+
+DOUBLED = " ".join(f"BIND(CONCAT(?v{n}, ?v{n}) AS ?v{n + 1})" for n in range(40))
+
+
+@pytest.mark.parametrize(
+    "update, why",
+    [
+        (
+            f"INSERT {{ ?s <urn:d> ?v40 }} WHERE {{ ?s ?p ?o BIND('12345678' AS ?v0) {DOUBLED} }}",
+            "more memory than the",
+        ),
+        (
+            "INSERT { ?a <urn:d> ?c } WHERE { ?a ?b ?c { SELECT (COUNT(*) AS ?n) "
+            "{ ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?q ?o . ?r ?s ?t } } FILTER(?n = 0) }",
+            "takes longer than 0.3 s of processor time",
+        ),
+    ],
+)
+def test_an_update_that_needs_too_much_is_refused(client, monkeypatch, update: str, why: str) -> None:
+    monkeypatch.setenv("CSPARQL_SPARK_MOST_MILLISECONDS", "300" if "processor" in why else "10000")
+    monkeypatch.setenv("CSPARQL_SPARK_MOST_BYTES", str(256 << 20))
+    kb(client, action="put", iri="urn:g", serialization="".join(f"<urn:{n}> <urn:p> <urn:{n}> .\n" for n in range(60)))
+    before = lines(client)
+    told = kb(client, action="update", iri="urn:g", queryBody=update)
+    assert (told.status_code, told.json["code"]) == (422, "too-many-rows")
+    assert why in told.json["detail"] and "Nothing was changed." in told.json["detail"]
+    assert lines(client) == before
+
+
+def test_an_update_that_others_are_always_faster_than_ends(client, monkeypatch) -> None:
+    kb(client, action="put", iri="urn:g", serialization=A)
+    monkeypatch.setattr(GraphStore, "set_if", lambda *_: None)
+    told = kb(client, action="update", iri="urn:g", queryBody="INSERT DATA { <urn:b> <urn:p> 'b' }")
+    assert (told.status_code, told.json["code"]) == (409, "bad-update")
+    assert "8 times" in told.json["detail"] and lines(client) == {A}
 
 
 HERE = "<http://127.0.0.1:8080/>"
