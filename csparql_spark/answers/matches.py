@@ -144,7 +144,7 @@ class Matches:
             try:
                 rows = run((step,), graph, rows, AT_ONCE)
             except TooMuchAtOnce:
-                if len(rows.tag) == 1 or not step.bound:
+                if len(rows.tag) == 1:
                     raise self._too_many(AT_ONCE) from None
                 half = len(rows.tag) // 2
                 for part in (slice(None, half), slice(half, None)):

@@ -162,8 +162,8 @@ class TemplateFamily:
         if not len(rows.tag):
             return rows
         for step in self._steps(shape, place, alike):
-            try:  # without anything bound, each row with each that is found
-                rows = run((step,), graph, rows, most if step.bound else most // len(rows.tag))
+            try:
+                rows = run((step,), graph, rows, most)
             except TooMuchAtOnce:
                 return None
             rows = _wanted(rows, step.new, some)

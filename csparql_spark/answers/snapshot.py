@@ -101,8 +101,13 @@ class Snapshot:
         for name in stored.keys() - graphs.keys():
             self._store.remove_graph(self._graph(name))
             del stored[name]
-        for name, columns in graphs.items():
-            triples = Triples.of(*relevant(self.plan.reads, self._content.dictionary, *columns))
+        seen = {
+            name: Triples.of(*relevant(self.plan.reads, self._content.dictionary, *columns))
+            for name, columns in graphs.items()
+        }
+        # Before they are in the store: to put them there takes as long as to look at them.
+        self.limits.check_bytes(TRIPLE_BYTES * sum(map(len, seen.values())), "the triples that it looks at")
+        for name, triples in seen.items():
             if name and name not in stored:
                 self._store.add_graph(self._graph(name))  # a graph without a triple is one, too
             changed |= self._step(name, stored.get(name, Triples.none()), triples)

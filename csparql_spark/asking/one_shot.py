@@ -22,13 +22,14 @@ import numpy as np
 import pyarrow as pa
 
 from csparql_spark.answers.bindings import Result
-from csparql_spark.answers.limits import Limits
+from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.answers.plan import Unsupported, plan
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
 from csparql_spark.answers.stamps import stamps_of
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.engine.dataset import Graph, dataset_of, entailed, graphs_of
 from csparql_spark.engine.views import LIMITS
+from csparql_spark.entailment.evaluate.bounds import TooMuchDerived, bounded
 from csparql_spark.entailment.rules.preparing import Columns, closed
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.entailment.rules.safety import UnsafeRules
@@ -77,6 +78,17 @@ class Question:
 
 def ask(question: Question, limits: Limits | None = None) -> Result:
     """The answer to a question. Raises `LanguageError`, `Refusal`, and `TooMuch` (see `limits`)."""
+    limits = LIMITS if limits is None else limits
+    try:
+        with bounded(limits.seconds):
+            snapshot = _prepared(question, limits)
+    except TooMuchDerived as error:
+        raise TooMuch(str(error)) from error
+    return snapshot.answer()
+
+
+def _prepared(question: Question, limits: Limits) -> Snapshot:
+    """What a question looks at, with what follows."""
     query = _asked_graphs(question)
     try:
         made = plan(query)
@@ -105,12 +117,12 @@ def ask(question: Question, limits: Limits | None = None) -> Result:
     ):
         named[name] = merged([named[name], columns]) if name in named else columns
     stamped = [*windows, *(window for other in others.values() for window in other.windows)]
-    snapshot = Snapshot(made, content, LIMITS if limits is None else limits)
+    snapshot = Snapshot(made, content, limits)
     snapshot.move(
         Dataset(own.default, {**own.named, **named}, stamps_of(stamped) if made.stamps and stamped else None),
         instant=question.instant,
     )
-    return snapshot.answer()
+    return snapshot
 
 
 def _asked_graphs(question: Question) -> ContinuousQuery:

@@ -33,6 +33,7 @@ from csparql_spark.engine.closure_strategy import closed_windows, movement_of
 from csparql_spark.engine.dataset import Graph, entailed, graphs_of
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
+from csparql_spark.entailment.evaluate.bounds import TooMuchDerived
 from csparql_spark.entailment.maintain.strategies import AUTO, Movement, choose
 from csparql_spark.entailment.maintain.strategy import Materialization
 from csparql_spark.entailment.rules.preparing import Columns, Prepared, as_they_are, closed_once, prepare
@@ -145,14 +146,29 @@ class Closures:
         )
 
     def _presuming(self, member: Member, background: Background, close: Callable[[Prepared], Outcome]) -> Outcome:
+        """Close for all members; if that is too much, for this one alone: what the others ask for is no reason for it
+        to fail. In what was begun then, part of what follows is missing."""
+        try:
+            return self._closed_for(member, background, close, alone=False)
+        except TooMuchDerived:
+            self.restart()
+        try:
+            return self._closed_for(member, background, close, alone=True)
+        except TooMuchDerived:
+            self.restart()
+            raise
+
+    def _closed_for(
+        self, member: Member, background: Background, close: Callable[[Prepared], Outcome], *, alone: bool
+    ) -> Outcome:
         """Close under the rules that presume a schema, and once more under the rules as they are if they presumed
         wrongly."""
         try:
-            return close(self._ready(member, background))
+            return close(self._ready(member, background, alone))
         except Contradicted:
             self._schema_moves = True
             self.restart()
-            return close(self._ready(member, background))
+            return close(self._ready(member, background, alone))
 
     def _entailed(
         self, prepared: Prepared, member: Member, graph: Graph, windows: list[Elements], moment: Moment
@@ -166,10 +182,11 @@ class Closures:
             graph, merged(windows[place][:3] for place in graph.places), (s, p, o), lambda: (s[own], p[own], o[own])
         )
 
-    def _ready(self, member: Member, background: Background) -> Prepared:
+    def _ready(self, member: Member, background: Background, alone: bool) -> Prepared:
         """What closures are made of; they are made anew for a member that asks for more than those before."""
         if self._prepared is None or member.id not in self._covered and not self._covers(member):
-            living = [other for other in (*self._members.values(), member) if other.failed is None]
+            others = () if alone else self._members.values()
+            living = [other for other in (*others, member) if other.failed is None]
             patterns = [other.asked for other in living if other.asked is not None]
             self._asked = set().union(*patterns) if len(patterns) == len(living) else None
             self._read = _read_by(living)

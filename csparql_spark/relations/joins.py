@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.relations.graph import Facts, TaggedGraph
-from csparql_spark.relations.runs import UNBOUNDED
+from csparql_spark.relations.runs import UNBOUNDED, TooMuchAtOnce
 
 Node = int | str  # the id of a term, or a variable
 Pattern = tuple[Node, Node, Node]
@@ -125,16 +125,19 @@ def _step(pattern: Pattern, before: frozenset[str], needed: set[str], fresh: boo
     )
 
 
-def run(steps: Sequence[Step], graph: TaggedGraph, start: Relation, most: int = UNBOUNDED) -> Relation:
-    """Raises `TooMuchAtOnce` where the search of a step comes across more than `most` rows."""
+def run(
+    steps: Sequence[Step], graph: TaggedGraph, start: Relation, most: int = UNBOUNDED, pairs: int = UNBOUNDED
+) -> Relation:
+    """Raises `TooMuchAtOnce`, before there is room made for them, where a step comes across more than `most` rows, or
+    pairs each of several rows with each of several others, and there are more than `pairs`."""
     for step in steps:
         if not len(start.tag):
             break
-        start = _extended(step, graph, start, most)
+        start = _extended(step, graph, start, most, pairs)
     return start
 
 
-def _extended(step: Step, graph: TaggedGraph, rows: Relation, most: int) -> Relation:
+def _extended(step: Step, graph: TaggedGraph, rows: Relation, most: int, pairs: int) -> Relation:
     columns, tag = rows
     found = graph.search(
         **step.constants, **{place: columns[name] for place, name in step.bound.items()}, fresh=step.fresh, most=most
@@ -143,6 +146,9 @@ def _extended(step: Step, graph: TaggedGraph, rows: Relation, most: int) -> Rela
         found = found.where(found.column(one) == found.column(other))
     index = found.index
     if not step.bound and len(tag) != 1:  # each row with each match
+        total = len(tag) * len(found)
+        if total > most or total > pairs and len(found) > 1:
+            raise TooMuchAtOnce
         index = np.repeat(np.arange(len(tag)), len(found))
         found = found.where(np.tile(np.arange(len(found)), len(tag)))
     found_columns = {name: columns[name][index] for name in step.carried}

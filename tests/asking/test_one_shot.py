@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.answers.bindings import Result
+from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.one_shot import Question, ask
 from csparql_spark.language import LanguageError
@@ -159,3 +160,21 @@ def test_under_a_regime() -> None:
         )
     )
     assert answer.table.rows() == [{"o": "<urn:a>"}]
+
+
+def test_a_rule_that_multiplies_fails_the_question_by_name() -> None:
+    """3,000 triples are nine million pairs."""
+    graph = Chunk.from_triples([(f"<urn:{n}>", "<urn:p>", f"<urn:o{n}>") for n in range(3_000)])
+    rules = {"all": "[poison: (?a <urn:p> ?b) (?c <urn:p> ?d) -> (?a <urn:q> ?c)]"}
+    asked = Question("SELECT ?c { <urn:1> <urn:q> ?c }", {"urn:g": graph}, entailment=["all"], rules=rules)
+    with pytest.raises(TooMuch, match=r"^the rule \[poison: .*\] multiplies what it is given: it would go through"):
+        ask(asked)
+    few = Chunk.from_triples([(f"<urn:{n}>", "<urn:p>", f"<urn:o{n}>") for n in range(3)])
+    answer = ask(Question(asked.text, {"urn:g": few}, entailment=["all"], rules=rules))
+    assert answer.table.rows() == [{"c": "<urn:0>"}, {"c": "<urn:1>"}, {"c": "<urn:2>"}]
+    with pytest.raises(TooMuch, match=r"longer than 0.001 s of processor time, .*and one of 500 rules like \[r0: "):
+        chain = "".join(f"[r{n}: (?x <urn:p{n or ''}> ?y) -> (?x <urn:p{n + 1}> ?y)]" for n in range(500))
+        ask(
+            Question("SELECT ?c { <urn:1> <urn:p500> ?c }", {"urn:g": graph}, entailment=["all"], rules={"all": chain}),
+            Limits(milliseconds=1),
+        )

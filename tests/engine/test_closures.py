@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Result
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
+from csparql_spark.entailment.evaluate import bounds
 from csparql_spark.entailment.maintain.strategies import STRATEGIES
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.log import Entry
@@ -307,6 +308,40 @@ def test_rules_that_cannot_be_run_fail_their_query_alone() -> None:
     told = [one for said in in_one_go(world.log).values() for one in said]
     assert {one.query: type(one) for one in told} == {5: QueryFailure, 6: InstantAnswer}
     assert json.dumps(next(one for one in told if isinstance(one, QueryFailure)).reason)
+
+
+@pytest.mark.parametrize("windows", [WINDOWS[0], WINDOWS[6]], ids=["together", "replaced"])
+def test_a_rule_that_multiplies_fails_who_asks_for_what_it_makes(
+    monkeypatch: pytest.MonkeyPatch, windows: list[tuple]
+) -> None:
+    """Four triples are sixteen pairs. Who asks under the same rules for something else goes on, wherever it stands."""
+    monkeypatch.setattr(bounds, "MOST_PAIRS", 15)
+    poison = "[poison: (?a <urn:p> ?b) (?c <urn:p> ?d) -> (?a <urn:r> ?c)] [(?a <urn:p> ?b) -> (?b <urn:q> ?a)]"
+    healthy, sick = (Asked(tuple(windows), ("mine",), ("?x", of, "?z"), False) for of in ("<urn:q>", "<urn:r>"))
+    many = [(f"<urn:{n}>", "<urn:p>", "<urn:b>") for n in range(4)]
+    made = [
+        ("rules", 0, poison),
+        ("register", 0, healthy),
+        ("register", 0, sick),
+        ("register", 0, healthy),
+        (STREAM, 1, many[:2]),
+        ("tick", 5, None),
+        (STREAM, 1, many),
+        ("tick", 6, None),
+        (STREAM, 1, many[:1]),
+        ("tick", 5, None),
+    ]
+    world = World().write(made)
+    told = [one for said in in_one_go(world.log).values() for one in said]
+    first, second, third = world.queries
+    failed = [one for one in told if isinstance(one, QueryFailure)]
+    assert [one.query for one in failed] == [second]
+    assert failed[0].reason.startswith("the rule [poison: ") and "multiplies what it is given" in failed[0].reason
+    here, expected = shown([one for one in told if one not in failed]), wanted(world)
+    assert here[first] == expected[first] and here[third] == expected[third]
+    before = [answer for answer in expected[second] if answer[0] < failed[0].instant]
+    assert before and here[second][: len(before)] == before
+    assert any(len(rows) == 4 for _, rows in here[first])
 
 
 @pytest.mark.parametrize("terms", [3000])

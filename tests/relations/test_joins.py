@@ -104,3 +104,16 @@ def test_a_search_is_bounded() -> None:
     assert len(run(steps, graph, start, most=1000).tag) == 1000
     with pytest.raises(TooMuchAtOnce):
         run(steps, graph, start, most=999)
+
+
+def test_what_nothing_connects_is_bounded() -> None:
+    graph = TaggedGraph()
+    add(graph, {(s, p, s): 5 for s in range(10) for p in (1, 2)})
+    start = Relation({}, np.array([UNTIL.one], np.int64))
+    steps = plan(Shape((("?a", 1, "?a"), ("?b", 2, "?b")), ("?a", "?b")), graph, (), None)
+    assert len(run(steps, graph, start, most=100, pairs=100).tag) == 100
+    for bounds in ({"pairs": 99}, {"most": 99}):
+        with pytest.raises(TooMuchAtOnce):
+            run(steps, graph, start, **bounds)
+    one = plan(Shape((("?a", 1, "?a"), (3, 2, "?b")), ("?a", "?b")), graph, (), None)
+    assert len(run(one, graph, start, pairs=1).tag) == 10  # nothing is multiplied

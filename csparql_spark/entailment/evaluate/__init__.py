@@ -7,6 +7,7 @@ On columns:
 - `guards`        builtins over columns: each distinct combination of arguments once
 - `patterns`      the builtin `regex`, by RE2
 - `absorption`, `transitivity`   rules that need not see what they have derived themselves; each path taken once
+- `bounds`        how much may be derived at once
 - `fixpoint`      all that follows, step by step
 
 One triple or term at a time:

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from csparql_spark.entailment.evaluate import bounds
 from csparql_spark.entailment.evaluate.absorption import absorbs, transitive
+from csparql_spark.entailment.evaluate.bounds import check_made, check_time, too_many_rows
 from csparql_spark.entailment.evaluate.guards import IRI, LITERAL, BoundGuard, Terms
 from csparql_spark.entailment.evaluate.tables import RuleTable, tables
 from csparql_spark.entailment.evaluate.transitivity import extended, is_transitivity
@@ -24,6 +26,7 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, TaggedGraph
 from csparql_spark.relations.joins import Pattern, Plan, Relation, Shape, matched, plan, run
 from csparql_spark.relations.keys import distinct
+from csparql_spark.relations.runs import TooMuchAtOnce
 from csparql_spark.relations.tags import ALWAYS
 
 FEW = 8  # so many rules of the same form are evaluated one by one; more of them, together
@@ -127,16 +130,17 @@ class Program:
             rule = self.compiled[number]
             start = rule.table.joined(matched(rule.body[place], facts))
             if len(start.tag):
-                yield from rule.heads(run(self._plan(graph, number, "body", place), graph, start))
+                yield from rule.heads(self._matches(graph, number, "body", place, start))
 
     def step(self, graph: TaggedGraph, delta: Facts, source: int | None) -> Iterator[tuple[int | None, Block]]:
         """As `consequences`, but for what closing the graph can do without: some matches are found twice, and a rule
         that `absorbs` is not applied to what it has derived itself. The heads come with their source, the number of
-        such a rule, or None; `source`: that of the delta."""
+        such a rule, or None; `source`: that of the delta. Raises `TooMuchDerived`."""
+        made = 0
         for number, place, facts in self._triggered(delta):
             if number in self.transitive:
                 if place == 0 and number != source:
-                    for block in extended(graph, int(facts.p[0]), facts):
+                    for block in self._extended(graph, number, facts):
                         yield number, block
                 continue
             rule, absorbed = self.compiled[number], self._absorbed.get(number)
@@ -145,7 +149,9 @@ class Program:
             start = rule.table.joined(matched(rule.body[place], facts))
             if len(start.tag):
                 kind = "body" if absorbed is None else "any"
-                for block in rule.heads(run(self._plan(graph, number, kind, place), graph, start)):
+                for block in rule.heads(self._matches(graph, number, kind, place, start)):
+                    made += len(block[3])
+                    check_made(made, rule.table.rules)
                     yield number if absorbed is not None else None, block
 
     def turn(self, source: int | None) -> int:
@@ -170,7 +176,7 @@ class Program:
             table = rule.table if wanted is None else rule.table.only(wanted)
             if table is not None:
                 start = table.joined(_nothing())
-                yield from rule.heads(run(self._plan(graph, number, "all", 0), graph, start))
+                yield from rule.heads(self._matches(graph, number, "all", 0, start))
 
     def axioms(self) -> Iterator[Block]:
         """The heads of the rules without a body."""
@@ -185,7 +191,25 @@ class Program:
                 columns, tag = rule.table.joined(matched(atom, wanted))
                 if len(tag):
                     start = Relation(columns, np.full(len(tag), ALWAYS))
-                    yield from rule.heads(run(self._plan(graph, number, "head", place), graph, start), only=place)
+                    yield from rule.heads(self._matches(graph, number, "head", place, start), only=place)
+
+    def _matches(self, graph: TaggedGraph, number: int, kind: str, place: int, start: Relation) -> Relation:
+        """The matches of a rule that begin with these; `TooMuchDerived` if they are too many to be made at once."""
+        rules = self.compiled[number].table.rules
+        check_time(rules)
+        try:
+            return run(self._plan(graph, number, kind, place), graph, start, bounds.MOST_ROWS, bounds.MOST_PAIRS)
+        except TooMuchAtOnce:
+            raise too_many_rows(rules) from None
+
+    def _extended(self, graph: TaggedGraph, number: int, facts: Facts) -> Iterator[Block]:
+        """What a transitive rule makes of these."""
+        rules = self.compiled[number].table.rules
+        check_time(rules)
+        try:
+            yield from extended(graph, int(facts.p[0]), facts, bounds.MOST_ROWS)
+        except TooMuchAtOnce:
+            raise too_many_rows(rules) from None
 
     def _plan(self, graph: TaggedGraph, number: int, kind: str, place: int) -> Plan:
         """The plans are made again when the graph has become another one: four times as large, or a quarter."""

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.relations.graph import Block, Facts, Selection, TaggedGraph
+from csparql_spark.relations.runs import UNBOUNDED, TooMuchAtOnce
 from csparql_spark.relations.tags import UNTIL
 
 
@@ -40,19 +41,26 @@ def is_transitivity(rule: Rule) -> bool:
     )
 
 
-def extended(graph: TaggedGraph, predicate: int, delta: Facts) -> Iterator[Block]:
-    """All paths that use one of the new facts, each with the greatest tag that one of its kind has."""
+def extended(graph: TaggedGraph, predicate: int, delta: Facts, most: int = UNBOUNDED) -> Iterator[Block]:
+    """All paths that use one of the new facts, each with the greatest tag that one of its kind has. `TooMuchAtOnce` if
+    more than `most` rows are to be looked at for paths of one length, or if there are more paths."""
     old = graph.count(predicate) > delta.size
     hops = TaggedGraph()
-    hops.add([delta, _left(delta, predicate, graph.search(p=predicate, o=delta.s, fresh=False))] if old else [delta])
+    hops.add(
+        [delta, _left(delta, predicate, graph.search(p=predicate, o=delta.s, fresh=False, most=most))]
+        if old
+        else [delta]
+    )
     paths, last = TaggedGraph(), hops.facts()
     paths.add([last])
     while last.size:
-        last = paths.add([_right(last, predicate, hops.search(p=predicate, s=last.o))])
+        if paths.rows > most:
+            raise TooMuchAtOnce
+        last = paths.add([_right(last, predicate, hops.search(p=predicate, s=last.o, most=most))])
     last = paths.facts()
     yield last
     if old:
-        yield _right(last, predicate, graph.search(p=predicate, s=last.o, fresh=False))
+        yield _right(last, predicate, graph.search(p=predicate, s=last.o, fresh=False, most=most))
 
 
 def _left(facts: Facts, predicate: int, found: Selection) -> Block:

@@ -1,0 +1,80 @@
+"""Bounds: how much rules may derive at once, so that a rule that multiplies takes neither time nor memory from others.
+
+Rows are counted before there is room made for them. A rule that joins all with all is told from one that joins much
+because it finds much: what nothing connects is bounded closer. Time is bounded where somebody waits for the closure, as
+processor time of this thread.
+
+    with bounded(10.0):
+        saturate(graph, program, blocks)        # raises TooMuchDerived, whose text names the rule
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from csparql_spark.language.rules.rule import Rule
+
+MOST_ROWS = 10_000_000  # that the body of a rule comes across at once, and that the rules make in one step
+MOST_PAIRS = 2_000_000  # of rows that no variable connects
+MOST_FACTS = 20_000_000  # of a closure
+LONGEST = 300  # characters of a rule in a sentence
+
+_time = threading.local()
+
+
+class TooMuchDerived(Exception):
+    """Rules derive more than there is room for, or longer than there is time."""
+
+
+@contextmanager
+def bounded(seconds: float) -> Iterator[None]:
+    """Closing a graph may take so much processor time in here."""
+    before = getattr(_time, "bound", None)
+    _time.bound = (time.thread_time() + seconds, seconds)
+    try:
+        yield
+    finally:
+        _time.bound = before
+
+
+def check_time(rules: Sequence[Rule]) -> None:
+    """Raises `TooMuchDerived`, should these rules be at work when the time is over."""
+    bound = getattr(_time, "bound", None)
+    if bound is not None and time.thread_time() > bound[0]:
+        raise TooMuchDerived(
+            f"what follows under its rules takes longer than {bound[1]:g} s of processor time, which is the limit, and "
+            f"{shown(rules)} is not done: connect all parts of its body by variables, or give it fewer facts"
+        )
+
+
+def too_many_rows(rules: Sequence[Rule]) -> TooMuchDerived:
+    return TooMuchDerived(
+        f"{shown(rules)} multiplies what it is given: it would go through more than {MOST_PAIRS:,} pairs that no "
+        f"variable connects, or more than {MOST_ROWS:,} rows at once; connect all parts of its body by variables, or "
+        "give it fewer facts"
+    )
+
+
+def check_made(rows: int, rules: Sequence[Rule]) -> None:
+    if rows > MOST_ROWS:
+        raise TooMuchDerived(
+            f"the rules derive more than {MOST_ROWS:,} facts in one step, the last of them {shown(rules)}: connect all "
+            "parts of their bodies by variables, or give them fewer facts"
+        )
+
+
+def check_facts(rows: int) -> None:
+    if rows > MOST_FACTS:
+        raise TooMuchDerived(
+            f"more than {MOST_FACTS:,} facts follow under its rules: leave out rules that multiply, or give them fewer "
+            "facts"
+        )
+
+
+def shown(rules: Sequence[Rule]) -> str:
+    text = str(rules[0])
+    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return f"the rule {text}" if len(rules) == 1 else f"one of {len(rules):,} rules like {text}"
