@@ -27,6 +27,7 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pyoxigraph as ox
 
+from csparql_spark.answers import forked
 from csparql_spark.answers.aggregates import AGGREGATES
 from csparql_spark.answers.order import order_text
 from csparql_spark.answers.zones import TimePoint, are_comparable, point
@@ -58,6 +59,7 @@ class Functions:
         self._places: dict[str, int] = {}  # where each term is among them
         self._instant = 0
         self._stamps: Stamps | None = None
+        self.is_full = False  # whether there was no memory for a function
         self.custom: dict[ox.NamedNode, Function] = {
             ox.NamedNode(f"f:{name}"): function
             for name, function in (
@@ -104,10 +106,31 @@ class Functions:
 
     def solutions(self, store: ox.Store, text: str, aggregates: Iterable[str] = ()) -> bytes:
         """What a SELECT that calls the functions, and these aggregates, says of a store: tab-separated values."""
-        found = store.query(text, custom_functions=self.custom, custom_aggregate_functions=self.aggregates(aggregates))
+        # What a function raises is to Oxigraph an error of its expression, which leaves a variable unbound. That there
+        # is no memory must not be an answer. Only who is confined has a limit, and the others are not slowed down.
+        self.is_full = False
+        custom = self.custom
+        if forked.confined:
+            custom = {name: self._noting(function) for name, function in custom.items()}
+        found = store.query(text, custom_functions=custom, custom_aggregate_functions=self.aggregates(aggregates))
         if not isinstance(found, ox.QuerySolutions):
             raise TypeError(f"not a SELECT: {text[:200]}")
-        return found.serialize(format=ox.QueryResultsFormat.TSV) or b""
+        rows = found.serialize(format=ox.QueryResultsFormat.TSV) or b""
+        if self.is_full:
+            raise MemoryError
+        return rows
+
+    def _noting(self, function: Function) -> Function:
+        """The function, which notes that there was no memory for it."""
+
+        def noting(*arguments: Term) -> Term | ox.Triple | None:
+            try:
+                return function(*arguments)
+            except MemoryError:
+                self.is_full = True
+                raise
+
+        return noting
 
     def decode(self, ids: np.ndarray) -> list[str]:
         """The terms of ids, of the graph and computed."""
@@ -259,10 +282,14 @@ class Accumulator:
             self._counts[node.value] = self._counts.get(node.value, 0) + 1
 
     def finish(self) -> ox.NamedNode | None:
-        ids = np.array([int(name[2:]) for name in self._counts], dtype=np.int64)
-        counts = [1] * len(ids) if self._distinct else list(self._counts.values())
-        term = AGGREGATES[self._key](dict(zip(self._functions.decode(ids), counts, strict=True)), self._separator)
-        return None if term is None else self._functions.id_of(term)
+        try:
+            ids = np.array([int(name[2:]) for name in self._counts], dtype=np.int64)
+            counts = [1] * len(ids) if self._distinct else list(self._counts.values())
+            term = AGGREGATES[self._key](dict(zip(self._functions.decode(ids), counts, strict=True)), self._separator)
+            return None if term is None else self._functions.id_of(term)
+        except MemoryError:
+            self._functions.is_full = True  # see `Functions.solutions`
+            raise
 
 
 def datetime_of(instant: int) -> str:
