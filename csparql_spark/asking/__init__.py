@@ -5,6 +5,7 @@
 - `passage`    where in the log the clocks of a query had passed an instant
 - `log_view`   what streams and graphs hold now, and windows held then, as the log tells it
 - `one_shot`   questions that are asked once
+- `guarded`    children for what users send, where it can be ended
 - `why`        the derivation of a triple
 - `missing`    what is missing from an answer that has no rows
 - `timeline`   when elements are stamped, which came late, and what a query waits for

@@ -1,0 +1,54 @@
+"""Failures: what work in a child may fail with, as JSON, so that whoever asked can tell the user.
+
+    read(written(TooMuch("it takes too long")))       # the same
+
+An error that nobody expects comes back as `UnexpectedFailure`, with the child's trace for the log of the server.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import traceback
+
+from csparql_spark.answers.formats import Unwritable
+from csparql_spark.answers.limits import TooManyRows, TooMuch
+from csparql_spark.asking.admission import Refusal
+from csparql_spark.language import LanguageError
+from csparql_spark.language.errors import Fix
+
+_PLAIN = {kind.__name__: kind for kind in (TooManyRows, TooMuch, Unwritable)}
+_OF_LANGUAGE = ("line", "column", "end_column", "offending", "expected", "hint")
+
+
+class UnexpectedFailure(Exception):
+    """A fault of ours, in a child; the text is its trace."""
+
+
+def written(error: BaseException) -> bytes:
+    return json.dumps(_document(error)).encode()
+
+
+def _document(error: BaseException) -> dict[str, object]:
+    if isinstance(error, LanguageError):
+        fix = None if error.fix is None else dataclasses.asdict(error.fix)
+        members = {name: getattr(error, name) for name in _OF_LANGUAGE}
+        return {"kind": "LanguageError", "code": error.code, "text": error.message, "members": members, "fix": fix}
+    if isinstance(error, Refusal):
+        return {"kind": "Refusal", "code": error.code, "text": str(error)}
+    if isinstance(error, RecursionError):
+        return {"kind": "TooMuch", "text": "it is nested too deeply: write it with fewer parts in each other"}
+    if type(error).__name__ in _PLAIN:
+        return {"kind": type(error).__name__, "text": str(error)}
+    return {"kind": "UnexpectedFailure", "text": "".join(traceback.format_exception(error))}
+
+
+def read(document: bytes | bytearray) -> Exception:
+    told = json.loads(document)
+    kind, text = told["kind"], told["text"]
+    if kind == "LanguageError":
+        fix = told["fix"]
+        return LanguageError(told["code"], text, **told["members"], fix=None if fix is None else Fix(**fix))
+    if kind == "Refusal":
+        return Refusal(told["code"], text)
+    return _PLAIN.get(kind, UnexpectedFailure)(text)
