@@ -382,6 +382,11 @@ class Settings:
         Length(1),
     )
     state_limit: int = setting(1 << 30, "What is held for a query; one that needs more fails.", Size(1))
+    question_memory: int = setting(
+        1 << 30,
+        "Memory for a question that is asked once, with the data that it asks; one that needs more is refused.",
+        Size(64 << 20),
+    )
     maintenance: str = setting(
         "auto",
         "How what follows under rules is maintained: `auto`, `expiration`, `delete-rederive`, `counting` or "

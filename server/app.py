@@ -58,13 +58,14 @@ def blueprints(backend: Backend) -> Iterator[Blueprint]:
     settings, stores, threads = backend.settings, backend.stores, backend.threads
     # What is kept,
     yield from (module.routes(backend) for module in (streams, queries))
-    yield from (module.routes(settings, stores) for module in (graphs, rules, knowledge))
+    yield from (module.routes(settings, stores) for module in (graphs, rules))
+    yield knowledge.routes(settings, stores, backend.pool)
     yield pausing.routes(stores, threads)
     yield observers.routes(settings, stores, threads)
     # what is answered,
     yield answers.routes(settings, stores, threads)
     yield events.routes(settings, stores, threads)
-    yield sparql.routes(settings, stores)
+    yield sparql.routes(settings, stores, backend.pool)
     # how it is looked at,
     yield explain.routes(settings, stores)
     yield from (module.routes(stores) for module in (why, measures, timeline))

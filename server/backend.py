@@ -5,6 +5,7 @@
     threads                             what goes on between requests
     tokens, sessions                    who may do what
     pusher                              triples into streams, whoever brings them
+    pool                                children for what users send
 
     with Backend(settings) as backend:
         create_app(backend)
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from csparql_spark.asking.guarded import Pool
 from csparql_spark.disk import DataDirectory
 from csparql_spark.disk.bell import Bell
 from csparql_spark.server.http.sessions import Sessions
@@ -27,6 +29,8 @@ from csparql_spark.server.sources.pushing import Pusher
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
 from csparql_spark.store.tokens import Tokens
+
+WAITING = 4  # of so many threads one may wait for a child of each kind
 
 
 class Backend:
@@ -38,6 +42,7 @@ class Backend:
         self.sessions = Sessions(self.directory.path, self.tokens, seconds=settings.login_seconds)
         self.stores = Stores.of(self.directory, settings)
         self.pusher = Pusher(self.stores)
+        self.pool = Pool(memory=settings.question_memory, waiting=max(1, settings.threads // WAITING))
         self.threads = Threads(settings, self.stores, self.pusher, Bell(self.directory.bell("answers")))
 
     def start(self) -> Backend:
@@ -47,6 +52,7 @@ class Backend:
     def close(self) -> None:
         """Write what was accepted, end the threads."""
         self.threads.stop()
+        self.pool.close()
         self.stores.database.close()
 
     def __enter__(self) -> Backend:

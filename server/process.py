@@ -31,6 +31,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from csparql_spark.answers.bindings import Result
+from csparql_spark.asking.guarded import children
 from csparql_spark.disk import Database, DataDirectory, StoreError
 from csparql_spark.disk.directory import private
 from csparql_spark.lifeline import hold
@@ -142,6 +143,7 @@ class Ending:
 
 def _warm_up() -> None:
     """Use once what loads more of itself when it is first used: else the first push and the first answer would wait."""
+    children.start()
     chunk = parse_push(b"<urn:a> <urn:b> <urn:c> .", RdfFormat.TURTLE, base=None, blank_prefix="b.")
     answer = Result.from_rows(("s",), [{"s": chunk.triples()[0][0]}])
     event("", "", [StoredAnswer(0, 0, 0, 1, answer.to_bytes())])

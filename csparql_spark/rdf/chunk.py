@@ -121,6 +121,11 @@ class Chunk:
         return int(np.count_nonzero(self.t == self.UNSTAMPED))
 
     @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return int(self.terms.nbytes + sum(column.nbytes for column in (self.s, self.p, self.o, self.t)))
+
+    @property
     def first(self) -> int | None:
         """The earliest stamp the producer gave."""
         explicit = self.t[self.t != self.UNSTAMPED]

@@ -55,6 +55,11 @@ def spelled(
     return response(lambda: formats.write(answer, media_type, extra=extra), media_type, headers)
 
 
+def response_of(body: bytes | bytearray, media_type: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The response with what was written elsewhere."""
+    return response(lambda: bytes(body), media_type, headers)
+
+
 def drawn(
     ntriples: bytes,
     what: str,

@@ -26,6 +26,7 @@ from flask import Flask, Response
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.guarded import Crowded
 from csparql_spark.disk import StoreError
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.disk.errors import DatabaseFull
@@ -90,6 +91,7 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "cycle": (422, "Cycle", "What the query reads comes, perhaps through other queries, from its own output."),
     "bad-include": (422, "Bad include", "The rule file includes a rule set that is not there, or itself."),
     "too-many-rows": (422, "Too many rows", "The answer would be larger than what is given at once."),
+    "too-much": (422, "Too much", "The question needs more time or memory than one may have."),
     "refused": (422, "Refused", "The query parses and cannot be registered."),
     "too-many-connections": (429, "Too many connections", "This address holds as many connections as one may."),
     "too-many-attempts": (429, "Too many attempts", "Too many wrong tokens came from this address."),
@@ -217,6 +219,10 @@ def of_store(error: StoreError) -> Problem:
     return Problem("store-unavailable", sentence(str(error)), headers={"Retry-After": "5"})
 
 
+def of_crowd(error: Crowded) -> Problem:
+    return Problem("busy", sentence(str(error)), headers={"Retry-After": "5"})
+
+
 def of_damaged(error: Damaged) -> Problem:
     return Problem("damaged", sentence(str(error)))
 
@@ -255,6 +261,7 @@ def install(app: Flask) -> None:
         (LanguageError, of_language),
         (Refusal, of_refusal),
         (StoreError, of_store),
+        (Crowded, of_crowd),
         (Damaged, of_damaged),
         (HTTPException, of_http),
     ):

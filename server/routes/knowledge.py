@@ -29,6 +29,7 @@ from werkzeug.datastructures import MultiDict
 
 from csparql_spark.answers.forked import Failed, TooLarge, TooSlow, apart
 from csparql_spark.answers.limits import Limits, size
+from csparql_spark.asking.guarded import Pool
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
@@ -182,10 +183,10 @@ def confined(text: str, graphs: dict[str, bytes], default: str | None, limits: L
     return [GraphChange(*change) for change in changes]
 
 
-def routes(settings: Settings, stores: Stores) -> Blueprint:
+def routes(settings: Settings, stores: Stores, pool: Pool) -> Blueprint:
     blueprint = Blueprint("knowledge", __name__)
     graphs = GraphStore(settings, stores)
-    updates, questions = Updates(settings, stores, graphs), Questions(stores)
+    updates, questions = Updates(settings, stores, graphs), Questions(stores, pool)
 
     @blueprint.post("/kb")
     def change() -> ChangedBody | GraphBody | DeletedBody:

@@ -6,7 +6,8 @@
 
 A query without FROM asks all background graphs. `FROM STREAM <…> [RANGE 10s]` looks at the last ten seconds of a
 stream: back from now on the arrival clock, from the newest stamp on an event clock. `USING ENTAILMENT` works as in
-registered queries. Nothing is registered, and the engine has no part in it.
+registered queries. Nothing is registered, and the engine has no part in it. Texts are read and questions are answered
+in guarded children (see `asking.guarded`): this process only finds the data, and sends it there.
 
 What a registered query sees is a graph, too: `FROM <queries/HotRooms/window>`, in FROM NAMED and in the parameters of
 the protocol by its whole IRI. It is what the query's body is matched against at its latest instant: what its windows
@@ -15,20 +16,26 @@ hold and its background, with what follows under its rules. Its named windows an
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
 from flask import Blueprint, Response, request
 from werkzeug.datastructures import MultiDict
 
-from csparql_spark.answers.limits import Limits, TooMuch
+from csparql_spark.answers.bindings import Kind
+from csparql_spark.answers.formats import OFFERED, Unwritable
+from csparql_spark.answers.limits import Limits, TooManyRows, TooMuch, size
+from csparql_spark.asking.guarded import Pool, work
+from csparql_spark.asking.guarded.pool import Place
 from csparql_spark.asking.log_view import Current
-from csparql_spark.asking.one_shot import Question, Watched, ask
+from csparql_spark.asking.one_shot import Question, Watched
 from csparql_spark.language import ContinuousQuery
-from csparql_spark.language.queries.query_cache import read
+from csparql_spark.language.queries.query_cache import known, read
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.http import bodies
-from csparql_spark.server.http.negotiation import drawn, spelled
+from csparql_spark.server.http.negotiation import asked_type, drawn, response_of
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.descriptors import service_descriptor
 from csparql_spark.server.routes.registration import found, whole
@@ -38,11 +45,12 @@ from csparql_spark.windows.rule import at_once, bounds_of
 
 FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 MOST_FIELDS = 100
+KINDS: dict[str, Kind] = {"SELECT": "bindings", "ASK": "boolean"}  # of answers; other forms give graphs
 
 
-def routes(settings: Settings, stores: Stores) -> Blueprint:
+def routes(settings: Settings, stores: Stores, pool: Pool) -> Blueprint:
     blueprint = Blueprint("sparql", __name__)
-    questions = Questions(stores)
+    questions = Questions(stores, pool)
 
     @blueprint.get("/sparql")
     def ask_by_get() -> Response:
@@ -73,7 +81,8 @@ def fields_of(text: str) -> MultiDict[str, str]:
 class Questions:
     """Answers questions over what is stored now, given their texts and the parameters of the protocol."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: Stores, pool: Pool) -> None:
+        self._pool = pool
         self._stores, self._current = stores, Current(stores.log, stores.registry)
         self._base = f"{stores.names.base}/"
 
@@ -81,7 +90,21 @@ class Questions:
         """Raises `Problem`."""
         if not text:
             raise Problem("bad-body", "There is no query: send it as query=, or as the body of a POST.")
-        query = read(text, self._base)
+        limits = Limits.from_environment(os.environ)
+        try:
+            with self._pool.place("sparql") as place:
+                return self._answered(place, text, parameters, limits)
+        except TooManyRows as error:
+            raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
+        except TooMuch as error:
+            raise Problem("too-much", f"The question cannot be answered: {error}.") from error
+        except Unwritable as error:
+            raise Problem("not-acceptable", str(error)) from None
+
+    def _answered(self, place: Place, text: str, parameters: MultiDict[str, str], limits: Limits) -> Response:
+        query = known(text, self._base)
+        if query is None:
+            query = read(text, self._base, json.loads(place.run(limits, work.compiled_form, text, self._base)))
         if query.name is not None or query.output != "RSTREAM":
             raise Problem(
                 "refused",
@@ -107,25 +130,37 @@ class Questions:
         if watched and not query.windows:
             instant = max(one.instant for one in watched.values())
         current = self._current
-        try:
-            regimes = {*query.entailment, *(regime for one in watched.values() for regime in one.query.entailment)}
-            answer = ask(
-                Question(
-                    text,
-                    {graph: current.graph(graph) for graph in wanted & background},
-                    self._base,
-                    default_graphs,
-                    named_graphs,
-                    streams=streams,
-                    watched=watched,
-                    rules=current.rules(regimes),
-                    instant=instant,
-                ),
-                Limits.from_environment(os.environ),
-            )
-        except TooMuch as error:
-            raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
-        return spelled(answer, headers={"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None)
+        regimes = {*query.entailment, *(regime for one in watched.values() for regime in one.query.entailment)}
+        question = Question(
+            text,
+            self._graphs(wanted & background),
+            self._base,
+            default_graphs,
+            named_graphs,
+            streams=streams,
+            watched=watched,
+            rules=current.rules(regimes),
+            instant=instant,
+        )
+        media_type = asked_type("this answer", OFFERED[KINDS.get(query.form, "graph")])
+        body = place.run(limits, work.answered, question, limits, media_type)
+        headers = {"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None
+        return response_of(body, media_type, headers)
+
+    def _graphs(self, wanted: Iterable[str]) -> dict[str, Chunk]:
+        """Background graphs, of which there may be more than a question has room for."""
+        graphs: dict[str, Chunk] = {}
+        held = 0
+        for graph in sorted(wanted):
+            graphs[graph] = self._current.graph(graph)
+            held += graphs[graph].size
+            if held > self._pool.memory:
+                raise Problem(
+                    "too-large",
+                    f"The graphs that the question asks hold more than the {size(self._pool.memory)} that a question "
+                    "may have: name fewer of them with FROM.",
+                )
+        return graphs
 
     def _watched(self, name: str) -> Watched:
         """What a registered query needs to see what it saw at its latest instant."""

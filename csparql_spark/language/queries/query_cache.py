@@ -56,6 +56,9 @@ class Readings:
     def of(self, text: str, base: str | None, form: object = None) -> ContinuousQuery:
         return self._found((text, base)) or self._hold((text, base), restored(form, text) or self._read(text, base))
 
+    def known(self, text: str, base: str | None) -> ContinuousQuery | None:
+        return self._found((text, base))
+
     def _read(self, text: str, base: str | None) -> ContinuousQuery:
         name = _name(text)
         if name is None:
@@ -98,6 +101,11 @@ _readings = Readings(seconds=300, most=MOST_BYTES)  # a server looks at all of i
 def read(text: str, base: str | None, form: object = None) -> ContinuousQuery:
     """The query of a text, which has that compiled form if there is one."""
     return _readings.of(text, base, form)
+
+
+def known(text: str, base: str | None) -> ContinuousQuery | None:
+    """The query of a text that was read a while ago."""
+    return _readings.known(text, base)
 
 
 def compiled_of(query: ContinuousQuery) -> Form | None:
