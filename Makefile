@@ -78,7 +78,7 @@ $(PLOTTER): $(STAMP)
 	@touch $@
 
 faults: java install
-	@cd $(ROOT) && $(BIN)/python -m bench.faults
+	@cd $(ROOT) && POISON=all $(BIN)/python -m pytest tests/poison && $(BIN)/python -m bench.faults
 
 clean:
 	rm -rf $(VENV) $(ROOT)/*.egg-info $(WEB)/dist $(WEB)/node_modules
