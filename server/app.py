@@ -68,7 +68,8 @@ def blueprints(backend: Backend) -> Iterator[Blueprint]:
     yield sparql.routes(settings, stores, backend.pool)
     # how it is looked at,
     yield explain.routes(settings, stores)
-    yield from (module.routes(stores) for module in (why, measures, timeline))
+    yield from (module.routes(stores) for module in (why, measures))
+    yield timeline.routes(stores, backend.pool)
     yield health.routes(settings, stores, threads)
     yield metrics.routes(settings, stores, threads)
     # and for whom besides.

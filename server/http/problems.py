@@ -25,6 +25,7 @@ from typing import TypedDict
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
+from csparql_spark.answers.limits import TooMuch
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.guarded import Crowded
 from csparql_spark.disk import StoreError
@@ -223,6 +224,10 @@ def of_crowd(error: Crowded) -> Problem:
     return Problem("busy", sentence(str(error)), headers={"Retry-After": "5"})
 
 
+def of_excess(error: TooMuch) -> Problem:
+    return Problem("too-much", f"This cannot be answered: {error}.")
+
+
 def of_damaged(error: Damaged) -> Problem:
     return Problem("damaged", sentence(str(error)))
 
@@ -262,6 +267,7 @@ def install(app: Flask) -> None:
         (Refusal, of_refusal),
         (StoreError, of_store),
         (Crowded, of_crowd),
+        (TooMuch, of_excess),
         (Damaged, of_damaged),
         (HTTPException, of_http),
     ):

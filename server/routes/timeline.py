@@ -10,14 +10,17 @@ Everything is read from the log and the answers, beside the engine, and only as 
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 import numpy as np
 from flask import Blueprint, request
 
+from csparql_spark.answers.limits import Limits
+from csparql_spark.asking.guarded import Pool, work
 from csparql_spark.asking.log_view import Current
-from csparql_spark.asking.missing import looked
 from csparql_spark.asking.timeline import dots, stamped, waits, written
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.log import Entry, Log
@@ -203,7 +206,7 @@ class Timelines:
         return f"The next instant is {written(upcoming)}."
 
 
-def routes(stores: Stores) -> Blueprint:
+def routes(stores: Stores, pool: Pool) -> Blueprint:
     blueprint = Blueprint("timeline", __name__)
     current, timelines = Current(stores.log, stores.registry), Timelines(stores)
 
@@ -216,16 +219,19 @@ def routes(stores: Stores) -> Blueprint:
         query = found(stores, name)
         asked = readable(query)
         instant = asked_instant(stores, query, f": {stores.names.query_url(name)}/timeline tells what it waits for.")
-        view = looked(current.watched(query, asked, instant), current.rules(asked.entailment))
-        patterns: list[PatternBody] = [{"text": pattern.text, "matches": pattern.matches} for pattern in view.patterns]
+        with pool.place("missing") as place:
+            watched, rules = current.watched(query, asked, instant), current.rules(asked.entailment)
+            view = json.loads(place.run(Limits.from_environment(os.environ), work.missed, watched, rules))
+        triples, counts, lost, says = view
+        patterns: list[PatternBody] = [{"text": text, "matches": matches} for text, matches in counts]
         return {
             "query": name,
             "at": instant,
             "windows": windows_of(query, instant),
-            "triples": view.triples,
+            "triples": triples,
             "patterns": patterns,
-            "lost": view.lost,
-            "says": view.says,
+            "lost": lost,
+            "says": says,
         }
 
     @blueprint.get("/streams/<name:name>/elements")

@@ -7,10 +7,12 @@ answered(question, limits, media_type)           # the body of a response
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from csparql_spark.answers import formats
 from csparql_spark.answers.limits import Limits
-from csparql_spark.asking.one_shot import Question, ask
+from csparql_spark.asking.missing import looked
+from csparql_spark.asking.one_shot import Question, Watched, ask
 from csparql_spark.language.queries.compiled import compiled
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.rdf.chunk import Chunk
@@ -24,6 +26,11 @@ def compiled_form(text: str, base: str | None) -> bytes:
 def answered(question: Question, limits: Limits, media_type: str) -> bytes:
     """The answer to a question, in a format. Raises what `ask` raises, and `Unwritable`."""
     return formats.write(ask(question, limits), media_type)
+
+
+def missed(watched: Watched, rules: Mapping[str, str]) -> bytes:
+    """What is missing from an answer, as JSON: the members of `Missing`, in their order. Raises `Refusal`."""
+    return json.dumps(looked(watched, rules)).encode()
 
 
 def warm_up() -> None:
