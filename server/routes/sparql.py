@@ -24,7 +24,7 @@ from urllib.parse import parse_qsl
 from flask import Blueprint, Response, request
 from werkzeug.datastructures import MultiDict
 
-from csparql_spark.answers.bindings import Kind
+from csparql_spark.answers.bindings import ResultKind
 from csparql_spark.answers.formats import OFFERED, Unwritable
 from csparql_spark.answers.limits import Limits, TooManyRows, TooMuch, size
 from csparql_spark.asking.guarded import Pool, work
@@ -45,7 +45,7 @@ from csparql_spark.windows.rule import at_once, bounds_of
 
 FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 MOST_FIELDS = 100
-KINDS: dict[str, Kind] = {"SELECT": "bindings", "ASK": "boolean"}  # of answers; other forms give graphs
+KINDS: dict[str, ResultKind] = {"SELECT": "bindings", "ASK": "boolean"}  # of answers; other forms give graphs
 
 
 def routes(settings: Settings, stores: Stores, pool: Pool) -> Blueprint:
