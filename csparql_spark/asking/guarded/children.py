@@ -44,7 +44,7 @@ class GuardedChild:
         self._talk, self._guard = talk, guard
         self.death: int | None = None  # its status, as wait tells it; None if nobody knows
 
-    def ask(self, parts: Sequence[wire.Part], seconds: float) -> list[bytearray] | None:
+    def ask(self, parts: Sequence[wire.MessagePart], seconds: float) -> list[bytearray] | None:
         """The reply to a message; None if the child has died of it. Raises `TimeoutError`."""
         self._talk.settimeout(seconds)
         try:

@@ -124,7 +124,7 @@ class Place:
         work = pickle.dumps((function, arguments), protocol=5, buffer_callback=buffers.append)
         memory = self._pool.memory
         terms = json.dumps({"seconds": limits.seconds, "memory": memory}).encode()
-        message: list[wire.Part] = [terms, work, *(buffer.raw() for buffer in buffers)]
+        message: list[wire.MessagePart] = [terms, work, *(buffer.raw() for buffer in buffers)]
         for _ in range(TRIES):
             one = self._pool.take()
             try:

@@ -13,7 +13,7 @@ import struct
 import time
 from collections.abc import Sequence
 
-Part = bytes | bytearray | memoryview
+MessagePart = bytes | bytearray | memoryview
 
 READY = b"!"  # what the zygote says when it can fork
 STATUS = struct.Struct("<i")  # of a child that has ended, as wait tells it
@@ -22,7 +22,7 @@ _COUNT = struct.Struct("<I")
 _LENGTH = struct.Struct("<Q")
 
 
-def send(to: socket.socket, parts: Sequence[Part]) -> None:
+def send(to: socket.socket, parts: Sequence[MessagePart]) -> None:
     """Raises `OSError` if nobody takes it."""
     views = [memoryview(part).cast("B") for part in parts]
     head = _COUNT.pack(len(views)) + b"".join(_LENGTH.pack(view.nbytes) for view in views)

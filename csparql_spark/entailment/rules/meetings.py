@@ -16,19 +16,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from csparql_spark.language.rules.rule import Atom, is_variable
 
-Kind = tuple[bool, bool, bool]  # where an atom has constants
-Junction = tuple[Kind, Kind, tuple[str | None, ...]]
+AtomShape = tuple[bool, bool, bool]  # where an atom has constants
+Junction = tuple[AtomShape, AtomShape, tuple[str | None, ...]]
 
 
-def kind(atom: Atom) -> Kind:
+def kind(atom: Atom) -> AtomShape:
     return not is_variable(atom.subject), not is_variable(atom.predicate), not is_variable(atom.object)
 
 
-def kinds(atoms: Iterable[Atom]) -> frozenset[Kind]:
+def kinds(atoms: Iterable[Atom]) -> frozenset[AtomShape]:
     return frozenset(map(kind, atoms))
 
 
-def junctions(atom: Atom, others: Iterable[Kind], *, turned: bool = False) -> Iterator[Junction]:
+def junctions(atom: Atom, others: Iterable[AtomShape], *, turned: bool = False) -> Iterator[Junction]:
     """What an atom has in common with those of other kinds that it meets."""
     own = kind(atom)
     for other in others:
