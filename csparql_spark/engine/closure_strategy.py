@@ -9,7 +9,7 @@ written, once, so that whoever explains a query says what its group does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from csparql_spark.engine.dataset import graphs_of
@@ -45,8 +45,8 @@ def closed_windows(query: ContinuousQuery) -> list[list[Window]]:
     return [[query.windows[place] for place in graph.places] for graph in graphs_of(query) if graph.places]
 
 
-def movement_of(query: ContinuousQuery, windows: Iterable[Window]) -> Movement:
+def movement_of(query: ContinuousQuery, windows: Sequence[Window]) -> Movement:
     """How the graph that these windows of a query make up moves."""
     if moves_together(query):
         return Movement(together=True)
-    return Movement(together=False, share=max(share_of(window, query.every) for window in windows))
+    return Movement(together=False, share=share_of(windows, query.every))

@@ -207,9 +207,17 @@ def widest_of(windows: Iterable[WindowSpec]) -> int:
     return max((window.range for window in windows if window.range is not None), default=0)
 
 
-def share_of(window: WindowSpec, every: int | None) -> float:
-    """Which share of a window is another when it is looked at next, about: if what it holds comes evenly. `every` is
-    the COMPUTE EVERY of its query."""
+def share_of(windows: Sequence[WindowSpec], every: int | None) -> float:
+    """Which share of what windows hold is another when they are looked at next, about: if what they hold comes evenly,
+    and to windows of time at the same rate. `every` is the COMPUTE EVERY of their query."""
+    moves = [_move_of(window, every) for window in windows]
+    if all(is_timed(window) for window in windows):
+        return sum(step for step, _ in moves) / sum(extent for _, extent in moves)
+    return max(step / extent for step, extent in moves)
+
+
+def _move_of(window: WindowSpec, every: int | None) -> tuple[int, int]:
+    """How much of a window is another when it is looked at next, and how much it holds."""
     extent, step = next(
         (extent, step)
         for extent, step in (
@@ -221,7 +229,7 @@ def share_of(window: WindowSpec, every: int | None) -> float:
     )
     if window.range is not None and every is not None:
         step = max(step or 0, every)
-    return min(1.0, (step or 1) / extent)
+    return min(step or 1, extent), extent
 
 
 def slowest_of(windows: Iterable[WindowSpec]) -> int:

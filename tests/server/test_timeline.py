@@ -132,6 +132,10 @@ def test_what_is_missing(client, query: int, engine: Engine) -> None:
     }
     engine.answer(query, 2000, number(0))
     assert told(client, "/queries/q/missing")["at"] == 2000
+    rows = len(number(0))
+    assert missing(2000)["says"] == (
+        f"Nothing is missing: the windows hold 3 triples, and the answer has {rows} row{'s' * (rows != 1)}."
+    )
 
 
 def test_what_is_entailed_is_not_missing(client) -> None:

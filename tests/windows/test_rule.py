@@ -214,3 +214,22 @@ def test_which_instants_a_query_has(
 
 def test_tumbling_windows_answer_once_in_a_range() -> None:
     assert grid_of(parse("SELECT * FROM STREAM <urn:a> [RANGE 5s] { ?s ?p ?o }")) == Grid((5000,))
+
+
+@pytest.mark.parametrize(
+    ("windows", "every", "share"),
+    [
+        ([Window("urn:a", range=10, step=1)], None, 0.1),
+        ([Window("urn:a", range=10, step=10)], None, 1.0),
+        ([Window("urn:a", range=10, step=15)], None, 1.0),
+        # What is small, and all another each time, is little of what both hold.
+        ([Window("urn:a", range=600, step=1), Window("urn:b", range=4, step=2)], None, 3 / 604),
+        ([Window("urn:a", range=600, step=1)], 60, 0.1),
+        ([Window("urn:a", triples=100, triples_step=5)], None, 0.05),
+        ([Window("urn:a", range=600, step=1), Window("urn:b", triples=4, triples_step=2)], None, 0.5),
+    ],
+)
+def test_the_share_that_is_another_is_that_of_all_they_hold(
+    windows: list[Window], every: int | None, share: float
+) -> None:
+    assert rule.share_of(windows, every) == pytest.approx(share)
