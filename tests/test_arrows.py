@@ -324,7 +324,9 @@ def test_the_paths_in_documents_are_there() -> None:
         )
     }
     assert len(paths) >= 20
-    assert {(document, path) for document, path in paths if not (ROOT / path).exists()} == set()
+    made = "web/dist/"  # by the build of the console
+    lost = {(document, path) for document, path in paths if not path.startswith(made) and not (ROOT / path).exists()}
+    assert lost == set()
 
 
 def test_nobody_is_a_he_or_a_she() -> None:

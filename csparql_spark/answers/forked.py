@@ -15,6 +15,7 @@ wait for a lock that one of them may have held. Should it do so all the same, it
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import resource
@@ -127,6 +128,7 @@ def _work(work: Callable[[], bytes], writing: int, seconds: float, room: int) ->
         signal.setitimer(signal.ITIMER_PROF, max(seconds, _SHORTEST))
         signal.setitimer(signal.ITIMER_REAL, PATIENCE * seconds + 1)
         gc.disable()  # it would write to all that is shared
+        faulthandler.disable()  # that a child ends is no news to whoever reads what the process prints
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
