@@ -60,6 +60,9 @@ _XML_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w
 _ITS = ' xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
 
 
+BLOCK = 50_000  # rows that are written at once
+
+
 class Unwritable(ValueError):
     """An answer that a format has no way to express."""
 
@@ -130,53 +133,80 @@ def _write_json(answer: Result, extra: Mapping[str, object]) -> bytes:
     if answer.table is None:
         return f'{{"head":{{}},"boolean":{_json(answer.truth)}{tail}'.encode()
     table = answer.table
-    rows = _lines(_json_columns(table), table.length, "{", ",", "},")
+    blocks = _blocks(table, _json_term, _json_cell, ("{", ",", "},"))
+    if blocks:
+        blocks[-1] = blocks[-1][:-1]
     head = f'{{"head":{{"vars":{_json(table.variables)}}},"results":{{"bindings":['
-    return head.encode() + rows[:-1] + f"]}}{tail}".encode()
+    return b"".join([head.encode(), *blocks, f"]}}{tail}".encode()])
 
 
 def _write_lines(table: Bindings) -> bytes:
-    return _lines(_json_columns(table), table.length, "{", ",", "}\n")
+    return b"".join(_blocks(table, _json_term, _json_cell, ("{", ",", "}\n")))
 
 
-def _json_columns(table: Bindings) -> list[pa.Array]:
-    return [
-        _joined([_text(_json(name) + ":"), column], _text(""))
-        for name, column in zip(table.variables, _spelled(table, _json_term))
-    ]
+def _json_cell(name: str, cells: pa.Array) -> pa.Array:
+    return _joined([_text(_json(name) + ":"), cells], _text(""))
 
 
 def _write_xml(answer: Result) -> bytes:
     if answer.table is None:
         return f"{_XML_HEAD}><head/><boolean>{_json(answer.truth)}</boolean></sparql>\n".encode()
     table = answer.table
-    columns = [
-        _joined([_text(f'<binding name="{name}">'), column, _text("</binding>")], _text(""))
-        for name, column in zip(table.variables, _spelled(table, _xml_term))
-    ]
-    rows = _lines(columns, table.length, "<result>", "", "</result>\n")
+    blocks = _blocks(table, _xml_term, _xml_cell, ("<result>", "", "</result>\n"))
     names = "".join(f'<variable name="{name}"/>' for name in table.variables)
-    namespace = _ITS if b' its:dir="' in rows else ""  # a text cannot hold this: its quotes are escaped
+    # A text cannot hold this: its quotes are escaped.
+    namespace = _ITS if any(b' its:dir="' in block for block in blocks) else ""
     head = f"{_XML_HEAD}{namespace}><head>{names}</head><results>\n"
-    return head.encode() + rows + b"</results></sparql>\n"
+    return b"".join([head.encode(), *blocks, b"</results></sparql>\n"])
+
+
+def _xml_cell(name: str, cells: pa.Array) -> pa.Array:
+    return _joined([_text(f'<binding name="{name}">'), cells, _text("</binding>")], _text(""))
 
 
 def _write_csv(table: Bindings) -> bytes:
-    columns = [pc.fill_null(column, "") for column in _spelled(table, _csv_term)]
-    return (",".join(table.variables) + "\r\n").encode() + _lines(columns, table.length, "", ",", "\r\n")
+    blocks = _blocks(table, _csv_term, _plain_cell, ("", ",", "\r\n"))
+    return b"".join([(",".join(table.variables) + "\r\n").encode(), *blocks])
 
 
 def _write_tsv(table: Bindings) -> bytes:
-    columns = [pc.fill_null(column, "").cast(pa.large_string()) for column in table.columns]
+    blocks = [
+        _lines(
+            [_plain_cell("", column.slice(begin, BLOCK).cast(pa.large_string())) for column in table.columns],
+            min(BLOCK, table.length - begin),
+            "",
+            "\t",
+            "\n",
+        )
+        for begin in range(0, table.length, BLOCK)
+    ]
     head = "\t".join("?" + name for name in table.variables) + "\n"
-    return head.encode() + _lines(columns, table.length, "", "\t", "\n")
+    return b"".join([head.encode(), *blocks])
 
 
-def _spelled(table: Bindings, spell: Callable[[term.Term], str]) -> list[pa.Array]:
-    """The columns of a table, each term being spelled in the way of a format."""
+def _plain_cell(name: str, cells: pa.Array) -> pa.Array:
+    return pc.fill_null(cells, "")
+
+
+def _blocks(
+    table: Bindings,
+    spell: Callable[[term.Term], str],
+    cell: Callable[[str, pa.Array], pa.Array],
+    marks: tuple[str, str, str],
+) -> list[bytes]:
+    """The text of all rows, so many at a time: made at once it would need many times its size. Each term is spelled
+    once in the way of a format, and `cell` makes a column of a name and such spellings; `marks` begin, part and end a
+    row."""
     distinct, ids = table.encoded()
     spellings = pa.array([spell(term.parse(text)) for text in distinct.to_pylist()], pa.large_string())
-    return [spellings.take(pa.array(column, mask=column < 0)) for column in ids]
+    blocks = []
+    for begin in range(0, table.length, BLOCK):
+        columns = [
+            cell(name, spellings.take(pa.array(of_column, mask=of_column < 0)))
+            for name, of_column in zip(table.variables, (column[begin : begin + BLOCK] for column in ids))
+        ]
+        blocks.append(_lines(columns, min(BLOCK, table.length - begin), *marks))
+    return blocks
 
 
 def _lines(columns: list[pa.Array], length: int, start: str, between: str, end: str) -> bytes:

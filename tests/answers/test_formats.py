@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.answers import formats
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.formats import (
     CSV,
@@ -344,3 +345,16 @@ def test_no_offered_type_would_have_pleased_the_client_more(accept: dict[str, fl
 
 def test_a_browser_is_not_shown_what_is_not_offered() -> None:
     assert preferred(FIREFOX, (TURTLE, N_TRIPLES)) == TURTLE
+
+
+@pytest.mark.parametrize("media_type", [JSON, XML, CSV, TSV, ND_JSON])
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 7])
+def test_it_does_not_matter_how_many_rows_are_written_at_once(
+    media_type: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"a": f"<urn:{n}>", **({"b": f'"{n},\\""@en'} if n % 3 else {})} for n in range(length)]
+    answer = Result.from_rows(("a", "b"), rows)
+    whole = write(answer, media_type)
+    for block in (1, 2, 3):
+        monkeypatch.setattr(formats, "BLOCK", block)
+        assert write(answer, media_type) == whole
