@@ -226,7 +226,8 @@ def routes(stores: Stores, pool: Pool) -> Blueprint:
         rows = sum(rows for _, rows in stores.answers.sizes(query.id, instant, instant, 1))
         if rows and lost is None:
             shown = "1 row" if rows == 1 else f"{rows:,} rows"
-            says = f"Nothing is missing: the windows hold {triples:,} triples, and the answer has {shown}."
+            size = "1 triple" if triples == 1 else f"{triples:,} triples"
+            says = f"Nothing is missing: the windows hold {size}, and the answer has {shown}."
         patterns: list[PatternBody] = [{"text": text, "matches": matches} for text, matches in counts]
         return {
             "query": name,
