@@ -13,6 +13,7 @@ Matched anew, in a store that is kept in step with a dataset:
 - `relevant`     which triples can matter to a plan: the others are left out
 - `products`     how many solutions there may be: what must not be begun, and what is done apart
 - `forked`       in a process of its own, where it can be ended
+- `confinement`  what the kernel holds such a process to
 
 Maintained, matches that move with the windows:
 

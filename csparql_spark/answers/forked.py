@@ -24,16 +24,15 @@ import signal
 import struct
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from csparql_spark.answers import processor
+from csparql_spark.answers import confinement, processor
 from csparql_spark.answers.limits import PATIENCE
 
 _HEAD = struct.Struct("<cQ")  # how it ended, and how many bytes follow
 _DONE, _FAILED, _FULL = b"+", b"-", b"!"
 _AT_ONCE = 1 << 20
 TRIES = 3  # of work whose child somebody else kills
-_SHORTEST = 0.001  # seconds of a timer: none would mean that there is none
+_ADDRESSES = 0  # of the sizes of a process: all that it may name
 
 
 # Whether this process may be ended as it is, and somebody waits to say why (see `asking.guarded`).
@@ -122,17 +121,13 @@ def _work(work: Callable[[], bytes], writing: int, seconds: float, room: int) ->
     global confined
     confined = True
     try:
-        for number in (signal.SIGPROF, signal.SIGALRM):
-            signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF, signal.SIGALRM))
-        signal.setitimer(signal.ITIMER_PROF, max(seconds, _SHORTEST))
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE * seconds + 1)
+        confinement.begin()
+        confinement.start_timers(seconds)
         gc.disable()  # it would write to all that is shared
         faulthandler.disable()  # that a child ends is no news to whoever reads what the process prints
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 2)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        _confine(room)
+        # Where there is no telling how large it is, it may grow.
+        if (size := confinement.pages(_ADDRESSES)) is not None:
+            confinement.let_grow(resource.RLIMIT_AS, size + room)
         try:
             how, reply = _DONE, work()
         except MemoryError:
@@ -144,13 +139,3 @@ def _work(work: Callable[[], bytes], writing: int, seconds: float, room: int) ->
             view = view[os.write(writing, view[:_AT_ONCE]) :]
     finally:
         os._exit(0)
-
-
-def _confine(room: int) -> None:
-    """Let the process grow by so many bytes, and no more; where there is no telling how large it is, it may."""
-    statistics = Path("/proc/self/statm")
-    if statistics.exists():
-        pages = int(statistics.read_text().split()[0])
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = pages * resource.getpagesize() + room
-        resource.setrlimit(resource.RLIMIT_AS, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))

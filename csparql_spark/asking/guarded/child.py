@@ -17,32 +17,22 @@ After work that has left it large a child ends, and the next piece of work finds
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import resource
-import signal
 import socket
-from pathlib import Path
 
-from csparql_spark.answers import forked
-from csparql_spark.answers.limits import PATIENCE
+from csparql_spark.answers import confinement, forked
 from csparql_spark.asking.guarded import failures, wire
 
 DONE, FAILED, FULL = b"+", b"-", b"!"
 MOST_KEPT = 64 << 20  # bytes that a child may have grown by when its work is done
 MOST_WORK = 1000  # pieces of work; then what libraries have lost is given back, too
-_SHORTEST = 0.001  # seconds of a timer: none would mean that there is none
-_STATISTICS = Path("/proc/self/statm")
+_DATA = 5  # of the sizes of a process: what is private and writable
 
 
 def live(talk: socket.socket) -> None:
     """Work until nobody asks any more."""
-    for number in (signal.SIGPROF, signal.SIGALRM):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF, signal.SIGALRM))
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 2)  # libraries say there what we say in a sentence
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    confinement.begin()
     forked.confined = True
     begun = _size()
     for _ in range(MOST_WORK):
@@ -55,13 +45,11 @@ def live(talk: socket.socket) -> None:
         if parts is None:
             return
         terms = json.loads(parts[0])
-        _confine(begun + terms["memory"])
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE * terms["seconds"] + 1)
-        signal.setitimer(signal.ITIMER_PROF, max(terms["seconds"], _SHORTEST))
+        confinement.let_grow(resource.RLIMIT_DATA, begun + terms["memory"])
+        confinement.start_timers(terms["seconds"])
         how, reply = _worked(parts[1:])
         del parts
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        confinement.stop_timers()
         lasts = how != FULL and _size() - begun - len(reply) <= MOST_KEPT
         wire.send(talk, [how, b"+" if lasts else b"", reply])
         if not lasts:
@@ -81,11 +69,4 @@ def _worked(parts: list[bytearray]) -> tuple[bytes, bytes]:
 
 def _size() -> int:
     """Bytes of what is private and writable; 0 where there is no telling."""
-    if not _STATISTICS.exists():
-        return 0
-    return int(_STATISTICS.read_text().split()[5]) * resource.getpagesize()
-
-
-def _confine(size: int) -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (size if most == resource.RLIM_INFINITY else min(size, most), most))
+    return confinement.pages(_DATA) or 0
