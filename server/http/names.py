@@ -83,6 +83,12 @@ class ResourceNames:
     def stream_url(self, iri: str) -> str:
         return self._streams + quote(self.stream_name(iri), safe="")
 
+    def no_stream(self, iri: str) -> Problem:
+        """For who names a stream that is not there."""
+        return Problem(
+            "unknown-stream", f"There is no stream <{iri}>: create it with PUT {self.stream_url(iri)}.", stream=iri
+        )
+
     def graph_url(self, iri: str) -> str:
         return f"{self.base}/graphs?graph={quote(iri, safe='')}"
 

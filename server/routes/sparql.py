@@ -192,12 +192,7 @@ class Questions:
         instants = []
         for window in query.windows:
             if window.stream not in streams:
-                url = self._stores.names.stream_url(window.stream)
-                raise Problem(
-                    "unknown-stream",
-                    f"There is no stream <{window.stream}>: create it with PUT {url}.",
-                    stream=window.stream,
-                )
+                raise self._stores.names.no_stream(window.stream)
             newest = self._current.newest(window.stream)
             instants.append(now if streams[window.stream].clock == "arrival" or newest is None else newest)
         instant = max(instants, default=now)

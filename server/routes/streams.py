@@ -98,11 +98,7 @@ class StreamStore:
         iri = self._names.stream_iri(name)
         stream = self._registry.stream(iri)
         if stream is None:
-            raise Problem(
-                "unknown-stream",
-                f"There is no stream <{iri}>: create it with PUT {self._names.stream_url(iri)}.",
-                stream=iri,
-            )
+            raise self._names.no_stream(iri)
         return stream
 
     def described(self, stream: StreamRecord) -> StreamBody:

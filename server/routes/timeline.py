@@ -223,8 +223,8 @@ def routes(stores: Stores, pool: Pool) -> Blueprint:
             watched, rules = current.watched(query, asked, instant), current.rules(asked.entailment)
             view = json.loads(place.run(Limits.from_environment(os.environ), work.missed, watched, rules))
         triples, counts, lost, says = view
-        rows = sum(rows for _, rows in stores.answers.sizes(query.id, instant, instant, 1))
-        if rows and lost is None:
+        sizes = stores.answers.sizes(query.id, instant, instant, 1) if lost is None else []
+        if rows := sum(rows for _, rows in sizes):
             shown = "1 row" if rows == 1 else f"{rows:,} rows"
             size = "1 triple" if triples == 1 else f"{triples:,} triples"
             says = f"Nothing is missing: the windows hold {size}, and the answer has {shown}."
@@ -243,11 +243,7 @@ def routes(stores: Stores, pool: Pool) -> Blueprint:
     def elements(name: str) -> ElementsBody:
         iri = stores.names.stream_iri(name)
         if stores.registry.stream(iri) is None:
-            raise Problem(
-                "unknown-stream",
-                f"There is no stream <{iri}>: create it with PUT {stores.names.stream_url(iri)}.",
-                stream=iri,
-            )
+            raise stores.names.no_stream(iri)
         text = request.args.get("limit", str(USUAL_ELEMENTS))
         if not (text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= MOST_ELEMENTS):
             raise Problem(

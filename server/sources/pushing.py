@@ -95,11 +95,7 @@ class Pusher:
         if stream is None:
             stream = self._registry.stream(iri)
             if stream is None:
-                raise Problem(
-                    "unknown-stream",
-                    f"There is no stream <{iri}>: create it with PUT {self._names.stream_url(iri)}.",
-                    stream=iri,
-                )
+                raise self._names.no_stream(iri)
             if stream.damaged:
                 raise Problem(
                     "damaged",
