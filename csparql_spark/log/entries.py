@@ -74,6 +74,10 @@ class Draft:
     at: int | None = None
     beside: Keys | Relayed | None = None
 
+    def entry(self, seq: int, at: int) -> Entry:
+        """What it has become with a place and a stamp."""
+        return Entry(seq, self.kind, at, self.subject, self.rows, self.first, self.last, self.unstamped, self.payload)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

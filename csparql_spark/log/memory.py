@@ -39,17 +39,7 @@ class MemoryLog:
             refusal = None if guard is None else self.fold.refusal(guard)
             if refusal is not None:
                 raise refusal
-            entry = Entry(
-                len(self._entries) + 1,
-                draft.kind,
-                self._stamp(draft),
-                draft.subject,
-                draft.rows,
-                draft.first,
-                draft.last,
-                draft.unstamped,
-                draft.payload,
-            )
+            entry = draft.entry(len(self._entries) + 1, self._stamp(draft))
             self.fold.take(entry, draft.beside)
             self._entries.append(entry)
             return entry

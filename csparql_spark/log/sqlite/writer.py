@@ -153,35 +153,13 @@ class LogWriter:
             self._last = max(self._last, at + 1)
         else:
             at = draft.at or 0
+        head = EntryHead(draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped)
         cursor = connection.execute(
             "INSERT INTO log (kind, at, subject, rows, first, last, unstamped, payload, head_sum, payload_sum) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                draft.kind,
-                at,
-                draft.subject,
-                draft.rows,
-                draft.first,
-                draft.last,
-                draft.unstamped,
-                draft.payload,
-                head_sum(
-                    EntryHead(draft.kind, at, draft.subject, draft.rows, draft.first, draft.last, draft.unstamped)
-                ),
-                sum,
-            ),
+            (*head, draft.payload, head_sum(head), sum),
         )
-        entry = Entry(
-            cursor.lastrowid or 0,
-            draft.kind,
-            at,
-            draft.subject,
-            draft.rows,
-            draft.first,
-            draft.last,
-            draft.unstamped,
-            draft.payload,
-        )
+        entry = draft.entry(cursor.lastrowid or 0, at)
         self._decisions.after(entry)
         match draft.beside:
             case Keys():
