@@ -12,5 +12,6 @@
 - `columns`     columns of strings, made a chunk
 - `jsonterms`   terms as JSON writes them
 - `bounds`      what a small body could make a parser do, refused
+- `hazards`     which bodies are read where they came in, and which by a child that may be killed
 - `errors`      what can be wrong, as sentences
 """

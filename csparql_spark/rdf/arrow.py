@@ -63,6 +63,18 @@ def read_arrow(body: bytes, *, blank_prefix: str) -> Chunk:
         raise RdfError(f"Row {bad.row + 1}, column {bad.column}: {bad.message}", offending=bad.offending) from bad
 
 
+def expanded(body: bytes) -> int:
+    """How many bytes the body says that it stands for, once its buffers are decompressed; none, where it says so in a
+    way that cannot be read."""
+    claimed = 0
+    try:
+        for message in pa.ipc.MessageReader.open_stream(pa.BufferReader(body)):
+            claimed += _claimed(message)
+    except (pa.ArrowException, OSError, ValueError, MemoryError, struct.error):
+        pass  # whoever reads the body says why
+    return max(claimed, len(body))
+
+
 def _columns(body: bytes) -> dict[str, pa.Array]:
     """The columns, each in one piece; t in milliseconds."""
     with pa.ipc.open_stream(body) as reader:

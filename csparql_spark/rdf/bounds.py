@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from xml.parsers import expat
 
 import numpy as np
@@ -28,7 +29,9 @@ ENTITY_FACTOR, ENTITY_ALLOWANCE = 16, 2**20
 QUADS_FACTOR, QUADS_ALLOWANCE = 100, 16 * 2**20
 
 _ENTITY = re.compile(rb"""<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)')""")
-_JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_USE = re.compile(rb"&([^&;\s<]+);")
+# What has no end is a string, too: else each quote in it would be tried as the beginning of one.
+_JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 # Everything in which `<<` does not open a triple term: comments, strings of both quotes, IRIs, escaped characters.
 _TURTLE_TOKEN = re.compile(
     rb'#[^\n\r]*|"""(?:[^"\\]|\\.|"(?!""))*+"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*+\'\'\''
@@ -90,6 +93,7 @@ def _refuse_entities(body: bytes) -> None:
     if b"<!ENTITY" not in body:
         return
     expansion = 0
+    uses = Counter(_USE.findall(body))
     for match in _ENTITY.finditer(body):
         value = match[3] if match[3] is not None else match[4]
         if match[1] or b"&" in value:
@@ -98,7 +102,7 @@ def _refuse_entities(body: bytes) -> None:
                 *place(body, match.start()),
                 match[0].decode("utf-8", "replace")[:80],
             )
-        expansion += len(value) * body.count(b"&" + match[2] + b";")
+        expansion += len(value) * uses[match[2]]
     if expansion > ENTITY_FACTOR * len(body) + ENTITY_ALLOWANCE:
         raise RdfError(
             f"The document's entities stand for {expansion} bytes, out of proportion to its size: shorten them"

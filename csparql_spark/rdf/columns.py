@@ -22,6 +22,7 @@ import pyoxigraph as ox
 
 from csparql_spark.rdf.bounds import TRIPLE_TERMS, BoundedSink
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.errors import CorruptChunk
 from csparql_spark.rdf.quads import renamed
 from csparql_spark.rdf.stamps import EARLIEST, LATEST
 
@@ -64,6 +65,22 @@ def chunk_of_columns(s: pa.Array, p: pa.Array, o: pa.Array, t: pa.Array | None, 
     chunk = _canonical(Chunk.from_columns(terms, ids[0], ids[1], ids[2], stamps))
     _check_positions(chunk)
     return dataclasses.replace(chunk, terms=renamed(chunk.terms, blank_prefix))
+
+
+def checked(chunk: Chunk) -> Chunk:
+    """A chunk that somebody else has made of terms that are canonical already: each of them is a term of its place, and
+    what else holds of a chunk holds of this one. Raises `CorruptChunk`."""
+    if not pc.all(pc.match_substring_regex(chunk.terms, _ONE), min_count=0).as_py():
+        raise CorruptChunk("The chunk has what is no term.")
+    encoded = chunk.terms.dictionary_encode()
+    ids = encoded.indices.to_numpy()
+    made = Chunk.from_columns(encoded.dictionary, ids[chunk.s], ids[chunk.p], ids[chunk.o], chunk.t)
+    try:
+        _check_positions(made)
+        _stamps(pa.array(made.t, pa.int64(), mask=made.t == Chunk.UNSTAMPED), len(made))
+    except BadTerm as bad:
+        raise CorruptChunk(f"The chunk is not one of triples: {bad.message}.") from bad
+    return made
 
 
 def _stamps(t: pa.Array | None, count: int) -> np.ndarray:

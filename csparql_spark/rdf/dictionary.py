@@ -23,6 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 SPARE = 1024  # terms that may be forgotten without anything being compacted
+LONG = 4096  # characters, from which terms are counted one by one: a few of them may be more than all the others
+SPARE_CHARACTERS = 4 << 20  # of long terms that may be forgotten
 
 
 class Holder(Protocol):
@@ -41,6 +43,7 @@ class TermDictionary:
         self.generation = 0  # grows when ids change their meaning
         self._ids: dict[str, int] = {}
         self._terms: list[str] = []
+        self._long: dict[int, int] = {}  # the lengths of long terms
 
     def __len__(self) -> int:
         return len(self._terms)
@@ -48,13 +51,24 @@ class TermDictionary:
     def encode(self, terms: pa.Array | Iterable[str]) -> np.ndarray:
         """The ids of `terms`, which are added if they are new. The work is per distinct term of a push, not per
         triple."""
-        wanted = terms.to_pylist() if isinstance(terms, pa.Array) else terms
+        wanted = terms.to_pylist() if isinstance(terms, pa.Array) else list(terms)
+        found = list(map(self._ids.get, wanted))  # most are known
+        if None in found:
+            self._add(wanted, found)
+        return np.array(found, dtype=np.int64)
+
+    def _add(self, wanted: list[str], found: list[int | None]) -> None:
+        """Give ids to those that have none yet."""
         ids = self._ids
         before = len(ids)
-        found = [ids.setdefault(term, len(ids)) for term in wanted]
+        for place, id in enumerate(found):
+            if id is None:
+                found[place] = ids.setdefault(wanted[place], len(ids))
         new = list(itertools.islice(reversed(ids), len(ids) - before))
-        self._terms.extend(reversed(new))
-        return np.array(found, dtype=np.int64)
+        new.reverse()
+        self._terms.extend(new)
+        if max(map(len, new)) > LONG:
+            self._long |= {id: len(term) for id, term in enumerate(new, before) if len(term) > LONG}
 
     def find(self, term: str) -> int | None:
         return self._ids.get(term)
@@ -69,18 +83,20 @@ class TermDictionary:
         table[wanted] = np.arange(len(wanted))
         self._terms = [self._terms[i] for i in wanted.tolist()]
         self._ids = {term: id for id, term in enumerate(self._terms)}
+        self._long = {int(table[id]): length for id, length in self._long.items() if table[id] >= 0}
         self.generation += 1
         return table
 
     def forget_unheld(self, owner: Holder) -> None:
-        """Forget the terms that have ids with nobody, if that is more than half of them. The owner of the dictionary is
-        renumbered first, and then the holders, in their order."""
+        """Forget the terms that have ids with nobody, if that is more than half of them, or if some are so long that it
+        pays by itself. The owner of the dictionary is renumbered first, and then the holders, in their order."""
         holders = (owner, *self.holders)
         wanted = np.zeros(len(self), dtype=bool)
         for holder in holders:
             wanted[holder.terms()] = True
         live = np.flatnonzero(wanted)
-        if 2 * len(live) + SPARE > len(self):
+        spare = sum(length for id, length in self._long.items() if not wanted[id])
+        if 2 * len(live) + SPARE > len(self) and spare <= SPARE_CHARACTERS:
             return
         table = self.compact(live)
         for holder in holders:

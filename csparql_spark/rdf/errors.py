@@ -29,6 +29,10 @@ class RdfError(ValueError):
         return f"{place}{self.message.rstrip('.')}{shown}."
 
 
+class NamesGraphs(RdfError):
+    """RDF that is for one graph, and names graphs itself."""
+
+
 class UnsupportedFormat(ValueError):
     """A media type or file name that names no RDF format; `accepted` lists those that do."""
 

@@ -25,7 +25,7 @@ import pyoxigraph as ox
 
 from csparql_spark.rdf.bounds import TRIPLE_TERMS, BoundedSink, place, refuse_explosive
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
+from csparql_spark.rdf.errors import NamesGraphs, RdfError, UnsupportedFormat
 from csparql_spark.rdf.quads import renamed, split
 from csparql_spark.rdf.stamps import stamps
 
@@ -48,6 +48,9 @@ class RdfFormat(Enum):
         self.extensions = extensions
         self.oxigraph = oxigraph
 
+    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
+        return getattr, (RdfFormat, self.name)  # pyoxigraph's does not pickle
+
     @property
     def media_type(self) -> str:
         return self.media_types[0]
@@ -57,7 +60,10 @@ MEDIA_TYPES: tuple[str, ...] = tuple(syntax.media_type for syntax in RdfFormat)
 EXTENSIONS: tuple[str, ...] = tuple(extension for syntax in RdfFormat for extension in syntax.extensions)
 _BY_MEDIA_TYPE = {name: syntax for syntax in RdfFormat for name in syntax.media_types}
 _BY_EXTENSION = {extension: syntax for syntax in RdfFormat for extension in syntax.extensions}
+NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)  # formats in which a body can name graphs
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LONGEST_STATEMENT = "16 MiB"
+LONGEST_MESSAGE = 1000  # characters of what a parser says, which may be all that it was given
 _PLACE = re.compile(r"^Parser error (?:at|between) line .*?: ")
 
 
@@ -85,6 +91,20 @@ def format_of_path(path: str) -> RdfFormat | None:
 def parse_push(body: bytes, format: RdfFormat, *, base: str | None, blank_prefix: str) -> Chunk:
     """The triples of a push. Raises `RdfError` if the body is not what `format` says."""
     return _chunk(_canonical(body, format, base), body, blank_prefix)
+
+
+def parse_graph(body: bytes, format: RdfFormat, *, base: str | None, blank_prefix: str) -> Chunk:
+    """The triples of one graph. Raises `RdfError`, and `NamesGraphs` if the body does: to merge them into one is not
+    what anybody means."""
+    chunk = parse_push(body, format, base=base, blank_prefix=blank_prefix)
+    if format in NAMING and body.strip():
+        try:
+            # Whatever is in a named graph is nothing that N-Triples can say.
+            quads = ox.parse(body.removeprefix(_BYTE_ORDER_MARK), format=format.oxigraph, base_iri=base)
+            ox.serialize(quads, BoundedSink(len(body)), format=ox.RdfFormat.N_TRIPLES)
+        except ValueError as error:
+            raise NamesGraphs("The body names graphs") from error
+    return chunk
 
 
 def read_recording(
@@ -142,12 +162,17 @@ def _canonical(body: bytes, format: RdfFormat, base: str | None) -> bytes:
         ox.serialize(ox.parse(body, format=format.oxigraph, base_iri=base), sink, format=ox.RdfFormat.N_QUADS)
     except SyntaxError as error:
         raise explained(error, body, format) from error
+    except MemoryError as error:
+        # The parsers hold one statement at a time, and say so when it is longer than that.
+        if "buffer" not in str(error):
+            raise
+        raise RdfError(f"A statement of the data is longer than {LONGEST_STATEMENT}: shorten its literals") from error
     return sink.getvalue()
 
 
 def explained(error: SyntaxError, body: bytes, format: RdfFormat) -> RdfError:
     """What pyoxigraph says of a body, and where, in characters."""
-    message = _PLACE.sub("", error.msg)
+    message = _PLACE.sub("", error.msg[:LONGEST_MESSAGE])
     if "LoadDocumentCallback" in message:
         return RdfError("The document refers to a remote @context, which is never fetched: write the context into it")
     if error.lineno is None:

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.relations.graph import Facts, TaggedGraph
+from csparql_spark.relations.graph import Facts, Selection, TaggedGraph
 from csparql_spark.relations.runs import UNBOUNDED, TooMuchAtOnce
+from csparql_spark.relations.union import GraphUnion, UnionSelection
 
 Node = int | str  # the id of a term, or a variable
 Pattern = tuple[Node, Node, Node]
@@ -126,7 +127,11 @@ def _step(pattern: Pattern, before: frozenset[str], needed: set[str], fresh: boo
 
 
 def run(
-    steps: Sequence[Step], graph: TaggedGraph, start: Relation, most: int = UNBOUNDED, pairs: int = UNBOUNDED
+    steps: Sequence[Step],
+    graph: TaggedGraph | GraphUnion,
+    start: Relation,
+    most: int = UNBOUNDED,
+    pairs: int = UNBOUNDED,
 ) -> Relation:
     """Raises `TooMuchAtOnce`, before there is room made for them, where a step comes across more than `most` rows, or
     pairs each of several rows with each of several others, and there are more than `pairs`."""
@@ -137,9 +142,9 @@ def run(
     return start
 
 
-def _extended(step: Step, graph: TaggedGraph, rows: Relation, most: int, pairs: int) -> Relation:
+def _extended(step: Step, graph: TaggedGraph | GraphUnion, rows: Relation, most: int, pairs: int) -> Relation:
     columns, tag = rows
-    found = graph.search(
+    found: Selection | UnionSelection = graph.search(
         **step.constants, **{place: columns[name] for place, name in step.bound.items()}, fresh=step.fresh, most=most
     )
     for one, other in step.same:

@@ -30,6 +30,8 @@ from typing import Protocol
 import numpy as np
 
 from csparql_spark.windows.rule import WindowSpec
+from csparql_spark.windows.slide_graphs import ranks_of
+from csparql_spark.windows.slides import Elements
 
 
 class CountedSpec(WindowSpec, Protocol):
@@ -67,6 +69,11 @@ class TurnCount:
         """What is seen: elements after which at least so many, and less than so many, others came."""
         return self.total - self.viewed, self.total - self.viewed + min(self.size, self.viewed)
 
+    def between(self, first: int, last: int) -> tuple[int, int]:
+        """The elements after the `first`-th up to the `last`-th: those after which at least so many, and less than so
+        many, others came."""
+        return self.total - last, self.total - first
+
     def needed(self) -> int:
         """How many of the newest elements may still be seen."""
         return min(self.total, self.total - self.viewed + self.size)
@@ -77,6 +84,15 @@ class TurnCount:
     def restore(self, state: CountState) -> None:
         self.total, self.viewed, turns = state
         self.turns = deque((instant, number) for instant, number in turns)
+
+
+def ordinals_of(elements: Elements, last: int, *, graphs: bool = False) -> np.ndarray:
+    """Which one each of these is, the `last`-th being the last of them, none between them missing. With `graphs`, the
+    triples of one entry with one stamp are one."""
+    if not graphs:
+        return np.arange(last - len(elements.t) + 1, last + 1)
+    ranks = ranks_of(elements.seq, elements.t)
+    return ranks + (last - ranks.max(initial=0))
 
 
 def count_of(window: CountedSpec) -> TurnCount | None:

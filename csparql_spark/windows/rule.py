@@ -7,14 +7,28 @@ There it holds the elements stamped later than that less R, and not later than t
     at t = 13            ──●──●───(─●───●──●───]●────▶        low < stamp <= high, with (low, high] = (6, 12]
                            4  5   6 7   9  11 12 13           (the element at 13 is not in it before t = 16)
 
-Instants are the multiples of the steps of all windows of a query, or of COMPUTE EVERY. A window that counts holds the
-last n elements (or graphs) up to t instead, and opens nowhere; its instants are turns (see `counting`).
+Instants are the multiples of the steps of all windows of a query, or of COMPUTE EVERY. Where each of them is one of a
+window's own steps, the window is looked at as of every instant, as if its STEP were a millisecond (`looks_of`). A
+window that counts holds the last n elements (or graphs) up to t instead, and opens nowhere; its instants are turns
+(see `counting`).
 
-Tags put windows of several lengths into one graph. A window that is shorter than the widest by an *offset* sees what
-the widest would see of elements that are older by that: so an element's tag is its stamp less the offset, and whatever
-the offset, it is seen at t if its tag is later than t less the widest RANGE.
+An element enters at the first step at or after its stamp, and leaves at the first one at or after stamp + RANGE:
 
-    RANGE 6, widest 9, offset 3     stamp 8, tag 5       seen at 13: 5 > 13 − 9      until 5 + 9 = 8 + 6 = 14
+    RANGE 6 STEP 4       ────●──┼───┼────▶        stamped 9, it enters at 12 and leaves at 16
+                         8   9  12  16
+
+Both are known when it comes. So it waits until it enters, and goes by its *tag*: nothing ever has to be taken out.
+Tags put windows of several lengths and steps into one graph. An *offset* is what a RANGE is less than the widest one,
+a *phase* what it is more than so many steps. ⌈x⌉ being the first step at or after x, an element's tag is
+⌈stamp + phase⌉ − phase − offset, and at t it is seen if that is later than t − widest:
+
+    RANGE 6 STEP 1, widest 9     offset 3, phase 0    stamp 8    tag 8 − 3 = 5            until 5 + 9 = 8 + 6 = 14
+    RANGE 6 STEP 4, widest 9     offset 3, phase 2    stamp 8    tag ⌈10⌉ − 2 − 3 = 7     until 7 + 9 = ⌈8 + 6⌉ = 16
+
+Lengths are not in a tag but for offset and phase: so windows of any RANGE share one graph if their steps, phases and
+offsets are the same. A narrower one is a later look at the same facts. A window that counts, if it is the only one,
+has a clock of its own, the number of elements that came: there a tag is an *ordinal*, and it is seen if it is more
+than the last one less n.
 
 Of the log, a query sees what has a place after that of its registration (`since`).
 
@@ -23,13 +37,15 @@ Invariants: an element is in a window at t exactly if `bounds_of` has its stamp 
 
     bounds_of(window, 13)                        # Bounds(opens=6, closes=12)
     visible(window, stamps, 13)                  # which of these elements it holds
-    aligned(query.windows)                       # Alignment(widest=9, streams=(("urn:a", 0), ("urn:b", 3)))
-    tags_of(stamps, 3) > oldest_tag(13, 9)       # the same elements, found by their tags
+    widest, (one, other) = aligned(looks_of(query, query.windows))
+    one.tags_of(stamps) > oldest_tag(13, widest)     # the same elements, found by their tags; of those stamped up to
+                                                     # `one.closes(13)`
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
@@ -97,12 +113,27 @@ def is_known_before(query: QuerySpec) -> bool:
     return query.every is not None or all(map(is_timed, query.windows))
 
 
-def moves_together(query: QuerySpec) -> bool:
-    """Whether at each instant of a query all its windows are looked at as of that instant."""
-    if not all(map(is_timed, query.windows)):
-        return False
-    steps = {window.step for window in query.windows if window.step is not None}
-    return len(steps) == 1 if query.every is None else all(query.every % step == 0 for step in steps)
+def looks_of(query: QuerySpec, windows: Sequence[Spec]) -> tuple[Spec, ...]:
+    """Windows of a query as its instants look at them: those of whose own steps each instant is one, as of that."""
+    apart = _apart(query)
+    return tuple(
+        at_once(window) if window.step is not None and apart % window.step == 0 else window for window in windows
+    )
+
+
+def _apart(query: QuerySpec) -> int:
+    """All instants of a query are multiples of this."""
+    if query.every is not None:
+        return query.every
+    if not all(map(is_timed, query.windows)):  # turns come at any time
+        return 1
+    return math.gcd(*(window.step for window in query.windows if window.step is not None))
+
+
+def has_tags(windows: Sequence[WindowSpec]) -> bool:
+    """Whether for all that windows hold in one graph it is known, on one clock, when it goes: on that of time, or on
+    the count of the only one."""
+    return len(windows) == 1 or all(map(is_timed, windows))
 
 
 # --- what a window holds
@@ -169,9 +200,11 @@ def at_once(window: Spec) -> Spec:
 
 
 def until_of(window: WindowSpec, stamps: np.ndarray, instant: int) -> np.ndarray:
-    """The instant up to which a window holds elements that it holds at `instant`, as it is told. A window that counts
-    knows it of none: they are said to hold until the next millisecond."""
-    return np.full(len(stamps), instant + 1) if window.range is None else stamps + window.range
+    """The instant up to which a window holds elements that it holds at `instant`, as it is told: that of the first look
+    without them. A window that counts knows it of none: they are said to hold until the next millisecond."""
+    if window.range is None or window.step is None:
+        return np.full(len(stamps), instant + 1)
+    return _step_from(stamps + window.range, window.step)
 
 
 def emptied(window: WindowSpec, stamp: int) -> int:
@@ -179,7 +212,12 @@ def emptied(window: WindowSpec, stamp: int) -> int:
     element's own stamp."""
     if window.range is None or window.step is None:
         return stamp
-    return Grid((window.step,)).at_or_after(stamp + window.range)
+    return _step_from(stamp + window.range, window.step)
+
+
+def _step_from(time: Number, step: int) -> Number:
+    """The first multiple of a step that is not earlier."""
+    return -(-time // step) * step
 
 
 def horizon_of(window: WindowSpec, soonest: int) -> int:
@@ -216,6 +254,15 @@ def share_of(windows: Sequence[WindowSpec], every: int | None) -> float:
     return max(step / extent for step, extent in moves)
 
 
+def replaced_of(windows: Sequence[WindowSpec], every: int | None) -> int | None:
+    """How many triples those windows that count let go of from one look to the next, at most. None: with COMPUTE EVERY
+    any number may have come meanwhile, and an element may have any number of triples."""
+    counting = [window for window in windows if not is_timed(window)]
+    if every is not None or any(window.elements is not None for window in counting):
+        return None
+    return sum(_move_of(window, every)[0] for window in counting)
+
+
 def _move_of(window: WindowSpec, every: int | None) -> tuple[int, int]:
     """How much of a window is another when it is looked at next, and how much it holds."""
     extent, step = next(
@@ -240,35 +287,70 @@ def slowest_of(windows: Iterable[WindowSpec]) -> int:
 # --- windows in one graph
 
 
+class AlignedWindow(NamedTuple):
+    """A window in one graph with others: as of every how many milliseconds it is looked at, how much shorter it is than
+    the widest, and how much longer than so many steps (`phase`). `unit` is what it is as long as: milliseconds, TRIPLES
+    or ELEMENTS. One that counts beside others is not found by tags: it holds so many (`size`)."""
+
+    stream: str
+    offset: int
+    every: int = 1
+    phase: int = 0
+    unit: str = "ms"
+    size: int = 0
+
+    @property
+    def counts(self) -> bool:
+        return self.unit != "ms"
+
+    @property
+    def graphs(self) -> bool:
+        """Whether it counts graphs."""
+        return self.unit == "ELEMENTS"
+
+    def closes(self, instant: int) -> int:
+        """Up to which stamp it holds elements at an instant: what is stamped later waits."""
+        return instant // self.every * self.every
+
+    def tags_of(self, stamps: np.ndarray) -> np.ndarray:
+        """The tags of its elements; of one that counts, the stamps are their ordinals."""
+        if self.every == 1:
+            return stamps - self.offset
+        return _step_from(stamps + self.phase, self.every) - (self.phase + self.offset)
+
+    def stamp_of(self, tag: int) -> int:
+        """The latest stamp of elements with this tag or an earlier one."""
+        return self.closes(tag + self.offset + self.phase) - self.phase
+
+
 class Alignment(NamedTuple):
-    """Windows that move together: the widest RANGE, and their streams, each with how much shorter its window is."""
+    """Windows in one graph: how long the widest is, and how they lie in it."""
 
     widest: int
-    streams: tuple[tuple[str, int], ...]
+    windows: tuple[AlignedWindow, ...]
 
 
-def aligned(windows: Sequence[WindowSpec]) -> Alignment:
-    """Windows of time in one graph."""
-    widest = widest_of(windows)
-    return Alignment(
-        widest,
-        tuple(sorted({(window.stream, widest - window.range) for window in windows if window.range is not None})),
-    )
+def aligned(windows: Sequence[WindowSpec], *, beside: bool = False) -> Alignment:
+    """Windows in one graph. With `beside` there are several windows in the query, of which some count."""
+    timed = [window for window in windows if is_timed(window)] if beside else windows
+    widest = max((_move_of(window, None)[1] for window in timed), default=0)
+    return Alignment(widest, tuple(sorted({_aligned(window, widest, beside) for window in windows})))
 
 
-def tags_of(stamps: np.ndarray, offset: int) -> np.ndarray:
-    """The tags of a window's elements, for a window that is shorter than the widest by `offset`."""
-    return stamps - offset
+def _aligned(window: WindowSpec, widest: int, beside: bool) -> AlignedWindow:
+    step, length = _move_of(window, None)
+    if window.range is not None and window.step is not None:
+        return AlignedWindow(window.stream, widest - length, window.step, length % window.step)
+    unit = "TRIPLES" if window.elements is None else "ELEMENTS"
+    if beside:  # it turns with those alone that count as many at once
+        return AlignedWindow(window.stream, 0, step, 0, unit, length)
+    return AlignedWindow(window.stream, widest - length, unit=unit)
 
 
 def oldest_tag(instant: int, widest: int) -> int:
-    """What is tagged this or earlier is not seen at an instant through windows so wide; what is tagged later is."""
+    """What is tagged this or earlier is not seen at an instant through windows so wide; what is tagged later is. On the
+    clock of a window that counts, the instant is the ordinal of the last element that it holds."""
     return instant - widest
-
-
-def stamp_of(tag: int, offset: int) -> int:
-    """The stamp of an element with this tag."""
-    return tag + offset
 
 
 def ends_of(tags: np.ndarray, widest: int) -> np.ndarray:

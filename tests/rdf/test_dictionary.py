@@ -110,3 +110,25 @@ def test_few_terms_are_not_worth_being_forgotten() -> None:
     dictionary.encode(["<urn:last>"])
     dictionary.forget_unheld(nobody)
     assert len(dictionary) == 0 and dictionary.generation == 1
+
+
+def test_long_terms_are_forgotten_when_nobody_has_them() -> None:
+    """Few terms are more than all others."""
+    dictionary = TermDictionary()
+    held = Ids(dictionary, [], [])
+    short = dictionary.encode([f"<urn:{n}>" for n in range(100)])
+    long = dictionary.encode([f'"{n}' + "x" * 3_000_000 + '"' for n in range(3)])
+    held.ids = np.concatenate([short[50:], long[:2]])
+    dictionary.forget_unheld(held)  # one is less than it pays for
+    assert len(dictionary) == 103 and dictionary.generation == 0
+    held.ids = np.concatenate([short[50:], long[1:2]])
+    dictionary.forget_unheld(held)
+    assert len(dictionary) == 51 and dictionary.generation == 1
+    assert [len(term) for term in dictionary.decode(held.ids)[-2:]] == [len("<urn:99>"), 3_000_003]
+    held.ids = held.ids[:50]
+    dictionary.encode(["<urn:new>"])
+    dictionary.forget_unheld(held)
+    assert len(dictionary) == 52  # one again
+    dictionary.encode(['"' + "y" * 3_000_000 + '"'])
+    dictionary.forget_unheld(held)
+    assert len(dictionary) == 50 and dictionary.decode(held.ids) == [f"<urn:{n}>" for n in range(50, 100)]

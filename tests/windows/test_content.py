@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.windows.content import END_OF_TIME, SMALLEST, Content, Elements
+from csparql_spark.rdf.dictionary import SPARE
+from csparql_spark.windows.content import END_OF_TIME, Content, Elements
+from csparql_spark.windows.slides import LONGEST
 
 Triple = tuple[str, str, str]
 
@@ -27,7 +29,7 @@ def stamps(content: Content, stream: int, low: int, high: int, since: int = -1) 
 
 def size(content: Content) -> int:
     """How many elements it has memory for."""
-    return len(content._columns["t"])
+    return sum(slides.size for slides in content._slides.values())
 
 
 def test_both_edges_of_a_window() -> None:
@@ -162,20 +164,24 @@ def test_what_is_forgotten_gives_its_memory_back() -> None:
         content.add(0, second, numbered(list(range(low, low + 1000))))
         content.forget({0: low - 1000})
         assert stamps(content, 0, low - 1000, low + 999) == list(range(max(0, low - 999), low + 1000))
-        # A window of 2000 elements: the expired may be as many, and there is half as much room again.
-        assert len(content) <= 5000 and size(content) <= 8000 and len(content.dictionary) <= 2 * 4 * 2000 + 2 * SMALLEST
+        # A window of 2000 elements: what has expired is gone, but for the room that it had in the slide of the oldest.
+        assert len(content) == min(2, second + 1) * 1000 - (second > 0)
+        assert size(content) <= 2000 + 2 * LONGEST and len(content.dictionary) <= 2 * 4 * 2000 + 2 * SPARE
     assert content.dictionary.generation > 0
     content.forget({0: END_OF_TIME})
-    assert len(content) == 0 and size(content) == SMALLEST and len(content.dictionary) == 0
+    assert len(content) == size(content) == len(content.dictionary) == 0
 
 
-def test_while_the_expired_are_few_nothing_is_moved() -> None:
+def test_what_has_expired_is_gone_at_once_and_its_terms_when_as_much_has() -> None:
     content = Content()
-    content.add(0, 1, numbered(list(range(100))))
-    content.forget({0: 48})
-    assert len(content) == 100 and stamps(content, 0, 48, 99) == list(range(49, 100))
-    content.forget({0: 49})
-    assert len(content) == 50 and stamps(content, 0, 48, 99) == list(range(50, 100))
+    content.add(0, 1, numbered(list(range(5000))))
+    terms = len(content.dictionary)
+    content.forget({0: 2498})
+    assert len(content) == 2501 and stamps(content, 0, 2498, 4999) == list(range(2499, 5000))
+    assert len(content.dictionary) == terms
+    content.forget({0: 4000})
+    assert len(content) == 999 and stamps(content, 0, 4000, 4999) == list(range(4001, 5000))
+    assert len(content.dictionary) == 2 * 999 + 1
 
 
 def test_what_is_counted_stays_however_old_its_stamps_are() -> None:
@@ -194,7 +200,7 @@ def test_background_that_is_replaced_gives_its_terms_back() -> None:
     for version in range(10):
         low = 5000 * version
         content.replace(1, Chunk.from_triples([(f"<urn:n{i}>", "<urn:p>", "<urn:o>") for i in range(low, low + 2000)]))
-        assert len(content.dictionary) <= 2 * 2000 + 2 * SMALLEST + 2000
+        assert len(content.dictionary) <= 2 * 2000 + 2 * SPARE + 2000
     assert stamps(content, 1, END_OF_TIME - 1, END_OF_TIME) == list(range(45_000, 47_000))
     assert stamps(content, 0, 0, 9) == [1, 2, 3]
 

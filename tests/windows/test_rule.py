@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from csparql_spark.language import ContinuousQuery, Window, parse
 from csparql_spark.windows import rule
 from csparql_spark.windows.grid import Grid
-from csparql_spark.windows.rule import Alignment, Bounds, grid_of, is_known_before
+from csparql_spark.windows.rule import AlignedWindow, Alignment, Bounds, grid_of, is_known_before
 from tests.engine.asked import Asked, Seen
 from tests.store.conftest import store
 from tests.store.opened import Opened
@@ -81,14 +81,13 @@ def test_an_element_is_held_exactly_between_the_bounds(window: Window, stamp: in
 @given(TIMED, STAMPS)
 def test_an_element_leaves_when_it_was_said(window: Window, stamp: int) -> None:
     moving = dataclasses.replace(window, step=1)
-    held = [t for t in range(BEGIN, END) if naive_holds(moving, stamp, t)]
     assert rule.at_once(window) == moving
-    assert rule.until_of(window, np.array([stamp]), held[0]).tolist() == [held[-1] + 1]
-    later = [t for t in naive_instants(window.step) if t >= stamp + window.range]
-    emptied = rule.emptied(window, stamp)
-    assert emptied == later[0]
-    assert not any(naive_holds(window, stamp, t) for t in range(emptied, END))
-    assert all(naive_holds(window, stamp, t) for t in naive_instants(window.step) if stamp <= t < emptied)
+    for one in (window, moving):
+        later = [t for t in naive_instants(one.step) if t >= stamp + one.range]
+        (until,), emptied = rule.until_of(one, np.array([stamp]), stamp).tolist(), rule.emptied(one, stamp)
+        assert until == emptied == later[0]
+        assert not any(naive_holds(one, stamp, t) for t in range(emptied, END))
+        assert all(naive_holds(one, stamp, t) for t in naive_instants(one.step) if stamp <= t < emptied)
 
 
 @given(TIMED, INSTANTS)
@@ -104,38 +103,89 @@ def test_what_no_later_instant_sees_is_all_up_to_the_horizon(window: Window, soo
 
 @given(st.lists(TIMED, min_size=1, max_size=3), st.lists(STAMPS, max_size=8), INSTANTS)
 def test_tags_show_each_window_what_it_holds(windows: list[Window], stamps: list[int], instant: int) -> None:
-    """One graph for windows of several lengths: an element is seen by its tag, and its tag says until when."""
-    windows = [rule.at_once(window) for window in windows]
-    widest, streams = rule.aligned(windows)
+    """One graph for windows of several lengths and steps: an element is seen by its tag, once it has entered, and its
+    tag says until when."""
+    widest, lying = rule.aligned(windows)
     assert widest == max(window.range for window in windows)
-    assert {(window.stream, window.range) for window in windows} == {
-        (stream, widest - offset) for stream, offset in streams
+    assert {(one.stream, widest - one.offset, one.every, (widest - one.offset) % one.every) for one in lying} == {
+        (window.stream, window.range, window.step, one_phase(window)) for window in windows
     }
-    for stream, offset in streams:
-        window = next(one for one in windows if (one.stream, one.range) == (stream, widest - offset))
-        tags = rule.tags_of(np.array(stamps, np.int64), offset)
-        arrived = np.array(stamps, np.int64) <= instant
-        oldest = rule.oldest_tag(instant, widest)
-        assert np.flatnonzero((tags > oldest) & arrived).tolist() == naive_visible(window, stamps, instant)
-        assert [rule.stamp_of(tag, offset) for tag in tags.tolist()] == stamps
-        assert rule.stamp_of(oldest, offset) == rule.bounds_of(window, instant).opens
-        assert (
-            rule.ends_of(tags, widest).tolist() == rule.until_of(window, np.array(stamps, np.int64), instant).tolist()
-        )
+    times, oldest = np.array(stamps, np.int64), rule.oldest_tag(instant, widest)
+    for one in lying:
+        window = next(w for w in windows if (w.stream, w.range, w.step) == (one.stream, widest - one.offset, one.every))
+        assert (one.phase, one.counts, one.graphs) == (one_phase(window), False, False)
+        tags, entered = one.tags_of(times), times <= one.closes(instant)
+        assert np.flatnonzero((tags > oldest) & entered).tolist() == naive_visible(window, stamps, instant)
+        assert one.closes(instant) == rule.bounds_of(window, instant).closes
+        assert one.stamp_of(oldest) == rule.bounds_of(window, instant).opens
+        for tag in tags.tolist():
+            found = [stamp for stamp in range(BEGIN, END) if one.tags_of(np.array([stamp])).tolist() == [tag]]
+            assert found[-1] == one.stamp_of(tag)
+        assert rule.ends_of(tags, widest).tolist() == rule.until_of(window, times, instant).tolist()
 
 
-@given(st.lists(TIMED, min_size=1, max_size=3), st.none() | STEPS)
-def test_windows_move_together_where_each_is_looked_at_as_of_every_instant(
+def one_phase(window: Window) -> int:
+    """What its RANGE is more than so many steps: they are laid beside it, one after the other."""
+    length = window.range
+    while length >= window.step:
+        length -= window.step
+    return length
+
+
+@given(TIMED, st.integers(0, 3), STAMPS, INSTANTS)
+def test_windows_whose_ranges_differ_by_steps_are_looks_at_the_same_tags(
+    window: Window, more: int, stamp: int, instant: int
+) -> None:
+    """
+    STEP 4, RANGE 3 and 11       ⌈stamp + 3⌉ − 3, for both: at t the one sees what is tagged later than t − 3,
+                                 the other what is tagged later than t − 11
+    """
+    wider = dataclasses.replace(window, range=window.range + more * window.step)
+    (one,), (other,) = (rule.aligned([each]).windows for each in (window, wider))
+    assert one == other
+    (tag,) = one.tags_of(np.array([stamp])).tolist()
+    for each in (window, wider):
+        seen = stamp <= one.closes(instant) and tag > rule.oldest_tag(instant, each.range)
+        assert seen is naive_holds(each, stamp, instant)
+
+
+@given(st.lists(st.one_of(TIMED, TIMED, TIMED, COUNTED), min_size=1, max_size=3), st.none() | STEPS)
+def test_windows_are_looked_at_as_of_every_instant_where_each_is_a_step_of_theirs(
     windows: list[Window], every: int | None
 ) -> None:
     query = dataclasses.replace(
         parse("SELECT * FROM STREAM <urn:a> [RANGE 1ms] { ?s ?p ?o }"), windows=tuple(windows), every=every
     )
-    steps = {window.step for window in windows} if every is None else {every}
-    instants = sorted({t for step in steps for t in naive_instants(step)})
-    own = [set(naive_instants(window.step)) for window in windows]
-    assert rule.moves_together(query) is all(t in grid for t in instants for grid in own)
-    assert [t for t in range(BEGIN, END) if grid_of(query).at_or_after(t) == t] == instants
+    timed = [window for window in windows if window.range is not None]
+    steps = {window.step for window in timed} if every is None else {every}
+    instants = {t for step in steps for t in naive_instants(step)}
+    turns = range(BEGIN, END) if every is None and len(timed) < len(windows) else ()  # at any time
+    for window, look in zip(windows, rule.looks_of(query, windows), strict=True):
+        own = None if window.range is None else set(naive_instants(window.step))
+        together = own is not None and own.issuperset(instants.union(turns))
+        assert look == (rule.at_once(window) if together else window)
+    assert rule.has_tags(windows) is (len(timed) == len(windows) or len(windows) == 1)
+    if grid_of(query) is not None:
+        assert [t for t in range(BEGIN, END) if grid_of(query).at_or_after(t) == t] == sorted(instants)
+
+
+@given(COUNTED, st.lists(STAMPS, max_size=12), st.integers(0, 12))
+def test_ordinals_are_the_tags_of_what_is_counted(window: Window, stamps: list[int], last: int) -> None:
+    """
+    TRIPLES 3        ● ● ● ● ● ●            the tags are 1, 2, 3, …; up to the fifth it sees those later than 5 − 3
+                         └───┘
+    """
+    (widest, (one,)), count = rule.aligned([window]), min(last, len(stamps))
+    assert (widest, one.offset, one.counts, one.graphs) == (
+        window.triples or window.elements,
+        0,
+        True,
+        window.elements is not None,
+    )
+    ordinals = np.arange(1, count + 1)
+    seen = np.flatnonzero(one.tags_of(ordinals) > rule.oldest_tag(count, widest))
+    triples = dataclasses.replace(window, triples=widest, elements=None)
+    assert seen.tolist() == naive_visible(triples, sorted(stamps)[:count], END)
 
 
 def test_a_fact_that_always_holds_has_no_end() -> None:
@@ -168,7 +218,9 @@ def test_how_far_windows_reach() -> None:
     assert (rule.widest_of(windows), rule.slowest_of(windows)) == (9, 4)
     assert rule.reach_of(windows, {"urn:a": 5, "urn:c": 50}) == 11
     assert (rule.widest_of(windows[2:]), rule.slowest_of([]), rule.reach_of([], {})) == (0, 0, 0)
-    assert rule.aligned(windows[:2]) == Alignment(9, (("urn:a", 3), ("urn:b", 0)))
+    assert rule.aligned(windows[:2]) == Alignment(
+        9, (AlignedWindow("urn:a", 3, every=4, phase=2), AlignedWindow("urn:b", 0, every=2, phase=1))
+    )
 
 
 @pytest.mark.parametrize("low, high", [(low, high) for low in range(-1, 9, 3) for high in range(low, 9, 2)])
