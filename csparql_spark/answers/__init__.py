@@ -10,6 +10,7 @@
 Matched anew, in a store that is kept in step with a dataset:
 
 - `snapshot`     the store, and what a plan says of it
+- `cells`        rows of ids, out of the text that the store answers with
 - `relevant`     which triples can matter to a plan: the others are left out
 - `products`     how many solutions there may be: what must not be begun, and what is done apart
 - `forked`       in a process of its own, where it can be ended
@@ -37,7 +38,10 @@ Maintained, matches that move with the windows:
 For both:
 
 - `limits`       what one query may have of rows, time and memory
+- `excess`       what is said of work that needs more
 - `processor`    the processor time that a thread has used
+- `deadline`     the time that is left of an answer that has been begun
+- `arrears`      what answers take that are each in time, and together are not
 - `zones`        which points in time can be compared
 - `values`       what literals are worth
 - `aggregates`   one term out of a bag of terms
@@ -47,5 +51,7 @@ For both:
 - `last_answer`  what was answered last, as an answer and what has changed since
 - `stamps`       when a triple came
 - `bindings`     answers as columns, and as bytes
+- `media_types`  what answers and graphs can be written as
+- `row_text`, `graph_text`   tables and graphs as text, piece by piece
 - `formats`      answers in the formats of SPARQL and RDF
 """

@@ -7,6 +7,9 @@ It is SPARQL's algebra, bottom-up: a group is the join of its parts, its filters
 of an OPTIONAL group belongs to the left join. A filter that looks only at what one basic graph pattern binds is moved
 into it. What has no place here is `NotMaintainable`, with the reason.
 
+What stands in a GRAPH block is asked of one named graph after the other: its scans say of which (`asked_of`), those of
+the default graph of none. The graph's name is joined to what it says by itself (see `graph_blocks`).
+
 Variables are written with their `?`; those that a user cannot name have other names.
 """
 
@@ -32,11 +35,13 @@ class Unit:
 
 @dataclass(frozen=True)
 class Scan:
-    """The matches of a basic graph pattern whose triples hang together. `shown`: the variables that others look at."""
+    """The matches of a basic graph pattern whose triples hang together. `shown`: the variables that others look at;
+    `graph`: the IRI of the named graph that it looks into."""
 
     patterns: tuple[Pattern, ...]
     shown: tuple[str, ...]
     tests: tuple[Expression, ...] = ()
+    graph: str | None = None
 
     @property
     def names(self) -> frozenset[str]:
@@ -59,6 +64,15 @@ class Reach:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(node for node in (self.start, self.end) if is_variable(node)))
+
+
+@dataclass(frozen=True)
+class GraphBlock:
+    """What one named graph says, whose IRI is then joined to each solution as `name`, unless the text has the IRI."""
+
+    graph: str
+    inner: Operator
+    name: str | None
 
 
 @dataclass(frozen=True)
@@ -164,6 +178,7 @@ Operator = (
     Unit
     | Scan
     | Reach
+    | GraphBlock
     | Data
     | Join
     | Union
@@ -220,10 +235,33 @@ def _inside(inner: Operator, test: Expression) -> Operator | None:
         case LeftJoin() | Minus():
             if (moved := _inside(inner.left, test)) is not None:
                 return replace(inner, left=moved)
-        case Extend() | Exists() | Filter():
+        case Extend() | Exists() | Filter() | GraphBlock():
             if (moved := _inside(inner.inner, test)) is not None:
                 return replace(inner, inner=moved)
+        case Union():
+            parts = [part for one in inner.parts if (part := _inside(one, test)) is not None]
+            if len(parts) == len(inner.parts):
+                return Union(tuple(parts))
     return None
+
+
+def asked_of(operator: Operator, graph: str) -> Operator:
+    """An operator that looks into a named graph, where it looked into the default graph."""
+    match operator:
+        case Scan():
+            return replace(operator, graph=graph) if operator.graph is None else operator
+        case Join() | LeftJoin() | Minus():
+            return replace(operator, left=asked_of(operator.left, graph), right=asked_of(operator.right, graph))
+        case Union():
+            return Union(tuple(asked_of(part, graph) for part in operator.parts))
+        case Reach():
+            nodes = None if operator.nodes is None else asked_of(operator.nodes, graph)
+            return replace(operator, steps=asked_of(operator.steps, graph), nodes=nodes)
+        case Exists():
+            return replace(operator, inner=asked_of(operator.inner, graph), pattern=asked_of(operator.pattern, graph))
+        case Unit() | Data():
+            return operator
+    return replace(operator, inner=asked_of(operator.inner, graph))
 
 
 def parts_of(operator: Operator) -> tuple[Operator, ...]:
@@ -237,7 +275,7 @@ def parts_of(operator: Operator) -> tuple[Operator, ...]:
             return (operator.steps,) if operator.nodes is None else (operator.steps, operator.nodes)
         case Exists():
             return operator.inner, operator.pattern
-        case Filter() | Extend() | Project() | GroupBy() | OrderBy() | Slice():
+        case Filter() | Extend() | Project() | GroupBy() | OrderBy() | Slice() | GraphBlock():
             return (operator.inner,)
     return ()
 
@@ -272,6 +310,8 @@ def bound(operator: Operator) -> frozenset[str]:
             return bound(operator.inner) & frozenset(operator.names)
         case Filter() | Exists() | Extend() | OrderBy() | Slice():
             return bound(operator.inner)
+        case GraphBlock():
+            return bound(operator.inner) | ({operator.name} if operator.name is not None else frozenset())
     return frozenset()
 
 
@@ -290,4 +330,6 @@ def named(operator: Operator) -> frozenset[str]:
             return named(parts_of(operator)[0])
         case Extend():
             return named(operator.inner) | {operator.name}
+        case GraphBlock():
+            return named(operator.inner) | ({operator.name} if operator.name is not None else frozenset())
     return frozenset().union(*map(named, parts_of(operator)))

@@ -92,6 +92,24 @@ class Bindings:
             object.__setattr__(table, name, value)
         return table
 
+    @classmethod
+    def concat(cls, tables: Sequence[Bindings]) -> Bindings:
+        """The rows of tables of the same variables, one after the other; no term is told twice for it."""
+        first = tables[0]
+        if not first.variables:
+            return cls((), (), sum(map(len, tables)))
+        encoded = [table.encoded() for table in tables]
+        terms, ids = _in_order(pa.concat_arrays([own for own, _ in encoded]).dictionary_encode())
+        starts = np.cumsum([0, *(len(own) for own, _ in encoded)])
+        ids = np.append(ids, np.int32(-1))  # the last is of what is unbound
+        columns = [
+            np.concatenate(
+                [ids[np.where(own[place] < 0, -1, own[place] + start)] for (_, own), start in zip(encoded, starts)]
+            )
+            for place in range(len(first.variables))
+        ]
+        return cls.from_ids(first.variables, terms, columns, in_order=True)
+
     @cached_property
     def columns(self) -> tuple[pa.StringArray, ...]:
         assert self._made_of is not None  # else they were given
@@ -128,13 +146,8 @@ class Bindings:
         if not self.variables:
             return pa.array([], pa.string()), []
         if self._made_of is not None:
-            terms, ids = _used(self._made_of[0], np.concatenate(self._made_of[1]))
-        else:
-            encoded = pa.concat_arrays(self.columns).dictionary_encode()
-            order = pc.array_sort_indices(encoded.dictionary)
-            rank = np.full(len(order) + 1, -1, dtype=np.int32)  # the last is that of what is unbound
-            rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-            terms, ids = encoded.dictionary.take(order), rank[pc.fill_null(encoded.indices, -1).to_numpy()]
+            return _used(*self._made_of)
+        terms, ids = _in_order(pa.concat_arrays(self.columns).dictionary_encode())
         return terms, [ids[i * self.length : (i + 1) * self.length] for i in range(len(self.variables))]
 
 
@@ -232,7 +245,7 @@ class Result:
         return head, pa.record_batch(columns, schema=_SCHEMA).serialize()
 
     @classmethod
-    def _until_from(cls, payload: bytes) -> Result:
+    def _until_from(cls, payload: memoryview) -> Result:
         try:
             (count,) = struct.unpack_from("<q", payload)
             until = np.frombuffer(payload, dtype="<i8", count=count, offset=8)
@@ -246,11 +259,13 @@ class Result:
     @classmethod
     def from_bytes(cls, payload: bytes | memoryview) -> Result:
         """The answer of `to_bytes`. Raises `CorruptAnswer` for anything else."""
-        if bytes(payload[:2]) == _VERSION + _UNTIL:
-            return cls._until_from(bytes(payload[2:]))
-        version, kind, rest = bytes(payload[:1]), _KINDS.get(bytes(payload[1:2])), bytes(payload[2:])
+        payload = memoryview(payload)
+        if payload[:2] == _VERSION + _UNTIL:
+            return cls._until_from(payload[2:])
+        version, kind = bytes(payload[:1]), _KINDS.get(bytes(payload[1:2]))
         if version != _VERSION or kind is None:
             raise CorruptAnswer(f"The {len(payload)} bytes are not an answer of this version.")
+        rest = bytes(payload[2:])
         if kind == "graph":
             return cls.graph(rest)
         if kind == "boolean":
@@ -262,22 +277,34 @@ class Result:
             batch.validate(full=True)
             variables, length = batch.column(0)[0].as_py(), batch.column(1)[0].as_py()
             terms, ids = batch.column(2).flatten(), batch.column(3).flatten().to_numpy().reshape(len(variables), length)
-            return cls.from_table(Bindings.from_ids(variables, terms, list(ids), length))
+            if terms.null_count or len(ids) and ids.size and not -1 <= int(ids.min()) <= int(ids.max()) < len(terms):
+                raise CorruptAnswer(f"The table of the answer is damaged: it has cells outside its {len(terms)} terms.")
+            # They were written in their order (see `encoded`), so nothing is made of them before it is asked for.
+            return cls.from_table(Bindings.from_ids(variables, terms, list(ids), length, in_order=True))
         except (pa.ArrowException, OSError, ValueError, TypeError, IndexError) as error:
             raise CorruptAnswer(f"The table of the answer is damaged: {error}.") from error
 
 
-def _used(terms: pa.StringArray, ids: np.ndarray) -> tuple[pa.StringArray, np.ndarray]:
+def _in_order(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, np.ndarray]:
+    """The terms of an encoded column in the order of their text, and its cells among these (-1: unbound)."""
+    order = pc.array_sort_indices(encoded.dictionary)
+    rank = np.full(len(order) + 1, -1, dtype=np.int32)  # the last is that of what is unbound
+    rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+    return encoded.dictionary.take(order), rank[pc.fill_null(encoded.indices, -1).to_numpy()]
+
+
+def _used(terms: pa.StringArray, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
     """The terms that ids stand for, in their order, and the ids of the cells among these."""
-    ids = ids.astype(np.int32, copy=False)
+    columns = [ids.astype(np.int32, copy=False) for ids in columns]
     used = np.zeros(len(terms) + 1, dtype=bool)  # the last is of what is unbound
-    used[ids] = True
+    for ids in columns:
+        used[ids] = True
     used[-1] = False
     if used[:-1].all():
-        return terms, ids
+        return terms, columns
     numbers = np.cumsum(used, dtype=np.int32) - np.int32(1)
     numbers[-1] = -1
-    return terms.take(pa.array(np.flatnonzero(used))), numbers[ids]
+    return terms.take(pa.array(np.flatnonzero(used))), [numbers[ids] for ids in columns]
 
 
 def _taken(terms: pa.StringArray, ids: np.ndarray) -> pa.StringArray:

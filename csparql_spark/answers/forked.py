@@ -4,7 +4,8 @@ Oxigraph lets other threads run while it evaluates, and gives no way to stop it.
 store without copying it, costs 1 to 5 ms (at 50 MB to 1 GB of memory), and can be killed: by the timer of its processor
 time, by us when ten times that has passed on the clock, and by its own alarm should we be gone by then. It says what it
 found through a pipe, and ends without tidying up, so that nothing that it has inherited is touched. More memory than it
-may have, it does not get.
+may have, it does not get. How it ends says why: by a timer, by Rust's abort where there is no memory, or by a signal of
+its own, such as that of a stack that is full.
 
     apart(lambda: store.query(text).serialize(…), seconds=10.0, room=1 << 30)      # the bytes
     apart(lambda: hashed(10**12), seconds=0.5, room=1 << 30)                       # raises TooSlow
@@ -26,6 +27,8 @@ import time
 from collections.abc import Callable
 
 from csparql_spark.answers import confinement, processor
+from csparql_spark.answers.confinement import End
+from csparql_spark.answers.excess import broken
 from csparql_spark.answers.limits import PATIENCE
 
 _HEAD = struct.Struct("<cQ")  # how it ended, and how many bytes follow
@@ -49,6 +52,13 @@ class TooSlow(Exception):
 
 class TooLarge(Exception):
     """The work needed more memory than it may have."""
+
+
+class Broken(Exception):
+    """The work has ended its process by a signal, which the text names."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(broken(signal.Signals(number).name))
 
 
 class Failed(Exception):
@@ -89,11 +99,15 @@ def _tried(work: Callable[[], bytes], seconds: float, room: int) -> bytes | None
         _, status, used = os.wait4(child, 0)  # otherwise it is about to end, and says why
         processor.add(used.ru_utime + used.ru_stime)
     if not over and os.WIFSIGNALED(status):
-        if os.WTERMSIG(status) == signal.SIGPROF:
-            raise TooSlow(on_the_clock=False)
-        if os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGTERM):
-            return None
-    if how == _FULL or len(reply) < length:  # Rust ends the process when it gets no memory
+        number = os.WTERMSIG(status)
+        match confinement.end_of(number):
+            case End.PROCESSOR | End.CLOCK as limit:  # the work may start timers of its own
+                raise TooSlow(on_the_clock=limit is End.CLOCK)
+            case End.KILLED:
+                return None
+            case End.BROKEN:
+                raise Broken(number)
+    if how == _FULL or len(reply) < length:
         raise TooLarge
     if how == _FAILED:
         raise Failed(reply.decode())

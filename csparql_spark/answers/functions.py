@@ -27,7 +27,7 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pyoxigraph as ox
 
-from csparql_spark.answers import forked
+from csparql_spark.answers import confinement
 from csparql_spark.answers.aggregates import AGGREGATES
 from csparql_spark.answers.order import order_text
 from csparql_spark.answers.zones import TimePoint, are_comparable, point
@@ -107,10 +107,10 @@ class Functions:
     def solutions(self, store: ox.Store, text: str, aggregates: Iterable[str] = ()) -> bytes:
         """What a SELECT that calls the functions, and these aggregates, says of a store: tab-separated values."""
         # What a function raises is to Oxigraph an error of its expression, which leaves a variable unbound. That there
-        # is no memory must not be an answer. Only who is confined has a limit, and the others are not slowed down.
+        # is no memory must not be an answer. Where there is no limit nobody is slowed down.
         self.is_full = False
         custom = self.custom
-        if forked.confined:
+        if confinement.limited:
             custom = {name: self._noting(function) for name, function in custom.items()}
         found = store.query(text, custom_functions=custom, custom_aggregate_functions=self.aggregates(aggregates))
         if not isinstance(found, ox.QuerySolutions):

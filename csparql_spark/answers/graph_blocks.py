@@ -11,9 +11,10 @@ where every solution comes with a triple of the graph, and nothing inside looks 
 
 The others become a union over the graphs that are there when it is asked:
 
-    { GRAPH <i:4> { ... } VALUES ?g { <i:4> } } UNION { GRAPH <i:9> { ... } VALUES ?g { <i:9> } }
+    { { SELECT * { GRAPH <i:4> { ... } } } VALUES ?g { <i:4> } }
+    UNION { { SELECT * { GRAPH <i:9> { ... } } } VALUES ?g { <i:9> } }
 
-Measured: to count in each of 1,000 graphs takes 0.4 s.
+Measured: to count in each of 1,000 graphs takes 0.6 s.
 
 As a text is written before its graphs are known, a block stands in it between `Each` and `END`.
 
@@ -111,10 +112,8 @@ def _of_each(name: Each, group: list[Piece], graphs: Sequence[str]) -> Iterator[
 def _union(name: Each, group: list[Piece], graphs: Sequence[str]) -> Iterator[Piece]:
     """What each of the graphs says. Of many, each half has braces of its own: Oxigraph takes the square of a row."""
     if len(graphs) == 1:
-        yield from ("{", "GRAPH", Constant(graphs[0]), *group)
-        if name[0] == "?":
-            yield from ("VALUES", name, "{", Constant(graphs[0]), "}")
-        yield "}"
+        block = ("{", "GRAPH", Constant(graphs[0]), *group, "}")
+        yield from block if name[0] != "?" else _with_name(name, block, graphs[0])
         return
     half = len(graphs) // 2
     yield "{"
@@ -124,3 +123,10 @@ def _union(name: Each, group: list[Piece], graphs: Sequence[str]) -> Iterator[Pi
     yield "{"
     yield from _union(name, group, graphs[half:])
     yield "}"
+
+
+def _with_name(name: Each, block: Sequence[Piece], graph: str) -> Iterator[Piece]:
+    """What a graph says, joined with its name. Oxigraph would put the name's value into a group that stands beside it,
+    where a MINUS would have it on both sides; into a sub-SELECT it does not."""
+    yield from ("{", "{", "SELECT", "*", *block, "}")
+    yield from ("VALUES", name, "{", Constant(graph), "}", "}")

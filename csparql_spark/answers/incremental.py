@@ -14,6 +14,11 @@ when each of its rows holds.
                                                           # than `after`
     query.answer_of(query.rows().take(some))                   # some of the rows only
 
+A dataset may have named graphs besides, each over a moving graph of its own: a GRAPH block is asked of each by itself.
+
+    Incremental(plan, body, shared, named={"urn:w": NamedGraph(of_window, offset)})     # what it is tagged there is so
+                                                          # much later than the query has it
+
 `Shared` holds ids: whoever has them renumbered tells it, after the facts (`terms`, `renumber`). It and the queries go
 on with the ids' new meaning. `TooManyMatches` says that a query needs more room than there is; it can still be answered
 by the snapshot evaluator, which looks no further than the limit of an answer. `TooMuch` says that it needs more than it
@@ -24,8 +29,9 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,10 +40,11 @@ from csparql_spark.answers.algebra import NotMaintainable
 from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.construct import instantiated
-from csparql_spark.answers.limits import Deadline, Limits, TooManyRows, TooMuch
+from csparql_spark.answers.deadline import Deadline
+from csparql_spark.answers.limits import Limits, TooManyRows, TooMuch
 from csparql_spark.answers.matches import MatchTables, TooManyMatches
 from csparql_spark.answers.nodes import PlanNode, tree
-from csparql_spark.answers.operators import Evaluation
+from csparql_spark.answers.operators import Evaluation, GraphTables
 from csparql_spark.answers.ordering import Ordered, Ordering, in_order, longest_first
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.ranks import Ranks
@@ -48,7 +55,16 @@ from csparql_spark.windows.content import Content
 
 Ranked = Callable[[Sequence[np.ndarray]], tuple[pa.StringArray, list[np.ndarray]]]
 
-__all__ = ["Incremental", "NotMaintainable", "Shared", "TooManyMatches", "TooManyRows", "TooMuch", "why_not"]
+__all__ = [
+    "Incremental",
+    "NamedGraph",
+    "NotMaintainable",
+    "Shared",
+    "TooManyMatches",
+    "TooManyRows",
+    "TooMuch",
+    "why_not",
+]
 
 
 class Shared:
@@ -59,13 +75,14 @@ class Shared:
         self.content = content
         self.tables = MatchTables(moving, content.dictionary)
         self.computing = Computing(content) if computing is None else computing
-        self._orderings: weakref.WeakValueDictionary[tuple[Plan, str], Ordering] = weakref.WeakValueDictionary()
+        self._orderings: weakref.WeakValueDictionary[object, Ordering] = weakref.WeakValueDictionary()
 
-    def ordering(self, plan: Plan, body: str) -> Ordering:
-        """That of all who ask the same."""
-        ordering = self._orderings.get((plan, body))
+    def ordering(self, plan: Plan, body: str, named: Mapping[str, NamedGraph]) -> Ordering:
+        """That of all who ask the same of the same graphs."""
+        key = plan, body, tuple(named.items())
+        ordering = self._orderings.get(key)
         if ordering is None:
-            ordering = self._orderings[plan, body] = Ordering()
+            ordering = self._orderings[key] = Ordering()
         return ordering
 
     def terms(self) -> np.ndarray:
@@ -76,18 +93,38 @@ class Shared:
         self.tables.renumber(table)
 
 
-class Incremental:
-    """A plan over a moving graph. Raises `NotMaintainable` for a body that is not for it."""
+class NamedGraph(NamedTuple):
+    """A graph that has a name, and by how much its tags are later than those of the query."""
 
-    def __init__(self, plan: Plan, body: str, shared: Shared, limits: Limits | None = None) -> None:
+    shared: Shared
+    offset: int = 0
+
+
+class Incremental:
+    """A plan over a moving graph, and over those that have names. Raises `NotMaintainable` for a body that is not for
+    it."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        body: str,
+        shared: Shared,
+        limits: Limits | None = None,
+        named: Mapping[str, NamedGraph] | None = None,
+    ) -> None:
+        named = {} if named is None else named
         self.plan = plan
         self.limits = Limits() if limits is None else limits
         self.version = 0  # grows when what is seen may have changed
-        self._body, self._operator = body, translated(plan, body)
+        self._body, self._operator = body, translated(plan, body, tuple(named))
         self._shared = shared
-        self._evaluation = Evaluation(shared.tables, shared.computing, self._operator)
+        graphs: dict[str | None, GraphTables] = {
+            name: GraphTables(graph.shared.tables, graph.offset) for name, graph in named.items()
+        }
+        graphs[None] = GraphTables(shared.tables)
+        self._evaluation = Evaluation(graphs, shared.computing, self._operator)
         self._ranks = Ranks(shared.content.dictionary)
-        self._ordering = shared.ordering(plan, body)
+        self._ordering = shared.ordering(plan, body, named)
         self._ordering.join(self)
         self._after = 0
         self._versions: tuple[int, ...] = ()
@@ -96,7 +133,7 @@ class Incremental:
         self._until: np.ndarray | None = None
 
     def move(self, *, after: int) -> None:
-        """See what holds later than `after`, in the graph as it is now."""
+        """See what holds later than `after`, in the graphs as they are now."""
         before, self._marks = self._marks, None  # unknown, should the next step fail
         now = self._evaluation.move(after)
         self._after, self._versions = after, tuple(version for version, _ in now)

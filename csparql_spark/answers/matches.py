@@ -1,8 +1,9 @@
 """Matches: the ways to match a basic graph pattern in a moving graph, kept as a table that moves along.
 
 A match is one more derived fact: its tag is the earliest tag of the triples that it was made from, and where it can be
-made in several ways, the latest of these. So what expires is known by its tag, and a move costs what was added: each
-triple pattern is matched in that, and joined with the rest of the graph.
+made in several ways, the latest of these. So what expires is known by its tag, and a move costs what was added and
+taken back: each triple pattern is matched in that, and joined with the rest of the graph. Since a match has a column
+for each variable, the triples that it was made from are known by it: with one of them it goes, before its time.
 
     tables    = MatchTables(moving, dictionary)
     table     = tables.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "_:b")))      # one for all who ask the same
@@ -28,16 +29,19 @@ import numpy as np
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.answers.shared_templates import Generalized, TemplateFamily, TemplateSpan, generalized
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.changes import ADDED, REMOVED, Signed
+from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.joins import PLACES, Plan, Relation, Shape, in_order, matched, plan, run
-from csparql_spark.relations.keys import order_of
+from csparql_spark.relations.keys import distinct, order_of, ordered
 from csparql_spark.relations.moving import Mark, Moving
 from csparql_spark.relations.records import KeysTooWide, Records
 from csparql_spark.relations.runs import Runs, TooMuchAtOnce
-from csparql_spark.relations.tags import UNTIL
+from csparql_spark.relations.tags import NEVER, UNTIL
+from csparql_spark.relations.union import GraphUnion
 
 MOST = 5_000_000  # matches that are kept of one pattern
 AT_ONCE = 10_000_000  # rows that a step of a join may come across at once
+FEW = 1_000  # so many matches are looked at, rather than to join what was taken back with the graph
 SPARE = 2  # bits: terms may become four times as many before keys are packed again
 
 Columns = dict[str, np.ndarray]
@@ -101,8 +105,8 @@ class Matches:
         graph = self._moving.graph
         mark, self._mark = self._mark, None  # unknown, should one of the next steps fail
         before = -1 if mark is None else mark.place
-        added = None if mark is None else self._moving.since(mark)
-        if mark is None or added is None:
+        changes = None if mark is None else self._moving.since(mark)
+        if mark is None or changes is None:
             mark = self._moving.mark()
             self._records, self._runs = self._made(), Runs(graph.now)
             self.version += 1
@@ -110,16 +114,16 @@ class Matches:
             self._extend(place, matched(self._shape.body[place], graph.facts()))
         else:
             self._runs.expire(graph.now)
-            if added.size:
-                self._grow(added.where(added.tag > graph.now), (before, mark.place, graph.now))
+            span = TemplateSpan(before, mark.place, graph.now)
+            if changes.removed.size:
+                self._shrink(changes.removed, span)
+            if changes.added.size:
+                self._grow(changes.added.where(changes.added.tag > graph.now), span)
         self._mark = mark
 
     def _grow(self, added: Facts, span: TemplateSpan) -> None:
         """Add the matches that there are since these were added."""
-        share = None
-        if self._shared is not None:
-            general, family = self._shared
-            share = family.shares(self, general.names, span, added)
+        share = self._share(Signed(ADDED, added), span)
         if share is None:
             for place, pattern in enumerate(self._shape.body):
                 self._extend(place, matched(pattern, _with(pattern, added)))
@@ -128,17 +132,58 @@ class Matches:
         if self._runs.rows > MOST:
             raise self._too_many(MOST)
 
+    def _shrink(self, removed: Facts, span: TemplateSpan) -> None:
+        """Drop the matches that were made from facts that were taken back: what these facts are joined with is what the
+        graph has, and they themselves. That may find matches that never were, or come again with what was added
+        since."""
+        if self._runs.rows > max(FEW, removed.size):
+            share = self._share(Signed(REMOVED, removed), span)
+            if share is not None:
+                self._drop(self._keys(self._sifted(share, self._keep)[0]))
+                return
+        gone = TaggedGraph()
+        gone.add([removed])
+        if self._runs.rows > max(FEW, removed.size):
+            graph = GraphUnion(self._moving.graph, gone)
+            try:
+                for place, pattern in enumerate(self._shape.body):
+                    start = matched(pattern, _with(pattern, removed))
+                    for found in self._found(self._plan(place), start, self._keep, graph):
+                        self._drop(self._keys(found))
+                return
+            except TooManyMatches:
+                pass  # more than are kept: these can be looked at
+        self._drop(self._made_of(gone))
+
+    def _made_of(self, facts: TaggedGraph) -> np.ndarray:
+        """The keys of the matches that any of these facts is in. It costs as much as matches are kept."""
+        keys, tags = self._runs.holding()
+        columns = {name: self._records.column(keys, place) for place, name in enumerate(self.variables)}
+        made = np.zeros(len(tags), dtype=bool)
+        for pattern in self._shape.body:
+            s, p, o = (columns[node] if isinstance(node, str) else np.full(len(tags), node) for node in pattern)
+            made |= facts.tags_of(s, p, o) > NEVER
+        return keys[made]
+
+    def _share(self, changed: Signed, span: TemplateSpan) -> Relation | None:
+        """The matches with what has changed, found together with others; None if that is not done."""
+        if self._shared is None:
+            return None
+        general, family = self._shared
+        return family.shares(self, general.names, span, changed)
+
     def _extend(self, place: int, start: Relation) -> None:
         """Add the matches that begin with these."""
-        for found in self._found(self._plan(place), start, self._keep):
+        for found in self._found(self._plan(place), start, self._keep, self._moving.graph):
             self._add(found)
             if self._runs.rows > MOST:
                 raise self._too_many(MOST)
 
-    def _found(self, steps: Plan, rows: Relation, keep: Sequence[Keep]) -> Iterator[Relation]:
-        """The matches that rows lead to, of which they `keep` some; in parts, where they are many more than there are
-        triples. What can be left out already is not joined."""
-        graph = self._moving.graph
+    def _found(
+        self, steps: Plan, rows: Relation, keep: Sequence[Keep], graph: TaggedGraph | GraphUnion
+    ) -> Iterator[Relation]:
+        """The matches that rows lead to in a graph, of which they `keep` some; in parts, where they are many more than
+        there are triples. What can be left out already is not joined."""
         for number, step in enumerate(steps):
             rows, keep = self._sifted(rows, keep)
             try:
@@ -152,6 +197,7 @@ class Matches:
                         steps[number:],
                         Relation({name: column[part] for name, column in rows.columns.items()}, rows.tag[part]),
                         keep,
+                        graph,
                     )
                 return
         yield self._sifted(rows, keep)[0]
@@ -196,20 +242,32 @@ class Matches:
         return self._plans[place]
 
     def _add(self, found: Relation) -> None:
-        tag = found.tag
-        if not len(tag):
+        if not len(found.tag):
             return
-        columns = [found.columns[name] for name in self.variables]
-        try:
-            keys = self._records.pack(columns) if columns else np.zeros(len(tag), dtype=np.int64)
-        except KeysTooWide:
-            self._repack()
-            keys = self._records.pack(columns)
-        grown, _ = self._runs.add(*UNTIL.united(keys, tag))
+        keys = self._keys(found)  # before the runs are looked at: they may be written again for it
+        grown, _ = self._runs.add(*UNTIL.united(keys, found.tag))
         self._runs.settle()
         self.version += bool(grown.any())
         if self._records.given > 65_536 + 4 * self._runs.rows:
             self._repack()
+
+    def _keys(self, found: Relation) -> np.ndarray:
+        columns = [found.columns[name] for name in self.variables] if len(found.tag) else []
+        if not columns:
+            return np.zeros(len(found.tag), dtype=np.int64)
+        try:
+            return self._records.pack(columns)
+        except KeysTooWide:
+            self._repack()
+            return self._records.pack(columns)
+
+    def _drop(self, keys: np.ndarray) -> None:
+        """Matches that are not there do not matter."""
+        keys = distinct(ordered(keys))
+        keys = keys[self._runs.tags_of(keys) > NEVER]
+        if len(keys):
+            self._runs.remove(keys)
+            self.version += 1
 
     def _made(self) -> Records:
         return Records(len(self.variables), len(self._dictionary).bit_length() + SPARE)
@@ -309,12 +367,14 @@ class GraphScan:
         self._predicate = int(self._constants[0]) if len(self._constants) else None
 
     def move(self) -> None:
-        added = None if self._mark is None else self._moving.since(self._mark)
-        if added is None:
+        changes = None if self._mark is None else self._moving.since(self._mark)
+        if changes is None:
             self._mark = self._moving.mark()
             self.version += 1
-        elif added.size:
-            self.version += self._predicate is None or bool((added.p == self._predicate).any())
+        elif changes.size:
+            self.version += self._predicate is None or any(
+                bool((facts.p == self._predicate).any()) for facts in (changes.added, changes.removed)
+            )
 
     def visible(self, after: int, names: Sequence[str]) -> tuple[Columns, np.ndarray]:
         found = self._moving.graph.search(p=self._predicate)

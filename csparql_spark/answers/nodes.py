@@ -46,7 +46,7 @@ def tree(evaluation: Evaluation, operator: Operator, body: str) -> PlanNode:
 
 def _kind(operator: Operator) -> str:
     """What an operator is called where users read of it."""
-    return type(operator).__name__.removesuffix("By").lower()
+    return type(operator).__name__.removesuffix("By").removesuffix("Block").lower()
 
 
 def _tree(evaluation: Evaluation, operator: Operator, shown: Shown) -> PlanNode:
@@ -95,6 +95,8 @@ def _does(operator: Operator, shown: Shown) -> str:
                 f"from {shown(operator.start)} to {shown(operator.end)} along {operator.written}: "
                 f"{least if operator.zero else 'one step, or more'}"
             )
+        case algebra.GraphBlock():
+            return f"<{operator.graph}>" + (f" as {operator.name}" if operator.name is not None else "")
         case algebra.Data():
             return f"{several(len(operator.rows), 'row')} of {' '.join(operator.names)}".removesuffix(" of ")
         case algebra.Filter():

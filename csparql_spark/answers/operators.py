@@ -3,26 +3,33 @@
 What basic graph patterns match is there already; the rest is made from it at each instant. As long as nothing on the
 way depends on what is *not* there, tables know how long each of their rows holds.
 
-    evaluation = Evaluation(tables, computing)
+    evaluation = Evaluation({None: GraphTables(tables)}, computing, operator)
     evaluation.move(after)                       # follow the graph; see what holds later than `after`
     evaluation.answer(operator, Deadline(limits))
 
 No operator is begun after the deadline, and none makes more than `tables` lets it, which it knows before: so an answer
 is not much longer on its way than it may be.
+
+Each graph has tables of its own, by its IRI, the default graph by None. Where the tags of a graph are of other windows,
+they are brought to the query's time when they are looked at: a named window whose RANGE is shorter by its *offset* sees
+what the query's widest would see of elements that are older by that (see `windows.rule`).
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
 from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
 from csparql_spark.answers.computing import Computing, Expression, Test
+from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.grouping import Grouping
-from csparql_spark.answers.limits import Deadline, Limits
+from csparql_spark.answers.limits import Limits
 from csparql_spark.answers.matches import GraphScan, Matches, MatchTables, renamed
 from csparql_spark.answers.order import order_text
 from csparql_spark.answers.paths import Paths, reached
@@ -45,27 +52,43 @@ from csparql_spark.relations.tags import ALWAYS, UNTIL
 Links = tuple[np.ndarray, np.ndarray, np.ndarray]  # where steps lead from, where to, and until when
 
 
+class GraphTables(NamedTuple):
+    """The matches in one graph, and by how much its tags are later than the query's."""
+
+    tables: MatchTables
+    offset: int = 0
+
+
+class ScannedTable(NamedTuple):
+    """The matches of a scan, the names of its variables there, and by how much the tags are later than the query's."""
+
+    table: Matches | GraphScan
+    names: dict[str, str]
+    offset: int
+
+
 class Evaluation:
-    def __init__(self, tables: MatchTables, computing: Computing, operator: Operator) -> None:
-        self._dictionary, self._computing = tables.dictionary, computing
-        self._grouping = Grouping(computing, tables.dictionary)
+    def __init__(self, graphs: Mapping[str | None, GraphTables], computing: Computing, operator: Operator) -> None:
+        self._dictionary, self._computing = graphs[None].tables.dictionary, computing
+        self._grouping = Grouping(computing, self._dictionary)
         self._after = 0
         self._deadline = Deadline(Limits())
         self.took: dict[int, tuple[int, int]] = {}  # of each operator, by its id(): rows and ns of the last time
         self._paths: dict[algebra.Reach, Paths] = {}
-        self._scans: dict[algebra.Scan, tuple[Matches | GraphScan, dict[str, str]]] = {}
+        self._scans: dict[algebra.Scan, ScannedTable] = {}
         for part in algebra.all_of(operator):
             if isinstance(part, algebra.Scan) and part not in self._scans:
                 patterns, names = renamed(part.patterns) if not part.tests else (part.patterns, {})
                 tests = tuple(Test(computing, test) for test in part.tests)
-                self._scans[part] = tables.table(patterns, tests), names
+                tables, offset = graphs[part.graph]
+                self._scans[part] = ScannedTable(tables.table(patterns, tests), names, offset)
 
     @property
     def matches(self) -> list[Matches | GraphScan]:
-        return [table for table, _ in self._scans.values()]
+        return [scanned.table for scanned in self._scans.values()]
 
     def matches_of(self, scan: algebra.Scan) -> Matches | GraphScan:
-        return self._scans[scan][0]
+        return self._scans[scan].table
 
     @property
     def nbytes(self) -> int:
@@ -81,7 +104,7 @@ class Evaluation:
         self._after = after
         for table in self.matches:
             table.move()
-        return tuple((table.version, table.count(after)) for table in self.matches)
+        return tuple((table.version, table.count(after + offset)) for table, _, offset in self._scans.values())
 
     def answer(self, operator: Operator, deadline: Deadline) -> Table:
         """The solutions of a body; `TooMuch` if they are not there in time."""
@@ -103,6 +126,8 @@ class Evaluation:
                 return self._scan(operator)
             case algebra.Reach():
                 return self._reach(operator)
+            case algebra.GraphBlock():
+                return self._graph_block(operator)
             case algebra.Data():
                 return self._data(operator)
             case algebra.Join():
@@ -138,9 +163,20 @@ class Evaluation:
         raise TypeError(f"no operator: {operator}")
 
     def _scan(self, scan: algebra.Scan) -> Table:
-        table, names = self._scans[scan]
-        columns, tag = table.visible(self._after, [names.get(name, name) for name in scan.shown])
+        table, names, offset = self._scans[scan]
+        columns, tag = table.visible(self._after + offset, [names.get(name, name) for name in scan.shown])
+        if offset:
+            tag = np.where(tag == ALWAYS, ALWAYS, tag - offset)
         return Table.of({name: columns[names.get(name, name)] for name in scan.shown}, tag)
+
+    def _graph_block(self, block: algebra.GraphBlock) -> Table:
+        rows = self.table(block.inner)
+        if block.name is None:
+            return rows
+        graph = np.full(rows.length, self._dictionary.encode([f"<{block.graph}>"])[0])
+        if block.name not in rows.columns:
+            return rows.extend(block.name, graph)
+        return joined(rows, Table.of({block.name: graph[:1]}, np.full(1, ALWAYS))) if rows.length else rows
 
     def _reach(self, reach: algebra.Reach) -> Table:
         steps = self.table(reach.steps)

@@ -53,7 +53,8 @@ class Plan:
 
     `variables` are the columns that are asked for: those of the answer, or those of the template or of DESCRIBE.
     `reads` are the basic graph patterns that the body looks for, or None if it may look at every triple; `blocks` the
-    same with paths, and as often as they stand there; `rows` how many rows its VALUES make, multiplied.
+    same with paths, and as often as they stand there; `rows` how many rows its VALUES make, multiplied. `asks_named`:
+    whether it looks into named graphs at all.
     """
 
     form: str
@@ -71,6 +72,7 @@ class Plan:
     offset: int
     blocks: tuple[Block, ...]
     rows: int
+    asks_named: bool
 
     @property
     def aggregates(self) -> tuple[str, ...]:
@@ -174,6 +176,7 @@ class _Writer:
             offset,
             tuple(self._reading.blocks),
             self._rows,
+            next(self._tree.walk("GraphBlock", "WindowBlock"), None) is not None,
         )
 
     def _star(self, form: Tree) -> tuple[str, ...]:

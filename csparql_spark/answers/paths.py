@@ -13,8 +13,14 @@ the ways. Nodes are told once for each pair, however many ways there are, as SPA
     reached(start, end, tag, node, deadline)            # what is reached from a node, without looking at all the rest
 
 `Paths` is kept from one answer to the next: what is closed stays so while tags expire, and new steps are put in front
-of, between and behind what was there. Steps that were taken back before their time let it begin anew. Nothing is joined
-that would have more rows than a table may have: `TooManyMatches`.
+of, between and behind what was there. Where steps are taken back before their time, or hold shorter, the pairs go that
+may hold so long thanks to them: those whose tag a way through the step gives. Those of them that another way leads to
+come back, with the tag that it has.
+
+    a ──9── b ──5── c        b to d is taken back: a to d has a way through it that holds as long as it does, and goes;
+    b ──9── d ──5── c        a to c may hold until 5 thanks to it, goes too, and comes back by b to c
+
+Nothing is joined that would have more rows than a table may have: `TooManyMatches`.
 """
 
 from __future__ import annotations
@@ -22,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from csparql_spark.answers import tables
-from csparql_spark.answers.limits import Deadline
+from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.answers.tables import latest_of
 from csparql_spark.relations.graph import Facts, Selection, TaggedGraph
@@ -38,7 +44,7 @@ class Paths:
         self.restart()
 
     def restart(self) -> None:
-        """Steps have gone, or ids mean other terms."""
+        """Begin with no step: ids mean other terms, say, or what was seen is later than what will be."""
         self._after = NEVER
         self._closed = TaggedGraph()
         self._steps = TaggedGraph()
@@ -55,19 +61,53 @@ class Paths:
         for graph in (self._closed, self._steps):
             graph.expire(after)
         known = self._steps.tags_of(start, LINK, end) if self._steps.rows else np.full(len(tag), NEVER)
-        if np.count_nonzero(known > after) < self._steps.facts(after).size or (known > tag).any():
-            self.restart()
-            self.move(start, end, tag, after, deadline)
-            return
-        new = known < tag
-        steps = Facts(start[new], np.full(int(np.count_nonzero(new)), LINK), end[new], tag[new])
         try:
+            if np.count_nonzero(known > after) < self._steps.facts(after).size or (known > tag).any():
+                self._take_back(start, end, tag, deadline)
+                known = self._steps.tags_of(start, LINK, end)
+            new = known < tag
+            steps = Facts(start[new], np.full(int(np.count_nonzero(new)), LINK), end[new], tag[new])
             self._extend(self._closed.add([steps]), deadline)
             self._steps.add([steps])
             self._steps.settle()
         except Exception:
             self.restart()  # not closed: nobody must go on from there
             raise
+
+    def _take_back(self, start: np.ndarray, end: np.ndarray, tag: np.ndarray, deadline: Deadline) -> None:
+        """Close the steps but for those that are not among these any more, or hold shorter."""
+        seen = TaggedGraph(self._after)
+        seen.add([(start, LINK, end, tag)])
+        had = self._steps.facts(self._after)
+        gone = had.where(seen.tags_of(*had[:3]) < had.tag)
+        self._steps.remove(*gone[:3])
+        doomed = self._resting_on(gone, deadline)
+        self._closed.remove(*doomed[:3])
+        # What one step leads to, and one step and a way that has stayed; then, one step before what has come back.
+        steps = self._steps.tags_of(*doomed[:3])
+        back = [doomed._replace(tag=steps).where(steps > NEVER)]
+        first = _searched(self._steps, doomed.s, "s")
+        s, o = doomed.s[first.index], doomed.o[first.index]
+        rest = self._closed.tags_of(first.column("o"), LINK, o)
+        way = Facts(s, np.full(len(s), LINK), o, UNTIL.join(first.tag, rest))
+        back.append(way.where(rest > NEVER))
+        last = self._closed.add(back)
+        while last.size:
+            deadline.check()
+            last = self._closed.add([_left(last, _searched(self._steps, last.s, "o"))])
+        self._closed.settle()
+
+    def _resting_on(self, gone: Facts, deadline: Deadline) -> Facts:
+        """The pairs that may be as they are thanks to these steps: a way through one of them has their tag."""
+        doomed = TaggedGraph(self._after)
+        deadline.check()
+        ways = [gone, _left(gone, _searched(self._closed, gone.s, "o"))]
+        for way in list(ways):
+            ways.append(_right(way, _searched(self._closed, way.o, "s")))
+            _check(sum(one.size for one in ways))
+        for way in ways:
+            doomed.add([way.where(self._closed.tags_of(*way[:3]) == way.tag)])
+        return doomed.facts()
 
     def _extend(self, added: Facts, deadline: Deadline) -> None:
         """Close the graph, of which all but these fresh facts is closed: [old] new [old] new … [old] new [old]."""

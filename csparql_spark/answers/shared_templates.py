@@ -1,7 +1,8 @@
 """Shared templates: patterns that differ in their constants only, and what is new for all of them found together.
 
 A crowd asks the same of different things: `?s :in :room7 ; :value ?v`, `?s :in :room8 ; :value ?v`, … Each keeps its
-own matches. What a move adds to them is looked for once, with variables in the place of the constants, and then parted:
+own matches. What a move adds to them, and what it takes from them, is looked for once, with variables in the place of
+the constants, and then parted:
 
     :room7 ─┐                              ┌─▶ new matches of the member with :room7
     :room8 ─┼─▶ ?s :in ?0 ; :value ?v ─────┤
@@ -10,7 +11,7 @@ own matches. What a move adds to them is looked for once, with variables in the 
 
     template, names, constants = generalized(patterns)         # None, if there is nothing in it to be shared
     family.join(member)                                        # until nobody holds the member any more
-    family.shares(member, names, span, added)                  # bindings; None: the member has to look for itself
+    family.shares(member, names, span, Signed(ADDED, facts))   # bindings; None: the member has to look for itself
 
 Invariant: what a member gets is what it would have found. It has to look for itself where the members are few, and
 where more rows than all of them would come across on their own have to be gone through: where constants are what makes
@@ -27,11 +28,13 @@ import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.graph import Facts
+from csparql_spark.relations.changes import REMOVED, Signed
+from csparql_spark.relations.graph import TaggedGraph
 from csparql_spark.relations.joins import Node, Plan, Relation, Shape, matched, plan, run
 from csparql_spark.relations.keys import stable_order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.runs import TooMuchAtOnce
+from csparql_spark.relations.union import GraphUnion
 
 MANY = 8  # members that are worth it
 MOST_CONSTANTS = 2  # of a member: as many ids as fit into one number
@@ -40,7 +43,13 @@ PASSED_OVER = 50  # moves for which nothing is tried again after it was too much
 LEAST_ROWS = 1_000  # so many are gone through, however little has come
 NOWHERE = slice(0, 0)
 
-TemplateSpan = tuple[int, int, int]
+
+class TemplateSpan(NamedTuple):
+    """From where to where a graph has moved in its journal, and what holds no more there."""
+
+    first: int
+    last: int
+    now: int
 
 
 class TemplateMember(Protocol):
@@ -57,7 +66,7 @@ class Generalized(NamedTuple):
 
 
 class TemplateMatches(NamedTuple):
-    """New matches of the template, and where those of a member are among them, by the number that its constants
+    """Matches of the template, and where those of a member are among them, by the number that its constants
     make."""
 
     places: dict[int, slice]
@@ -94,28 +103,28 @@ class TemplateFamily:
         ids = dict(zip(predicates, self._dictionary.encode(predicates).tolist(), strict=True))
         self._body = tuple((s, ids.get(p, p), o) for s, p, o in self._template)
         self._plans: dict[tuple[int, int, tuple[tuple[str, int], ...]], Plan] = {}
-        self._span: TemplateSpan | None = None
-        self._found: TemplateMatches | None = None
+        self._found: dict[int, tuple[TemplateSpan, TemplateMatches | None]] = {}  # by sign
         self._passes = 0
 
     def join(self, member: TemplateMember) -> None:
         self._members.add(member)
 
     def shares(
-        self, member: TemplateMember, names: dict[str, str], span: TemplateSpan, added: Facts
+        self, member: TemplateMember, names: dict[str, str], span: TemplateSpan, changed: Signed
     ) -> Relation | None:
-        """What a member gets of what a move has added: its new matches, by its own variables; some may be there more
-        than once. `span` says from where to where the graph has moved, `names` how its variables are called in the
-        template."""
-        if span != self._span:
-            self._span, self._found = span, self._look(added)
-        if self._found is None:
+        """What a member gets of what a move has added, or taken back: the matches with that, by its own variables; some
+        may be there more than once, and of those that go some may never have been. `span` says from where to where the
+        graph has moved, `names` how its variables are called in the template."""
+        known = self._found.get(changed.sign)
+        if known is None or known[0] != span:
+            known = self._found[changed.sign] = span, self._look(changed)
+        if known[1] is None:
             return None
-        places, rows = self._found
+        places, rows = known[1]
         place = places.get(_number(member.constants_apart), NOWHERE)
         return Relation({name: rows.columns[names[name]][place] for name in member.variables}, rows.tag[place])
 
-    def _look(self, added: Facts) -> TemplateMatches | None:
+    def _look(self, changed: Signed) -> TemplateMatches | None:
         if self._passes:
             self._passes -= 1
             return None
@@ -135,10 +144,10 @@ class TemplateFamily:
             for name, ids in zip(self._constants, wanted, strict=True)
             if name not in alike
         }
-        most = max(LEAST_ROWS, added.size * len(members) // 4)
+        most = max(LEAST_ROWS, changed.facts.size * len(members) // 4)
         found = []
         for place in range(len(body)):
-            rows = self._joined(shape, place, added, some, most, tuple(sorted(alike.items())))
+            rows = self._joined(shape, place, changed, some, most, tuple(sorted(alike.items())))
             if rows is None:
                 self._passes = PASSED_OVER
                 return None
@@ -149,16 +158,22 @@ class TemplateFamily:
         self,
         shape: Shape,
         place: int,
-        added: Facts,
+        changed: Signed,
         some: dict[str, np.ndarray],
         most: int,
         alike: tuple[tuple[str, int], ...],
     ) -> Relation | None:
-        """The new matches that begin with one of the patterns; None if there is too much to go through."""
-        graph, pattern = self._moving.graph, shape.body[place]
+        """The matches that begin with one of the patterns in what has changed; None if there is too much to go
+        through."""
+        pattern, facts = shape.body[place], changed.facts
+        graph: TaggedGraph | GraphUnion = self._moving.graph
+        if changed.sign == REMOVED:
+            gone = TaggedGraph()
+            gone.add([facts])
+            graph = GraphUnion(self._moving.graph, gone)
         if isinstance(pattern[1], int):
-            added = added.where(added.p == pattern[1])
-        rows = _wanted(matched(pattern, added), pattern, some)
+            facts = facts.where(facts.p == pattern[1])
+        rows = _wanted(matched(pattern, facts), pattern, some)
         if not len(rows.tag):
             return rows
         for step in self._steps(shape, place, alike):

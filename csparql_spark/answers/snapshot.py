@@ -25,14 +25,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyoxigraph as ox
 
 from csparql_spark.answers.bindings import Bindings, Result
+from csparql_spark.answers.cells import ids_in
 from csparql_spark.answers.construct import described, instantiated
-from csparql_spark.answers.forked import Failed, TooLarge, TooSlow, apart
+from csparql_spark.answers.excess import OF_ANSWERS
+from csparql_spark.answers.forked import Broken, Failed, TooLarge, TooSlow, apart
 from csparql_spark.answers.functions import Functions, Stamps
-from csparql_spark.answers.limits import Limits, TooMuch, size
+from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.patterns import is_variable
 from csparql_spark.answers.products import largest_product, most_solutions
@@ -94,7 +95,7 @@ class Snapshot:
             self._start()
             self.version = version + 1
         stored, self._stored, self._in_step = self._stored, {}, False  # should one of the next steps fail
-        graphs = {DEFAULT: dataset.default, **dataset.named}
+        graphs = {DEFAULT: dataset.default, **(dataset.named if self.plan.asks_named else {})}
         changed = graphs.keys() != stored.keys()
         if changed and self.plan.graph_blocks:
             self._text = None
@@ -205,14 +206,7 @@ class Snapshot:
         width = head.count(b"\t") + 1
         if not cells:
             return np.empty((0, len(plan.variables)), dtype=np.int64)
-        table = pa.csv.read_csv(
-            pa.py_buffer(cells.translate(None, b"<i:>")),
-            read_options=pa.csv.ReadOptions(column_names=[str(place) for place in range(width)], use_threads=False),
-            parse_options=pa.csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
-            convert_options=pa.csv.ConvertOptions(column_types={str(place): pa.int64() for place in range(width)}),
-        )
-        columns = [pc.fill_null(column, -1).to_numpy() for column in table.columns]
-        return np.stack(columns, axis=1)[:, : len(plan.variables)]
+        return ids_in(cells, width)[:, : len(plan.variables)]
 
     def _evaluated(self, text: str) -> bytes:
         return self._functions.solutions(self._store, text, self.plan.aggregates)
@@ -241,12 +235,11 @@ class Snapshot:
         try:
             length, _, rest = apart(work, seconds=limits.seconds, room=limits.bytes).partition(b"\n")
         except TooSlow as error:
-            raise (limits.too_long_on_the_clock if error.on_the_clock else limits.too_long) from error
+            raise OF_ANSWERS.of_time(limits.seconds, on_the_clock=error.on_the_clock) from error
         except TooLarge as error:
-            raise TooMuch(
-                f"its answer needs more memory than the {size(limits.bytes)} that a query may have: connect "
-                "all parts of its pattern by variables, or choose a narrower RANGE"
-            ) from error
+            raise OF_ANSWERS.of_memory(limits.bytes) from error
+        except Broken as error:
+            raise TooMuch(str(error)) from error
         except Failed as error:
             raise RuntimeError(str(error)) from error
         found, computed = rest[: int(length)], rest[int(length) :].decode()

@@ -1,7 +1,10 @@
 """Translation: the algebra of a body (see `algebra`), from its tree; or why it is left to the snapshot evaluator.
 
     why_not(plan, "SELECT ?s { ?s <urn:p>/<urn:q> ?o }")       # None: paths of links are joins
-    why_not(plan, "SELECT ?s { GRAPH ?g { ?s <urn:p> ?o } }")  # 'GRAPH looks into named graphs'
+    why_not(plan, "SELECT ?s { ?s ?p ?o FILTER(?o < NOW()) }")  # 'NOW, RAND, … say something else at each instant'
+
+A GRAPH block is translated once, and asked of each of the `graphs` that there are, by their IRIs: those of a query are
+in its text (see `graph_blocks` for what a block means).
 
 Expressions are written by `expressions`, as for the snapshot evaluator, and paths by `steps`. An aggregate becomes a
 variable of its group.
@@ -10,7 +13,7 @@ variable of its group.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from csparql_spark.answers.algebra import (
     Aggregate,
@@ -18,6 +21,7 @@ from csparql_spark.answers.algebra import (
     Exists,
     Extend,
     Filter,
+    GraphBlock,
     GroupBy,
     Join,
     LeftJoin,
@@ -32,6 +36,7 @@ from csparql_spark.answers.algebra import (
     Union,
     Unit,
     all_of,
+    asked_of,
     bound,
     filtered,
     join,
@@ -51,18 +56,19 @@ from csparql_spark.language.tokens import tokenize
 from csparql_spark.rdf.terms import parse
 
 MOST_VARIABLES = 60
+MOST_PARTS = 1_000  # operators that a GRAPH block becomes: so many take some ten milliseconds at each answer
 
 
-def why_not(plan: Plan, body: str) -> str | None:
-    """Why a body is not answered incrementally; None if it is."""
+def why_not(plan: Plan, body: str, graphs: Sequence[str] = ()) -> str | None:
+    """Why a body is not answered incrementally over a dataset with these named graphs; None if it is."""
     try:
-        translated(plan, body)
+        translated(plan, body, graphs)
     except NotMaintainable as reason:
         return str(reason)
     return None
 
 
-def translated(plan: Plan, body: str) -> Operator:
+def translated(plan: Plan, body: str, graphs: Sequence[str] = ()) -> Operator:
     """The algebra of a body, up to the rows that become its answer. Raises `NotMaintainable`."""
     if plan.form == "DESCRIBE":
         raise NotMaintainable("DESCRIBE looks at all triples of what it describes")
@@ -70,7 +76,7 @@ def translated(plan: Plan, body: str) -> Operator:
         raise NotMaintainable("f:timestamp asks when a triple came, which changes although the triple does not")
     if plan.volatile:
         raise NotMaintainable("NOW, RAND, UUID, STRUUID and BNODE say something else at each instant")
-    return _Translator(body).translated(plan)
+    return _Translator(body, graphs).translated(plan)
 
 
 class _Grouping(Expressions):
@@ -119,8 +125,8 @@ class _Grouping(Expressions):
 
 
 class _Translator:
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, graphs: Sequence[str]) -> None:
+        self._text, self._graphs = text, tuple(dict.fromkeys(graphs))
         self._tree = read_tree(tokenize(text))
         self._iri = iris_of(self._tree)
         self._base = next((node.leaf("IRIREF").text[1:-1] for node in self._tree.walk("Base")), None)
@@ -202,8 +208,28 @@ class _Translator:
             case "Values":
                 return join(made, self._data(part))
             case "GraphBlock":
-                raise NotMaintainable("GRAPH looks into named graphs")
+                return join(made, self._graph_block(part, made))
         raise NotMaintainable(f"{part.rule.upper()} is not answered incrementally")
+
+    def _graph_block(self, part: Tree, made: Operator) -> Operator:
+        """What each of the graphs says that a GRAPH block names. It is joined to what is `made` before: where that is
+        data with names of graphs, as WINDOW ?w has them, others need not be asked."""
+        node, inner = part.child("VarOrIri"), self._group(part.child("Group"))
+        variable = node.token("VAR")
+        name = None if variable is None else variable.text
+        only = None if variable is not None else self._iri(node.child("Iri"))
+        graphs = [graph for graph in self._graphs if only in (None, graph)]
+        if isinstance(made, Data) and name is not None and name in bound(made):
+            given = {row[made.names.index(name)] for row in made.rows}
+            graphs = [graph for graph in graphs if f"<{graph}>" in given]
+        if len(graphs) > 1 and len(graphs) * sum(1 for _ in all_of(inner)) > MOST_PARTS:
+            raise NotMaintainable(
+                f"GRAPH {name} asks each of {len(graphs):,} graphs by itself, in more than {MOST_PARTS:,} parts"
+            )
+        blocks = tuple(GraphBlock(graph, asked_of(inner, graph), name) for graph in graphs)
+        if not blocks:
+            return Data(() if name is None else (name,), ())
+        return blocks[0] if len(blocks) == 1 else Union(blocks)
 
     def _existing(self, inner: Operator, exists: Iterable[tuple[Tree, bool]]) -> Operator:
         for group, denied in exists:
@@ -215,7 +241,7 @@ class _Translator:
                 (
                     part
                     for part in found
-                    if not isinstance(part, (Unit, Scan, Reach, Data, Join, Union, Filter, Project))
+                    if not isinstance(part, (Unit, Scan, Reach, GraphBlock, Data, Join, Union, Filter, Project))
                 ),
                 None,
             )

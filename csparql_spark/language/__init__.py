@@ -4,6 +4,7 @@
 - `tokens`     a text as words, each with its span
 - `queries`    from a text to a `ContinuousQuery`
 - `rules`      from a rule file to a `RuleFile`
+- `updates`    from a text of SPARQL Update to its operations
 - `durations`  lengths of time as texts write them
 - `diagnostics`   what was found wrong in a text, in its order
 - `errors`     one of these: what is wrong, where, and what to write instead

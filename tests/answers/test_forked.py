@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.answers import processor
-from csparql_spark.answers.forked import Failed, TooLarge, TooSlow, apart
+from csparql_spark.answers.forked import Broken, Failed, TooLarge, TooSlow, apart
 
 ROOM = 1 << 28
 
@@ -87,6 +87,30 @@ def test_it_gets_no_more_memory_than_it_may_have() -> None:
     with pytest.raises(TooLarge):  # as a library does that ends the process when there is no more
         apart(lambda: os._exit(1), seconds=60, room=ROOM)
     assert len(apart(lambda: b"x" * (ROOM // 8), seconds=60, room=ROOM)) == ROOM // 8
+
+
+def of_signal(number: signal.Signals) -> bytes:
+    os.kill(os.getpid(), number)
+    raise AssertionError
+
+
+@pytest.mark.parametrize("number, on_the_clock", [(signal.SIGPROF, False), (signal.SIGALRM, True)])
+def test_a_timer_that_ends_it_says_what_was_over(number: signal.Signals, on_the_clock: bool) -> None:
+    with pytest.raises(TooSlow) as caught:
+        apart(lambda: of_signal(number), seconds=60, room=ROOM)
+    assert caught.value.on_the_clock == on_the_clock
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGBUS, signal.SIGILL])
+def test_a_signal_that_ends_it_is_told_as_what_it_is(number: signal.Signals) -> None:
+    """A stack that is full, say: that is not for want of memory."""
+    with pytest.raises(Broken) as caught:
+        apart(lambda: of_signal(number), seconds=60, room=ROOM)
+    assert str(caught.value) == (
+        f"it has ended the process that worked on it ({number.name}): ask for less, or nest it less"
+    )
+    with pytest.raises(TooLarge):  # so Rust ends where it gets none
+        apart(lambda: of_signal(signal.SIGABRT), seconds=60, room=ROOM)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

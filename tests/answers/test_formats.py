@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers import formats
+from csparql_spark.answers import row_text
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.formats import (
     CSV,
@@ -356,5 +356,5 @@ def test_it_does_not_matter_how_many_rows_are_written_at_once(
     answer = Result.from_rows(("a", "b"), rows)
     whole = write(answer, media_type)
     for block in (1, 2, 3):
-        monkeypatch.setattr(formats, "BLOCK", block)
+        monkeypatch.setattr(row_text, "BLOCK", block)
         assert write(answer, media_type) == whole

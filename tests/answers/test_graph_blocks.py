@@ -62,6 +62,11 @@ QUADS: list[Quad] = [
         ("?g ?x", "GRAPH ?g { <urn:never> <urn:p>* ?x }", [("<urn:g>", "<urn:never>"), ("<urn:h>", "<urn:never>")]),
         ("?x", "GRAPH <urn:no> { <urn:never> <urn:p>* ?x }", []),
         ("?g ?s", "VALUES ?g { <urn:h> } GRAPH ?g { SELECT ?s { ?s <urn:p> ?o } }", "of h"),
+        (
+            "?g ?n1",
+            "GRAPH ?g { ?g <urn:q> ?z OPTIONAL { { SELECT (COUNT(*) AS ?n1) { } } MINUS { ?g <urn:q> ?y } } }",
+            [("<urn:h>", ONE)],
+        ),
         ("?g ?s", "GRAPH ?g { ?s <urn:p> ?o } FILTER EXISTS { GRAPH ?g { SELECT ?x { <urn:b> <urn:p> ?x } } }", "of h"),
     ],
 )

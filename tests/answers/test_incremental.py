@@ -16,7 +16,7 @@ from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.relations.tags import ALWAYS
 
-from .streams import LIMIT, Stage, Writer, integer, stream
+from .streams import LIMIT, Stage, Writer, integer, stream, taken
 
 
 @settings(max_examples=100, deadline=None)
@@ -24,8 +24,7 @@ from .streams import LIMIT, Stage, Writer, integer, stream
 def test_it_says_what_the_snapshot_evaluator_says(seed: int) -> None:
     random = Random(seed)
     bodies = [Writer(random).body() for _ in range(2)]
-    taken = [body for body in bodies if why_not(over_ids(body), body) is None]
-    stage = Stage((body, range_) for body in taken for range_ in (3, 7))
+    stage = Stage((body, range_) for body in bodies if taken(body) for range_ in (3, 7))
     for now, triples in stream(random):
         stage.move(now, triples)
         stage.check()
@@ -40,8 +39,8 @@ CHAIN = Rule((Atom("?a", "<urn:p>", "?c"),), (Atom("?a", "<urn:p>", "?b"), Atom(
 def test_it_follows_what_is_entailed_and_what_is_taken_back(seed: int) -> None:
     random = Random(seed)
     bodies = [Writer(random).body() for _ in range(2)]
-    taken = [body for body in bodies if why_not(over_ids(body), body) is None]
-    stage = Stage(((body, range_) for body in taken for range_ in (2, 5)), [FLAT, CHAIN])
+    bodies = [body for body in bodies if taken(body)]
+    stage = Stage(((body, range_) for body in bodies for range_ in (2, 5)), [FLAT, CHAIN])
     for now, triples in stream(random):
         stage.move(now, triples)
         stage.check()
@@ -50,7 +49,7 @@ def test_it_follows_what_is_entailed_and_what_is_taken_back(seed: int) -> None:
             stage.facts.remove(*(ids[place : place + 1] for place in range(3)))
             stage.check()
         if random.random() < 0.3:
-            stage.ask(random.choice(taken), random.randint(1, 8)) if taken else None
+            stage.ask(random.choice(bodies), random.randint(1, 8)) if bodies else None
 
 
 @settings(max_examples=25, deadline=None)
@@ -58,7 +57,7 @@ def test_it_follows_what_is_entailed_and_what_is_taken_back(seed: int) -> None:
 def test_it_goes_on_when_ids_change_their_meaning(seed: int) -> None:
     random = Random(seed)
     bodies = [Writer(random).body() for _ in range(3)]
-    stage = Stage((body, range_) for body in bodies if why_not(over_ids(body), body) is None for range_ in (3, 7))
+    stage = Stage((body, range_) for body in bodies if taken(body) for range_ in (3, 7))
     stage.content.dictionary.holders += [stage.facts, stage.shared]
     generations = set()
     for number, (now, triples) in enumerate(stream(random)):
@@ -191,7 +190,7 @@ def test_what_fails_once_can_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> 
         ("SELECT * { ?s <urn:p>* ?o . ?s (<urn:p>|<urn:q>)+ ?o . ?s <urn:p>? ?o . ?s !<urn:p> ?o }", None),
         ("SELECT * { ?s <urn:p> ?o FILTER EXISTS { ?s <urn:p>* ?z } }", "a path that may have no length within EXISTS"),
         ("SELECT * { ?s <urn:p> ?o FILTER EXISTS { ?s <urn:p>+ ?z } }", None),
-        ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH looks into named graphs"),
+        ("SELECT * { GRAPH ?g { ?s ?p ?o } }", None),
         (
             "SELECT * { ?s ?p ?o FILTER(NOW() > ?o) }",
             "NOW, RAND, UUID, STRUUID and BNODE say something else at each instant",

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from csparql_spark.answers.incremental import Incremental, Shared, why_not
-from csparql_spark.answers.over_ids import Unsupported, over_ids
+from csparql_spark.answers.over_ids import Unsupported
 from csparql_spark.answers.snapshot import Dataset, Snapshot
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.language import parse
 from csparql_spark.windows.content import Content
 
 from ..w3c import ROOT, Case, cases
+from .streams import LIMIT, plan_of, said_here
 
 CASES = list(cases("QueryEvaluationTest"))
 
@@ -23,21 +24,20 @@ def body_of(case: Case) -> str:
     return parse(case.query, base=case.base + case.files["query"]).body
 
 
-def reason(case: Case) -> str | None:
-    body = body_of(case)
+def reason(body: str) -> str | None:
     try:
-        return why_not(over_ids(body), body)
+        return why_not(plan_of(body), body)
     except Unsupported as error:
         return str(error)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_both_evaluators_say_the_same(case: Case) -> None:
-    if (elsewhere := reason(case)) is not None:
+    body = body_of(case)
+    if (elsewhere := reason(body)) is not None:
         assert elsewhere.strip()
         return
-    body = body_of(case)
-    plan, content = over_ids(body), Content()
+    plan, content = plan_of(body), Content()
     facts = Expiration(content.dictionary)
     shared = Shared(facts.moving, content)
     query = Incremental(plan, body, shared)
@@ -52,9 +52,9 @@ def test_both_evaluators_say_the_same(case: Case) -> None:
             snapshot = Snapshot(plan, content)
             visible = facts.visible(after)
             snapshot.move(Dataset((visible.s, visible.p, visible.o)))
-            assert query.answer(limit=10_000).to_bytes() == snapshot.answer(limit=10_000).to_bytes(), (after, body)
+            assert query.answer(limit=LIMIT).to_bytes() == said_here(snapshot).to_bytes(), (after, body)
 
 
 def test_most_of_what_looks_at_one_graph_is_answered_incrementally() -> None:
-    taken = sum(reason(case) is None for case in CASES)
+    taken = sum(reason(body_of(case)) is None for case in CASES)
     assert taken > len(CASES) // 2, (taken, len(CASES))

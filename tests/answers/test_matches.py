@@ -13,6 +13,7 @@ from csparql_spark.answers import matches as module
 from csparql_spark.answers.matches import GraphScan, MatchTables, TooManyMatches, parted, renamed
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.moving import Moving
 from csparql_spark.windows.content import Content
 
@@ -55,6 +56,24 @@ class Followed:
         ids = self.content.dictionary.encode([term for triple in came for term in triple]).reshape(-1, 3).T.copy()
         self.moving.tell(self.moving.graph.add([(*ids, np.array(list(came.values()), dtype=np.int64))]))
 
+    def take_back(self, triples: Iterable[Pattern], shorter: int = 0) -> None:
+        """Some triples are no more, or hold `shorter` than they did."""
+        for triple in triples:
+            tag = self.triples.pop(triple)
+            s, p, o = self.content.dictionary.encode(triple).reshape(3, 1)
+            gone, graph = Facts(s, p, o, np.array([tag])), self.moving.graph
+            graph.remove(s, p, o)
+            if shorter and tag - shorter > self.now:
+                self.triples[triple] = tag - shorter
+                self.moving.tell(graph.add([gone._replace(tag=gone.tag - shorter)]), removed=gone)
+            else:
+                self.moving.tell(removed=gone)
+
+    def take_some_back(self, random: Random) -> None:
+        for shorter in (0, 1):
+            if random.random() < 0.5:
+                self.take_back(random.sample(sorted(self.triples), min(len(self.triples), 2)), shorter)
+
     def rows(self, table: module.Matches | GraphScan, after: int) -> list[tuple[object, ...]]:
         columns, tags = table.visible(after, table.variables)
         terms = [self.content.dictionary.decode(columns[name]) for name in table.variables]
@@ -77,13 +96,22 @@ patterns = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(patterns, min_size=1, max_size=2), st.integers(0, 10**9))
-def test_tables_hold_what_trying_finds(asked: list[tuple[Pattern, ...]], seed: int) -> None:
+# What is taken back is joined with the rest, or looked for among the matches, or the one where the other is too much.
+few_and_at_once = st.sampled_from([(0, 10**6), (0, 10), (1000, 10**6)])
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(patterns, min_size=1, max_size=2), few_and_at_once, st.integers(0, 10**9))
+def test_tables_hold_what_trying_finds(
+    asked: list[tuple[Pattern, ...]], few_and_at_once: tuple[int, int], seed: int
+) -> None:
     random, graph = Random(seed), Followed()
     parts = [part for body in asked for part in parted(body)]
     tables = [graph.tables.table(part) for part in parts]
-    for now in range(1, 7):
+    seen: dict[int, tuple[int, list[tuple[object, ...]]]] = {}
+    for now in range(1, 9):
+        if random.random() < 0.5:
+            graph.take_some_back(random)
         graph.move(
             now,
             {
@@ -91,12 +119,27 @@ def test_tables_hold_what_trying_finds(asked: list[tuple[Pattern, ...]], seed: i
                 for _ in range(random.randint(0, 5))
             },
         )
-        for part, table in zip(parts, tables):
+        if random.random() < 0.5:
+            graph.take_some_back(random)
+        for number, (part, table) in enumerate(zip(parts, tables)):
             if random.random() < 0.7:  # not everybody looks each time
-                table.move()
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(module, "FEW", few_and_at_once[0])
+                    patch.setattr(module, "AT_ONCE", few_and_at_once[1])
+                    try:
+                        table.move()
+                    except TooManyMatches:
+                        assert few_and_at_once[1] == 10
+                        seen.pop(number, None)
+                        continue
                 for after in (now, now + 1, now + 3):
                     assert graph.rows(table, after) == graph.naive(part, table.variables, after)
                     assert table.count(after) == len(graph.rows(table, after))
+                # The version says when there is something else to be seen than before, but for what has expired.
+                version, before = seen.get(number, (-1, []))
+                rows = graph.rows(table, now)
+                assert version != table.version or rows == [row for row in before if row[-1] > now]
+                seen[number] = table.version, rows
 
 
 @dataclass(frozen=True)
@@ -132,7 +175,9 @@ def test_only_what_is_to_be_kept_is_there_whenever_it_was_sifted(
     with pytest.MonkeyPatch.context() as patch:
         if few:
             patch.setattr(module, "AT_ONCE", 8)  # in parts
+        patch.setattr(module, "FEW", 0)
         for now in range(1, 7):
+            graph.take_some_back(random)
             graph.move(
                 now,
                 {

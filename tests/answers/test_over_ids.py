@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import signal
 from unittest import mock
 
 import numpy as np
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import snapshot as snapshots
+from csparql_spark.answers.limits import TooMuch
 from csparql_spark.answers.over_ids import Unsupported, over_ids
 from csparql_spark.language import parse
 from csparql_spark.rdf.dictionary import TermDictionary
@@ -323,3 +326,25 @@ def test_another_process_says_the_same(quads: list[Quad], query: str) -> None:
     here = ask(query, quads, graphs=generated.GRAPHS, instant=7)
     with mock.patch.object(snapshots, "MOST_HERE", -1):
         assert ask(query, quads, graphs=generated.GRAPHS, instant=7).to_bytes() == here.to_bytes()
+
+
+@pytest.mark.parametrize(
+    "number, sentence",
+    [
+        (signal.SIGSEGV, "it has ended the process that worked on it (SIGSEGV): ask for less, or nest it less"),
+        (signal.SIGPROF, "its answer takes longer than 10 s of processor time, which is the limit"),
+        (signal.SIGALRM, "its answer takes longer than 100 s on the clock"),
+        (signal.SIGABRT, "its answer needs more memory than the 1.0 GiB that a query may have"),
+    ],
+)
+def test_how_that_process_ends_says_why_there_is_no_answer(number: signal.Signals, sentence: str) -> None:
+    def ends(*_: object) -> bytes:
+        os.kill(os.getpid(), number)
+        raise AssertionError
+
+    with (
+        mock.patch.object(snapshots, "MOST_HERE", -1),
+        mock.patch.object(snapshots.Snapshot, "_evaluated", ends),
+        pytest.raises(TooMuch, match=f"^{re.escape(sentence)}"),
+    ):
+        ask("SELECT * { ?s ?p ?o }", [], graphs=generated.GRAPHS, instant=7)

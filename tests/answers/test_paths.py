@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import tables
-from csparql_spark.answers.limits import Deadline, Limits, TooMuch
+from csparql_spark.answers.deadline import Deadline
+from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.answers.paths import Paths, reached
 from csparql_spark.relations.tags import ALWAYS
@@ -53,8 +54,11 @@ def test_it_follows_steps_that_come_expire_and_are_taken_back(seed: int) -> None
         for _ in range(random.randint(0, size)):
             pair = random.randrange(size), random.randrange(size)
             steps[pair] = max(steps.get(pair, 0), random.choice((now + random.randint(1, 6), ALWAYS)))
-        if steps and random.random() < 0.2:
-            del steps[random.choice(list(steps))]
+        for pair in random.sample(list(steps), len(steps) // 2) if random.random() < 0.6 else ():
+            if random.random() < 0.5:
+                del steps[pair]
+            elif steps[pair] != ALWAYS or random.random() < 0.5:
+                steps[pair] = now + random.randint(0, 6)
         seen = {pair: tag for pair, tag in steps.items() if tag > now}
         paths.move(*columns(seen), now, soon())
         wanted = naive(seen)
@@ -79,6 +83,18 @@ def test_new_steps_are_joined_with_what_is_there_and_not_all_again(monkeypatch: 
     assert added == [50, 2] and len(pairs(paths)) == 51 * 52 // 2
     assert pairs(paths)[0, 51] == 90 and pairs(paths)[3, 4] == 200
     assert paths.nbytes > 0
+
+
+def test_steps_that_are_taken_back_do_not_let_it_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    restarts: list[Paths] = []
+    paths = Paths()
+    chain = {(place, place + 1): 100 for place in range(50)} | {(place, place + 2): 90 for place in range(40)}
+    paths.move(*columns(chain), 0, soon())
+    monkeypatch.setattr(Paths, "restart", restarts.append)
+    del chain[7, 8], chain[44, 45]
+    chain[20, 21] = 80
+    paths.move(*columns(chain), 10, soon())
+    assert pairs(paths) == naive(chain) and not restarts
 
 
 def test_too_much_is_not_begun_and_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

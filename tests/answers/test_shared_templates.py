@@ -56,6 +56,7 @@ def test_members_that_come_and_go_have_what_trying_finds(many: int, least: int, 
         patch.setattr(module, "MANY", many)
         patch.setattr(module, "LEAST_ROWS", least)
         patch.setattr(module, "PASSED_OVER", 1)
+        patch.setattr("csparql_spark.answers.matches.FEW", random.choice((0, 1000)))
         for now in range(1, 9):
             if random.random() < 0.4 and members:
                 members.pop(random.randrange(len(members)))
@@ -66,6 +67,7 @@ def test_members_that_come_and_go_have_what_trying_finds(many: int, least: int, 
             if random.random() < 0.3:
                 renumber(graph)
             graph.content.dictionary.encode([f"<urn:forgotten{now}>"])
+            graph.take_some_back(random)
             graph.move(now, some(random, random.randint(0, 12), now))
             for patterns, keep, table in members:
                 if random.random() < 0.8 or now == 8:
@@ -108,3 +110,20 @@ def test_a_crowd_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
         for table in (*tables[::2], *more):
             table.move()
     assert Watched.looked == 2 * 2  # two patterns, at each of the two moves after the first
+
+
+def test_a_crowd_looks_once_for_what_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csparql_spark.answers.matches.TemplateFamily", Watched)
+    monkeypatch.setattr("csparql_spark.answers.matches.FEW", 0)
+    graph = Followed()
+    crowd = {thing: graph.tables.table(asked(0, thing, "")) for thing in (*THINGS, "<urn:other1>", "<urn:other2>")}
+    graph.move(1, {(one, verb, other): 9 for one in THINGS for verb in ("<urn:in>", "<urn:value>") for other in THINGS})
+    for table in crowd.values():
+        table.move()
+    monkeypatch.setattr(Watched, "looked", 0)
+    graph.take_back([(THINGS[0], "<urn:in>", THINGS[1]), (THINGS[2], "<urn:value>", THINGS[3])])
+    for table in crowd.values():
+        table.move()
+    assert Watched.looked == 2
+    for thing, table in crowd.items():
+        assert graph.rows(table, 1) == graph.naive(asked(0, thing, ""), table.variables, 1)

@@ -153,7 +153,10 @@ def test_the_limit() -> None:
         assert len(held.select(variables, P, distinct, limit=3)) == 3
         with pytest.raises(TooManyRows) as caught:
             held.select(variables, P, distinct, limit=2)
-        assert str(caught.value) == "the answer has more than 2 rows, which is the limit for one instant"
+        assert (
+            str(caught.value)
+            == "the answer has more than 2 rows, which is the limit for one instant: add a LIMIT or a FILTER"
+        )
     assert len(held.select(("s",), P, True, limit=1)) == 1
     with pytest.raises(TooManyRows, match="more than 1,000 rows"):
         holding(*star(*(f'"{i}"' for i in range(1001)))).select(("o",), P)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import time
+
 import numpy as np
 import pytest
 
 from csparql_spark.entailment.evaluate import bounds
-from csparql_spark.entailment.evaluate.bounds import TooMuchDerived, bounded
+from csparql_spark.entailment.evaluate.bounds import BYTES_PER_ROW, TooMuchDerived, bounded
 from csparql_spark.entailment.maintain.deletion import DeleteRederive
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.entailment.maintain.recompute import Recompute
@@ -87,3 +91,29 @@ def test_time_is_bounded_where_somebody_waits() -> None:
     with bounded(60):
         assert len(closed(Expiration, text, PAIRS)) == 120
     assert len(closed(Expiration, text, PAIRS)) == 120
+
+
+TRANSITIVE = "[r: (?a <urn:p> ?b) (?b <urn:p> ?c) -> (?a <urn:p> ?c)]"
+
+
+@pytest.mark.parametrize("seconds, done", [(30, False), (100, True)])
+def test_time_is_looked_at_with_each_length_of_a_path(
+    monkeypatch: pytest.MonkeyPatch, seconds: int, done: bool
+) -> None:
+    """A transitive rule is applied once, to a chain of any length."""
+    clock = itertools.count()
+    monkeypatch.setattr(time, "thread_time", lambda: next(clock))
+    with (
+        bounded(seconds),
+        contextlib.nullcontext() if done else pytest.raises(TooMuchDerived, match="longer than 30 s"),
+    ):
+        assert len(closed(Expiration, TRANSITIVE, CHAIN)) == 60 * 61 // 2
+
+
+@pytest.mark.parametrize("text", [TRANSITIVE, "[r: (?a <urn:p> ?b) (?c <urn:q> ?b) -> (?a <urn:r> ?c)]"])
+def test_there_are_no_more_rows_than_there_is_memory_for(text: str) -> None:
+    shared = [(f"<urn:{n}>", f"<urn:{p}>", "<urn:o>") for n in range(40) for p in "pq"]
+    with bounded(60, 1_000 * BYTES_PER_ROW), pytest.raises(TooMuchDerived, match="more than 1,000 rows at once"):
+        closed(Expiration, text, [*CHAIN, *shared])
+    with bounded(60, 10_000 * BYTES_PER_ROW):
+        closed(Expiration, text, [*CHAIN, *shared])

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.entailment.maintain.strategies import AUTO, NAMES, STRATEGIES, Choice, Movement, choose, refusal
+from csparql_spark.entailment.maintain.strategies import (
+    AUTO,
+    BY_TAGS,
+    COUNT,
+    NAMES,
+    STEPS,
+    STRATEGIES,
+    TAGGED,
+    Choice,
+    Movement,
+    choose,
+    refusal,
+)
 from csparql_spark.language.rules.rule import Atom, Rule
 
 P, Q = "<urn:p>", "<urn:q>"
 COPY = Rule((Atom("?x", Q, "?y"),), (Atom("?x", P, "?y"),))
 IS_IN = Rule((Atom("?x", P, "?z"),), (Atom("?x", P, "?y"), Atom("?y", P, "?z")))
-SLIDE, LITTLE, MUCH = (
-    Movement(together=True),
-    Movement(together=False, share=0.001),
-    Movement(together=False, share=0.5),
-)
+SLIDE, LITTLE, MUCH = (BY_TAGS, Movement(None, 0.001), Movement(None, 0.5))
 
 
 def test_the_table_has_four_strategies_and_the_automatic_choice() -> None:
@@ -26,23 +34,49 @@ def test_the_table_has_four_strategies_and_the_automatic_choice() -> None:
     "movement, name, because",
     [
         (SLIDE, "expiration", "its windows slide together: what expires is known by its tag"),
+        (Movement(STEPS), "expiration", TAGGED[STEPS]),
+        (Movement(COUNT), "expiration", TAGGED[COUNT]),
         (
             LITTLE,
             "expiration",
-            "less than 1% of its windows is replaced at an instant: what goes is deleted, and what still "
+            "one of its windows counts, and less than 1% of them is replaced at an instant: what goes is deleted, and what still "
             "follows is derived again",
         ),
         (
             MUCH,
             "recompute",
-            "its windows do not slide together, and of what they hold about 50% is replaced at an instant: "
+            "one of its windows counts, and of what they hold about 50% is replaced at an instant: "
             "to derive everything anew is quicker than to take that back",
         ),
     ],
 )
 def test_what_is_chosen_by_how_windows_move(movement: Movement, name: str, because: str) -> None:
-    for rules in ([COPY], [IS_IN], []):
+    for rules in ([COPY], [IS_IN]):
         assert choose(rules, movement) == choose(rules, movement, AUTO) == Choice(STRATEGIES[name], because)
+
+
+@pytest.mark.parametrize("replaced, background", [(50, 50_001), (1, 1_000_000)])
+def test_few_are_taken_back_beside_a_large_background(replaced: int, background: int) -> None:
+    assert choose([IS_IN], Movement(None, 0.5, replaced), background=background) == Choice(
+        STRATEGIES["expiration"],
+        f"one of its windows counts, and lets go of at most {replaced} at an instant, beside a background of more than "
+        "50,000 triples: what goes is deleted, and what still follows is derived again",
+    )
+
+
+@pytest.mark.parametrize("replaced, background", [(51, 1_000_000), (None, 1_000_000), (1, 50_000), (1, 0)])
+def test_many_beside_a_large_background_and_few_beside_a_small_one_are_derived_anew(
+    replaced: int | None, background: int
+) -> None:
+    assert choose([IS_IN], Movement(None, 0.5, replaced), background=background).strategy.name == "recompute"
+
+
+@pytest.mark.parametrize("movement", [SLIDE, LITTLE, MUCH])
+def test_where_nothing_follows_nothing_is_derived_anew(movement: Movement) -> None:
+    taken_out = "one of its windows counts: what goes from that is taken out"
+    assert choose([], movement) == Choice(
+        STRATEGIES["expiration"], taken_out if movement.clock is None else TAGGED[movement.clock]
+    )
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

@@ -80,7 +80,7 @@ def test_atoms_meet_where_they_have_a_junction_in_common(one: Atom, other: Atom)
 
 
 @given(st.lists(generated.rules() | wild, max_size=8), st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_recursive_rules_are_those_of_the_naive_twin(rules: list[Rule], data: st.DataObject) -> None:
     among = data.draw(st.lists(st.sampled_from(rules) | wild, max_size=4) if rules else st.just([]))
     assert list(recursive(rules, rules)) == recursive_by_pairs(rules, rules)
@@ -100,7 +100,7 @@ def test_what_is_refused_is_what_the_naive_twin_refuses(rules: list[Rule]) -> No
 
 
 @given(st.lists(wild, max_size=7), st.lists(atoms, max_size=3))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_what_is_needed_is_what_the_naive_twin_needs(rules: list[Rule], asked: list[Atom]) -> None:
     assert prune(rules, asked) == pruned_by_pairs(rules, asked)
 

@@ -2,9 +2,10 @@
 
 Rows are counted before there is room made for them. A rule that joins all with all is told from one that joins much
 because it finds much: what nothing connects is bounded closer. Time is bounded where somebody waits for the closure, as
-processor time of this thread.
+processor time of this thread, and there must be no more rows at once than there is memory for: so the rules are told
+before a process ends of them.
 
-    with bounded(10.0):
+    with bounded(10.0, 1 << 30):
         saturate(graph, program, blocks)        # raises TooMuchDerived, whose text names the rule
 """
 
@@ -20,29 +21,50 @@ from csparql_spark.language.rules.rule import Rule
 MOST_ROWS = 10_000_000  # that the body of a rule comes across at once, and that the rules make in one step
 MOST_PAIRS = 2_000_000  # of rows that no variable connects
 MOST_FACTS = 20_000_000  # of a closure
+BYTES_PER_ROW = 80  # while it is made with many others: its key and its tag, and what sorting and merging these takes
+SECONDS_PER_FACT = 30e-6  # of a closure: RDFS takes less than half of that
 LONGEST = 300  # characters of a rule in a sentence
 
-_time = threading.local()
+_room = threading.local()
 
 
 class TooMuchDerived(Exception):
     """Rules derive more than there is room for, or longer than there is time."""
 
 
+def closing_seconds(facts: int) -> float:
+    """Of the processor, that closing so many facts may take, whoever waits for it."""
+    return SECONDS_PER_FACT * facts
+
+
 @contextmanager
-def bounded(seconds: float) -> Iterator[None]:
-    """Closing a graph may take so much processor time in here."""
-    before = getattr(_time, "bound", None)
-    _time.bound = (time.thread_time() + seconds, seconds)
+def bounded(seconds: float, nbytes: int | None = None) -> Iterator[None]:
+    """Closing a graph may take so much processor time in here, and so much memory at once."""
+    before = getattr(_room, "bound", None), getattr(_room, "rows", None)
+    _room.bound, _room.rows = (
+        (time.thread_time() + seconds, seconds),
+        None if nbytes is None else nbytes // BYTES_PER_ROW,
+    )
     try:
         yield
     finally:
-        _time.bound = before
+        _room.bound, _room.rows = before
+
+
+def is_bounded() -> bool:
+    """Whether closing has a limit of time in here."""
+    return getattr(_room, "bound", None) is not None
+
+
+def most_rows() -> int:
+    """That rules may go through, or make, at once."""
+    rows = getattr(_room, "rows", None)
+    return MOST_ROWS if rows is None else min(MOST_ROWS, rows)
 
 
 def check_time(rules: Sequence[Rule]) -> None:
     """Raises `TooMuchDerived`, should these rules be at work when the time is over."""
-    bound = getattr(_time, "bound", None)
+    bound = getattr(_room, "bound", None)
     if bound is not None and time.thread_time() > bound[0]:
         raise TooMuchDerived(
             f"what follows under its rules takes longer than {bound[1]:g} s of processor time, which is the limit, and "
@@ -53,16 +75,16 @@ def check_time(rules: Sequence[Rule]) -> None:
 def too_many_rows(rules: Sequence[Rule]) -> TooMuchDerived:
     return TooMuchDerived(
         f"{shown(rules)} multiplies what it is given: it would go through more than {MOST_PAIRS:,} pairs that no "
-        f"variable connects, or more than {MOST_ROWS:,} rows at once; connect all parts of its body by variables, or "
+        f"variable connects, or more than {most_rows():,} rows at once; connect all parts of its body by variables, or "
         "give it fewer facts"
     )
 
 
 def check_made(rows: int, rules: Sequence[Rule]) -> None:
-    if rows > MOST_ROWS:
+    if rows > most_rows():
         raise TooMuchDerived(
-            f"the rules derive more than {MOST_ROWS:,} facts in one step, the last of them {shown(rules)}: connect all "
-            "parts of their bodies by variables, or give them fewer facts"
+            f"the rules derive more than {most_rows():,} facts in one step, the last of them {shown(rules)}: connect "
+            "all parts of their bodies by variables, or give them fewer facts"
         )
 
 

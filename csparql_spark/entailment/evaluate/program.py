@@ -198,7 +198,7 @@ class Program:
         rules = self.compiled[number].table.rules
         check_time(rules)
         try:
-            return run(self._plan(graph, number, kind, place), graph, start, bounds.MOST_ROWS, bounds.MOST_PAIRS)
+            return run(self._plan(graph, number, kind, place), graph, start, bounds.most_rows(), bounds.MOST_PAIRS)
         except TooMuchAtOnce:
             raise too_many_rows(rules) from None
 
@@ -207,7 +207,7 @@ class Program:
         rules = self.compiled[number].table.rules
         check_time(rules)
         try:
-            yield from extended(graph, int(facts.p[0]), facts, bounds.MOST_ROWS)
+            yield from extended(graph, int(facts.p[0]), facts, bounds.most_rows(), lambda: check_time(rules))
         except TooMuchAtOnce:
             raise too_many_rows(rules) from None
 

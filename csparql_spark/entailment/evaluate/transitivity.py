@@ -16,7 +16,7 @@ then hop is joined to hop until nothing is new; then all is extended to the righ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.relations.graph import Block, Facts, Selection, TaggedGraph
@@ -41,9 +41,12 @@ def is_transitivity(rule: Rule) -> bool:
     )
 
 
-def extended(graph: TaggedGraph, predicate: int, delta: Facts, most: int = UNBOUNDED) -> Iterator[Block]:
+def extended(
+    graph: TaggedGraph, predicate: int, delta: Facts, most: int = UNBOUNDED, check: Callable[[], None] = lambda: None
+) -> Iterator[Block]:
     """All paths that use one of the new facts, each with the greatest tag that one of its kind has. `TooMuchAtOnce` if
-    more than `most` rows are to be looked at for paths of one length, or if there are more paths."""
+    more than `most` rows are to be looked at for paths of one length, or if there are more paths. With each length the
+    `check` is made of whether there is time: a long chain has thousands."""
     old = graph.count(predicate) > delta.size
     hops = TaggedGraph()
     hops.add(
@@ -54,6 +57,7 @@ def extended(graph: TaggedGraph, predicate: int, delta: Facts, most: int = UNBOU
     paths, last = TaggedGraph(), hops.facts()
     paths.add([last])
     while last.size:
+        check()
         if paths.rows > most:
             raise TooMuchAtOnce
         last = paths.add([_right(last, predicate, hops.search(p=predicate, s=last.o, most=most))])

@@ -13,6 +13,7 @@ import numpy as np
 
 from csparql_spark.entailment.evaluate.program import Program
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
+from csparql_spark.entailment.maintain.strategy import Materialization
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.moving import Moving
@@ -23,6 +24,13 @@ class ClosedFacts:
     _explicit: ExplicitFacts
     _graph: TaggedGraph
     moving: Moving
+
+    def succeed(self, other: Materialization) -> bool:
+        if not isinstance(other, ClosedFacts):
+            return False
+        other.moving.become(self._graph)
+        self.moving = other.moving
+        return True
 
     def visible(self, after: int) -> Facts:
         return self._graph.facts(after)

@@ -76,7 +76,7 @@ class Counting(ClosedFacts):
         """All derivations with these tags vanish together: there is nothing to count."""
         self._explicit.expire(upto)
         self._tally.expire(upto)
-        self._graph.expire(upto)
+        self.moving.expire(upto)
 
     def _count(self, more: list[Block], fewer: list[Block]) -> None:
         """Count derivations up and down, and those that this makes and unmakes."""
@@ -91,12 +91,8 @@ class Counting(ClosedFacts):
             self._graph.refresh(*lost[:3])
             fewer = list(self._program.consequences(self._graph, lost))
             self._graph.discard_fresh()
-            shorter = bool((after.tag < before).any())
             gained = self._graph.add([after.where(after.tag > NEVER)])
-            if shorter:
-                self.moving.forget()
-            else:
-                self.moving.tell(gained)
+            self.moving.tell(gained, removed=after._replace(tag=before).where(after.tag < before))
             more = list(self._program.consequences(self._graph, gained))
 
     def add_rules(self, rules: Iterable[Rule]) -> None:

@@ -19,9 +19,10 @@ class DeleteRederive(SemiNaive):
     BLIND = True
 
     def expire(self, upto: int) -> None:
+        self.moving.announce(upto)
         stated = self._explicit.facts()
         expired = stated.where(stated.tag <= upto)
         self._explicit.expire(upto)
         if expired.size:
-            self._take_back([expired])
+            self._take_back([expired], upto)
         self._graph.expire(upto)

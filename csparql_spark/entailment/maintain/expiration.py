@@ -19,4 +19,4 @@ from csparql_spark.entailment.maintain.seminaive import SemiNaive
 class Expiration(SemiNaive):
     def expire(self, upto: int) -> None:
         self._explicit.expire(upto)
-        self._graph.expire(upto)
+        self.moving.expire(upto)

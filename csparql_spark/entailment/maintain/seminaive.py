@@ -56,10 +56,14 @@ class SemiNaive(ClosedFacts):
         self._explicit.remove(s, p, o)
         self._take_back([stated.where(stated.tag > NEVER)])
 
-    def _take_back(self, seeds: Iterable[Block]) -> None:
+    def _take_back(self, seeds: Iterable[Block], upto: int = NEVER) -> None:
+        """Take back what was derived so; what has tags up to this goes because its time is over."""
         doomed = overdeleted(self._graph, self._program, self._explicit, seeds, self.BLIND)
         rederive(self._graph, self._program, self._explicit, doomed)
-        self.moving.forget()
+        now = self._graph.tags_of(*doomed[:3])
+        lost = doomed.tag != now
+        removed, now = doomed.where(lost), now[lost]
+        self.moving.tell(removed._replace(tag=now).where(now > NEVER), removed=removed.where(removed.tag > upto))
 
     def add_rules(self, rules: Iterable[Rule]) -> None:
         old = self._program

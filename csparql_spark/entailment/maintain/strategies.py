@@ -1,10 +1,12 @@
 """The table of strategies: what each can do, and the choice of one for rules and a way the facts move.
 
-    windows that slide together ──▶ expiration    what goes is known by its tag
-    windows that jump, a little ──▶ expiration    what goes is deleted, what still follows is derived again
-    windows that jump           ──▶ recompute     all is derived anew, which is quicker once much is another
+    what goes is known beforehand ──▶ expiration    by its tag, nothing else need be looked at
+    windows that jump, a little   ──▶ expiration    what goes is deleted, what still follows is derived again
+    windows that jump, a lot      ──▶ recompute     all is derived anew, which is quicker once much is another
+    … over a large background     ──▶ expiration    to derive anew costs what the background holds, at each instant
 
-    choice = choose(rules, Movement(together=True))
+    choice = choose(rules, BY_TAGS)
+    choice = choose(rules, Movement(None, 0.5, replaced=2), background=80_000)
     choice.strategy.name, choice.because            # "expiration", "its windows slide together: …"
     facts = choice.strategy.make(dictionary, rules)
 
@@ -28,15 +30,33 @@ from csparql_spark.rdf.dictionary import TermDictionary
 
 AUTO = "auto"
 LITTLE = 0.01  # of a window: from such a share on, it was measured, deriving anew is quicker than taking back
+FEW = 50  # elements: so many are taken back, whatever rests on them, in less time than
+LARGE = 50_000  # triples of a background, and what follows from them, are walked through
+
+
+# On which clock it is known beforehand when facts go, and why:
+INSTANTS, STEPS, COUNT = "instants", "steps", "count"
+TAGGED = {
+    INSTANTS: "its windows slide together: what expires is known by its tag",
+    STEPS: "its windows slide, each as of its own last step: at which step an element enters and at which it leaves is "
+    "known when it comes, so what expires is known by its tag",
+    COUNT: "its only window counts: how many elements later one leaves is known when it comes, so what expires is "
+    "known by its tag, which is its number",
+}
 
 
 @dataclass(frozen=True)
 class Movement:
-    """How the facts under a closure move from one instant to the next: as those of windows that slide together, or not;
-    and then, which share of them is another, about."""
+    """How the facts under a closure move from one instant to the next: by tags on a clock (of `TAGGED`), or not; and
+    then, which share of them is another, about, and how many elements windows that count let go of, at most (None:
+    that is not known)."""
 
-    together: bool
+    clock: str | None
     share: float = 1.0
+    replaced: int | None = None
+
+
+BY_TAGS = Movement(INSTANTS)
 
 
 @dataclass(frozen=True)
@@ -85,29 +105,38 @@ def refusal(wanted: str, rules: Sequence[Rule]) -> str | None:
     return None
 
 
-def choose(rules: Sequence[Rule], movement: Movement, wanted: str = AUTO) -> Choice:
-    """The strategy for closures under rules, as they are written, over facts that move so."""
+def choose(rules: Sequence[Rule], movement: Movement, wanted: str = AUTO, background: int = 0) -> Choice:
+    """The strategy for closures under rules, as they are written, over facts that move so, beside a background of so
+    many triples."""
     if wanted == AUTO:
-        return _best(movement)
+        return _best(rules, movement, background)
     because = refusal(wanted, rules)
     if because is None:
         return Choice(STRATEGIES[wanted], "the setting maintenance asks for it")
-    best = _best(movement)
+    best = _best(rules, movement, background)
     return Choice(best.strategy, f"{because}, so it is chosen automatically: {best.because}")
 
 
-def _best(movement: Movement) -> Choice:
-    if movement.together:
-        return Choice(STRATEGIES["expiration"], "its windows slide together: what expires is known by its tag")
+def _best(rules: Sequence[Rule], movement: Movement, background: int) -> Choice:
+    if movement.clock is not None:
+        return Choice(STRATEGIES["expiration"], TAGGED[movement.clock])
+    if not rules:
+        return Choice(STRATEGIES["expiration"], "one of its windows counts: what goes from that is taken out")
     if movement.share < LITTLE:
         return Choice(
             STRATEGIES["expiration"],
-            f"less than {LITTLE:.0%} of its windows is replaced at an instant: "
+            f"one of its windows counts, and less than {LITTLE:.0%} of them is replaced at an instant: "
             "what goes is deleted, and what still follows is derived again",
+        )
+    if background > LARGE and movement.replaced is not None and movement.replaced <= FEW:
+        return Choice(
+            STRATEGIES["expiration"],
+            f"one of its windows counts, and lets go of at most {movement.replaced:,} at an instant, beside a "
+            f"background of more than {LARGE:,} triples: what goes is deleted, and what still follows is derived again",
         )
     return Choice(
         STRATEGIES["recompute"],
-        "its windows do not slide together, and of what they hold about "
+        "one of its windows counts, and of what they hold about "
         f"{movement.share:.0%} is replaced at an instant: to derive everything anew is quicker than to take "
         "that back",
     )

@@ -38,7 +38,12 @@ from csparql_spark.relations.moving import Moving
 class Materialization(Protocol):
     @property
     def moving(self) -> Moving:
-        """The closed facts, for those who follow them. It stays the same object, whatever happens to them."""
+        """The closed facts, for those who follow them. It stays the same object, whatever happens to them, unless this
+        materialization takes the place of another."""
+
+    def succeed(self, other: Materialization) -> bool:
+        """Take the place of another one: who follows that hears what is different, and follows this from now on. The
+        other is of no use then. False, and nothing has changed, if it is of another strategy."""
 
     def insert(self, s: np.ndarray, p: np.ndarray, o: np.ndarray, tag: np.ndarray) -> None:
         """State facts. A fact that was stated before keeps the later tag."""

@@ -18,16 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csparql_spark.entailment.evaluate.bounds import TooMuchDerived, is_bounded
 from csparql_spark.entailment.maintain.expiration import Expiration
+from csparql_spark.entailment.rules import closed_backgrounds
+from csparql_spark.entailment.rules.closed_backgrounds import ClosedBackground, Columns
 from csparql_spark.entailment.rules.pruning import prune
 from csparql_spark.entailment.rules.schema import TYPE, WORDS, specialise
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.tags import ALWAYS
 
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-MOST_KNOWN = 8  # closed backgrounds that a process remembers
 MOST_SCHEMA = 5_000  # triples of a schema that are worked into rules; of a larger one, rules ask at each slide
 
 
@@ -56,21 +56,15 @@ def closed(rules: Iterable[Rule], dictionary: TermDictionary, background: Column
 
 
 def closed_once(name: Hashable, rules: Iterable[Rule], dictionary: TermDictionary, background: Columns) -> Columns:
-    """The closed background, from what others in this process have closed under the same name: a name stands for the
-    rules and the background. Terms are kept, since each asker has a dictionary of its own."""
-    found = _known.pop(name, None)
+    """The closed background, from what others have closed under the same name (see `closed_backgrounds`). Where they
+    have found it too much, so it is for whoever has a limit, too."""
+    found = closed_backgrounds.known(name)
     if found is None:
-        facts = closed(rules, dictionary, background)
-        ids, places = np.unique(np.concatenate(facts), return_inverse=True)
-        found = dictionary.decode(ids), places.reshape(3, -1)
-    _known[name] = found  # the newest is the last
-    while len(_known) > MOST_KNOWN:
-        del _known[next(iter(_known))]
-    terms, places = found
-    return tuple(dictionary.encode(terms)[places])
-
-
-_known: dict[Hashable, tuple[list[str], np.ndarray]] = {}
+        if is_bounded() and (reason := closed_backgrounds.failure(name)) is not None:
+            raise TooMuchDerived(reason)
+        found = ClosedBackground.of(closed(rules, dictionary, background), dictionary)
+        closed_backgrounds.keep(name, found)
+    return found.columns(dictionary)
 
 
 def as_they_are(rules: tuple[Rule, ...], facts: Columns) -> Prepared:

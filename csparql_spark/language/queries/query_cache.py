@@ -6,7 +6,8 @@
 
 A registration's name makes no other query of a text: `REGISTER QUERY a AS …` and `REGISTER QUERY b AS …` are parsed
 once, and share all but the name. A compiled form is only ever a quicker way to what the text says: without one, or with
-one of another version, the text is parsed.
+one of another version, the text is parsed: by `parse`, or as a process has said that it wants texts to be read, one
+that serves (`read_elsewhere`).
 
 Invariants: at most so many bytes of queries are remembered, about, and none that nobody has asked for in a while. Texts
 are parsed by whoever asks, under no lock.
@@ -19,7 +20,8 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from csparql_spark.language import ContinuousQuery, parse
@@ -45,7 +47,7 @@ class Readings:
         parsed: Callable[..., ContinuousQuery] = parse,
     ) -> None:
         """`most`: how many bytes of queries are remembered, about."""
-        self._seconds, self._most, self._clock, self._parsed = seconds, most, clock, parsed
+        self._seconds, self._most, self._clock, self.parsed = seconds, most, clock, parsed
         self._entries: OrderedDict[Hashable, tuple[ContinuousQuery, float]] = OrderedDict()
         self._lock = threading.Lock()
         self.bytes = 0
@@ -62,12 +64,12 @@ class Readings:
     def _read(self, text: str, base: str | None) -> ContinuousQuery:
         name = _name(text)
         if name is None:
-            return self._parsed(text, base=base)
+            return self.parsed(text, base=base)
         key = (text[: name.start(1)], text[name.end(1) :], base)
         shared = self._found(key)
         if shared is not None:
             return replace(shared, text=text, name=name[1])
-        query = self._parsed(text, base=base)
+        query = self.parsed(text, base=base)
         # Warnings name columns, which are others behind a longer name.
         return query if query.warnings else self._hold(key, query)
 
@@ -101,6 +103,16 @@ _readings = Readings(seconds=300, most=MOST_BYTES)  # a server looks at all of i
 def read(text: str, base: str | None, form: object = None) -> ContinuousQuery:
     """The query of a text, which has that compiled form if there is one."""
     return _readings.of(text, base, form)
+
+
+@contextmanager
+def read_elsewhere(parsed: Callable[..., ContinuousQuery]) -> Iterator[None]:
+    """Texts without a compiled form are read by `parsed(text, base=…)`, as long as this goes on."""
+    before, _readings.parsed = _readings.parsed, parsed
+    try:
+        yield
+    finally:
+        _readings.parsed = before
 
 
 def known(text: str, base: str | None) -> ContinuousQuery | None:

@@ -1,0 +1,101 @@
+"""Arrears: what answers take that are each in time, and together keep the others waiting for ever.
+
+    debt = Debt()                       # of answers that each take long: what is beyond the time between instants
+    debt.note(6_000, 3.0, limits)
+    arrears = Arrears()                 # of answers that are each soon there
+    arrears.begin(); arrears.end(5_001, entry=17); arrears.check(limits)
+
+Both raise `TooMuch` when others have waited for as long as one answer may take.
+"""
+
+from __future__ import annotations
+
+import time
+
+from csparql_spark.answers import processor
+from csparql_spark.answers.deadline import SOON
+from csparql_spark.answers.limits import PATIENCE, Limits, TooMuch
+
+
+class Debt:
+    """How far behind a query brings the others: what its answers took beyond the time between its instants.
+
+    Answers that are soon there do not count, however close its instants are: those may be a machine's bad moment, or a
+    recording's many instants, and are no reason to end a query.
+
+        debt = Debt()
+        debt.note(5_000, 3.0, limits)       # at the first instant nothing is expected yet
+        debt.note(6_000, 3.0, limits)       # two seconds more than there are between the two
+    """
+
+    def __init__(self) -> None:
+        self.milliseconds = 0.0
+        self._instant: int | None = None
+
+    def note(self, instant: int, seconds: float, limits: Limits) -> None:
+        """The answer of an instant took so long (see `Deadline.took`). `TooMuch` if that is too often so."""
+        before, self._instant = self._instant, instant
+        if before is not None:
+            took = 1000 * seconds if seconds > SOON else 0.0
+            self.milliseconds = max(0.0, self.milliseconds + took - (instant - before))
+        if self.milliseconds > limits.milliseconds:
+            raise too_far_behind(self.milliseconds / 1000, limits.seconds)
+
+
+class Arrears:
+    """How far a query falls behind with answers that are each soon there: what they take beyond the time between their
+    instants, until it has caught up.
+
+    Where instants follow the clock that all see, be they its steps or turns that are stamped by it, that is counted for
+    as long as it lasts. Where stamps of producers make them, they need not be as far apart as they come: there it is
+    counted among those that one entry has made due, and what has waited for the engine, entry after entry, is no reason
+    to end a query.
+
+    An answer that is there before the next instant is measured by the clock alone: it need not be exact.
+
+        arrears = Arrears()
+        arrears.begin()
+        ...                                 # the answer of an instant is made, and written
+        arrears.end(5_001, entry=17)
+        arrears.check(limits)
+    """
+
+    __slots__ = ("_begun", "_clock", "_entry", "_instant", "seconds")
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._entry: int | None = None
+        self._instant = 0
+        self._clock = 0.0
+        self._begun: float | None = None  # by the processor, where that is looked at
+
+    def begin(self) -> None:
+        if self._begun is not None:
+            self._begun = processor.now().processor
+        self._clock = time.perf_counter()
+
+    def end(self, instant: int, entry: int) -> None:
+        """The answer of an instant is there. `entry`: what has made it due, always the same where a clock does."""
+        took = time.perf_counter() - self._clock
+        between = (instant - self._instant) / 1000
+        self._instant = instant
+        if entry != self._entry:  # before the first there is none
+            self._entry, self.seconds, self._begun = entry, 0.0, None
+        elif self._begun is not None:
+            worked = processor.now().processor - self._begun
+            self.seconds = max(0.0, self.seconds + max(worked, took / PATIENCE) - between)
+            if not self.seconds:
+                self._begun = None
+        elif took > between:
+            self._begun = 0.0  # from the next one on it is looked at
+
+    def check(self, limits: Limits) -> None:
+        if self.seconds > limits.seconds:
+            raise too_far_behind(self.seconds, limits.seconds)
+
+
+def too_far_behind(seconds: float, most: float) -> TooMuch:
+    return TooMuch(
+        f"its answers take longer than the time between them, and keep the others waiting for {seconds:,.0f} s by now, "
+        f"where {most:g} s is the limit: choose a larger STEP or a narrower RANGE, or ask for less"
+    )
