@@ -33,6 +33,7 @@ _OF = {
     "rules": "that set the rule set {}",
     "register": "that registered the query {}",
     "stream": "that made the stream {}",
+    "fail": "that says that the query {} has failed",
 }
 _COLUMNS = "what, place, kind, subject, at, noticed, reason, skipped"
 

@@ -53,6 +53,11 @@ class DataDirectory:
         # The name carries the version of what the checkpoint's state means: another meaning is another directory.
         return self.engine / "checkpoint-1"
 
+    @property
+    def closed(self) -> Path:
+        """Backgrounds that were closed beside the groups that ask for them; nobody needs them when the engine ends."""
+        return self.engine / "closed"
+
     def bell(self, name: str) -> Path:
         return self.path / f"{name}.bell"
 

@@ -45,6 +45,7 @@ class QueryRegistered:
     base: str | None
     paused: bool = False  # whether it begins so
     compiled: Compiled | None = field(default=None, repr=False)
+    reads: Mapping[str, list[str]] | None = None  # what it reads ("streams", "graphs", "rules"), where it has no form
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,26 @@ class QueryPaused:
 
     id: int
     paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFailed:
+    """The query that the entry `id` registered has failed at an instant, and answers no more; `answered` is the newest
+    instant that it has told (None: none). The instant says when, on whatever clock; where it stopped, `answered` says:
+    an entry that is damaged fails a query when it arrives, and that is not on the clock of its instants."""
+
+    id: int
+    instant: int
+    reason: str
+    answered: int | None = None
+
+    def precedes(self, instant: int) -> bool:
+        """Whether an instant is one that it has not told."""
+        return self.answered is None or instant > self.answered
+
+    def tells_after(self, instant: int) -> bool:
+        """Whether it has told anything later than an instant."""
+        return self.answered is not None and instant < self.answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +133,7 @@ AnyContent = (
     | QueryRegistered
     | QueryUnregistered
     | QueryPaused
+    | QueryFailed
     | TriplesPushed
     | InstantPassed
     | GraphSet
@@ -138,6 +160,8 @@ def draft_of(content: AnyContent, subject: str | None = None) -> Draft:
             return Draft("unregister", subject)
         case QueryPaused(id, paused):
             return Draft("pause" if paused else "resume", subject, _json({"id": id}))
+        case QueryFailed():
+            return Draft("fail", subject, _json(dataclasses.asdict(content)))
         case GraphSet(triples, rows):
             return Draft("background", subject, triples, rows)
         case RulesSet(text, rows):
@@ -170,6 +194,8 @@ def content_of(entry: Entry | Draft) -> AnyContent:
             return QueryUnregistered()
         case "pause" | "resume":
             return QueryPaused(json.loads(payload)["id"], entry.kind == "pause")
+        case "fail":
+            return QueryFailed(**json.loads(payload))
         case "background":
             return GraphSet(entry.payload, entry.rows)
         case "rules":
@@ -190,7 +216,7 @@ def stream_made(payload: bytes) -> StreamMade:
 def registered(payload: bytes) -> QueryRegistered:
     """What the payload of a registration says. All of them are looked at again and again."""
     fields = json.loads(payload)
-    return QueryRegistered(fields["text"], fields["base"], fields.get("paused", False), fields.get("compiled"))
+    return QueryRegistered(**fields)
 
 
 def fields_of(content: StreamMade | QueryRegistered) -> dict[str, object]:  # JSON, whatever a query compiles to

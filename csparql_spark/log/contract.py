@@ -16,7 +16,7 @@ of what a stream has lost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from csparql_spark.log.entries import Draft, Entry, Reply
 from csparql_spark.log.guards import AnyGuard
@@ -27,6 +27,15 @@ KEPT_KEYS = 100_000  # and so many of one stream
 
 class Reused(Exception):
     """A key was used before, for another push."""
+
+
+class StampSpan(NamedTuple):
+    """Of some chunks of a stream: the newest stamp of their arrival; the oldest and the newest stamp in them, given or
+    of their arrival."""
+
+    at: int
+    first: int
+    last: int
 
 
 class WritableLog(Protocol):
@@ -82,6 +91,9 @@ class ReadableLog(Protocol):
     def payload(self, seq: int) -> bytes | None:
         """The payload of an entry; None if it has none, or is not there (any more). Raises `Damaged`."""
 
+    def size(self, seq: int) -> int:
+        """Bytes of the payload of an entry, which is not looked at; 0 if it has none, or is not there (any more)."""
+
     def outline(self, after: int, limit: int) -> list[Entry]:
         """The next entries after a place, so many at most, without payloads, and unchecked: what they say is a hint."""
 
@@ -98,8 +110,9 @@ class ReadableLog(Protocol):
         """The chunks of a stream that may hold elements stamped low < t <= high, logged after a place, in order. Raises
         `Damaged`, also on the way: if there is an entry that may have been one of them, and is damaged."""
 
-    def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
-        """The chunks of a stream that were logged after a place, without payloads, unchecked."""
+    def outlines(self, stream: str, *, after: int, newest_first: bool = False) -> Iterator[Entry]:
+        """The chunks of a stream that were logged after a place, in order or against it, without payloads,
+        unchecked."""
 
     def recent(self, stream: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
         """The chunks of a stream that were logged after a place, and up to another, the newest first. Raises `Damaged`
@@ -122,6 +135,10 @@ class ReadableLog(Protocol):
 
     def newest(self, stream: str) -> int | None:
         """The newest stamp among the chunks of a stream, given or of their arrival; None if there are none."""
+
+    def span(self, stream: str, *, after: int) -> StampSpan | None:
+        """That of the chunks of a stream that were logged after a place; None if there are none. Unchecked, and in
+        memory of a fixed size, however many they are."""
 
     def totals(self, stream: str) -> tuple[int, int]:
         """Chunks and triples of a stream that the log holds."""

@@ -7,9 +7,11 @@ Kinds of entries, and what their `subject` and `payload` are (`contents` writes 
     chunk        triples were pushed        IRI      Arrow IPC
     tick         an instant has passed      None     (arrival clock), or the IRI of a stream on the event clock
     register     a query is registered      name     JSON {"text", "base"}, {…, "paused": true}, {…, "compiled": {…}}
+                                                          or, where a compiled form is too long, {…, "reads": {…}}
     unregister   a query is deleted         name
     pause        a query answers no more    name     JSON {"id"}
     resume       it goes on                 name     JSON {"id"}
+    fail         it has failed              name     JSON {"id", "instant", "reason", "answered"}
     background   a graph is set             IRI      Arrow IPC; none: there is no such graph any more
     rules        a rule set is set          name     text of a rule file; none: there is no such rule set any more
     damaged      something is lost          IRI      a sentence: what the stream was to hold here; no IRI: who knows
@@ -26,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "pause", "resume", "background", "rules")
+REGISTRY_KINDS = ("stream", "drop", "register", "unregister", "pause", "resume", "fail", "background", "rules")
 KINDS = (*REGISTRY_KINDS, "chunk", "tick", "damaged", "skipped")
 # Nobody needs the payload of these.
 IN_THE_HEAD = ("drop", "unregister", "pause", "resume", "tick", "skipped")

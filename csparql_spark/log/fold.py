@@ -34,6 +34,7 @@ from csparql_spark.log.guards import (
     Room,
     Same,
     Unchanged,
+    Unfailed,
     Unfilled,
     Unread,
     Unused,
@@ -52,6 +53,7 @@ class LiveQuery:
     name: str
     paused: bool
     payload: bytes | None  # None: it is damaged
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,11 @@ class Fold:
             case "pause" | "resume":
                 self.queries = {
                     id: replace(query, paused=entry.kind == "pause") if query.name == name else query
+                    for id, query in self.queries.items()
+                }
+            case "fail":
+                self.queries = {
+                    id: replace(query, failed=True) if query.name == name else query
                     for id, query in self.queries.items()
                 }
             case "background" | "rules":
@@ -145,6 +152,8 @@ class Fold:
                 return id in (self.streams if things == "streams" else self.queries)
             case IsPaused(query, paused):
                 return query in self.queries and self.queries[query].paused == paused
+            case Unfailed(query):
+                return query in self.queries and not self.queries[query].failed
             case IsSet(kind, name):
                 return (kind, name) in self.settings
             case Unchanged(kind, name, id):

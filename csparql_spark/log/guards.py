@@ -59,6 +59,13 @@ class IsPaused:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfailed:
+    """There is the query that the entry `query` registered, and the log does not say that it has failed."""
+
+    query: int
+
+
+@dataclass(frozen=True, slots=True)
 class IsSet:
     """There is this graph or rule set, whoever has changed it meanwhile."""
 
@@ -127,11 +134,16 @@ class Every:
     guards: tuple[AnyGuard, ...]
 
 
-AnyGuard = Absent | Present | Same | IsPaused | IsSet | Unchanged | Unread | Unfilled | Room | Unused | Once | Every
+AnyGuard = (
+    Absent | Present | Same | IsPaused | Unfailed | IsSet | Unchanged | Unread | Unfilled | Room | Unused | Once | Every
+)
 
 # What makes them of their fields as JSON has them.
 _GUARDS: dict[str, Callable[..., AnyGuard]] = {
-    **{guard.__name__: guard for guard in (Absent, Present, Same, IsPaused, IsSet, Unchanged, Unfilled, Room, Once)},
+    **{
+        guard.__name__: guard
+        for guard in (Absent, Present, Same, IsPaused, Unfailed, IsSet, Unchanged, Unfilled, Room, Once)
+    },
     "Unread": lambda things, names, but: Unread(things, tuple(names), but),
     "Unused": lambda stream, key, digest: Unused(stream, key, bytes.fromhex(digest)),
 }

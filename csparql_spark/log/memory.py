@@ -17,7 +17,7 @@ from dataclasses import replace
 from csparql_spark.disk import StoreError
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.log.clock import ArrivalClock
-from csparql_spark.log.contract import KEPT_KEYS, KEPT_MS, Reused
+from csparql_spark.log.contract import KEPT_KEYS, KEPT_MS, Reused, StampSpan
 from csparql_spark.log.entries import REGISTRY_KINDS, Draft, Entry, Reply
 from csparql_spark.log.fold import Fold
 from csparql_spark.log.guards import AnyGuard, ReadsOf, unknown
@@ -102,6 +102,9 @@ class MemoryLog:
         entry = self.one(seq)
         return None if entry is None else _whole(entry).payload
 
+    def size(self, seq: int) -> int:
+        return len(self._entries[seq - 1].payload or b"") if 1 <= seq <= self.tail() else 0
+
     def outline(self, after: int, limit: int) -> list[Entry]:
         return [replace(entry, payload=None) for entry in self._entries[after : after + limit]]
 
@@ -137,8 +140,9 @@ class MemoryLog:
             and entry.first <= high
         )
 
-    def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
-        return (replace(entry, payload=None) for entry in self._of_stream(stream, after) if entry.kind == "chunk")
+    def outlines(self, stream: str, *, after: int, newest_first: bool = False) -> Iterator[Entry]:
+        chunks = [entry for entry in self._of_stream(stream, after) if entry.kind == "chunk"]
+        return (replace(entry, payload=None) for entry in (reversed(chunks) if newest_first else chunks))
 
     def recent(self, stream: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
         return (
@@ -174,7 +178,13 @@ class MemoryLog:
         )
 
     def newest(self, stream: str) -> int | None:
-        return max((_newest(entry) for entry in self._of_stream(stream, 0) if entry.kind == "chunk"), default=None)
+        return max(map(_newest, self.outlines(stream, after=0)), default=None)
+
+    def span(self, stream: str, *, after: int) -> StampSpan | None:
+        chunks = list(self.outlines(stream, after=after))
+        if not chunks:
+            return None
+        return StampSpan(max(chunk.at for chunk in chunks), min(map(_oldest, chunks)), max(map(_newest, chunks)))
 
     def totals(self, stream: str) -> tuple[int, int]:
         rows = [entry.rows for entry in self._of_stream(stream, 0) if entry.kind == "chunk"]
@@ -192,6 +202,10 @@ class MemoryLog:
 def _newest(entry: Entry) -> int:
     """The newest stamp in a chunk, given or of its arrival."""
     return entry.at if entry.last is None or entry.unstamped and entry.at > entry.last else entry.last
+
+
+def _oldest(entry: Entry) -> int:
+    return entry.at if entry.first is None or entry.unstamped and entry.at < entry.first else entry.first
 
 
 def _as_is(entry: Entry) -> Entry:

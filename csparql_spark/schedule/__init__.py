@@ -5,4 +5,5 @@
 - `due`            when a batch is worth a trigger, and how much of the log it takes
 - `early_batches`  batches that are begun before their instant has passed
 - `relay`          what stream queries say goes back into the log
+- `failures`       that a query has failed goes there, too
 """

@@ -18,7 +18,7 @@ from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Router
 from csparql_spark.windows.progress import Clock
 
-DUE_AT_ONCE = frozenset({"tick", "register", "unregister", "pause", "resume", "background", "rules"})
+DUE_AT_ONCE = frozenset({"tick", "register", "unregister", "pause", "resume", "fail", "background", "rules"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,28 +4,30 @@
 
 An answer at t becomes one chunk, whose triples are stamped t; an empty one becomes a tick: t has passed, and nothing
 was said. So a consumer answers t after its producers have, and never before. In the place of an answer that is damaged
-on the disk the log says so, and the queries that would have had to read it fail.
+on the disk, or larger than what goes into a stream at once, the log says so, and the queries that would have had to
+read it fail. So no more than one answer is in memory, and no answer without a bound.
 
 Invariant: each answer is relayed once, in order. How far a query is relayed is written in the transaction that writes
 the entry, so both are durable or neither; whoever relays after a restart goes on behind it. An answer of a query that
-is deleted meanwhile is not relayed: its stream goes with it.
+is deleted meanwhile is not relayed: its stream goes with it. That a query has failed goes into the log after its
+answers (see `failures`).
 
     relay = Relay(registry, answers, writer).start()
-    relay.answered({17})          # these queries have new answers
+    relay.answered({17})          # these queries have new answers, or some have failed
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
-from itertools import groupby
 
 import numpy as np
 import pyarrow.compute as pc
 
 from csparql_spark.answers.bindings import Result
+from csparql_spark.answers.limits import size as in_words
 from csparql_spark.disk import StoreError
 from csparql_spark.log import Draft, Refused, contents
 from csparql_spark.log.contents import ElementsLost, InstantPassed, TriplesPushed
@@ -34,12 +36,14 @@ from csparql_spark.log.entries import Relayed
 from csparql_spark.log.guards import Once
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.quads import split
+from csparql_spark.schedule.failures import Failures
 from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer, StreamRecord
 from csparql_spark.worker_thread import Trouble, WorkerThread
 
 RETRY_SECONDS = 1.0
-PAGE_PARTS = 16
-BEGINNING = -(1 << 62)
+PAGE_INSTANTS = 16
+LARGEST = 64 << 20  # bytes of an answer: to make a chunk of it takes some times as much
+BEGINNING, END = -(1 << 62), 1 << 62
 
 
 class Relay:
@@ -47,6 +51,7 @@ class Relay:
         self._registry, self._answers, self._writer = registry, answers, writer
         self._lock = threading.Lock()
         self._waiting: set[int] | None = None  # None: look at all
+        self._failures = Failures(registry, answers, writer)
         self._given_up: set[int] = set()  # queries whose answers cannot be read
         self._worker = WorkerThread(
             "relay", self._work, Trouble((StoreError,), "derived streams wait, the store fails", RETRY_SECONDS)
@@ -58,7 +63,7 @@ class Relay:
         return self
 
     def answered(self, queries: Collection[int]) -> None:
-        """These queries have new answers."""
+        """These queries have new answers, or some have failed."""
         with self._lock:
             if self._waiting is not None:
                 self._waiting.update(queries)
@@ -73,6 +78,7 @@ class Relay:
         try:
             if queries is None or queries:
                 self._look(queries)
+            self._failures.look()
         except StoreError:
             with self._lock:
                 self._waiting = None
@@ -95,26 +101,33 @@ class Relay:
 
     def _relay(self, query: QueryRecord, stream: StreamRecord) -> None:
         """Relay what the query has said since it was looked at last."""
-        while page := list(self._page(query.id)):
-            for instant, parts in page:
+        while instants := self._following(query.id):
+            for instant in instants:
                 if self._worker.stopped.is_set():
                     return
                 try:
                     self._writer.append(
-                        replace(draft_of(query.id, stream.iri, instant, parts), beside=Relayed(query.id, instant)),
+                        replace(self._draft(query.id, stream.iri, instant), beside=Relayed(query.id, instant)),
                         Once(query.id, stream.id, instant),
                     )
                 except Refused:
                     return  # the query is gone
 
-    def _page(self, query: int) -> Iterator[tuple[int, list[StoredAnswer]]]:
-        """The next instants that are not relayed, each with all its parts."""
+    def _following(self, query: int) -> list[int]:
+        """The next instants that are not relayed."""
         newest = self._writer.relayed_to(query)
-        parts = self._answers.after(query, BEGINNING if newest is None else newest, PAGE_PARTS)
-        for instant, group in groupby(parts, key=lambda part: part.instant):
-            # Of the last one on a full page there may be more.
-            cut = len(parts) == PAGE_PARTS and instant == parts[-1].instant
-            yield instant, self._answers.at(query, instant) if cut else list(group)
+        return self._answers.instants(query, BEGINNING if newest is None else newest + 1, END, PAGE_INSTANTS)
+
+    def _draft(self, query: int, stream: str, instant: int) -> Draft:
+        """The entry that puts what is stored of an answer into a stream. Raises `ValueError` if it is no answer."""
+        size = self._answers.size(query, instant)
+        if size <= LARGEST:
+            return draft_of(query, stream, instant, self._answers.at(query, instant))
+        return _lost(
+            f"an answer of {in_words(size)} is more than the {in_words(LARGEST)} that go into a stream at once",
+            stream,
+            instant,
+        )
 
 
 def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnswer]) -> Draft:
@@ -122,15 +135,18 @@ def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnsw
     if it is no answer."""
     for part in parts:
         if part.damage is not None:
-            return contents.draft_of(
-                ElementsLost(f"{part.damage}, and the stream {stream} is without it", first=instant, last=instant),
-                stream,
-            )
+            return _lost(part.damage, stream, instant)
     lines = b"".join(Result.from_bytes(part.payload).ntriples or b"" for part in parts)
     if not lines:
         return contents.draft_of(InstantPassed(instant), stream)
     chunk = chunk_of(query, instant, lines)
     return contents.draft_of(TriplesPushed(chunk.to_ipc(), len(chunk), first=instant, last=instant), stream)
+
+
+def _lost(reason: str, stream: str, instant: int) -> Draft:
+    return contents.draft_of(
+        ElementsLost(f"{reason}, and the stream {stream} is without it", first=instant, last=instant), stream
+    )
 
 
 def chunk_of(query: int, instant: int, lines: bytes) -> Chunk:

@@ -29,7 +29,7 @@ from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.compiled import Form
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log import Entry
-from csparql_spark.log.contents import QueryRegistered, fields_of, registered, stream_made
+from csparql_spark.log.contents import QueryFailed, QueryRegistered, content_of, fields_of, registered, stream_made
 from csparql_spark.windows.grid import Grid
 from csparql_spark.windows.rule import grid_of, is_known_before
 
@@ -53,14 +53,24 @@ class ClockSpec(TypedDict):
     delay: int
 
 
+class FailureForm(TypedDict):
+    """What the log says later of how a query fails (see `contents.QueryFailed`)."""
+
+    instant: int
+    reason: str
+    answered: int | None
+
+
 class RegisteredText(TypedDict):
     """What a registration says in the log."""
 
     text: str
     base: str | None
     compiled: NotRequired[Form]
+    reads: NotRequired[dict[str, list[str]]]
     paused: NotRequired[bool]
     failed: NotRequired[str]  # why it has failed before
+    failure: NotRequired[FailureForm]  # how it is going to fail, as it did before
     answered: NotRequired[int | None]  # up to which instant it has answered before
 
 
@@ -88,6 +98,7 @@ class Routed(NamedTuple):
 Thing = tuple[str, str]  # a stream, graph or rule set: ("stream", "http://…/temp")
 
 DAMAGED = "damaged"  # a row in the place of a damaged entry: what that was, and where, and the sentence
+WAKE = "wake"  # a row that is no entry: it says nothing but that a group may look whether it still has to wait
 UNREADABLE = "unreadable"  # the group of queries whose text cannot be read (any more): it tells why
 
 
@@ -143,6 +154,11 @@ class Router:
                     return []
                 self._queries[subject] = known._replace(paused=entry.kind == "pause")
                 return [_row(known.group, entry, json.dumps({"id": known.id}).encode())]
+            case "fail":
+                known = self._queries.get(subject)
+                if known is None or json.loads(_content(entry))["id"] != known.id:
+                    return []
+                return [_row(known.group, entry, entry.payload)]
             case "rules":
                 return self._set_rules(entry, sent)
             case "background":
@@ -262,6 +278,12 @@ class Router:
             case "rules":
                 self._rules[subject] = entry
                 return _unsent(self._to(entry, [("rules", subject)]), sent)
+            case "fail":  # that it has failed is known all the same
+                known = self._queries.get(subject)
+                if known is None:
+                    return []
+                said = dataclasses.asdict(QueryFailed(known.id, entry.at, entry.damage or ""))
+                return [_row(known.group, dataclasses.replace(entry, damage=None), json.dumps(said).encode())]
         if entry.subject is None:
             self._unknown = entry.damage
         return self._to(
@@ -284,6 +306,25 @@ class Router:
     def _to(self, entry: Entry, things: Iterable[Thing]) -> list[Row]:
         groups = dict.fromkeys(group for thing in things for group in self._readers.get(thing, ()))
         return [_row(group, entry, entry.payload) for group in groups]
+
+
+def wake(group: str) -> Row:
+    """What makes a group look whether what it waits for is there."""
+    return Row(group, 0, 0, WAKE, 0, None, None)
+
+
+def failures_of(entries: Iterable[Entry]) -> dict[int, QueryFailed]:
+    """How queries have failed, by the places of their registrations, as far as entries say it."""
+    said = (content_of(entry) for entry in entries if entry.kind == "fail" and entry.damage is None)
+    return {failure.id: failure for failure in said if isinstance(failure, QueryFailed)}
+
+
+def to_fail(row: Row, failure: QueryFailed | None) -> Row:
+    """A registration, with what the log says later of how its query fails."""
+    if failure is None:
+        return row
+    form: FailureForm = {"instant": failure.instant, "reason": failure.reason, "answered": failure.answered}
+    return row._replace(payload=json.dumps({**json.loads(row.payload or b""), "failure": form}).encode())
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

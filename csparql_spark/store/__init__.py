@@ -13,6 +13,7 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 - `progress`   how far the engine has come
 - `batch_ends` where batches end that were begun before their end was there
 - `status`     what a process says of itself
+- `waiting_groups` which groups wait until their background is closed
 - `measures`   what queries cost
 - `observers`  whom the server calls, and how far each has heard
 - `tokens`     who may do what

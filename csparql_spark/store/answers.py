@@ -1,7 +1,8 @@
 """Answers: what a query said at an instant, told exactly once.
 
 An answer is keyed by (query, instant, part), and the first one written stands: a batch that Spark runs again after a
-crash changes nothing that a subscriber may already have seen. `position` numbers answers in the order in which they
+crash changes nothing that a subscriber may already have seen. So does a failure: a query that has failed says no more,
+also where such a batch would come to something else. `position` numbers answers in the order in which they
 were told; it only ever grows.
 
     answers.write([StoredAnswer(query=17, instant=1700000000000, part=0, rows=2, payload=b"…")])
@@ -96,7 +97,8 @@ class AnswerStore:
             # What is forgotten was told, too: an engine that starts from the log again may come to it again.
             connection.executemany(
                 "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload, checksum) "
-                "SELECT ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE query = ? AND instant >= ?)",
+                "SELECT ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE query = ? AND instant >= ?) "
+                "AND NOT EXISTS (SELECT 1 FROM failures WHERE query = ?)",
                 (
                     (
                         a.query,
@@ -107,6 +109,7 @@ class AnswerStore:
                         answer_sum(a.query, a.instant, a.part, a.rows, a.payload),
                         a.query,
                         a.instant,
+                        a.query,
                     )
                     for a in answers
                 ),
@@ -131,6 +134,18 @@ class AnswerStore:
     def after(self, query: int, instant: int, limit: int) -> list[StoredAnswer]:
         """The parts of the instants after `instant`, oldest first, at most `limit` parts."""
         return self._select("WHERE query = ? AND instant > ? ORDER BY instant, part LIMIT ?", (query, instant, limit))
+
+    def size(self, query: int, instant: int | None) -> int:
+        """Bytes of all parts of an instant, or of the newest one; 0 if there is none."""
+        newest = "(SELECT max(instant) FROM answers WHERE query = ?)" if instant is None else "?"
+        return self._database.connection.execute(
+            f"SELECT coalesce(sum(length(payload)), 0) FROM answers WHERE query = ? AND instant = {newest}",
+            (query, query if instant is None else instant),
+        ).fetchone()[0]
+
+    def largest(self, query: int, instants: Iterable[int]) -> int:
+        """Bytes of the one of these instants that has most."""
+        return max((self.size(query, instant) for instant in instants), default=0)
 
     def instants(self, query: int, low: int, high: int, limit: int) -> list[int]:
         """The instants t with low <= t <= high that have answers, oldest first."""
@@ -177,6 +192,12 @@ class AnswerStore:
         return self._database.connection.execute(
             "SELECT instant, reason FROM failures WHERE query = ?", (query,)
         ).fetchone()
+
+    def failures(self) -> list[tuple[int, int, str]]:
+        """(query, instant, reason) of all queries that have failed."""
+        return self._database.connection.execute(
+            "SELECT query, instant, reason FROM failures ORDER BY query"
+        ).fetchall()
 
     def wait(self, timeout: float) -> bool:
         """Sleep until answers are written, at most `timeout` seconds; true if some were. One listener a process."""

@@ -3,7 +3,8 @@
 Two places:
 
     read         what Spark has noted as read, durably: a batch that is run again begins there or later
-    batch_end    up to where everything is answered, also where Spark has not said so yet
+    batch_end    up to where everything is answered, also where Spark has not said so yet; but for what those hold who
+                 wait for a background (see `waiting_groups`)
 
     with database.transaction() as connection:
         advance(connection, batch_end=812)      # never back

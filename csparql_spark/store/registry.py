@@ -109,6 +109,9 @@ class Registry:
         )
         return next((KnowledgeRecord(*row) for row in rows), None)
 
+    def with_id(self, id: int) -> QueryRecord | None:
+        return next(_queries(self._database.connection, "WHERE id = ?", id), None)
+
     def query(self, name: str) -> QueryRecord | None:
         return next(_queries(self._database.connection, "WHERE name = ?", name), None)
 

@@ -4,7 +4,8 @@ The log keeps an entry while the engine has not read past it, and for `keep_log`
 while some registered window may still reach back to it (`reach`: the largest RANGE + delay, on the stream's own clock,
 which stands still when nothing comes, and ends when the stream is deleted).
 Entries that make the registry are kept while what they made exists; those that pause a query, as long as the query and
-what came while it was paused. The newest entry always stays, and the newest with an arrival stamp: it holds the clock.
+what came while it was paused; the one that says that it has failed, as long as the query. The newest entry always
+stays, and the newest with an arrival stamp: it holds the clock.
 
 Answers are kept for the newest `keep_answers` instants of each query, and go with their query, as its measures do.
 Those of a query that makes a stream are kept, besides, until they are in the log (`log.sqlite.relays`): whoever puts
@@ -38,7 +39,8 @@ _LATER = (
 )
 _UNDONE = f"""
     SELECT seq FROM log AS made INDEXED BY log_registry WHERE kind NOT IN ('chunk', 'tick') AND (
-        kind IN ('register', 'unregister', 'pause', 'resume') AND seq <= ({_LATER} AND later.kind = 'unregister')
+        kind IN ('register', 'unregister', 'pause', 'resume', 'fail')
+        AND seq <= ({_LATER} AND later.kind = 'unregister')
      OR kind IN ('stream', 'drop') AND seq <= ({_LATER} AND later.kind = 'drop')
      OR kind IN ('pause', 'resume')
         AND seq < ({_LATER} AND later.kind IN ('pause', 'resume') AND later.at < :horizon)

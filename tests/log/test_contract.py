@@ -22,6 +22,7 @@ from csparql_spark.log.contents import (
     EntrySkipped,
     GraphSet,
     InstantPassed,
+    QueryFailed,
     QueryPaused,
     QueryRegistered,
     QueryUnregistered,
@@ -45,6 +46,7 @@ from csparql_spark.log.guards import (
     Room,
     Same,
     Unchanged,
+    Unfailed,
     Unfilled,
     Unread,
     Unused,
@@ -215,6 +217,26 @@ def test_what_is_there_is_absent_present_and_the_same(log: Opened) -> None:
         assert [holds(log, Same(things, id)) for id in made] == [False, True]
 
 
+def test_a_query_fails_once(log: Opened) -> None:
+    def unfailed(*ids: int) -> list[bool]:
+        return [holds(log, Unfailed(id)) for id in ids]
+
+    first, other = log.writer.append(query("q")).seq, log.writer.append(query("p")).seq
+    assert unfailed(first, other, 99) == [True, True, False]
+    failed = draft_of(QueryFailed(first, 5000, "too much", 4000), "q")
+    entry = log.writer.append(failed, Unfailed(first))
+    assert unfailed(first, other) == [False, True]
+    with pytest.raises(Refused):
+        log.writer.append(failed, Unfailed(first))
+    log.reopen()
+    assert unfailed(first, other) == [False, True]
+    assert log.reader.last("q", "fail", log.reader.tail()) == entry
+    assert entry in log.reader.registrations(0, log.reader.tail())
+    log.writer.append(draft_of(QueryUnregistered(), "q"))
+    again = log.writer.append(query("q")).seq
+    assert unfailed(first, again) == [False, True]  # another one, under the same name
+
+
 def test_a_query_is_paused_as_was_said_last(log: Opened) -> None:
     def paused(id: int) -> list[bool]:
         return [holds(log, IsPaused(id, paused)) for paused in (True, False)]
@@ -371,6 +393,7 @@ simple_guards = st.one_of(
     st.builds(Present, THINGS, NAMES),
     st.builds(Same, THINGS, IDS),
     st.builds(IsPaused, IDS, PAUSED),
+    st.builds(Unfailed, IDS),
     st.builds(IsSet, KIND, NAMES),
     st.builds(Unchanged, KIND, NAMES, st.one_of(st.none(), IDS)),
     st.builds(
@@ -403,6 +426,7 @@ contents = st.one_of(
     st.builds(QueryRegistered, TEXTS, st.none(), PAUSED),
     st.just(QueryUnregistered()),
     st.builds(QueryPaused, IDS, PAUSED),
+    st.builds(QueryFailed, IDS, INSTANTS, st.just("why"), st.none() | INSTANTS),
     st.builds(GraphSet, st.sampled_from([None, b"", b"g"]), st.integers(0, 2)),
     st.builds(RulesSet, st.sampled_from([None, "", "r"]), st.integers(0, 2)),
     st.builds(TriplesPushed, st.sampled_from([b"", b"c"]), st.integers(0, 3), STAMPS, STAMPS, st.integers(0, 1)),
@@ -455,6 +479,7 @@ def readings(log: ReadableLog) -> dict[tuple[object, ...], object]:
             ("outline", after): lambda after=after: log.outline(after, 3),
             ("one", after): lambda after=after: log.one(after),
             ("payload", after): lambda after=after: log.payload(after),
+            ("size", after): lambda after=after: log.size(after),
         }
     for name in "ab":
         calls |= {
@@ -467,13 +492,15 @@ def readings(log: ReadableLog) -> dict[tuple[object, ...], object]:
                 log.ticked(name, START + more, after=2, upto=tail - 1) for more in range(-20, 21, 4)
             ],
             ("outlines", name): lambda name=name: log.outlines(name, after=tail // 2),
+            ("outlines", name, "newest first"): lambda name=name: log.outlines(name, after=1, newest_first=True),
             ("chunks", name): lambda name=name: log.chunks(name, low=START, high=START + 9, after=1),
         }
         for after in (0, tail // 2):
             calls |= {
                 ("reached", name, after): lambda name=name, after=after: [
                     log.reached(name, START + more, after=after) for more in range(-20, 41, 4)
-                ]
+                ],
+                ("span", name, after): lambda name=name, after=after: log.span(name, after=after),
             }
         for kind in KINDS:
             calls |= {

@@ -110,7 +110,7 @@ def test_what_a_plain_query_says_stays_where_it_is(store: Opened) -> None:
 
 @pytest.mark.parametrize("page", [1, 2, 3, 16])
 def test_all_parts_of_an_instant_are_one_chunk(store: Opened, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
-    monkeypatch.setattr(module, "PAGE_PARTS", page)
+    monkeypatch.setattr(module, "PAGE_INSTANTS", page)
     query = registered(store)
     tell(store, query, 1000, 2000, parts=3)
     tell(store, query, 3000, 4000)
@@ -119,6 +119,23 @@ def test_all_parts_of_an_instant_are_one_chunk(store: Opened, monkeypatch: pytes
         ("chunk", instant, [f'"{instant}.{part}"' for part in range(parts)])
         for instant, parts in ((1000, 3), (2000, 3), (3000, 1), (4000, 1))
     ]
+
+
+def test_of_an_answer_that_is_too_large_the_log_says_so(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All parts of it count together, and what comes after it is relayed."""
+    query = registered(store)
+    tell(store, query, 1000)
+    tell(store, query, 2000, parts=3)
+    tell(store, query, 3000)
+    monkeypatch.setattr(module, "LARGEST", store.answers.size(query, 2000) - 1)
+    relay_of(store)._look(None)
+    assert relayed(store) == [*chunks(1000), *chunks(3000)]
+    (lost,) = (entry for entry in store.entries() if entry.kind == "damaged")
+    assert (lost.subject, lost.first, lost.last) == (D, 2000, 2000)
+    assert lost.damage == (
+        "an answer of 90 bytes is more than the 89 bytes that go into a stream at once, and the stream urn:d is "
+        "without it"
+    )
 
 
 class Failing:

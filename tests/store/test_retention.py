@@ -246,6 +246,7 @@ kinds = st.sampled_from(
         "unregister",
         "pause",
         "resume",
+        "fail",
         "background",
         "no background",
         "rules",
@@ -280,7 +281,7 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
     match entry.kind:
         case "stream":
             return not undone_by("drop", itself=False)
-        case "register":
+        case "register" | "fail":
             return not undone_by("unregister", itself=False)
         case "pause" | "resume":
             return not undone_by("unregister", itself=False) and not any(

@@ -30,6 +30,7 @@ from csparql_spark.log.guards import (
     Room,
     Same,
     Unchanged,
+    Unfailed,
     Unfilled,
     Unread,
     Unused,
@@ -54,6 +55,11 @@ _UNDOES = {
 }
 _SETS = {"background": "graphs", "rules": "rules"}
 _SETTING = "SELECT id FROM settings WHERE kind = ? AND name = ?"
+# The conditions on `kind` are those of the index. What a name was told after a registration that stands is of that one.
+_FAILED = (
+    "SELECT 1 FROM log INDEXED BY log_registry "
+    "WHERE kind NOT IN ('chunk', 'tick') AND kind = 'fail' AND subject = ? AND seq > ?"
+)
 
 _NOTHING = Reads()
 
@@ -94,6 +100,8 @@ class Decisions:
                 )
             case IsPaused(query, paused):
                 holds = _is_paused(connection, query) == paused
+            case Unfailed(query):
+                holds = _has_failed(connection, query) is False
             case IsSet(kind, name):
                 holds = _is_there(connection, _SETTING, kind, name)
             case Unchanged(kind, name, id):
@@ -180,3 +188,9 @@ def _is_paused(connection: sqlite3.Connection, query: int) -> bool | None:
     if turned is not None:
         return turned == "pause"
     return is_whole(payload, sum) and registered(payload).paused
+
+
+def _has_failed(connection: sqlite3.Connection, query: int) -> bool | None:
+    """Whether the log says that a query has failed; None if it is not there."""
+    row = connection.execute("SELECT name FROM queries WHERE id = ?", (query,)).fetchone()
+    return None if row is None else _is_there(connection, _FAILED, row[0], query)

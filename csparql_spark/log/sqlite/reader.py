@@ -18,6 +18,7 @@ from csparql_spark.disk.checksum import EntryHead, head_sum, payload_sum
 from csparql_spark.disk.damage import HEAD, PAYLOAD, Damage, Damaged, Damages, entry_damage
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
+from csparql_spark.log.contract import StampSpan
 from csparql_spark.log.entries import IN_THE_HEAD, REGISTRY_KINDS, Entry
 from csparql_spark.log.sqlite.forgotten import last_forgotten
 
@@ -34,6 +35,7 @@ WHOLE = f"{_COLUMNS}, payload, head_sum, payload_sum"
 _HEADS = "SELECT seq, head_sum, kind, at, subject, rows, first, last, unstamped FROM log"
 # The newest stamp in a chunk, given or of its arrival.
 _NEWEST = "CASE WHEN last IS NULL OR unstamped > 0 AND at > last THEN at ELSE last END"
+_OLDEST = "CASE WHEN first IS NULL OR unstamped > 0 AND at < first THEN at ELSE first END"
 _PLAIN = (
     f"{_COLUMNS}, CASE kind WHEN 'background' THEN NULL ELSE payload END, head_sum, "
     "CASE kind WHEN 'background' THEN NULL ELSE payload_sum END"
@@ -205,10 +207,12 @@ class Log:
             self._heads.clear()
         self._heads[stream] = first, last
 
-    def outlines(self, stream: str, *, after: int) -> Iterator[Entry]:
+    def outlines(self, stream: str, *, after: int, newest_first: bool = False) -> Iterator[Entry]:
         """The chunks of a stream that were logged after the place `after`, without their payloads, unchecked."""
         rows = self._database.connection.execute(
-            f"SELECT {_COLUMNS} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? ORDER BY seq", (stream, after)
+            f"SELECT {_COLUMNS} FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ? "
+            f"ORDER BY seq {'DESC' if newest_first else 'ASC'}",
+            (stream, after),
         )
         return (Entry(*row) for row in rows)
 
@@ -278,11 +282,21 @@ class Log:
         entry = self.one(seq)
         return None if entry is None else _whole(entry).payload
 
+    def size(self, seq: int) -> int:
+        row = self._database.connection.execute("SELECT length(payload) FROM log WHERE seq = ?", (seq,)).fetchone()
+        return 0 if row is None or row[0] is None else row[0]
+
     def newest(self, stream: str) -> int | None:
         """The newest stamp among the chunks of a stream."""
-        return self._database.connection.execute(
-            f"SELECT max({_NEWEST}) FROM log WHERE kind = 'chunk' AND subject = ?", (stream,)
-        ).fetchone()[0]
+        span = self.span(stream, after=0)
+        return None if span is None else span.last
+
+    def span(self, stream: str, *, after: int) -> StampSpan | None:
+        row = self._database.connection.execute(
+            f"SELECT max(at), min({_OLDEST}), max({_NEWEST}) FROM log WHERE kind = 'chunk' AND subject = ? AND seq > ?",
+            (stream, after),
+        ).fetchone()
+        return None if row[0] is None else StampSpan(*row)
 
     def totals(self, stream: str) -> tuple[int, int]:
         """Chunks and triples of a stream that the log holds."""
