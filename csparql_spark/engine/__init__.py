@@ -9,10 +9,18 @@
 - `dataset`           what a query sees at a moment: which windows and background make each of its graphs
 - `views`             what members see, and what is said of it, shared by those who ask the same
 - `closures`          graphs with all that follows from them under the group's rules
+- `window_graphs`     what windows hold, closed, as graphs that move on
+- `withdrawals`       what leaves windows that count beside others
 - `closure_strategy`  which strategy maintains the closures of a query, and why
+- `closings`          where the background of a group is closed, so that no other group waits for it
+- `held_entries`      the entries that a group holds until that is done
 - `r2s`               from whole answers to what has come and what has gone: ISTREAM and DSTREAM
 - `moment`            an instant of a query, where the log stands, and since when it looks
 - `costs`             what queries take while they answer
+- `guard`             what each evaluation is held to by the kernel, and what becomes of the one a worker dies of
+- `trial_budget`      what those that need too much may take of all others' time in a batch
+- `notes`             whom a worker evaluates, where the next one finds it
 - `group_state`       what of a group is kept between batches, and how it comes back
+- `departures`        which stored slides no window will see again
 - `state_keys`        under which keys that is
 """

@@ -1,15 +1,26 @@
 """Closures: the graphs of a group's queries with all that follows from them under the group's rules, if it has any.
 
-Windows that only move on are closed once for all queries whose windows differ by a constant offset. A fact's tag is its
-stamp, less what its window is shorter than the widest; what follows has the earliest tag of its premises:
+Windows whose elements have tags (see `windows.rule`) only move on. They are closed once for all queries whose windows
+lie in their graphs in the same way: over the same streams, with the same offsets, looked at as of the same steps.
+What follows has the earliest tag of its premises:
 
     RANGE 4s         ────────[────]t          tags later than t − 4s
     RANGE 9s         ───[─────────]t          tags later than t − 9s: the same facts, looked at from further back
 
-Other windows (that count, or are seen as of another instant than the rest) are closed by what comes and goes in them.
+What is looked at as of different steps is other facts at the same instant: these graphs have the content in common, and
+the work on the background. Windows that count begin at the registration, each on a clock of its own, and are shared by
+nobody. Where one of several windows counts, what it holds is taken out when it goes (see `withdrawals`).
 Triples of a stream that no member asks for, and no rule, do not go into what is closed (see `answers.semijoin_filter`).
-What is left out depends on who the members are, and what they say does not: when one comes that asks for more, windows
-are closed anew from the content. The background is closed once. What is in each graph says `dataset`.
+What is left out depends on who the members are, and what they say does not: when one comes that asks for more, what was
+left out is taken from the content. So it is where rules come; where the background or the rules become others, or a
+stream speaks of a schema that was presumed to be known, windows are closed anew, which takes as much room again for the
+while, and compared with what they were (`renew`): whoever follows them hears what is different. Only what was begun and
+could not be finished is forgotten, and what is to be maintained in another way (`restart`). The background is closed
+once. What is in each graph says `dataset`.
+
+A named window that moves on is a graph of its own: what is known of the background helps to close it and is not in it,
+so beside the closure what the window has a part in is kept by itself. A graph of FROM NAMED stands still. The graphs
+themselves are in `window_graphs`.
 
     closures = Closures(content, number, members)
     graphs = closures.closed(member, windows, moment, background)          # by name; None: the default graph
@@ -17,53 +28,72 @@ are closed anew from the content. The background is closed once. What is in each
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from csparql_spark.answers import semijoin_filter
-from csparql_spark.answers.incremental import Shared
+from csparql_spark.answers.incremental import NamedGraph
 from csparql_spark.answers.matches import renamed
 from csparql_spark.answers.patterns import Pattern
-from csparql_spark.answers.semijoin_filter import Groups, SemijoinFilter, narrow
+from csparql_spark.answers.semijoin_filter import Groups, narrow
 from csparql_spark.answers.snapshot import merged
-from csparql_spark.engine.closure_strategy import closed_windows, movement_of
+from csparql_spark.engine.closings import Closing
+from csparql_spark.engine.closure_strategy import movement_of
 from csparql_spark.engine.dataset import Graph, entailed, graphs_of
 from csparql_spark.engine.member import Member
-from csparql_spark.engine.moment import Moment
-from csparql_spark.entailment.evaluate.bounds import TooMuchDerived
-from csparql_spark.entailment.maintain.strategies import AUTO, Movement, choose
+from csparql_spark.engine.moment import ClockReading, Moment
+from csparql_spark.engine.window_graphs import Basis, Sliding, TaggedColumns, Turned
+from csparql_spark.entailment.evaluate.bounds import TooMuchDerived, bounded, closing_seconds
+from csparql_spark.entailment.maintain.strategies import AUTO, BY_TAGS, Movement, choose
 from csparql_spark.entailment.maintain.strategy import Materialization
-from csparql_spark.entailment.rules.preparing import Columns, Prepared, as_they_are, closed_once, prepare
+from csparql_spark.entailment.rules.closed_backgrounds import ClosedBackground
+from csparql_spark.entailment.rules.preparing import Columns, Prepared, as_they_are, closed, closed_once, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
-from csparql_spark.language import Window
+from csparql_spark.entailment.rules.sets import RuleSetError
+from csparql_spark.language import LanguageError
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.rows import Triples
 from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.windows.content import Content, Elements
-from csparql_spark.windows.rule import (
-    BEGINNING_OF_TIME,
-    aligned,
-    logged_after,
-    moves_together,
-    oldest_tag,
-    stamp_of,
-    tags_of,
-)
+from csparql_spark.windows.counting import TurnCount, ordinals_of
+from csparql_spark.windows.rule import AlignedWindow, oldest_tag
 
-TaggedColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 Background = Callable[[], Columns]  # looked at only where something has to be prepared
 Outcome = TypeVar("Outcome")
 
 
 class Slide(NamedTuple):
-    """Windows that move together: their streams, each with how much shorter its window is than the widest."""
+    """Windows that are in one graph, as they are aligned there. `alone`: the background is not among what is looked
+    at."""
 
-    streams: tuple[tuple[str, int], ...]
+    windows: tuple[AlignedWindow, ...]
     since: int
+    alone: bool = False
+
+
+class SlidGraph(NamedTuple):
+    """A graph that has moved to where its clock stands, for windows the widest of which is so wide."""
+
+    graph: Sliding
+    reading: int
+    widest: int
+
+    def visible(self) -> TaggedColumns:
+        return self.graph.facts.visible(oldest_tag(self.reading, self.widest))
+
+
+class MovingDataset(NamedTuple):
+    """The graphs of a member as they have moved to a moment. What is tagged later in the default graph than `widest`
+    before what the clock reads holds for the member."""
+
+    default: Sliding
+    named: dict[str, NamedGraph]
+    widest: int
 
 
 class Contradicted(Exception):
@@ -75,16 +105,20 @@ class Closures:
         self._content, self._number, self._members = content, number, members
         self._texts: dict[str, str] = {}  # users' rule files
         self._digests: dict[str, bytes] = {}  # of the background graphs
+        self.seconds: float | None = None  # of the processor, for closing, beside what its size takes
+        self.bytes: int | None = None  # of memory, while it is done
         self.maintenance = AUTO  # the strategy that somebody asks for
         self._rules: tuple[Rule, ...] = ()  # as they are written: by them a strategy is chosen
         self._prepared: Prepared | None = None
+        self._stated = 0  # triples of the background that it is made with, before they are closed
+        self._basis = Basis((), frozenset(), ())  # of what is made with it
         self._asked: set[Atom] | None = set()  # what the closures are made for: under rules,
         self._read: Groups | None = frozenset()  # and without; the members who ask for no more than that:
         self._covered: set[int] = set()
         self._schema_moves = False  # the streams speak about the schema: presume nothing
         self._sliding: dict[Slide, list[Sliding]] = {}
-        self._replaced: dict[tuple[tuple[Window, ...], int], Replaced] = {}
-        self._reach: dict[tuple[tuple[str, int], ...], int] = {}
+        self._still: dict[str | None, Sliding] = {}  # graphs that no window is in, by name
+        self._reach: dict[tuple[tuple[AlignedWindow, ...], bool], int] = {}  # by windows, and whether alone
         content.dictionary.holders.append(self)
 
     def maintain(self, strategy: str) -> None:
@@ -95,18 +129,23 @@ class Closures:
 
     def set_rules(self, name: str, text: str) -> None:
         self._texts[name] = text
-        self.restart()
+        self.renew()
 
     def set_background(self, graph: str, payload: bytes) -> None:
         self._digests[graph] = hashlib.sha256(payload).digest()
-        self.restart()
+        self.renew()
+
+    def renew(self) -> None:
+        """What closures are made with is something else now. Each is brought up to date when somebody looks, from what
+        the content holds, and who follows it hears what is different. This is the one door for all that they were made
+        for and is so no more: rules, background, a presumed schema, what members ask for."""
+        self._prepared = None
 
     def restart(self) -> None:
-        """Forget all closures: each is made anew from the content when somebody looks. This is the one door for all
-        that they were made for and is so no more: rules, background, a presumed schema, what members ask for."""
-        self._prepared = None
+        """Forget all closures: what was begun is of no use, or is to be maintained in another way."""
+        self.renew()
         self._sliding.clear()
-        self._replaced.clear()
+        self._still.clear()
 
     def changed(self) -> None:
         """Members have come or gone."""
@@ -122,7 +161,7 @@ class Closures:
         if 0 < len(living) <= semijoin_filter.MOST_PATTERNS:
             read = _read_by(living)
             if read is not None and 2 * sum(map(len, read)) <= semijoin_filter.MOST_PATTERNS:
-                self.restart()
+                self.renew()
 
     def closed(
         self, member: Member, windows: list[Elements], moment: Moment, background: Background
@@ -138,12 +177,12 @@ class Closures:
             },
         )
 
-    def sliding(self, member: Member, moment: Moment, background: Background) -> tuple[Sliding, int]:
-        """The closed default graph of a member whose windows move together, and its widest RANGE: what is tagged later
-        than the instant minus that holds for the member."""
-        return self._presuming(
-            member, background, lambda prepared: self._slid_for(prepared, list(member.windows), moment)
-        )
+    def moving(
+        self, member: Member, moment: Moment, background: Background, graph: Callable[[str], Columns]
+    ) -> tuple[MovingDataset, int]:
+        """The closed graphs of a member whose windows have tags, and up to which tag nothing is seen of the default
+        one. `graph` gives a graph of FROM NAMED."""
+        return self._presuming(member, background, lambda prepared: self._moved(prepared, member, moment, graph))
 
     def _presuming(self, member: Member, background: Background, close: Callable[[Prepared], Outcome]) -> Outcome:
         """Close for all members; if that is too much, for this one alone: what the others ask for is no reason for it
@@ -152,6 +191,8 @@ class Closures:
             return self._closed_for(member, background, close, alone=False)
         except TooMuchDerived:
             self.restart()
+            if all(other is member or other.failed is not None for other in self._members.values()):
+                raise
         try:
             return self._closed_for(member, background, close, alone=True)
         except TooMuchDerived:
@@ -163,12 +204,21 @@ class Closures:
     ) -> Outcome:
         """Close under the rules that presume a schema, and once more under the rules as they are if they presumed
         wrongly."""
-        try:
-            return close(self._ready(member, background, alone))
-        except Contradicted:
-            self._schema_moves = True
-            self.restart()
-            return close(self._ready(member, background, alone))
+        # Up to where the log says that a query fails it has no limit (see `Views.limits_of`).
+        limited = member.query.entailment and member.failure is None
+        with self._bounded() if limited else contextlib.nullcontext():
+            try:
+                return close(self._ready(member, background, alone))
+            except Contradicted:
+                self._schema_moves = True
+                self.renew()
+                return close(self._ready(member, background, alone))
+
+    def _bounded(self) -> contextlib.AbstractContextManager[None]:
+        """What closing may take, if anybody waits for it: more time where there is much to close."""
+        if self.seconds is None:
+            return contextlib.nullcontext()
+        return bounded(self.seconds + closing_seconds(len(self._content)), self.bytes)
 
     def _entailed(
         self, prepared: Prepared, member: Member, graph: Graph, windows: list[Elements], moment: Moment
@@ -176,22 +226,25 @@ class Closures:
         """A graph that entails."""
         if not graph.places:
             return prepared.background
-        s, p, o, tag = self._closure(prepared, member, graph, windows, moment)
+        s, p, o, tag = self._slid_for(prepared, member, graph, moment).visible()
         own = tag < ALWAYS
         return entailed(
             graph, merged(windows[place][:3] for place in graph.places), (s, p, o), lambda: (s[own], p[own], o[own])
         )
 
     def _ready(self, member: Member, background: Background, alone: bool) -> Prepared:
-        """What closures are made of; they are made anew for a member that asks for more than those before."""
+        """What closures are made with; that is something else for a member that asks for more than those before."""
         if self._prepared is None or member.id not in self._covered and not self._covers(member):
             others = () if alone else self._members.values()
             living = [other for other in (*others, member) if other.failed is None]
             patterns = [other.asked for other in living if other.asked is not None]
             self._asked = set().union(*patterns) if len(patterns) == len(living) else None
             self._read = _read_by(living)
-            self.restart()
-            self._prepared = self._prepare(member, background())
+            columns = background()
+            self._stated = len(columns[0])
+            prepared = self._prepared = self._prepare(member, columns)
+            graphs = tuple((graph, self._digests.get(graph)) for graph in member.query.graphs)
+            self._basis = Basis(prepared.rules, self._wanted(prepared), (self._rules, graphs))
             self._covered.clear()
         self._covered.add(member.id)
         return self._prepared
@@ -207,9 +260,29 @@ class Closures:
             return as_they_are((), background)
         rules = self._rules = rules_of(member.query.entailment, self._texts)
         dictionary = self._content.dictionary
-        name = rules, tuple(self._digests.get(graph, b"") for graph in member.query.graphs)
-        facts = closed_once(name, rules, dictionary, background)
+        facts = closed_once(self._name(rules, member), rules, dictionary, background)
         return as_they_are(rules, facts) if self._schema_moves else prepare(rules, dictionary, facts, self._asked)
+
+    def _name(self, rules: tuple[Rule, ...], member: Member) -> Hashable:
+        """What its background, closed, is known by."""
+        return rules, tuple(self._digests.get(graph, b"") for graph in sorted(set(member.query.graphs)))
+
+    def closing(self, member: Member, triples: int, background: Background) -> Closing | None:
+        """What is to be closed for a member, of so many triples, before anything can follow from its windows; None if
+        that is done for all members, or if its rules cannot be read."""
+        done = self._prepared is not None and self._members.keys() <= self._covered
+        if done or not member.query.entailment:
+            return None
+        try:
+            rules = rules_of(member.query.entailment, self._texts)
+        except (RuleSetError, LanguageError):
+            return None
+        dictionary = self._content.dictionary
+        return Closing(
+            self._name(rules, member),
+            triples,
+            lambda: ClosedBackground.of(closed(rules, dictionary, background()), dictionary),
+        )
 
     def _wanted(self, prepared: Prepared) -> Groups | None:
         """What is made of triples that come: the patterns that are read, and what rules look at."""
@@ -221,96 +294,152 @@ class Closures:
         # What follows from a triple is not known before: each pattern is looked at by itself.
         return narrow((atom.nodes,) for atom in {*self._asked, *(atom for rule in rules for atom in rule.body)})
 
+    # --- graphs that move
+
+    def _moved(
+        self, prepared: Prepared, member: Member, moment: Moment, graph: Callable[[str], Columns]
+    ) -> tuple[MovingDataset, int]:
+        default, *others = member.graphs
+        slid = self._slid_for(prepared, member, default, moment) if default.places else None
+        moved: dict[str, SlidGraph | Sliding] = {}
+        for other in others:
+            if other.name is None or other.name in moved:  # of two of one name a window hides the other
+                continue
+            if other.is_window:
+                moved[other.name] = self._slid_for(prepared, member, other, moment, alone=True)
+            else:
+                known = self._digests.get(other.name)
+                moved[other.name] = self._standing(other.name, known, partial(graph, other.name))
+        # Where the only window has a name, its clock is that of the query.
+        clock = slid or max((one for one in moved.values() if isinstance(one, SlidGraph)), key=lambda one: one.widest)
+        named = {
+            name: NamedGraph(one.shared)
+            if isinstance(one, Sliding)
+            else NamedGraph(one.graph.shared, clock.widest - one.widest)
+            for name, one in moved.items()
+        }
+        background = self._basis.background
+        standing = self._standing(None, background, lambda: prepared.background) if slid is None else slid.graph
+        return MovingDataset(standing, named, clock.widest), oldest_tag(clock.reading, clock.widest)
+
+    def _standing(self, name: str | None, known: Hashable, columns: Background) -> Sliding:
+        """A graph that no window is in; what is known stands for its columns."""
+        still, basis = self._still.get(name), Basis((), None, known)
+        if still is None or still.basis != basis:
+            facts = choose((), BY_TAGS).strategy.make(self._content.dictionary, ())
+            made = Sliding(facts, self._content, as_they_are((), columns()), basis)
+            if still is None or not still.become(made):
+                still = self._still[name] = made
+        return still
+
     # --- one graph
 
-    def _closure(
-        self, prepared: Prepared, member: Member, graph: Graph, windows: list[Elements], moment: Moment
-    ) -> TaggedColumns:
-        """All that follows from what a graph's windows hold with the background, tagged."""
-        specs = [member.windows[place] for place in graph.places]
-        if moves_together(member.query):
-            sliding, widest = self._slid_for(prepared, specs, moment)
-            return sliding.facts.visible(oldest_tag(moment.instant, widest))
-        key = tuple(specs), moment.since
-        if key not in self._replaced:
-            self._replaced[key] = Replaced(self._materialization(prepared, movement_of(member.query, specs)), prepared)
-        stated = [windows[place][:3] for place in graph.places]
-        self._check(prepared, [(p, o) for _, p, o in stated])
-        return self._replaced[key].move(merged(stated))
-
     def _materialization(self, prepared: Prepared, movement: Movement) -> Materialization:
-        choice = choose(self._rules, movement, self.maintenance)
+        choice = choose(self._rules, movement, self.maintenance, self._stated)
         return choice.strategy.make(self._content.dictionary, prepared.rules)
 
-    def _slid_for(self, prepared: Prepared, windows: list[Window], moment: Moment) -> tuple[Sliding, int]:
-        widest, streams = aligned(windows)
-        return self._slid(prepared, Slide(streams, moment.since), moment, widest), widest
-
-    def _slid(self, prepared: Prepared, slide: Slide, moment: Moment, widest: int) -> Sliding:
-        """The closure of windows that have moved to a moment."""
+    def _slid_for(
+        self, prepared: Prepared, member: Member, graph: Graph, moment: Moment, *, alone: bool = False
+    ) -> SlidGraph:
+        """The closure of a graph's windows that have moved to where their clock stands."""
+        widest, windows = member.alignments[graph.places]
+        counts = member.aligned_counts[graph.places]
+        clock = moment.instant if member.beside or not counts else counts[windows[0]].viewed
+        now, slide = ClockReading(clock, moment.seq), Slide(windows, moment.since, alone)
         # Clocks are read for each query by itself: one may still be at an instant that others have passed.
         known = self._sliding.setdefault(slide, [])
-        behind = [one for one in known if one.moment.instant <= moment.instant]
+        behind = [one for one in known if one.reading.clock <= now.clock]
         if not behind:
-            behind = [
-                Sliding(
-                    self._materialization(prepared, Movement(together=True)),
-                    self._content,
-                    prepared,
-                    self._wanted(prepared),
-                )
-            ]
+            behind = [self._begun(prepared, slide, movement_of(member.query, graph.places))]
             known.append(behind[0])
-        chosen = max(behind, key=lambda one: one.moment.instant)
-        if chosen.moment != moment:
-            horizon = oldest_tag(moment.instant, max(widest, self._reach_of(slide.streams)))
-            arrivals = []
-            for stream, offset in slide.streams:
-                elements = self._content.window(
-                    self._number(stream), stamp_of(horizon, offset), moment.instant, slide.since
+        chosen = max(behind, key=lambda one: one.reading.clock)
+        if chosen.reading != now or chosen.basis != self._basis:
+            # The elements of others are not counted: they are not reached.
+            reach = widest if counts else max(widest, self._reach_of(slide) or 0)
+            horizon = oldest_tag(now.clock, reach)
+            if chosen.basis == self._basis or chosen.extend(self._basis, _helping(prepared, slide)):
+                self._slide(prepared, slide, chosen, now, horizon, counts)
+            else:
+                made = self._begun(prepared, slide, movement_of(member.query, graph.places))
+                self._slide(prepared, slide, made, now, horizon, counts)
+                if not chosen.become(made):
+                    known[known.index(chosen)] = chosen = made
+        return SlidGraph(chosen, clock, widest)
+
+    def _begun(self, prepared: Prepared, slide: Slide, movement: Movement) -> Sliding:
+        """Windows that have not moved yet."""
+        owns = slide.alone and bool(prepared.rules)
+        own = choose((), BY_TAGS).strategy.make(self._content.dictionary, ()) if owns else None
+        facts = self._materialization(prepared, movement)
+        beside = [window for window in slide.windows if window.size]
+        return Sliding(facts, self._content, _helping(prepared, slide), self._basis, own, beside)
+
+    def _slide(
+        self,
+        prepared: Prepared,
+        slide: Slide,
+        sliding: Sliding,
+        now: ClockReading,
+        horizon: int,
+        counts: Mapping[AlignedWindow, TurnCount],
+    ) -> None:
+        """Let enter what has, and what leaves expire, or take it out."""
+        arrivals, turned = [], []
+        for window in slide.windows:
+            if window.size:
+                last = counts[window].viewed
+                before = max(sliding.counted[window].last, last - window.size)
+                turned.append(Turned(window, self._entered(window, slide.since, before, last, counts[window]), last))
+            elif window.counts:
+                before = max(sliding.reading.clock, horizon)
+                arrivals.append(self._entered(window, slide.since, before, now.clock, counts[window]))
+            else:
+                moment = window.closes(sliding.reading.clock), sliding.reading.seq
+                entered = self._content.new(
+                    self._number(window.stream), window.stamp_of(horizon), window.closes(now.clock), slide.since, moment
                 )
-                new = np.flatnonzero(
-                    (elements.t > chosen.moment.instant) | logged_after(elements.seq, chosen.moment.seq)
-                )
-                arrivals.append((Elements(*(column[new] for column in elements)), offset))
-            self._check(prepared, [(elements.p, elements.o) for elements, _ in arrivals])
-            chosen.move(arrivals, moment, horizon)
-        return chosen
+                arrivals.append(Facts(*entered[:3], window.tags_of(entered.t)))
+        self._check(prepared, [(facts.p, facts.o) for facts in (*arrivals, *(one.entered for one in turned))])
+        sliding.move(arrivals, now, horizon, turned)
+
+    def _entered(self, window: AlignedWindow, since: int, first: int, last: int, count: TurnCount) -> Facts:
+        """The elements of a window that counts after the `first`-th up to the `last`-th, with their numbers."""
+        begin, end = count.between(first, last)
+        elements = self._content.counted(self._number(window.stream), since, begin, end, graphs=window.graphs)
+        return Facts(*elements[:3], ordinals_of(elements, last, graphs=window.graphs))
 
     def _check(self, prepared: Prepared, arrivals: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
         if not all(prepared.presumes(self._content.dictionary, p, o) for p, o in arrivals):
             raise Contradicted
 
-    def _reach_of(self, streams: tuple[tuple[str, int], ...]) -> int:
-        """The widest window of all members that share these closures, or will."""
+    def _reach_of(self, slide: Slide) -> int | None:
+        """The widest window of all members that share these closures, or will; None if there are none."""
         if not self._reach:
             for member in self._members.values():
-                if member.failed is None and moves_together(member.query):
-                    for windows in closed_windows(member.query):
-                        widest, key = aligned(windows)
+                for graph in member.graphs if member.failed is None else ():
+                    if graph.places:
+                        widest, windows = member.alignments[graph.places]
+                        key = windows, graph.is_window and not member.snapshot
                         self._reach[key] = max(widest, self._reach.get(key, 0))
-        return self._reach.get(streams, 0)
+        return self._reach.get((slide.windows, slide.alone))
 
     # --- forgetting
 
     def forget(self, used: Collection[int]) -> None:
         """Drop what is looked at by no member; `used` are the places since which the members' views look."""
-        for slide in [slide for slide in self._sliding if slide.since not in used or not self._reach_of(slide.streams)]:
+        for slide in [slide for slide in self._sliding if slide.since not in used or self._reach_of(slide) is None]:
             del self._sliding[slide]
+        self._drop_still()
         for known in self._sliding.values():
-            newest = max(one.moment.seq for one in known)
-            known[:] = [one for one in known if one.moment.seq == newest]
-        if not self._replaced:
-            return
-        live = {
-            (windows, since)
-            for member in self._members.values()
-            if member.failed is None
-            for windows in map(tuple, closed_windows(member.query))
-            for since in (0, member.id)
-        }
-        for key in self._replaced.keys() - live:
-            del self._replaced[key]
+            newest = max(one.reading.seq for one in known)
+            known[:] = [one for one in known if one.reading.seq == newest]
+
+    def _drop_still(self) -> None:
+        """Forget the graphs without windows that are no member's any more."""
+        if self._still:
+            living = [one for one in self._members.values() if one.failed is None and not one.snapshot]
+            names = {graph.name for one in living for graph in graphs_of(one.query) if not graph.places}
+            self._still = {name: one for name, one in self._still.items() if name in names}
 
     def terms(self) -> np.ndarray:
         """The ids that closures hold."""
@@ -328,70 +457,14 @@ class Closures:
                 self._prepared.rules, (table[s], table[p], table[o]), self._prepared.predicates, self._prepared.classes
             )
 
-    def _all(self) -> list[Sliding | Replaced]:
-        return [one for known in self._sliding.values() for one in known] + list(self._replaced.values())
+    def _all(self) -> list[Sliding]:
+        sliding = [one for known in self._sliding.values() for one in known]
+        return [*sliding, *self._still.values()]
 
 
-class Sliding:
-    """Windows that move on, closed."""
-
-    def __init__(self, facts: Materialization, content: Content, prepared: Prepared, wanted: Groups | None) -> None:
-        self.facts = facts
-        known = Facts(*prepared.background, np.full(len(prepared.background[0]), ALWAYS))
-        self.facts.load_closed(*known)
-        self._waiting = SemijoinFilter(wanted, content.dictionary)
-        self._waiting.introduce(known)
-        self.shared = Shared(self.facts.moving, content)  # what queries over it have in common
-        self.moment = Moment(0, BEGINNING_OF_TIME, 0)
-
-    def move(self, arrivals: Iterable[tuple[Elements, int]], moment: Moment, horizon: int) -> None:
-        self.facts.expire(horizon)
-        self._waiting.expire(horizon)
-        for elements, offset in arrivals:
-            wanted = self._waiting.let_in(Facts(elements.s, elements.p, elements.o, tags_of(elements.t, offset)))
-            if wanted.size:
-                self.facts.insert(*wanted)
-        self.moment = moment
-
-    def terms(self) -> list[np.ndarray]:
-        return [self.facts.terms(), self.shared.terms(), self._waiting.terms()]
-
-    def renumber(self, table: np.ndarray) -> None:
-        self.facts.renumber(table)
-        self.shared.renumber(table)
-        self._waiting.renumber(table)
-
-
-class Replaced:
-    """A graph that becomes another one at each instant, closed."""
-
-    def __init__(self, facts: Materialization, prepared: Prepared) -> None:
-        self.facts = facts
-        s, p, o = prepared.background
-        self._background = Triples.of(s, p, o)
-        self.facts.load_closed(s, p, o, np.full(len(s), ALWAYS))
-        self._stated = Triples.none()
-
-    def move(self, columns: Columns) -> TaggedColumns:
-        # What the background says too is left to it: it does not go when the window moves on.
-        triples = Triples.of(*columns).minus(self._background)
-        gone, new = self._stated.minus(triples), triples.minus(self._stated)
-        if len(gone):
-            self.facts.remove(gone.s, gone.p, gone.o)
-        if len(new):
-            self.facts.insert(new.s, new.p, new.o, np.full(len(new), ALWAYS - 1))
-        self._stated = triples
-        return self.facts.visible(BEGINNING_OF_TIME)
-
-    def terms(self) -> list[np.ndarray]:
-        stated = [getattr(triples, place) for triples in (self._stated, self._background) for place in "spo"]
-        return [self.facts.terms(), *stated]
-
-    def renumber(self, table: np.ndarray) -> None:
-        self.facts.renumber(table)
-        self._stated = Triples(*(table[column] for column in (self._stated.s, self._stated.p, self._stated.o)))
-        background = self._background
-        self._background = Triples(*(table[column] for column in (background.s, background.p, background.o)))
+def _helping(prepared: Prepared, slide: Slide) -> Prepared:
+    """What windows are closed with: nothing that is not looked at, where nothing follows from it."""
+    return as_they_are((), merged(())) if slide.alone and not prepared.rules else prepared
 
 
 def _read_by(members: Iterable[Member]) -> Groups | None:

@@ -69,6 +69,11 @@ def graphs_of(query: ContinuousQuery) -> list[Graph]:
     ]
 
 
+def names_of(query: ContinuousQuery) -> tuple[str, ...]:
+    """The names that the graphs of a query have: those that GRAPH with a variable goes through."""
+    return tuple(dict.fromkeys(graph.name for graph in graphs_of(query) if graph.name is not None))
+
+
 def dataset_of(
     query: ContinuousQuery,
     windows: Sequence[Elements],

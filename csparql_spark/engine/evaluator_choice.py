@@ -10,31 +10,29 @@ Who compares the two (see `testing`) may decide it: `SNAPSHOT` and `INCREMENTAL`
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
 from csparql_spark.answers.incremental import why_not
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.plan import plan_of
+from csparql_spark.engine.dataset import names_of
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.rules.rule import Atom
 from csparql_spark.remembering import bounded
-from csparql_spark.windows.rule import is_timed, moves_together
 
 AUTO, SNAPSHOT, INCREMENTAL = EVALUATORS = ("auto", "snapshot", "incremental")
 
 
 def why_snapshot(query: ContinuousQuery) -> str | None:
     """Why a query is answered by the snapshot evaluator; None if its answers are maintained."""
-    if any(window.name is not None for window in query.windows) or query.named_graphs:
-        return "named windows and graphs are not maintained"
-    if not all(map(is_timed, query.windows)):
-        return "when an element leaves a window that counts is not known before"
-    if not moves_together(query):
-        return "its windows are seen as of different instants"
-    return _why_not(query.body)
+    return _why_not_with(names_of(query))(query.body)
 
 
-@bounded(most=1024, longest=2048)
-def _why_not(body: str) -> str | None:
-    return why_not(plan_of(body), body)
+@lru_cache(64)
+def _why_not_with(graphs: tuple[str, ...]) -> Callable[[str], str | None]:
+    """Why bodies are not maintained over datasets with these named graphs."""
+    return bounded(most=1024, longest=2048)(lambda body: why_not(plan_of(body), body, graphs))
 
 
 def asked_for(plan: Plan) -> set[Atom] | None:

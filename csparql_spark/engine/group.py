@@ -7,7 +7,8 @@ It is given the rows of its log entries in order, and answers instant by instant
 
 Invariants: rows that it has seen are ignored, so a batch may come twice; answers depend on the rows and their order
 alone, not on how they are cut into batches; a query that fails is marked, says so once, and the others go on. Where an
-entry is damaged, the queries fail that would have had to read it: those that are there when it comes.
+entry is damaged, the queries fail that would have had to read it: those that are there when it comes. While a large
+background is closed beside (see `closings`), what is due waits, and what comes then is held and taken in its order.
 
     group = Group("1f0c…")
     for message in group.feed(rows):
@@ -17,24 +18,31 @@ entry is damaged, the queries fail that would have had to read it: those that ar
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from csparql_spark.answers.limits import Limits
+from csparql_spark.answers.limits import Limits, TooMuch
+from csparql_spark.engine.closings import Closing, Closings
 from csparql_spark.engine.costs import Costs
 from csparql_spark.engine.evaluator_choice import AUTO, INCREMENTAL, SNAPSHOT
+from csparql_spark.engine.guard import DueEvaluation, EvaluationGuard
+from csparql_spark.engine.held_entries import MOST_BYTES, REPEATED, HeldEntries
 from csparql_spark.engine.member import Member, TooManyInstants
 from csparql_spark.engine.messages import BatchCosts, InstantAnswer, Message, QueryFailure
-from csparql_spark.engine.views import Views
+from csparql_spark.engine.notes import READING
+from csparql_spark.engine.views import MemberReply, Views
 from csparql_spark.entailment.evaluate.patterns import counted
+from csparql_spark.log.contents import QueryFailed
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, Row
+from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, WAKE, Registration, Row
 from csparql_spark.windows.content import END_OF_TIME, Content
 from csparql_spark.windows.progress import Arrival
 from csparql_spark.windows.rule import is_timed
 
+ANSWERING = frozenset({"pause", "resume", "fail", DAMAGED})  # entries that need what is due before them to be answered
 AGAIN = "delete the query and register it again"
 WAYS_OUT = {"register": AGAIN, "background": f"set the graph again, {AGAIN}", "rules": f"set the rules again, {AGAIN}"}
 
@@ -73,55 +81,148 @@ class Group:
         self._soonest: int | None = None  # no other member has an instant before; None: not known
         self._views = Views(self.content, self.number, self.members, maintained_only=evaluator == INCREMENTAL)
         self._costs = Costs()
+        self._guard = EvaluationGuard()
         self._arrival: int | None = None  # when the entry arrived that is being answered
+        self._closings = Closings()
+        self._sizes: dict[str, int] = {}  # of the background graphs, in triples
+        self._pending: bool | None = None  # whether its background is being closed elsewhere; None: not asked
+        self.waiting = False  # an instant may be due that is not answered before that is done
+        self.held = HeldEntries()  # and what has come since
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Message]:
         """Take the next rows, in the order of the log; say what became true."""
+        self._guard.open(self.members)
         for id, reason in self.unreadable.items():
             yield QueryFailure(id, 0, reason)
         self.unreadable = {}
+        self._pending = None
+        yield from self._resume()
         for row in rows:
-            if row.kind == "background":
-                # It may come again long after its place, for a query that has just been registered.
-                self.set_background(row.subject or "", row.seq, row.payload or b"")
-                self.seq = max(self.seq, row.seq)
+            if row.kind == WAKE:
                 continue
-            if row.kind == "rules":
-                self.set_rules(row.subject or "", row.seq, (row.payload or b"").decode())
-                self.seq = max(self.seq, row.seq)
-                continue
-            if row.kind == DAMAGED:
-                yield from self._lose(row)
-                self.seq = max(self.seq, row.seq)
-                continue
-            if row.seq <= self.seq:
-                continue
-            self.seq = row.seq
-            self._arrival = None if row.kind == "tick" and row.subject is not None else row.at
-            match row.kind:
-                case "register":
-                    yield from self._register(row)
-                    continue  # it moves no clock: nothing is due to the others that was not before
-                case "unregister":
-                    self._unregister(row)
-                case "pause" | "resume":
-                    yield from self._pause(row)
-                case "chunk":
-                    self._chunk(row)
-                case "tick":
-                    if row.subject is None:
-                        self.arrival.tick(row.at)
-                    else:
-                        for member in self.untimed:
-                            member.progress.tick(row.subject, row.at)
-            yield from self._answer()
+            if self.waiting or row.kind in ANSWERING and self._must_wait():
+                yield from self._hold(row)
+            else:
+                yield from self._take(row)
+        self._must_wait()  # what will be needed is begun now
         self._forget()
+        self._guard.close(self.members)
+
+    # --- entries that wait
+
+    @property
+    def reached(self) -> int:
+        """The place of the last entry that was given to it, whether it has taken that or not."""
+        return max(self.seq, self.held.seq)
+
+    def _must_wait(self) -> bool:
+        """Whether its background is being closed elsewhere: then nothing can be answered yet."""
+        if self._pending is None:
+            asker = next((member for member in self.members.values() if member.failed is None), None)
+            closing = None if asker is None else self._closing(asker)
+            if closing is None or self.held.nbytes > MOST_BYTES:
+                self._pending = False
+                self._closings.release(self.key)
+            else:
+                self._pending = self._closings.pending(self.key, closing)
+        return self._pending
+
+    def _closing(self, member: Member) -> Closing | None:
+        triples = self.background_triples
+        return self._views.closing(member, triples) if triples and self._closings.takes(triples) else None
+
+    @property
+    def background_triples(self) -> int:
+        return sum(self._sizes.values())
+
+    def _may_be_due(self) -> bool:
+        return any(member.has_due for member in self.members.values())
+
+    def _hold(self, row: Row) -> Iterator[Message]:
+        """Keep an entry until it can be taken. Who is deleted waits for nothing."""
+        self.waiting = True
+        if row.kind == "unregister" and row.seq > self.reached:
+            self.held.forget(json.loads(row.payload or b"")["id"])
+            self._unregister(row)
+            self.held.hold(row)
+            yield from self._resume()
+        elif row.kind in REPEATED or row.seq > self.reached:
+            known = self.graphs if row.kind == "background" else {}
+            if row.seq > known.get(row.subject or "", 0):
+                self.held.hold(row)
+
+    def _resume(self) -> Iterator[Message]:
+        """Answer what is due, and take what has waited, as far as nothing need wait any longer."""
+        if not self.waiting or self._must_wait() and self._may_be_due():
+            return
+        self.waiting = False
+        yield from self._answer()
+        while self.held and not self.waiting:
+            if self.held.head.kind in ANSWERING and self._must_wait():
+                self.waiting = True
+            else:
+                yield from self._take(self.held.take())
+
+    def _answer_or_wait(self, members: Iterable[Member] | None = None) -> Iterator[Message]:
+        if self._must_wait() and self._may_be_due():
+            self.waiting = True
+        else:
+            yield from self._answer(members)
 
     # --- what a row changes
 
+    def _take(self, row: Row) -> Iterator[Message]:
+        if row.kind == "background":
+            # It may come again long after its place, for a query that has just been registered.
+            self.set_background(row.subject or "", row.seq, row.payload or b"")
+            self.seq = max(self.seq, row.seq)
+            return
+        if row.kind == "rules":
+            self.set_rules(row.subject or "", row.seq, (row.payload or b"").decode())
+            self.seq = max(self.seq, row.seq)
+            return
+        if row.kind == DAMAGED:
+            yield from self._lose(row)
+            self.seq = max(self.seq, row.seq)
+            return
+        if row.seq <= self.seq:
+            return
+        self.seq = row.seq
+        self._arrival = None if row.kind == "tick" and row.subject is not None else row.at
+        match row.kind:
+            case "register":
+                yield from self._register(row)
+                return  # it moves no clock: nothing is due to the others that was not before
+            case "unregister":
+                self._unregister(row)
+            case "pause" | "resume":
+                yield from self._pause(row)
+            case "fail":
+                yield from self._fail_as_logged(row)
+            case "chunk":
+                self._chunk(row)
+            case "tick":
+                if row.subject is None:
+                    self.arrival.tick(row.at)
+                else:
+                    for member in self.untimed:
+                        member.progress.tick(row.subject, row.at)
+        yield from self._answer_or_wait()
+
     def _register(self, row: Row) -> Iterator[Message]:
         try:
-            member = Member.read(row.payload or b"", row.at, self.arrival)
+            registration: Registration = json.loads(row.payload or b"")
+            failure = registration.get("failure")
+            if failure is not None and failure["answered"] is None:  # it has told nothing, and need not be read
+                if registration.get("failed") is None:
+                    yield QueryFailure(row.seq, failure["instant"], failure["reason"])
+                return
+            member = self._guard.evaluated(
+                row.seq,
+                READING,
+                0.0 if failure is None else math.inf,
+                lambda: Member(registration, row.at, self.arrival),
+            )
         # A text that was admitted once and cannot be read now: its own failure, nobody else's.
         except Exception as error:
             yield QueryFailure(row.seq, row.at, unreadable(error))
@@ -130,7 +231,7 @@ class Group:
         self.members[member.id] = member
         self.members_changed()
         self.fresh.append(Piece())
-        yield from self._answer([member])
+        yield from self._answer_or_wait([member])
 
     def _lose(self, row: Row) -> Iterator[Message]:
         """An entry is damaged."""
@@ -171,9 +272,18 @@ class Group:
         member.paused = row.kind == "pause"
         self._soonest = None
 
+    def _fail_as_logged(self, row: Row) -> Iterator[Message]:
+        """The log says that a query has failed. Mostly that is known here; an engine that has taken a batch again may
+        have come to something else."""
+        failure = QueryFailed(**json.loads(row.payload or b""))
+        member = self.members.get(failure.id)
+        if member is not None and member.failed is None:
+            member.failure = failure
+            yield self._fail(member, failure.instant, ValueError(failure.reason))
+
     def members_changed(self) -> None:
         """Members have come, gone or failed: how far back somebody may look is another question now."""
-        self._untimed = self._soonest = None
+        self._untimed = self._soonest = self._pending = None
         self._views.closures.changed()
 
     @property
@@ -188,12 +298,16 @@ class Group:
             self.graphs[graph] = seq
             self.new_graphs[graph] = payload
             self._views.closures.set_background(graph, payload)
-            self.content.replace(self.number(graph), Chunk.from_ipc(payload))
+            chunk = Chunk.from_ipc(payload)
+            self._sizes[graph] = len(chunk)
+            self._pending = None
+            self.content.replace(self.number(graph), chunk)
 
     def set_rules(self, name: str, seq: int, text: str) -> None:
         """Take a user's rule set, unless it is known at `seq` or later."""
         if seq > self.rules.get(name, (0, ""))[0]:
             self.rules[name] = seq, text
+            self._pending = None
             self._views.closures.set_rules(name, text)
 
     def _chunk(self, row: Row) -> None:
@@ -223,6 +337,15 @@ class Group:
     def limit(self, limits: Limits) -> None:
         """What each of its queries may have from now on."""
         self._views.given = limits
+        self._views.closures.seconds, self._views.closures.bytes = limits.seconds, limits.bytes
+
+    def guard(self, guard: EvaluationGuard) -> None:
+        """What its queries are evaluated under from now on."""
+        self._guard = guard
+
+    def close_by(self, closings: Closings) -> None:
+        """Where its background is closed from now on."""
+        self._closings = closings
 
     def maintain(self, strategy: str) -> None:
         """How its closures are maintained from now on (see `maintain.strategies`). Answers are the same."""
@@ -256,10 +379,37 @@ class Group:
                 default=END_OF_TIME,
             )
         # The widest windows first: the others may cut their answers out of theirs.
-        for instant, _, id in sorted(due):
-            member = self.members[id]
-            if member.failed is None:
+        due.sort()
+        for verdict in self._guard.rehearse(
+            lambda: [self._evaluation(self.members[id], instant) for instant, _, id in due]
+        ):
+            # What it says before it fails comes first.
+            if verdict.instant == next(instant for instant, _, id in due if id == verdict.member):
+                yield self._fail(self.members[verdict.member], verdict.instant, TooMuch(verdict.reason))
+        try:
+            for instant, _, id in due:
+                yield from self._say(self.members[id], instant)
+        finally:  # also where whoever writes the answers breaks off
+            self._guard.rest()
+
+    def _say(self, member: Member, instant: int) -> Iterator[Message]:
+        """What a member says at an instant that is due."""
+        if member.failed is None and member.failure is not None and member.failure.precedes(instant):
+            yield self._fail(member, instant, ValueError(member.failure.reason))
+        elif member.is_over(instant):
+            member.see(instant)
+        elif member.failed is None:
+            limits = None if member.failure is not None else self._views.given
+            if limits is None:  # nobody waits
                 yield self._tell(member, instant)
+            else:
+                yield self._tell_in_time(member, instant, limits)
+                # Now it is written, too. Stamps that producers give say nothing of how fast they come.
+                member.arrears.end(instant, self.seq if member.progress.event else 0)
+            if member.failed is not None:
+                self._forget_views()  # what was held for it is no reason for others to fail
+            if self._guard.is_full:
+                yield from self._relieve(instant)
 
     def _awake(self) -> Iterable[Member]:
         """The members that may have instants that have passed. Rows are many, and few of them make somebody's due."""
@@ -267,11 +417,20 @@ class Group:
             return self.untimed
         return self.members.values()
 
+    def _tell_in_time(self, member: Member, instant: int, limits: Limits) -> Message:
+        """Tell it, unless the others have waited for too many of its answers."""
+        try:
+            member.arrears.check(limits)
+        except TooMuch as error:
+            return self._fail(member, instant, error)
+        member.arrears.begin()
+        return self._tell(member, instant)
+
     def _tell(self, member: Member, instant: int) -> Message:
         begun = time.perf_counter_ns()
         try:
             with counted() as refused:
-                _, rows, payload = self._views.say(member, instant, self.seq)
+                _, rows, payload = self._guard.evaluated(*self._evaluation(member, instant))
             self._costs.refused += refused.count
         except Exception as error:  # whatever a query does to the evaluator, it does to itself alone
             return self._fail(member, instant, error)
@@ -284,6 +443,24 @@ class Group:
         )
         return InstantAnswer(member.id, instant, 0, rows, payload)
 
+    def _evaluation(self, member: Member, instant: int) -> DueEvaluation[MemberReply]:
+        return DueEvaluation(
+            member.id, instant, self._views.closing_seconds(member), lambda: self._views.say(member, instant, self.seq)
+        )
+
+    def _relieve(self, instant: int) -> Iterator[Message]:
+        """Where there is too much in the process, those fail that most is held for."""
+        while (error := self._guard.crowded(self.key, lambda: self._largest()[0])) is not None:
+            yield self._fail(self.members[self._largest()[1]], instant, error)
+            self._forget_views()
+
+    def _largest(self) -> tuple[int, int]:
+        """The query that most is held for, behind how much that is. Nobody fails for one of which the log says how it
+        fails, and that one fails there."""
+        shares = self._views.shares([id for id, member in self.members.items() if member.failed is None])
+        most, id = max(((nbytes, id) for id, nbytes in shares.items()), default=(0, 0))
+        return (most, id) if id and self.members[id].failure is None else (0, 0)
+
     def costs(self) -> BatchCosts | None:
         """What the answers have cost since this was asked last, if there were any. It is beside what is true: the same
         log may cost something else."""
@@ -292,6 +469,8 @@ class Group:
 
     def _fail(self, member: Member, instant: int, error: Exception) -> QueryFailure:
         reason = str(error) or type(error).__name__
+        if member.failure is not None:  # it is the one that the log tells
+            instant, reason = member.failure.instant, member.failure.reason
         member.fail(reason)
         self.members_changed()
         return QueryFailure(member.id, instant, reason)
@@ -300,6 +479,9 @@ class Group:
 
     def _forget(self) -> None:
         self.content.forget(self.horizons(), self.places())
+        self._forget_views()
+
+    def _forget_views(self) -> None:
         self._views.forget({id for id, member in self.members.items() if member.failed is None and not member.paused})
 
     def horizons(self) -> dict[int, int]:
@@ -328,7 +510,6 @@ class Group:
             for place, count in member.counts.items() if member.failed is None else ():
                 window = member.windows[place]
                 stream = self.number(window.stream)
-                needed = self.content.counted(stream, member.id, 0, count.needed(), graphs=window.elements is not None)
-                oldest = int(needed.seq.min()) if len(needed.seq) else END_OF_TIME
+                oldest = self.content.oldest(stream, member.id, count.needed(), graphs=window.elements is not None)
                 places[stream] = min(oldest, places.get(stream, END_OF_TIME))
         return places

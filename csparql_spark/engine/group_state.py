@@ -1,13 +1,16 @@
 """Group state: what of a group is in a state store between batches, and how the group comes back from it.
 
 Stored is the explicit content of the windows, in *slides* (what one batch added to one stream, cut at registrations),
-the background, the registrations, and a summary: how far the log was read, and each member's progress. Nothing that can
-be derived is stored: graphs and answers are made again when a worker starts cold.
+the background, the registrations, entries that are held back (see `held_entries`), and a summary: how far the log was
+read, and each member's progress. Nothing that can be derived is stored: graphs and answers are made again when a worker
+starts cold.
 
-A worker that holds the group in memory is *warm* if it has read as far as the summary says. If it is behind, because
-another worker had the last batches, it reads the slides that it lacks. If it is ahead, a batch has failed after it: it
-starts cold. So it does when it remembers none of the members: the group may have ended and begun again meanwhile, and
-then its numbers mean something else.
+A worker that holds the group in memory is *warm* if what is stored was saved by it: each save has a name of its own.
+If it is behind, because another worker had the last batches, it reads the slides that it lacks. So it does if it is as
+far as the summary says, and another one has saved that: a batch came twice, and who was cold has stored a whole answer
+where the other would have stored what has changed. If it is ahead, a batch has failed after it: it starts cold. So it
+does when it remembers none of the members: the group may have ended and begun again meanwhile, and then its numbers
+mean something else.
 
     group = restore("1f0c…", state, remembered)     # from what is stored
     messages = list(group.feed(rows))
@@ -18,13 +21,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple, Protocol, TypedDict
+from typing import NamedTuple, NotRequired, Protocol, TypedDict
 
 import numpy as np
 
 from csparql_spark.answers.last_answer import LastAnswer, packed, unpacked
+from csparql_spark.engine.departures import Departures
 from csparql_spark.engine.group import Group, Piece, unreadable
+from csparql_spark.engine.held_entries import HeldEntries
 from csparql_spark.engine.member import Member, MemberState
 from csparql_spark.engine.state_keys import StateKey, ValueKind
 from csparql_spark.rdf.chunk import Chunk
@@ -46,9 +52,15 @@ class State(Protocol):
 
 
 class Summary(TypedDict):
-    """How far a group has read, what its numbers mean, and its members' states by their ids."""
+    """How far a group has read, what its numbers mean, and its members' states by their ids. `save` names what has
+    stored it; who has stored it before there were names is nobody that is still there. Where it waits for its
+    background: up to which entry it holds what has come, and in which pieces that is stored."""
 
     seq: int
+    save: NotRequired[str]
+    reached: NotRequired[int]
+    waiting: NotRequired[bool]
+    pieces: NotRequired[tuple[int, int]]
     streams: dict[str, int]
     graphs: dict[str, int]
     members: dict[str, MemberState]
@@ -69,7 +81,10 @@ class StoredGroup(Group):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.stored: dict[StateKey, int | None] = {}
+        self.permanent: set[StateKey] = set()  # of these, what goes when somebody goes
+        self.departures = Departures()  # and the others
         self.stored_answers: dict[int, AnswerExtent] = {}
+        self.save = ""  # that it was stored by last
 
 
 def restore(key: str, state: State, remembered: StoredGroup | None = None) -> StoredGroup:
@@ -78,14 +93,16 @@ def restore(key: str, state: State, remembered: StoredGroup | None = None) -> St
     if value is None:
         return StoredGroup(key)
     summary: Summary = json.loads(value)
-    if remembered is not None and (
-        remembered.seq > summary["seq"] or not any(str(id) in summary["members"] for id in remembered.members)
-    ):
-        remembered = None
-    if remembered is not None and remembered.seq == summary["seq"]:
+    if remembered is not None:
+        reached, waiting = summary.get("reached", summary["seq"]), summary.get("waiting", False)
+        answered = remembered.seq == summary["seq"] and waiting and not remembered.waiting
+        ahead = remembered.seq > summary["seq"] or remembered.reached > reached or answered
+        if ahead or not any(str(id) in summary["members"] for id in remembered.members):
+            remembered = None
+    if remembered is not None and remembered.save == summary.get("save"):
         return remembered
     group = remembered or StoredGroup(key)
-    group.seq = summary["seq"]
+    group.seq, group.save = summary["seq"], summary.get("save", "")
     group.streams = summary["streams"]
     keys = set(state.keys())
     registrations = _restore_content(group, state, summary, keys)
@@ -94,6 +111,9 @@ def restore(key: str, state: State, remembered: StoredGroup | None = None) -> St
     for id in group.members.keys() - {int(name) for name in summary["members"]}:
         del group.members[id]
     group.members_changed()
+    group.waiting = summary.get("waiting", False)
+    first, next = summary.get("pieces", (0, 0))
+    group.held = HeldEntries.restored((state.get(StateKey.held(piece)) for piece in range(first, next)), first)
     return group
 
 
@@ -108,22 +128,31 @@ def _restore_content(
     for key in sorted(set(keys) - group.stored.keys()):
         value = state.get(key)
         group.stored[key] = None
+        group.permanent.add(key)
         match key.kind:
             case ValueKind.REGISTRATION:
                 registrations[key.seq] = json.loads(value)
             case ValueKind.RULE_SET:
                 rule_set, seq, text = json.loads(value)
                 group.set_rules(rule_set, seq, text)
-            case ValueKind.LAST_ANSWER | ValueKind.CHANGES:
-                pass  # they are read with their members
+            case ValueKind.LAST_ANSWER | ValueKind.CHANGES | ValueKind.HELD:
+                pass  # they are read with their members, and behind all
             case _ if key in graphs:
                 group.set_background(graphs[key], key.seq, value)
                 group.new_graphs.clear()
             case _:
-                chunk = Chunk.from_ipc(value)
+                chunk = Chunk.from_ipc(value)  # a slide
                 group.content.add(key.stream, key.seq, chunk)
-                group.stored[key] = chunk.last
+                group.permanent.remove(key)
+                _note_slide(group, key, chunk)
     return registrations
+
+
+def _note_slide(group: StoredGroup, key: StateKey, chunk: Chunk) -> None:
+    """A slide is stored under a key."""
+    group.stored[key] = chunk.last
+    if chunk.last is not None:
+        group.departures.add(key, chunk.last)
 
 
 def _restore_member(
@@ -182,22 +211,24 @@ def save(group: StoredGroup, state: State) -> None:
     }
     for id, extent in group.stored_answers.items():
         permanent |= {StateKey.last_answer(id), *(StateKey.changes(id, piece) for piece in range(extent.pieces))}
+    for piece, rows in group.held.pieces():
+        state.put(StateKey.held(piece), rows)
+    permanent |= {StateKey.held(piece) for piece in range(group.held.first, group.held.next)}
     group.stored |= dict.fromkeys(permanent)
-    for key, newest in list(group.stored.items()):
-        if key not in permanent and (
-            newest is None
-            or not lasting(
-                newest, horizons.get(key.stream, BEGINNING_OF_TIME), key.seq, places.get(key.stream, END_OF_TIME)
-            )
-        ):
+    for key in itertools.chain(group.permanent - permanent, group.departures.due(horizons, places)):
+        if key in group.stored and key not in permanent:
             del group.stored[key]
             state.drop(key)
-    summary = {
+    group.permanent, group.save = permanent, os.urandom(8).hex()
+    summary: Summary = {
         "seq": group.seq,
+        "save": group.save,
         "streams": group.streams,
         "graphs": group.graphs,
-        "members": {id: member.state() for id, member in group.members.items()},
+        "members": {str(id): member.state() for id, member in group.members.items()},
     }
+    if group.waiting:
+        summary |= {"reached": group.reached, "waiting": True, "pieces": (group.held.first, group.held.next)}
     state.set_summary(json.dumps(summary).encode())
 
 
@@ -214,7 +245,7 @@ def _save_slides(group: StoredGroup, state: State, horizons: dict[int, int], pla
             if remaining:
                 chunk = Chunk.concat(remaining)
                 key = StateKey(piece.seq, stream)
-                group.stored[key] = chunk.last
+                _note_slide(group, key, chunk)
                 state.put(key, chunk.to_ipc())
     group.fresh = [Piece()]
 

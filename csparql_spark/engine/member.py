@@ -16,7 +16,10 @@ While it is paused, instants and turns pass and are not answered; what arrives i
 counted. It goes on with the first instant that has not passed when its `resume` is logged.
 
 Where the engine starts from the log again, the registration says up to which instant the query has answered before
-(`answered`), or why it has failed; it begins with that instant, for what it tells afterwards is the same.
+(`answered`), or why it has failed; it begins with that instant, for what it tells afterwards is the same. Where the log
+says later that it fails, the registration says so, too (`failure`): it tells the instants that it told before, whatever
+they take now, and fails at the next one as it did, whatever that would take. What of them is in the store already it
+passes over.
 
 A member sees only elements logged after it (`id` is the place of its registration). Everything that changes is in
 `state()`, which is kept between batches: after `Member(registration, at).restore(state)` it is the same member.
@@ -24,20 +27,22 @@ A member sees only elements logged after it (`id` is the place of its registrati
 
 from __future__ import annotations
 
-import json
 from typing import NotRequired, TypedDict
 
 import numpy as np
 
+from csparql_spark.answers.arrears import Arrears
 from csparql_spark.answers.last_answer import LastAnswer
 from csparql_spark.answers.plan import plan
+from csparql_spark.engine.dataset import graphs_of
 from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.language.queries.query_cache import read
+from csparql_spark.log.contents import QueryFailed
 from csparql_spark.schedule.routing import Registration
 from csparql_spark.windows.counting import CountState, arrive, count_of
 from csparql_spark.windows.progress import Arrival, Clock, Progress
-from csparql_spark.windows.rule import END_OF_TIME, grid_of, horizon_of, widest_of
+from csparql_spark.windows.rule import END_OF_TIME, aligned, grid_of, has_tags, horizon_of, looks_of, widest_of
 
 MOST_INSTANTS = 200_000  # a step of one second, and silence for more than two days
 
@@ -82,6 +87,14 @@ class Member:
         self.snapshot = why_snapshot(self.query) is not None  # which evaluator answers it
         self.asked = asked_for(self.plan)
         self.windows = self.query.windows
+        self.looks = looks_of(self.query, self.windows)  # its windows, as its instants look at them
+        self.graphs = graphs_of(self.query)
+        self.beside = not has_tags(self.windows)  # whether one of several windows counts
+        self.alignments = {  # of the windows in each graph, by their places
+            graph.places: aligned([self.looks[place] for place in graph.places], beside=self.beside)
+            for graph in self.graphs
+            if graph.places
+        }
         self.widest = widest_of(self.windows)
         self.grid = grid_of(self.query)
         clocks = {stream: Clock(**clock) for stream, clock in registration["clocks"].items()}
@@ -89,17 +102,25 @@ class Member:
         self.counts = {
             place: count for place, window in enumerate(self.windows) if (count := count_of(window)) is not None
         }
+        self.aligned_counts = {  # by how they lie in their graphs, where they do
+            graph.places: {
+                window: self.counts[place]
+                for place in graph.places
+                if place in self.counts
+                for window in aligned([self.looks[place]], beside=self.beside).windows
+            }
+            for graph in self.graphs
+        }
         self.next: int | None = None
         self.answered: int | None = None  # the newest instant that was due
         self.turned: int | None = None  # the newest turn of any window that counts
+        self.arrears = Arrears()
         self.before: LastAnswer | None = None  # what was answered there, where the query tells what has changed
         self.failed = registration.get("failed")
+        form = registration.get("failure")
+        self.failure = None if form is None else QueryFailed(registration["id"], **form)  # as the log tells it
         self.paused = registration.get("paused", False)
         self._answered_before = registration.get("answered")
-
-    @classmethod
-    def read(cls, payload: bytes, at: int, arrival: Arrival | None = None) -> Member:
-        return cls(json.loads(payload), at, arrival)
 
     @property
     def timed(self) -> bool:
@@ -166,10 +187,26 @@ class Member:
             return END_OF_TIME if self.next is None else self.next
         return self.grid.at_or_after(start)
 
+    @property
+    def has_due(self) -> bool:
+        """Whether `due` may tell an instant; it looks, and changes nothing."""
+        if self.failed is not None or self.paused:
+            return False
+        turned = self.turns_tell and any(count.turns for count in self.counts.values())
+        return turned or self.soonest() <= self.progress.passed
+
     def _start(self) -> int | None:
         """Where its instants begin; None while that is not known."""
         start = self.progress.start()
         return start if start is None or self._answered_before is None else max(start, self._answered_before)
+
+    def is_over(self, instant: int) -> bool:
+        """Whether nobody need look at an instant again: the query is going to fail, the answer is in the store, and no
+        later one is told as what has changed since."""
+        known, failure = self._answered_before, self.failure
+        if known is None or failure is None or instant > known:
+            return False
+        return instant < known or self.query.output == "RSTREAM" or not failure.tells_after(known)
 
     def pass_over(self) -> None:
         """The instants that have passed and are not answered yet never will be."""

@@ -5,6 +5,9 @@
 
 Invariant: what windows hold at a moment is a function of the log up to `seq`; two looks at one moment see the same.
 
+A graph that several look at has moved to where its clock stands (`ClockReading`): that of time reads the instant, that
+of a window that counts how many elements it has passed.
+
     now = Moment(since=2, instant=17_000, seq=6)
     now.shared()                    # Moment(since=0, …): what is seen by everybody, whenever they came
 """
@@ -12,6 +15,13 @@ Invariant: what windows hold at a moment is a function of the log up to `seq`; t
 from __future__ import annotations
 
 from typing import NamedTuple
+
+
+class ClockReading(NamedTuple):
+    """Where a graph's clock stands, and how far the log had come then."""
+
+    clock: int
+    seq: int
 
 
 class Moment(NamedTuple):

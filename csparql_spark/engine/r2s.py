@@ -51,8 +51,9 @@ class RelationToStream:
         self._last: dict[int, LastRows] = {}
         content.dictionary.holders.append(self)
 
-    def maintained(self, member: Member, evaluator: Incremental, widest: int, instant: int) -> Result:
-        """What a member tells at an instant whose answers `evaluator` maintains, `widest` being its widest RANGE."""
+    def maintained(self, member: Member, evaluator: Incremental, widest: int | None, instant: int) -> Result:
+        """What a member tells at an instant whose answers `evaluator` maintains. `widest` is its widest RANGE; None if
+        it counts, and nobody knows until when its rows hold."""
         last, version = self._last.get(member.id), (evaluator, evaluator.version)
         if last is not None and last.before is not member.before:  # the group has come back from what is kept
             last = None
@@ -116,7 +117,7 @@ class RelationToStream:
             )
 
 
-def _until(rows: Table, widest: int) -> Table:
+def _until(rows: Table, widest: int | None) -> Table:
     """Rows with until when they hold in the place of their tags."""
     return Table(rows.columns, rows.length, _instants(rows.tag, widest))
 
@@ -133,12 +134,12 @@ def _columns(rows: Table, others: Table) -> tuple[list[np.ndarray], list[np.ndar
     return mine, theirs
 
 
-def answer_of(evaluator: Incremental, widest: int) -> Result:
+def answer_of(evaluator: Incremental, widest: int | None) -> Result:
     """The whole answer of an evaluator, saying until when its rows hold."""
     answer = evaluator.answer()
     return answer.holding(_instants(evaluator.until(), widest))
 
 
-def _instants(tags: np.ndarray | None, widest: int) -> np.ndarray | None:
+def _instants(tags: np.ndarray | None, widest: int | None) -> np.ndarray | None:
     """The instants up to which tags hold, in a window so wide."""
-    return None if tags is None else ends_of(tags, widest)
+    return None if tags is None or widest is None else ends_of(tags, widest)

@@ -9,6 +9,7 @@ what the value is instead:
     (query, -3)        what a query answered last
     (place, -4)        a user's rule set
     (query, -5 - i)    piece i of what has changed since that answer
+    (-1 - n, -1)       piece n of the entries that are held back            no entry is before place 1
 
 Invariant: what is a key in a state store stays one: stores outlive the program that wrote them.
 
@@ -31,6 +32,7 @@ class ValueKind(Enum):
     LAST_ANSWER = "last answer"  # it changes under its key
     RULE_SET = "rule set"
     CHANGES = "changes"  # these, too
+    HELD = "held entries"
 
 
 _NUMBERS = {-1: ValueKind.REGISTRATION, -2: ValueKind.SUMMARY, -3: ValueKind.LAST_ANSWER, -4: ValueKind.RULE_SET}
@@ -64,8 +66,14 @@ class StateKey(NamedTuple):
     def changes(cls, query: int, piece: int) -> StateKey:
         return cls(query, _FIRST_CHANGES - piece)
 
+    @classmethod
+    def held(cls, piece: int) -> StateKey:
+        return cls(-1 - piece, -1)
+
     @property
     def kind(self) -> ValueKind:
+        if self.seq < 0:
+            return ValueKind.HELD
         if self.stream >= 0:
             return ValueKind.ELEMENTS
         return _NUMBERS.get(self.stream, ValueKind.CHANGES)

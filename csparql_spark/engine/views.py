@@ -1,6 +1,6 @@
 """Views: what members see, and what is said of it. Members that ask the same of the same graphs share one view.
 
-    member, instant ──┬─▶ graph that moves (see `closures`) ──▶ matches that move with it ─────┬─▶ answer
+    member, instant ──┬─▶ graphs that move (see `closures`) ──▶ matches that move with them ───┬─▶ answer
                       └─▶ sights (what each window sees) ──▶ dataset ──▶ store in step ─────┘
 
 Which way is taken says `evaluator_choice`. A moving graph is shared by all windows that differ by a constant, a sight
@@ -13,26 +13,33 @@ view that sees no change since its last answer says the same again without askin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from csparql_spark.answers.arrears import Debt
 from csparql_spark.answers.bindings import Result
+from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.incremental import Incremental, TooManyMatches
-from csparql_spark.answers.limits import Deadline, Debt, Limits, TooMuch
+from csparql_spark.answers.limits import UNLIMITED, Limits, TooMuch
 from csparql_spark.answers.nodes import PlanNode
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.relevant import Columns
 from csparql_spark.answers.snapshot import Dataset, Snapshot, merged
-from csparql_spark.engine.closures import Closures, Sliding
+from csparql_spark.engine.closings import Closing
+from csparql_spark.engine.closures import Closures, MovingDataset
 from csparql_spark.engine.dataset import contents, dataset_of
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
 from csparql_spark.engine.r2s import RelationToStream, answer_of, by_rows
+from csparql_spark.entailment.evaluate.bounds import closing_seconds
 from csparql_spark.language import Window
 from csparql_spark.windows.content import END_OF_TIME, Content, Elements
-from csparql_spark.windows.rule import at_once, bounds_of, logged_after, oldest_tag
+from csparql_spark.windows.rule import at_once, bounds_of, logged_after
+from csparql_spark.windows.slides import Extent
 
 LIMITS = Limits()  # of each query, where nobody says anything else
 
@@ -56,14 +63,19 @@ class View:
         return self._hash
 
 
-class Sight(NamedTuple):
-    """What a window sees, where the log stood at `seq`; `oldest` is the place of its first element in the log, 0 where
-    that is not known."""
+@dataclass(eq=False)
+class Sight:
+    """What a window sees, where the log stood at `seq`: how much, and from which place of the log on (0 where that is
+    not known). What it is, only those need to know whose answers are not maintained."""
 
     instant: int
     seq: int
-    elements: Elements
-    oldest: int
+    extent: Extent
+    gather: Callable[[], Elements]
+
+    @cached_property
+    def elements(self) -> Elements:
+        return self.gather()
 
 
 class MemberReply(NamedTuple):
@@ -76,11 +88,12 @@ class MemberReply(NamedTuple):
 
 @dataclass(slots=True)
 class Maintained:
-    """Matches that move with the graph that they are found in, and what they said last."""
+    """Matches that move with the graphs that they are found in, and what they said last."""
 
-    sliding: Sliding
+    dataset: MovingDataset
     evaluator: Incremental
     reply: MemberReply | None = None
+    within: Limits | None = None  # of who was told it
 
 
 @dataclass(slots=True)
@@ -90,6 +103,7 @@ class Matched:
     evaluator: Snapshot
     moment: Moment | None = None
     reply: MemberReply | None = None
+    within: Limits | None = None
 
 
 @dataclass(slots=True)
@@ -103,11 +117,12 @@ class ViewState:
 
 
 class LastLook(NamedTuple):
-    """Where a member looked last, the elements in its windows, and the bytes that were held for it."""
+    """Where a member looked last, the elements in its windows, and the parts that were held for it: what it is, which
+    others may have, too, and its bytes."""
 
     view: View
     elements: int
-    nbytes: int
+    parts: tuple[tuple[Hashable, int], ...]
 
 
 class Views:
@@ -132,19 +147,33 @@ class Views:
         self._distinct: dict[View, View] = {}
         self._sights: dict[tuple[str, int], Sight] = {}
 
-    @property
-    def limits(self) -> Limits:
+    def limits_of(self, member: Member) -> Limits:
+        """What a member may have. Where the log says how it fails, it says that it was within its limits before: so it
+        is again."""
+        if member.failure is not None:
+            return UNLIMITED
         return LIMITS if self.given is None else self.given
+
+    def closing_seconds(self, member: Member) -> float:
+        """Of the processor, that a member may need beside its answer: for what follows from what it sees, or for taking
+        that in; infinitely many, where it may have what it takes."""
+        limits = self.limits_of(member)
+        if limits is UNLIMITED:
+            return math.inf
+        own = limits.seconds if member.query.entailment else 0.0
+        return own + closing_seconds(len(self._content))
 
     def say(self, member: Member, instant: int, seq: int) -> MemberReply:
         """What a member says at an instant, where the log stands at `seq`."""
+        limits = self.limits_of(member)
         member.see(instant)
         sights = [self._look(member, place, instant, seq) for place in range(len(member.windows))]
-        elements = sum(len(sight.elements.t) for sight in sights)
-        size = sum(column.nbytes for sight in sights for column in sight.elements)
-        self.limits.check_bytes(size, f"the {elements:,} elements in its windows")
+        elements = sum(sight.extent.elements for sight in sights)
+        parts = [(_what(member, place), sight.extent.nbytes) for place, sight in enumerate(sights)]
+        size = sum(nbytes for _, nbytes in parts)
+        limits.check_bytes(size, f"the {elements:,} elements in its windows")
         # When all that the windows can see came after the registration, the member sees the same as everybody.
-        shared = not member.counts and all(logged_after(sight.oldest, member.id) for sight in sights)
+        shared = not member.counts and all(logged_after(sight.extent.oldest, member.id) for sight in sights)
         moment = Moment(0 if shared else member.id, instant, seq)
         view = self._view(member, moment.since)
         state = self._states.setdefault(view, ViewState())
@@ -160,20 +189,18 @@ class Views:
             # It needs more room than there is: the store looks no further than an answer may be large.
             state.overflown, state.maintained = True, None
             source, reply = self._matched_anew(member, state, sights, moment)
-        size += (
-            source.evaluator.state_bytes
-            + (0 if source.reply is None else len(source.reply.payload))
-            + self._r2s.nbytes(member)
-        )
-        self._members[member.id] = LastLook(view, elements, size)
-        self.limits.check_bytes(size, f"the {elements:,} elements in its windows and what follows from them")
+        parts.append((view, source.evaluator.state_bytes + (0 if source.reply is None else len(source.reply.payload))))
+        parts.append((member.id, self._r2s.nbytes(member)))
+        size = sum(nbytes for _, nbytes in parts)
+        self._members[member.id] = LastLook(view, elements, tuple(parts))
+        limits.check_bytes(size, f"the {elements:,} elements in its windows and what follows from them")
         return reply
 
     def _view(self, member: Member, since: int) -> View:
         """The view of a member. Equal ones are one object, which is found without comparing plans."""
         view = self._known.get((member.id, since))
         if view is None:
-            made = View(member.plan, _shared(member), member.query.graphs, member.query.named_graphs, since)
+            made = View(member.plan, member.looks, member.query.graphs, member.query.named_graphs, since)
             view = self._known[member.id, since] = self._distinct.setdefault(made, made)
         return view
 
@@ -190,26 +217,37 @@ class Views:
 
     def state_bytes(self, member: int) -> int:
         """What was held for a member when it was asked last; what it shares with others counts for each of them."""
-        return self._members[member].nbytes if member in self._members else 0
+        return sum(nbytes for _, nbytes in self._members[member].parts) if member in self._members else 0
+
+    def shares(self, members: Collection[int]) -> dict[int, int]:
+        """What is held for each of these members. What they have in common is divided among them: so much less there
+        would be without it, in the end."""
+        looks = {member: self._members[member] for member in members if member in self._members}
+        sharing = Counter(what for look in looks.values() for what in {what for what, _ in look.parts})
+        return {member: sum(nbytes // sharing[what] for what, nbytes in look.parts) for member, look in looks.items()}
 
     def _maintained(self, member: Member, state: ViewState, moment: Moment) -> tuple[Maintained, MemberReply]:
-        sliding, widest = self.closures.sliding(member, moment, lambda: self._background(member))
+        dataset, after = self.closures.moving(member, moment, lambda: self._background(member), self._graph)
+        default, named, _ = dataset
+        widest = None if member.counts else dataset.widest  # until when they hold is known of windows of time
         source = state.maintained
-        if source is None or source.sliding is not sliding:
-            source = state.maintained = Maintained(sliding, Incremental(member.plan, member.query.body, sliding.shared))
+        if source is None or source.dataset != dataset:
+            evaluator = Incremental(member.plan, member.query.body, default.shared, named=named)
+            source = state.maintained = Maintained(dataset, evaluator)
         evaluator = source.evaluator
-        evaluator.limits = self.limits
-        evaluator.move(after=oldest_tag(moment.instant, widest))
+        evaluator.limits = self.limits_of(member)
+        evaluator.move(after=after)
 
         if member.query.output != "RSTREAM" and by_rows(member.plan):
             return source, self._timed(
+                member,
                 state,
                 moment,
                 evaluator.version,
                 lambda: self._r2s.maintained(member, evaluator, widest, moment.instant),
             )
         return source, self._of_whole(
-            member, self._replied(state, source, moment, lambda: answer_of(evaluator, widest))
+            member, self._replied(member, state, source, moment, lambda: answer_of(evaluator, widest))
         )
 
     def _matched_anew(
@@ -219,12 +257,12 @@ class Views:
         if source is None:
             source = state.matched = Matched(Snapshot(member.plan, self._content))
         snapshot = source.evaluator
-        snapshot.limits = self.limits
+        snapshot.limits = self.limits_of(member)
         if source.moment != moment:
             windows = [_since(sight.elements, moment.since) for sight in sights]
             snapshot.move(self._dataset(member, windows, moment), instant=moment.instant)
             source.moment = moment
-        return source, self._of_whole(member, self._replied(state, source, moment, snapshot.answer))
+        return source, self._of_whole(member, self._replied(member, state, source, moment, snapshot.answer))
 
     def _of_whole(self, member: Member, reply: MemberReply) -> MemberReply:
         """What a member says whose whole answer is this."""
@@ -234,20 +272,25 @@ class Views:
         return MemberReply(reply.version, len(changed), changed.to_bytes())
 
     def _replied(
-        self, state: ViewState, source: Maintained | Matched, moment: Moment, ask: Callable[[], Result]
+        self, member: Member, state: ViewState, source: Maintained | Matched, moment: Moment, ask: Callable[[], Result]
     ) -> MemberReply:
-        """What a view says at a version of what it sees."""
-        if source.reply is None or source.reply.version != source.evaluator.version:
-            source.reply = self._timed(state, moment, source.evaluator.version, ask)
+        """What a view says at a version of what it sees. Whoever has other limits asks itself: it may not have what
+        another one may."""
+        version, limits = source.evaluator.version, self.limits_of(member)
+        if source.reply is None or source.reply.version != version or source.within != limits:
+            source.reply, source.within = self._timed(member, state, moment, version, ask), limits
         return source.reply
 
-    def _timed(self, state: ViewState, moment: Moment, version: int, ask: Callable[[], Result]) -> MemberReply:
-        deadline = Deadline(self.limits)
+    def _timed(
+        self, member: Member, state: ViewState, moment: Moment, version: int, ask: Callable[[], Result]
+    ) -> MemberReply:
+        limits = self.limits_of(member)
+        deadline = Deadline(limits)
         answer = ask()
         reply = MemberReply(version, len(answer), answer.to_bytes())
         deadline.check()  # whatever it was that took so long: the others wait for it
         if self.given is not None:  # in a recording nobody waits
-            state.debt.note(moment.instant, deadline.took, self.limits)
+            state.debt.note(moment.instant, 0.0 if deadline.soon else deadline.took, limits)
         return reply
 
     def live(self) -> Collection[View]:
@@ -277,6 +320,10 @@ class Views:
     def _background(self, member: Member) -> Columns:
         return merged(self._graph(graph) for graph in member.query.graphs)
 
+    def closing(self, member: Member, triples: int) -> Closing | None:
+        """What is to be closed before a member can be answered (see `Closures.closing`)."""
+        return self.closures.closing(member, triples, lambda: self._background(member))
+
     def _graph(self, graph: str) -> Columns:
         return self._content.window(self._number(graph), END_OF_TIME - 1, END_OF_TIME)[:3]
 
@@ -285,25 +332,29 @@ class Views:
         window = member.windows[place]
         stream = self._number(window.stream)
         if place in member.counts:
-            elements = contents(self._content, stream, window, Moment(member.id, instant, seq), member.counts[place])
-            return Sight(instant, seq, elements, member.id)
+            count, moment = member.counts[place], Moment(member.id, instant, seq)
+            begin, end = count.view()
+            extent = self._content.counted_extent(stream, member.id, begin, end, graphs=window.elements is not None)
+            return Sight(instant, seq, extent, lambda: contents(self._content, stream, window, moment, count))
         bounds = bounds_of(window, instant)
         key = (window.stream, bounds.length)
         sight = self._sights.get(key)
         if sight is None or (sight.instant, sight.seq) != (bounds.closes, seq):
-            elements = contents(self._content, stream, window, Moment(0, instant, seq), None)
-            oldest = int(elements.seq.min()) if len(elements.seq) else END_OF_TIME
+            extent = self._content.extent(stream, bounds.low, bounds.closes)
             if not self._content.whole(stream, bounds.low):
-                oldest = 0  # graphs that others look at may hold what was forgotten since
-            sight = self._sights[key] = Sight(bounds.closes, seq, elements, oldest)
+                extent = extent._replace(oldest=0)  # graphs that others look at may hold what was forgotten since
+            sight = self._sights[key] = Sight(
+                bounds.closes,
+                seq,
+                extent,
+                lambda: contents(self._content, stream, window, Moment(0, instant, seq), None),
+            )
         return sight
 
 
-def _shared(member: Member) -> tuple[Window, ...]:
-    """The windows, as far as they decide what is seen at an instant of the member: its only window is seen as it is."""
-    if len(member.windows) == 1 and member.query.every is None and not member.counts:
-        return (at_once(member.windows[0]),)
-    return member.windows
+def _what(member: Member, place: int) -> Hashable:
+    """What a window sees, as others may see it, too."""
+    return (member.id, place) if place in member.counts else at_once(member.windows[place])
 
 
 def _since(elements: Elements, since: int) -> Elements:

@@ -4,7 +4,8 @@
     store        └ told      └ told      └ told
 
 Nobody need wait for what Spark writes down: answers are a function of the log and are keyed, so a batch that is run
-again tells the same again, and the first stands. That a query has failed goes on to the sink.
+again tells the same again, and the first stands. That a query has failed is told at once, behind what it has said
+before: others in the batch may take long, and whoever asks for it need not wait for them. It goes on to the sink, too.
 
 Invariant: when a group has been gone through, all of its answers are in the store.
 
@@ -32,11 +33,13 @@ class AnswerWriter:
         self._data = data
 
     def through(self, messages: Iterable[Message]) -> Iterator[QueryFailure]:
-        """Write the answers among messages; the failures come through."""
+        """Write what is told; the failures come through, too."""
         waiting: list[StoredAnswer] = []
         begun = 0.0
         for message in messages:
             if not isinstance(message, InstantAnswer):
+                _answers(self._data).write(waiting, [message])
+                waiting = []
                 yield message
                 continue
             now = time.monotonic()

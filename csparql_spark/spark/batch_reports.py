@@ -1,9 +1,9 @@
 """Batch reports: of each micro-batch which queries have failed, what its answers have cost, and that it has ended, in
 one transaction.
 
-The answers themselves are in the store already (see `answer_writer`). Spark may run a batch again after a crash: the
-first failure of a query stands. What answers have cost is a hint: it may be counted again, and what cannot be read of
-it is left out.
+The answers themselves are in the store already, and so are failures (see `answer_writer`). Spark may run a batch again
+after a crash: the first failure of a query stands. What answers have cost is a hint: it may be counted again, and what
+cannot be read of it is left out.
 
 Invariant: when Spark notes that a batch has ended, what the database looked like by then stands beside the checkpoint.
 """

@@ -9,15 +9,17 @@ For example:
 from __future__ import annotations
 
 import os
+import shutil
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from csparql_spark.answers.limits import Limits
 from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.engine.guard import GuardTerms
 from csparql_spark.entailment.maintain.strategies import AUTO, check_name
 from csparql_spark.pulse import JOB, Pulse
-from csparql_spark.settings import MAINTENANCE
+from csparql_spark.settings import MAINTENANCE, WORKER_MEMORY
 from csparql_spark.spark.answer_writer import AnswerWriter
 from csparql_spark.spark.batch_reports import BatchReports
 from csparql_spark.spark.batches import Batches
@@ -43,6 +45,7 @@ def start(
     `stages` hear of each batch. Which strategy maintains closures, the environment names, too."""
     maintenance = check_name(os.environ.get(MAINTENANCE) or AUTO)
     limits = Limits.from_environment(os.environ) if limits is None else limits
+    shutil.rmtree(directory.closed, ignore_errors=True)  # it is an earlier engine's
     spark.dataSource.register(LogSource)
     rows = spark.readStream.format(LogSource.name()).option("data", str(directory.path)).load()
     # One partition is one task without a shuffle, which is a quarter of the price of a trigger.
@@ -56,6 +59,11 @@ def start(
                 limits,
                 maintenance,
                 Pulse(directory.bell("life-engine"), JOB),
+                GuardTerms(
+                    directory.checkpoint / "notes",
+                    int(os.environ.get(WORKER_MEMORY) or 0),
+                    None if to_the_end else str(directory.path),  # nobody waits where a log is gone through
+                ),
             ),
             outputStructType=OUTPUT,
             outputMode="Update",

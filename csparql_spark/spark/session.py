@@ -18,6 +18,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from csparql_spark.answers.confinement import ENVIRONMENT
 from csparql_spark.disk import DataDirectory
 from csparql_spark.lifeline import Lifeline
 from csparql_spark.spark import callbacks, cpu_features, files
@@ -67,7 +68,8 @@ SETTINGS = {
 }
 
 
-TRIES = 3  # of a task, before the batch fails
+# Of a task, before the batch fails. Two workers may die of queries (see `engine.guard`), and one of somebody else.
+TRIES = 4
 
 
 class EngineError(Exception):
@@ -104,7 +106,10 @@ def _worker_python(scratch: Scratch) -> Path:
     begin = [sys.executable, "-m", "csparql_spark.spark.worker", str(scratch.line)]
     scratch.python.write_text(
         f"#!/bin/sh\n{f'export PYTHONPATH={shlex.quote(own)}' if own else 'unset PYTHONPATH'}\n"
-        + "".join(f"export {name}={shlex.quote(value)}\n" for name, value in cpu_features.unwanted().items())
+        + "".join(
+            f"export {name}={shlex.quote(value)}\n"
+            for name, value in {**cpu_features.unwanted(), **ENVIRONMENT}.items()
+        )
         + f'exec {shlex.join(begin)} "$@"\n'
     )
     scratch.python.chmod(0o700)

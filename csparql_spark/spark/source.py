@@ -5,6 +5,9 @@ an idle engine costs next to nothing and a due one starts at once. Rows carry wh
 
 An offset is {"seq": 41}, or {"seq": 41, "tick": 9000} of a batch that is begun before it is known where it ends (see
 `schedule.early_batches`): with the first tick after 41 that says that 9000 has passed. Its reader waits for that.
+{"seq": 41, "wake": 9000} ends a batch without entries, which was begun at 9000 because some group waits for its
+background (see `store.waiting_groups`): each of these is given a row in every batch, so that it looks whether that is
+there.
 
 Spark calls `latestOffset`, `partitions` and `commit` in one long-lived Python process on the driver, and `read` in
 workers: each of them keeps a router of its own, which it moves along the log.
@@ -16,6 +19,7 @@ workers: each of them keeps a router of its own, which it moves along the log.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterator
 
@@ -27,13 +31,15 @@ from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.errors import DatabaseBusy, DatabaseFull
 from csparql_spark.log import Entry, Log
+from csparql_spark.log.contents import QueryFailed
 from csparql_spark.pulse import JOB, Pulse
 from csparql_spark.schedule.due import BatchLimits, Due
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS, EarlyBatches
-from csparql_spark.schedule.routing import Router, Row
+from csparql_spark.schedule.routing import Router, Row, failures_of, to_fail, wake
 from csparql_spark.store import AnswerStore
 from csparql_spark.store.batch_ends import Ends
 from csparql_spark.store.retention import Retention
+from csparql_spark.store.waiting_groups import WaitingGroups
 
 SCHEMA = "group string, shard int, seq long, kind string, at long, subject string, payload binary"
 ARROW = pa.schema(
@@ -50,6 +56,7 @@ ARROW = pa.schema(
 
 LOOK_SECONDS = 1.0  # how long a call sleeps at most before it tells Spark that there is nothing
 AWAKE_SECONDS = 0.02  # and how long who waits for a tick: a ring may be lost
+WAKE_SECONDS = 0.25  # between two batches for groups that wait
 LEAST_MS = 5  # between two looks at what can be foreseen
 # So many entries are one batch at most: an engine that is killed takes its batch again, from the beginning.
 OUTLINE_ENTRIES = 4000
@@ -117,9 +124,12 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 return {"seq": tail, "tick": tick}
             if outline and (end := opened.due.end(after, outline, now, finish=self._last is not None)) > after:
                 return {"seq": end}
+            if self._last is None and opened.must_wake():
+                return {"seq": after, "wake": now}
             left = deadline - time.monotonic()
             if self._last is not None or left <= 0:
                 return start
+            left = min(left, opened.until_wake)
             # A held tail must be looked at again when it has become old, also if nobody rings; and so must the clock.
             if (until := opened.early.pause(now)) is not None:
                 left = min(left, max(until, LEAST_MS) / 1000)
@@ -133,7 +143,7 @@ class LogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         opened, after = self._opened, partition.start
         opened.follow(after)
         sent: set[tuple[str, int]] = set()
-        rows, size = opened.lost(), 0
+        rows, size = opened.lost() + [wake(group) for group in opened.waiting.groups()], 0
         for upto in opened.stretches(partition):
             for entry in opened.pulse.along(opened.log.read(after, upto)):
                 for row in opened.router.route(entry, sent):
@@ -182,6 +192,7 @@ class Opened:
         self.answers = AnswerStore(self.database, directory.bell("answers"))
         self.retention = Retention(self.database)
         self.ends = Ends(self.database)
+        self.waiting = WaitingGroups(self.database)
         self.bell = Bell(directory.bell("log"))
         self.pulse = Pulse(directory.bell("life-engine"), JOB)
         self._restart()
@@ -197,6 +208,7 @@ class Opened:
         self.due = Due(self.router, BatchLimits())
         self.early = EarlyBatches(self.router)
         self._passed_over = 0
+        self._woken = -math.inf
         self._lost: list[Row] = []
 
     def _background(self, graph: str) -> Entry | None:
@@ -234,12 +246,37 @@ class Opened:
 
     def informed(self, row: Row) -> Row:
         """A registration, with what the query has said already: it has, where the engine starts from the log again, or
-        takes again a batch whose answers were written. Then it need not begin at its beginning."""
+        takes again a batch whose answers were written. Then it need not begin at its beginning. How it fails the log
+        says; the database, as long as that is not there yet."""
         answered, failure = self.answers.newest_instant(row.seq), self.answers.failure(row.seq)
+        row = to_fail(row, said := self._failure(row))
         if answered is None and failure is None:
             return row
-        before = {"answered": answered, **({"failed": failure[1]} if failure else {})}
+        reason = None if failure is None else failure[1]
+        if said is not None:
+            # Told up to its end, it need not come there once more.
+            is_told = said.answered is None or answered is not None and answered >= said.answered
+            reason = said.reason if is_told and failure is not None else None
+        before = {"answered": answered, **({} if reason is None else {"failed": reason})}
         return row._replace(payload=json.dumps({**json.loads(row.payload or b""), **before}).encode())
+
+    def must_wake(self) -> bool:
+        """Whether a group waits that has not been given a row of late."""
+        now = time.monotonic()
+        if now - self._woken < WAKE_SECONDS or not self.waiting.groups():
+            return False
+        self._woken = now
+        return True
+
+    @property
+    def until_wake(self) -> float:
+        """For how many seconds nobody need be woken."""
+        return WAKE_SECONDS if self.waiting.groups() else LOOK_SECONDS
+
+    def _failure(self, row: Row) -> QueryFailed | None:
+        """How the log says that the query of a registration fails, wherever it says so."""
+        entry = self.log.last_as_is(row.subject or "", "fail", self.log.tail())
+        return None if entry is None else failures_of([entry]).get(row.seq)
 
     def pass_over(self, after: int, upto: int) -> None:
         """What came into a batch after it was begun is due no more."""

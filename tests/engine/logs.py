@@ -53,7 +53,11 @@ later = st.integers(0, 5)  # how much later than the entry before
 stamps = st.integers(-9, 6)  # relative to the arrival: late, or early
 
 
-def windows(streams: list[str], name: str | None = None) -> st.SearchStrategy[Seen]:
+# Strategies are made once for each choice: to make and check them anew for each log takes longer than to draw it.
+
+
+@functools.cache
+def windows(streams: tuple[str, ...], name: str | None = None) -> st.SearchStrategy[Seen]:
     return st.sampled_from(streams).flatmap(
         lambda stream: st.one_of(
             st.sampled_from(TIMES).map(lambda extent: Seen(stream, *extent, name=name)),
@@ -64,8 +68,9 @@ def windows(streams: list[str], name: str | None = None) -> st.SearchStrategy[Se
     )
 
 
+@functools.cache
 @st.composite
-def queries(draw: st.DrawFn, streams: list[str], sets: list[tuple]) -> Asked:
+def queries(draw: st.DrawFn, streams: tuple[str, ...], sets: tuple[tuple, ...]) -> Asked:
     graphs, named = draw(st.sampled_from(sets))
     kind = draw(st.sampled_from(["plain", "merged", "merged", "named"]))
     output = draw(st.sampled_from(["RSTREAM"] * 3 + ["ISTREAM", "DSTREAM"]))
@@ -86,7 +91,7 @@ def queries(draw: st.DrawFn, streams: list[str], sets: list[tuple]) -> Asked:
         return Asked(tuple(seen), *draw(st.sampled_from(PLACED)), graphs, named, every, output)
     seen = draw(st.lists(windows(streams), min_size=1, max_size=3, unique=True))
     if len(streams) > 1 and draw(st.booleans()):
-        seen = [draw(windows([stream])) for stream in streams]
+        seen = [draw(windows((stream,))) for stream in streams]
     shape = draw(st.sampled_from(["rows", "rows", "stamps", "graph"]))
     if shape == "stamps":
         return Asked(tuple(seen), ("s", "o", "when"), (O_OF_S,), False, graphs, named, every, output, stamped=O_OF_S)
@@ -95,11 +100,11 @@ def queries(draw: st.DrawFn, streams: list[str], sets: list[tuple]) -> Asked:
     return Asked(tuple(seen), *draw(st.sampled_from(BODIES)), graphs, named, every, output)
 
 
-@st.composite
-def steps(draw: st.DrawFn) -> list[tuple]:
-    """Few streams and few sets of graphs, so that queries meet in groups; the first step is a registration."""
-    streams = draw(st.lists(st.sampled_from(list(STREAMS)), min_size=1, max_size=2, unique=True))
-    sets = draw(st.lists(st.sampled_from(SETS), min_size=1, max_size=2, unique=True))
+@functools.cache
+def kinds(
+    streams: tuple[str, ...], sets: tuple[tuple, ...]
+) -> tuple[st.SearchStrategy[tuple], st.SearchStrategy[list[tuple]]]:
+    """Over these streams and sets of graphs: a registration, and what comes after it."""
     running = queries(streams, sets)
     paused = running.map(lambda asked: dataclasses.replace(asked, paused=True))
     registered = st.one_of(running, running, running, paused)
@@ -144,7 +149,18 @@ def steps(draw: st.DrawFn) -> list[tuple]:
         pause,
         empty,
     )
-    return [draw(register), *draw(st.lists(any_step, min_size=14, max_size=30))]
+    return register, st.lists(any_step, min_size=14, max_size=30)
+
+
+some_streams = st.lists(st.sampled_from(list(STREAMS)), min_size=1, max_size=2, unique=True).map(tuple)
+some_sets = st.lists(st.sampled_from(SETS), min_size=1, max_size=2, unique=True).map(tuple)
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> list[tuple]:
+    """Few streams and few sets of graphs, so that queries meet in groups; the first step is a registration."""
+    register, more = kinds(draw(some_streams), draw(some_sets))
+    return [draw(register), *draw(more)]
 
 
 def written(made: list[tuple]) -> list[Logged]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 from unittest import mock
 
 from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.engine import member
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import StoredGroup, restore, save
+from csparql_spark.engine.guard import EvaluationGuard
 from csparql_spark.engine.messages import Message, QueryFailure
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.entailment.maintain.strategies import AUTO
@@ -18,6 +20,7 @@ from csparql_spark.schedule.routing import Router, Row
 from tests.engine.naive import Said
 
 SPO = ("s", "p", "o")
+Found = TypeVar("Found")
 
 
 def router_of(log: list[Entry]) -> Router:
@@ -128,3 +131,14 @@ class Worker:
         if group.members:
             self.remembered[key] = group
         return told
+
+
+class Terms(EvaluationGuard):
+    """What members are evaluated under: who, at which instant, and the seconds that are added for them."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, int, float]] = []
+
+    def evaluated(self, member: int, instant: int, seconds: float, work: Callable[[], Found]) -> Found:
+        self.seen.append((member, instant, round(seconds, 3)))
+        return super().evaluated(member, instant, seconds, work)

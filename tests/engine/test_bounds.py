@@ -2,18 +2,23 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 
+from csparql_spark.answers import confinement, forked, processor
+from csparql_spark.answers import limits as limiting
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import member as members
 from csparql_spark.engine import views
 from csparql_spark.engine.group import Group
+from csparql_spark.engine.member import Member
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
+from csparql_spark.engine.views import MemberReply, Views
 from csparql_spark.log import Entry
-from tests.engine.asked import Asked
+from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
 from tests.engine.running import DictState, Worker, in_one_go, routed, routed_between, said
 
@@ -127,7 +132,10 @@ def test_a_tick_that_jumps_is_told_in_the_same_words(monkeypatch: pytest.MonkeyP
     [
         (Limits(bytes=79), "the 2 elements in its windows need 80 bytes, and a query may have 79 bytes: choose a"),
         (Limits(bytes=85), "the 2 elements in its windows and what follows from them need "),
-        (Limits(rows=1), "the answer has more than 1 rows, which is the limit for one instant"),
+        (
+            Limits(rows=1),
+            "the answer has more than 1 rows, which is the limit for one instant: add a LIMIT or a FILTER",
+        ),
         (
             Limits(milliseconds=0),
             "its answer takes longer than 0 s of processor time, which is the limit, since the others wait for it",
@@ -167,8 +175,12 @@ SURE = "parts of its pattern have nothing in common, and together 215,892,017,99
         ("(COUNT(DISTINCT ?x) AS ?n)", "{ ?a ?b ?c } { ?d ?e ?f } BIND(CONCAT(STR(?a), STR(?d)) AS ?x)", SLOW),
     ],
 )
-def test_a_bomb_fails_by_name_beside_a_healthy_query(select: str, where: str, reason: str) -> None:
+def test_a_bomb_fails_by_name_beside_a_healthy_query(
+    select: str, where: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However it is disguised, and whichever evaluator it is for: it costs the others no more than its time."""
+    for module in (limiting, forked, confinement):  # what else the machine does ends nobody here
+        monkeypatch.setattr(module, "PATIENCE", 1000)
     text = f"REGISTER QUERY bomb AS SELECT {select} FROM STREAM <urn:a> [RANGE 1s STEP 1s] WHERE {{ {where} }}"
     pushed = [((f"<urn:{i}>", "<urn:p>", f'"{i}"'), None) for i in range(1, 4000)]
     pushed += [((f"<urn:{i}>", "<urn:near>", f"<urn:{i + 1}>"), None) for i in range(2000)]
@@ -183,7 +195,7 @@ def test_a_bomb_fails_by_name_beside_a_healthy_query(select: str, where: str, re
     )
     place = next(i for i, entry in enumerate(log) if entry.subject == "bomb")
     log[place] = Entry(log[place].seq, "register", 0, "bomb", payload=json.dumps({"text": text, "base": None}).encode())
-    told = within(60, lambda: fed(log, Limits(milliseconds=300)))
+    told = within(600, lambda: fed(log, Limits(milliseconds=300)))
     (failed,) = [one for one in told if one.query == log[place].seq]
     assert isinstance(failed, QueryFailure) and reason in failed.reason, failed
     assert [(one.instant, one.part, one.rows) for one in told if one is not failed] == [
@@ -195,7 +207,7 @@ def test_a_bomb_fails_by_name_beside_a_healthy_query(select: str, where: str, re
 
 def test_who_is_in_time_and_keeps_the_others_waiting_for_ever_fails_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer seems to take three seconds. That is nothing for who is asked every four."""
-    monkeypatch.setattr(views, "Deadline", lambda limits: SimpleNamespace(took=3.0, check=bool))
+    monkeypatch.setattr(views, "Deadline", lambda limits: SimpleNamespace(soon=False, took=3.0, check=bool))
     log = by_hand(
         (0, "register", "slow", Asked.over("urn:a", 1000, 1000, ("s",), ALL)),
         (0, "register", "healthy", Asked.over("urn:a", 4000, 4000, ("s",), ALL)),
@@ -234,3 +246,66 @@ def within(seconds: float, work: Callable[[], list[Message]]) -> list[Message]:
     worker.join(seconds)
     assert found, "it has not ended"
     return found[0]
+
+
+def behind(log: list[Entry], monkeypatch: pytest.MonkeyPatch, seconds: float, limits: Limits | None) -> list[Message]:
+    """What is said where each answer takes so long, on the clock and of the processor."""
+    clock, say = 0.0, Views.say
+
+    def slow(self: Views, member: Member, instant: int, seq: int) -> MemberReply:
+        nonlocal clock
+        clock += seconds
+        return say(self, member, instant, seq)
+
+    monkeypatch.setattr(Views, "say", slow)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock)
+    monkeypatch.setattr(processor, "now", lambda: processor.Time(clock, clock))
+    rows = routed(log)
+    group = Group(rows[0].group)
+    if limits is not None:
+        group.limit(limits)
+    return list(group.feed(rows))
+
+
+TURNS = Asked((Seen("urn:a", 5, 1, "TRIPLES"),), ("s",), ALL)
+
+
+def turns(at: int, count: int) -> tuple:
+    return at, "chunk", "urn:a", [((f"<urn:{at}:{i}>", "<urn:p>", "<urn:o>"), None) for i in range(count)]
+
+
+def test_many_turns_at_once_fail_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = by_hand((0, "register", "q", TURNS), turns(1000, 600))
+    *told, failure = behind(log, monkeypatch, 0.005, Limits(milliseconds=1_000))
+    # The first two are not looked at; then each takes 4 ms too much, and 1 s is the limit.
+    assert [one.instant for one in told] == list(range(1000, 1253))
+    assert isinstance(failure, QueryFailure) and failure.instant == 1253
+    assert failure.reason.startswith("its answers take longer than the time between them, and keep the others waiting")
+
+
+def test_turns_that_come_faster_than_they_are_answered_fail_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each push makes one turn, a second after the one before, and the others wait for each a second and a half."""
+    log = by_hand((0, "register", "q", TURNS), *(turns(1000 * second, 1) for second in range(1, 101)))
+    *told, failure = behind(log, monkeypatch, 1.5, Limits(milliseconds=5_000))
+    # The first two are not looked at; then each takes half a second too much, and 5 s is the limit.
+    assert [one.instant for one in told] == [1000 * second for second in range(1, 14)]
+    assert isinstance(failure, QueryFailure) and failure.instant == 14_000
+    assert failure.reason.startswith("its answers take longer than the time between them, and keep the others waiting")
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        by_hand((0, "register", "q", TURNS), *(turns(1000 * second, 10) for second in range(1, 101))),
+        by_hand((0, "register", "q", asked(3000, 1000, "urn:a")), turns(500, 3), (900_000, "tick", None)),
+    ],
+    ids=["turns", "hours"],
+)
+def test_who_catches_up_does_not_fail(log: list[Entry], monkeypatch: pytest.MonkeyPatch) -> None:
+    told = behind(log, monkeypatch, 0.005, Limits(milliseconds=200))  # all together take far more than that
+    assert told == behind(log, monkeypatch, 0.0, None) and len(told) >= 900
+
+
+def test_in_a_recording_nobody_waits_for_many_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = by_hand((0, "register", "q", TURNS), turns(1000, 600))
+    assert len(behind(log, monkeypatch, 0.005, None)) == 600

@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Result
+from csparql_spark.answers.limits import Limits
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.entailment.evaluate import bounds
 from csparql_spark.entailment.maintain.strategies import STRATEGIES
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.log import Entry
+from csparql_spark.log.contents import QueryFailed
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import RDF
+from csparql_spark.schedule.routing import to_fail
 from csparql_spark.store import QueryRecord, StreamRecord
 from tests.engine.logs import law
 from tests.engine.running import DictState, Worker, in_one_go, matched_anew, routed, routed_between
@@ -342,6 +345,37 @@ def test_a_rule_that_multiplies_fails_who_asks_for_what_it_makes(
     before = [answer for answer in expected[second] if answer[0] < failed[0].instant]
     assert before and here[second][: len(before)] == before
     assert any(len(rows) == 4 for _, rows in here[first])
+
+
+@pytest.mark.parametrize("windows", [WINDOWS[0], WINDOWS[6]], ids=["together", "replaced"])
+def test_closing_has_the_time_of_a_query_and_more_where_there_is_more_to_close(
+    monkeypatch: pytest.MonkeyPatch, windows: list[tuple]
+) -> None:
+    world = World().write(
+        [
+            ("rules", 0, "[slow: (?a <urn:p> ?b) -> (?b <urn:q> ?a)]"),
+            ("register", 0, Asked(tuple(windows), ("mine",), ("?x", "<urn:q>", "?z"), False)),
+            (STREAM, 1, [(f"<urn:{n}>", "<urn:p>", "<urn:b>") for n in range(4)]),
+            ("tick", 5, None),
+        ]
+    )
+    (key,) = {row.group for row in routed(world.log)}
+
+    def failures(limits: Limits | None, known: QueryFailed | None = None) -> list[str]:
+        group = Group(key)
+        if limits is not None:
+            group.limit(limits)
+        rows = [to_fail(row, known) if row.kind == "register" else row for row in routed(world.log)]
+        return [one.reason for one in group.feed(rows) if isinstance(one, QueryFailure)]
+
+    monkeypatch.setattr(bounds, "SECONDS_PER_FACT", -100.0)  # for four facts less than no time
+    (reason,) = failures(Limits())
+    assert "s of processor time, which is the limit, and the rule [slow: " in reason
+    assert failures(None) == []  # nobody waits for a recording
+    (query,) = world.queries
+    assert failures(Limits(), QueryFailed(query, 1000, "later", answered=999)) == []  # it had the time then
+    monkeypatch.setattr(bounds, "SECONDS_PER_FACT", 100.0)
+    assert failures(Limits(milliseconds=5_000)) == []
 
 
 @pytest.mark.parametrize("terms", [3000])

@@ -49,8 +49,11 @@ WINDOWS = (
     ("RANGE TRIPLES 3 STEP 2",),
     ("ELEMENTS 2",),
     (TIMES[0], TIMES[3]),
+    ("RANGE 5ms STEP 3ms", "RANGE 8ms STEP 2ms"),  # they differ as those of the next one do
+    ("RANGE 11ms STEP 3ms", "RANGE 14ms STEP 2ms"),
     (TIMES[2], "RANGE TRIPLES 2"),
 )
+EVERY = st.sampled_from(["", "", "", "COMPUTE EVERY 3ms "])
 # What is asked, from what reads one pattern to what reads more than the limit, or anything.
 ASKED = (
     "SELECT ?s ?o {} WHERE {{ ?s :p ?o }}",
@@ -111,15 +114,15 @@ def logs(draw: st.DrawFn, shapes: Sequence[str] = ASKED) -> list[Entry]:
 
     streams = draw(st.sampled_from([[A], [A], [A, B]]))
 
-    def text(asked: str, windows: tuple[str, ...], other: str) -> str:
+    def text(asked: str, windows: tuple[str, ...], other: str, every: str) -> str:
         seen = " ".join(f"FROM STREAM <{A}> [{window}]" for window in windows)
         seen += f" FROM STREAM <{B}> [{other}]" * (B in streams)
         head, _, where = asked.format(f"{seen} {dataset}").rpartition(" WHERE ")
-        return f"REGISTER QUERY q AS {PREFIXES} {head} {regimes} WHERE {where}"
+        return f"REGISTER QUERY q {every}AS {PREFIXES} {head} {regimes} WHERE {where}"
 
     # Of few shapes, so that queries often ask the same of windows that differ.
     chosen = draw(st.lists(st.sampled_from(shapes), min_size=1, max_size=5))
-    texts = st.builds(text, st.sampled_from(chosen), st.sampled_from(WINDOWS), st.sampled_from(TIMES))
+    texts = st.builds(text, st.sampled_from(chosen), st.sampled_from(WINDOWS), st.sampled_from(TIMES), EVERY)
     stamped = st.none() if clock == "arrival" else st.one_of(st.none(), st.integers(-8, 4))
     chunk, told = (
         st.tuples(

@@ -11,7 +11,7 @@ from csparql_spark.engine import costs
 from csparql_spark.engine.group import Group
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
-from tests.engine.running import routed
+from tests.engine.running import matched_anew, routed
 
 P = (("?s", "<urn:p>", "?o"),)
 
@@ -131,5 +131,6 @@ def test_plans_are_told_now_and_then(ticking: list[float], monkeypatch: pytest.M
 
 def test_an_answer_of_the_other_evaluator_has_no_plan() -> None:
     counting = Asked((Seen("urn:a", 2, 1, "TRIPLES"),), ("s",), P)
-    (one,) = fed(Group("g"), (0, "register", "q", counting), chunk(500, "a", "b", "c"))
+    with matched_anew():
+        (one,) = fed(Group("g"), (0, "register", "q", counting), chunk(500, "a", "b", "c"))
     assert "nodes" not in one and told(one, "instants", "elements") == (3, 2)

@@ -253,7 +253,9 @@ def test_too_many_rows_fail_the_query_and_nobody_else(monkeypatch: pytest.Monkey
         (5, 2000, InstantAnswer),
         (5, 3000, InstantAnswer),
     ]
-    assert told[2] == QueryFailure(4, 2000, "the answer has more than 2 rows, which is the limit for one instant")
+    assert told[2] == QueryFailure(
+        4, 2000, "the answer has more than 2 rows, which is the limit for one instant: add a LIMIT or a FILTER"
+    )
     assert group.members[4].failed == told[2].reason and group.members[5].failed is None
     assert group.horizons() == {0: 4000 - 1000}  # of what only the failed one could see nothing is kept
     assert [view.plan for view in group._views.live()] == [group.members[5].plan]

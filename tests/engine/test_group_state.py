@@ -145,7 +145,35 @@ def test_a_batch_that_comes_again_says_nothing_new() -> None:
     before = state.copy()
     for again in (worker, Worker()):
         assert work(log, again, 3, 6, state) == []
-        assert (state.kept, state.values) == (before.kept, before.values)
+        assert (summary(state), state.values) == (summary(before), before.values)
+
+
+def summary(state: DictState) -> dict[str, object]:
+    """All that it says but who has stored it."""
+    said = json.loads(state.kept or b"")
+    assert said.pop("save")
+    return said
+
+
+def test_who_has_done_a_batch_that_another_has_stored_goes_on_from_what_is_stored() -> None:
+    """The first worker's batch fails when all is done. The other one comes cold, and stores a whole answer where the
+    first would have stored what has changed.
+
+        batches      1      2      2      3      4
+        first        ●      ✗             ●
+        others                     ●             ●
+    """
+    query = Asked.over("urn:a", 9000, 1000, ("s",), ALL, output="ISTREAM")
+    many = chunk(500, *range(9))
+    log = by_hand(
+        (0, "register", "q", query), many, *(chunk(1000 * at + 500, name) for at, name in enumerate("abcde", 1))
+    )
+    state, first = DictState(), Worker()
+    told = work(log, first, 3, 7, state)
+    lost = work(log, first, 7, 8, state.copy())
+    assert work(log, Worker(), 7, 8, state) == lost
+    told += lost + work(log, first, 8, 9, state) + work(log, Worker(), 9, 10, state)
+    assert subjects(told) == [(1000, [*"012345678"]), (2000, ["a"]), (3000, ["b"]), (4000, ["c"]), (5000, ["d"])]
 
 
 def test_nothing_is_kept_of_a_group_without_members() -> None:
@@ -175,7 +203,7 @@ def test_a_query_that_failed_stays_failed() -> None:
     with mock.patch.object(views, "LIMITS", Limits(rows=2)):
         failing = work(log, Worker(), 3, 7, state)
     assert [tuple(one) for one in failing if isinstance(one, QueryFailure)] == [
-        (4, 1000, "the answer has more than 2 rows, which is the limit for one instant")
+        (4, 1000, "the answer has more than 2 rows, which is the limit for one instant: add a LIMIT or a FILTER")
     ]
     for start, worker in ((7, Worker()), (8, Worker())):
         assert {one.query for one in work(log, worker, start, start + 1, state)} == {5}

@@ -64,6 +64,27 @@ def test_answers_go_into_the_store_and_the_rest_comes_through(
     assert store.answers.latest(7) == [StoredAnswer(7, 1000, 0, 1, b"x", 1)]
 
 
+def test_a_failure_is_told_at_once_behind_what_was_said_before(
+    store: Opened, writer: AnswerWriter, clock: Clock
+) -> None:
+    """While others in the batch are at work, and also should that fail."""
+    told = []
+
+    def group() -> Iterator[Message]:
+        yield answer(8, 1000)
+        yield answer(7, 1000)
+        yield QueryFailure(8, 2000, "too many")
+        told.append((store.answers.failure(8), stored(store)))
+        yield answer(8, 3000)
+        yield answer(7, 2000)
+
+    store.answers.wait(0)
+    assert list(writer.through(group())) == [QueryFailure(8, 2000, "too many")]
+    assert told == [((2000, "too many"), [(7, 1000), (8, 1000)])]
+    assert store.answers.wait(0)
+    assert stored(store) == [(7, 1000), (8, 1000), (7, 2000)], "it says no more"
+
+
 def test_of_nothing_nothing_is_written(store: Opened, writer: AnswerWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AnswerStore, "write", None)
     assert list(writer.through(iter([]))) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Iterable, Iterator
@@ -11,19 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csparql_spark.engine.closings import Closing, Closings
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import restore, save
+from csparql_spark.engine.guard import EvaluationGuard, GuardTerms
 from csparql_spark.engine.messages import BatchCosts, InstantAnswer, Message, QueryFailure
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.log import Entry
-from csparql_spark.schedule.routing import Row
+from csparql_spark.schedule.routing import Row, wake
 from csparql_spark.spark import processor as processors
 from csparql_spark.spark.processor import SUMMARY, GroupProcessor, SparkState
 from csparql_spark.spark.report_rows import OUTPUT, ReportRow, report_of
+from csparql_spark.store.waiting_groups import WaitingGroups
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged
 from tests.engine.running import DictState, Worker, in_one_go, routed, routed_between
+from tests.store.opened import Opened
 
 pytestmark = pytest.mark.usefixtures("new_worker")
 
@@ -103,10 +108,16 @@ def frames(rows: list[Row], *cuts: int) -> list[pandas.DataFrame]:
     return [pandas.DataFrame(rows[start:end], columns=Row._fields) for start, end in zip(places, places[1:])]
 
 
-def handled(handle: Handle, key: tuple[str, int], given: list[pandas.DataFrame], job: str = "job") -> list[Message]:
+def handled(
+    handle: Handle,
+    key: tuple[str, int],
+    given: list[pandas.DataFrame],
+    job: str = "job",
+    terms: GuardTerms | None = None,
+) -> list[Message]:
     """What a batch tells; as in Spark, the processor is another one in each batch."""
     heard = Heard()
-    processor = GroupProcessor(job, heard)
+    processor = GroupProcessor(job, heard, terms=terms)
     processor.init(handle)
     begun = int(time.time() * 1000)
     out = list(processor.handleInputRows(key, iter(given), None))
@@ -199,6 +210,11 @@ def test_each_row_and_each_answer_is_a_sign_of_life() -> None:
     assert beats.count == len(rows) + len(list(Group(key).feed(rows)))
 
 
+def unnamed(summary: bytes | None) -> dict[str, object]:
+    """A summary without the name of its save, which no other one has."""
+    return {name: value for name, value in json.loads(summary or b"").items() if name != "save"}
+
+
 def test_the_state_is_that_of_a_worker() -> None:
     """Spark's map holds what a plain state holds, and the summary beside it; a group comes back from it."""
     log = a_log()
@@ -211,7 +227,7 @@ def test_the_state_is_that_of_a_worker() -> None:
         told = list(group.feed(rows))
         save(group, state)
         assert told == Worker().work("g", rows, plain)
-        assert state.summary() == plain.summary() and type(state.summary()) is bytes
+        assert unnamed(state.summary()) == unnamed(plain.summary()) and type(state.summary()) is bytes
         assert sorted(state.keys()) == sorted(plain.keys())
         assert {name: state.get(name) for name in state.keys()} == plain.values
         assert values.held.keys() == {SUMMARY, *plain.values}
@@ -269,3 +285,41 @@ def test_a_kept_query_that_cannot_be_read_any_more_is_told() -> None:
     told = handled(handle, key, frames(rows[3:]))
     assert [(one.query, one.instant, type(one)) for one in told] == [(4, 0, QueryFailure), (5, 1000, InstantAnswer)]
     assert told[0].reason.startswith("the query cannot be read: ")
+
+
+def test_who_waits_for_a_background_is_noted_until_that_is_stored(
+    store: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is forgotten by the batch after the one that has answered: should that be tried again, somebody must wake
+    the group."""
+    ready = []
+
+    class Told(Closings):
+        def pending(self, group: str, closing: Closing) -> bool:
+            return not ready
+
+    monkeypatch.setattr(processors, "_closings", lambda data, limits: Told())
+    monkeypatch.setattr(Group, "_closing", lambda group, member: Closing("any", 1, lambda: None))
+    monkeypatch.setattr(processors, "_guard", lambda terms, limits: EvaluationGuard())
+    terms = GuardTerms(store.directory.checkpoint / "notes", beside=str(store.directory.path))
+    waiting, handle, log = WaitingGroups(store.database), Handle(), a_log()
+    rows = routed(log)
+    (group,) = {row.group for row in rows}
+    woken = frames([wake(group)], 1)[:1]
+    expected = list(Group(group).feed(rows))
+    processors._remembered.clear()
+
+    def told(given: list[pandas.DataFrame]) -> list[Message]:
+        return handled(handle, (group, 0), given, terms=terms)
+
+    first, rest = [row for row in rows if row.at < 1500], [row for row in rows if 1500 <= row.at < 2600]
+    assert told(frames(first)) == [] and told(frames(rest)) == []
+    assert {name: one.queries for name, one in waiting.groups().items()} == {group: (5, 7)}
+    assert waiting.groups()[group].triples == 1
+    assert told(woken) == []
+    ready.append(True)
+    answered = told(woken)
+    assert answered == expected[: len(answered)] != []
+    assert group in waiting.groups()
+    assert told(woken) == [] and waiting.groups() == {}
+    assert told(frames([row for row in rows if row.at >= 2600])) == expected[len(answered) :]

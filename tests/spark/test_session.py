@@ -8,9 +8,9 @@ from csparql_spark.spark.session import patient, secrecy
 @pytest.mark.parametrize(
     "master, told",
     [
-        ("local", "local[1,3]"),
-        ("local[2]", "local[2,3]"),
-        ("local[*]", "local[*,3]"),
+        ("local", "local[1,4]"),
+        ("local[2]", "local[2,4]"),
+        ("local[*]", "local[*,4]"),
         ("local[2,1]", "local[2,1]"),
         ("local-cluster[2,1,1024]", "local-cluster[2,1,1024]"),
         ("spark://host:7077", "spark://host:7077"),
