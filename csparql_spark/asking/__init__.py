@@ -4,7 +4,9 @@
 - `moments`    where the log stood when an instant was answered, and windows that count
 - `passage`    where in the log the clocks of a query had passed an instant
 - `log_view`   what streams and graphs hold now, and windows held then, as the log tells it
+- `allowance`  how much of that may be read for one question
 - `one_shot`   questions that are asked once
+- `update`     what an update makes of background graphs
 - `guarded`    children for what users send, where it can be ended
 - `why`        the derivation of a triple
 - `missing`    what is missing from an answer that has no rows

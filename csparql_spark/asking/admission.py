@@ -68,12 +68,25 @@ def admit(
 ) -> ContinuousQuery:
     """The query of the text. Raises `LanguageError` when it does not parse, and `Refusal`."""
     query = read(text, base)
+    refuse_unanswerable(query)
+    refuse_missing(query, streams=streams, graphs=graphs, rules=rules)
+    return query
+
+
+def refuse_unanswerable(query: ContinuousQuery) -> None:
+    """Refuse what cannot be registered, whatever there is. Raises `Refusal`."""
     if not query.windows:
         raise Refusal("no-stream", "the query reads no stream: add FROM STREAM <…> [RANGE … STEP …] before WHERE")
     try:
         plan(query)
     except Unsupported as error:
         raise Refusal("not-supported", str(error)) from error
+
+
+def refuse_missing(
+    query: ContinuousQuery, *, streams: Collection[str], graphs: Collection[str] = (), rules: Collection[str] = ()
+) -> None:
+    """Refuse a query that reads what is not there; that takes no more than to look things up. Raises `Refusal`."""
     for window in query.windows:
         if window.stream not in streams:
             raise Refusal(
@@ -99,7 +112,6 @@ def admit(
                 "PUT /graphs?graph={encoded IRI}, or give it to `csparql-spark run` with --background",
             )
     _check_names(query)
-    return query
 
 
 def _check_names(query: ContinuousQuery) -> None:

@@ -9,17 +9,18 @@ follows, each with its reason, and the rules it is run under.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from csparql_spark.answers.incremental import Incremental, Shared
+from csparql_spark.answers.incremental import Incremental, NamedGraph, Shared
 from csparql_spark.answers.nodes import DENIED, PlanNode, join_orders
 from csparql_spark.answers.nodes import lines as written_plan
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.plan import plan
 from csparql_spark.engine.closure_strategy import closures_of
+from csparql_spark.engine.dataset import graphs_of
 from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
 from csparql_spark.entailment.maintain.strategies import AUTO
 from csparql_spark.entailment.rules.preparing import closed, prepare
@@ -34,10 +35,10 @@ from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.schedule.routing import group_key
 from csparql_spark.windows.content import Content
-from csparql_spark.windows.rule import moves_together, widest_of
+from csparql_spark.windows.rule import is_timed, widest_of
 
 MOST_BACKGROUND = 200_000  # triples that are closed to show which rules are run; a larger one is not looked at
-SNAPSHOT = "snapshot (an Oxigraph store kept in step with the window)"
+SNAPSHOT = "snapshot (an Oxigraph store kept in step with the window: what an instant costs grows with it)"
 TYPE = f"<{RDF}type>"
 _PREFIX = re.compile(r"(?i:PREFIX)\s+([^\s:]*):\s*<([^>]*)>")
 _IRI = re.compile(r"<([^<>\s\"]*[#/:])([^<>\s\"#/:]*)>")
@@ -66,11 +67,12 @@ class ShardsDescription(TypedDict):
 
 
 class ClosureDescription(TypedDict):
-    """A graph of a query that is closed, and by which strategy its closure is maintained."""
+    """A graph of a query that is closed, by which strategy its closure is maintained, and who else looks at it."""
 
     window: str | None
     strategy: str
     because: str
+    shared_by: str
 
 
 class RulesDescription(TypedDict):
@@ -104,10 +106,10 @@ class QueryDescription(TypedDict):
 
 
 def explained(
-    query: ContinuousQuery, *, background: Mapping[str, Chunk], rules: Mapping[str, str], maintenance: str = AUTO
+    query: ContinuousQuery, *, background: Mapping[str, Chunk] | None, rules: Mapping[str, str], maintenance: str = AUTO
 ) -> QueryDescription:
     """What there is to say of a query that can be registered. Graphs that are not in `background` count as empty;
-    `maintenance` names the strategy that is asked for."""
+    None: they have more than `MOST_BACKGROUND` triples. `maintenance` names the strategy that is asked for."""
     made = plan(query)
     because = why_snapshot(query)
     tree = _plan(query, made, background) if because is None else None
@@ -126,12 +128,19 @@ def explained(
             "streams": sorted({window.stream for window in query.windows}),
             "graphs": list(query.graphs),
             "entailment": list(query.entailment),
-            "widest": widest_of(query.windows) or None if moves_together(query) else None,
+            "widest": widest_of(query.windows) if all(map(is_timed, query.windows)) else None,
         },
         "shards": {"count": 1, "because": "a group has one shard: its windows are in one place"},
         "closures": [
-            {"window": closure.window, "strategy": closure.strategy, "because": closure.because}
-            for closure in closures_of(query, rules_of(query.entailment, rules), maintenance)
+            {
+                "window": closure.window,
+                "strategy": closure.strategy,
+                "because": closure.because,
+                "shared_by": closure.shared_by,
+            }
+            for closure in closures_of(
+                query, rules_of(query.entailment, rules), maintenance, _stated(query, background)
+            )
         ],
         "plan": tree,
         "join_order": None if tree is None else list(join_orders(tree)),
@@ -141,21 +150,44 @@ def explained(
     return description
 
 
-def _plan(query: ContinuousQuery, made: Plan, background: Mapping[str, Chunk]) -> PlanNode:
+def _stated(query: ContinuousQuery, background: Mapping[str, Chunk] | None) -> int:
+    """How many triples its background states; where it is not looked at, so many at least."""
+    if background is None:
+        return MOST_BACKGROUND
+    return sum(len(background[graph]) for graph in query.graphs if graph in background)
+
+
+def _plan(query: ContinuousQuery, made: Plan, background: Mapping[str, Chunk] | None) -> PlanNode:
     """The plan as a tree, with the join orders as they are over the background and windows that are empty."""
-    content, moving = Content(), Moving()
-    chunk = Chunk.concat([background[graph] for graph in query.graphs if graph in background])
-    if len(chunk) <= MOST_BACKGROUND:
-        ids = content.dictionary.encode(chunk.terms)
-        moving.tell(moving.graph.add([(ids[chunk.s], ids[chunk.p], ids[chunk.o], np.full(len(chunk), ALWAYS))]))
-    return Incremental(made, query.body, Shared(moving, content)).nodes()
+    content, known = Content(), background or {}
+
+    def shared(graphs: Sequence[str]) -> Shared:
+        moving, chunk = Moving(), Chunk.concat([known[graph] for graph in graphs if graph in known])
+        if len(chunk) <= MOST_BACKGROUND:
+            ids = content.dictionary.encode(chunk.terms)
+            moving.tell(moving.graph.add([(ids[chunk.s], ids[chunk.p], ids[chunk.o], np.full(len(chunk), ALWAYS))]))
+        return Shared(moving, content)
+
+    default, *others = graphs_of(query)
+    named = {graph.name: NamedGraph(shared(graph.background)) for graph in reversed(others) if graph.name is not None}
+    return Incremental(made, query.body, shared(default.background), named=dict(reversed(named.items()))).nodes()
 
 
-def _rules(query: ContinuousQuery, background: Mapping[str, Chunk], texts: Mapping[str, str]) -> RulesDescription:
+def _looked_at(query: ContinuousQuery, background: Mapping[str, Chunk] | None) -> list[Chunk] | None:
+    """The background of a query; None if that is more than is looked at."""
+    if background is None:
+        return None
+    chunks = [background[graph] for graph in query.graphs if graph in background]
+    return chunks if sum(map(len, chunks)) <= MOST_BACKGROUND else None
+
+
+def _rules(
+    query: ContinuousQuery, background: Mapping[str, Chunk] | None, texts: Mapping[str, str]
+) -> RulesDescription:
     """The rules of the regimes, and those that are run once the background's schema is worked into them."""
     general = rules_of(query.entailment, texts)
-    chunks = [background[graph] for graph in query.graphs if graph in background]
-    if sum(map(len, chunks)) > MOST_BACKGROUND:
+    chunks = _looked_at(query, background)
+    if chunks is None:
         return {
             "written": len(general),
             "run": None,
@@ -188,7 +220,8 @@ def _evaluation(description: QueryDescription) -> str:
     tree = description["plan"]
     if tree is None:
         return f"{SNAPSHOT}: {description['because']}"
-    reasons = " and ".join(dict.fromkeys(open_ended(tree)))
+    counting = ["windows that count"] if description["group"]["widest"] is None else []
+    reasons = " and ".join(dict.fromkeys((*counting, *open_ended(tree))))
     until = f"with {reasons}, until when rows hold is not known" if reasons else "rows say until when they hold"
     return f"maintained (matches move with the window; {until})"
 
@@ -229,8 +262,11 @@ def written(description: QueryDescription) -> str:
         f"group:      {description['group']['key']}, which all queries that read the same streams, graphs and "
         "rules share",
     ]
-    for window, strategy, because in (closure.values() for closure in description["closures"]):
-        lines.append(f"closure:    {strategy}{f' of <{window}>' if window else ''}: {because}")
+    for closure in description["closures"]:
+        window = closure["window"]
+        of = f" of {short.line(f'<{window}>')}" if window else ""
+        lines.append(f"closure:    {closure['strategy']}{of}: {closure['because']}")
+        lines.append(f"            shared by {short.line(closure['shared_by'])}")
     for patterns in description["reads"] or ():
         lines.append(f"reads:      {' . '.join(map(short.pattern, patterns))}")
     if description["reads"] is None:

@@ -11,6 +11,7 @@ What is damaged in the log cannot be asked about: `Damaged` says so, to those wh
     current.graph("http://…/building")                              # as it is now
     current.background(query, sighting)                             # the graphs of a query, as they were
     current.newest("http://…/temp")                                 # the newest stamp, None if there is none
+    current.within(Allowance(…)).windows(query, sighting)           # the same; raises AllowanceSpent while it is read
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from csparql_spark.asking.allowance import Allowance
 from csparql_spark.asking.moments import Moments, Sighting
 from csparql_spark.asking.one_shot import Watched
 from csparql_spark.disk.damage import Damaged
@@ -33,12 +35,20 @@ from csparql_spark.windows.rule import bounds_of, inside
 
 
 class Current:
-    def __init__(self, log: Log, registry: Registry) -> None:
-        self._log, self._registry = log, registry
+    def __init__(self, log: Log, registry: Registry, allowance: Allowance | None = None) -> None:
+        self._log, self._registry, self._allowance = log, registry, allowance
+
+    def within(self, allowance: Allowance) -> Current:
+        """The same for one question: what it reads counts, and raises `AllowanceSpent` as soon as that is too much."""
+        return Current(self._log, self._registry, allowance)
 
     def elements(self, stream: str, *, low: int, high: int, after: int = 0) -> Chunk:
         """The elements stamped low < t <= high that were logged after the place `after`."""
         return Chunk.concat(list(self._pieces(stream, low, high, Moment(after, high, self._log.tail()))))
+
+    def count(self, stream: str, *, low: int, high: int, after: int = 0) -> int:
+        """How many those are, of which no more than one entry is held at a time."""
+        return sum(len(piece) for piece in self._pieces(stream, low, high, Moment(after, high, self._log.tail())))
 
     def sighting(self, record: QueryRecord, instant: int) -> Sighting:
         """Where the log stood when a query answered an instant, and its windows that count."""
@@ -69,7 +79,9 @@ class Current:
         for entry in self._log.recent(window.stream, moment.since, moment.seq) if end else ():
             chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
             after, elements = _after(window, chunk)
-            pieces.append(chunk.take(np.flatnonzero((after + later >= begin) & (after + later < end))))
+            pieces.append(
+                self._counted_in(chunk.take(np.flatnonzero((after + later >= begin) & (after + later < end))))
+            )
             later += elements
             if later >= end:
                 break
@@ -79,7 +91,12 @@ class Current:
         for entry in self._log.chunks(stream, low=low, high=high, after=moment.since):
             if entry.seq <= moment.seq:
                 chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
-                yield chunk.take(np.flatnonzero(inside(chunk.t, low, high)))
+                yield self._counted_in(chunk.take(np.flatnonzero(inside(chunk.t, low, high))))
+
+    def _counted_in(self, piece: Chunk) -> Chunk:
+        if self._allowance is not None:
+            self._allowance.window(piece.size)
+        return piece
 
     def _clock(self, stream: str) -> Clock:
         record = self._registry.stream(stream)
@@ -99,7 +116,28 @@ class Current:
         entry = None if upto is None else self._log.last(iri, "background", upto)
         if entry is None:
             entry = self._log.last(iri, "background", self._log.tail())
-        return Chunk.empty() if entry is None or entry.payload is None else Chunk.from_ipc(entry.payload)
+        return Chunk.empty() if entry is None or entry.payload is None else self._triples(entry.payload)
+
+    def payload(self, iri: str) -> bytes | None:
+        """The bytes of a background graph as it is, which whoever looks at it makes a chunk of; None if there is
+        none."""
+        entry = self._log.last(iri, "background", self._log.tail())
+        if entry is None or entry.payload is None:
+            return None
+        if self._allowance is not None:
+            self._allowance.graph(len(entry.payload))
+        return entry.payload
+
+    def version(self, iri: str) -> tuple[int, Chunk] | None:
+        """The place of the entry that has set a background graph as it is, and its triples; None if there is none."""
+        entry = self._log.last(iri, "background", self._log.tail())
+        return None if entry is None or entry.payload is None else (entry.seq, self._triples(entry.payload))
+
+    def _triples(self, payload: bytes) -> Chunk:
+        """A graph, which shares the memory of its payload, and counts before it is looked at."""
+        if self._allowance is not None:
+            self._allowance.graph(len(payload))
+        return Chunk.from_ipc(payload)
 
     def rules(self, wanted: Collection[str] = ()) -> dict[str, str]:
         """The texts of the users' rule sets. Raises `Damaged` if one that is wanted is; others are left out."""

@@ -28,6 +28,15 @@ from csparql_spark.rdf.chunk import Chunk
 
 MOST_TRIPLES = 200_000
 SIGHT = "urn:csparql-spark:default-graph"  # what the query sees, under a name
+# What came before a query was registered is in none of its windows, so that time may have been a busy one.
+NOTHING_CAME = (
+    "The windows are empty: nothing came in on the streams in that time, or only before the query was registered."
+)
+NAMED = (
+    "The query has named windows or graphs, and what matches a pattern there is not counted: try parts of the body at "
+    "/sparql, over FROM <queries/NAME/window>, with GRAPH."
+)
+NOT_PLAIN = "The body is not made of plain patterns, so what matches them is not counted."
 
 
 class PatternCount(NamedTuple):
@@ -55,15 +64,9 @@ def looked(watched: Watched, rules: Mapping[str, str]) -> Missing:
     reads = plan(query).reads
     named = any(window.name is not None for window in query.windows) or query.named_graphs
     if not triples and not query.graphs:
-        return Missing(0, [], None, "The windows are empty: nothing came in on the streams in that time.")
-    if not reads or named:
-        return Missing(
-            triples,
-            [],
-            None,
-            f"The windows hold {triples:,} triples. The body is not made of plain "
-            "patterns, so what matches them is not counted.",
-        )
+        return Missing(0, [], None, NOTHING_CAME)
+    if named or not reads:
+        return Missing(triples, [], None, f"{_size(triples)} {NAMED if named else NOT_PLAIN}")
     graphs = {SIGHT: default_graph(watched, rules)}
     counts = {pattern: _count(pattern, graphs) for pattern in dict.fromkeys(itertools.chain(*reads))}
     lost: int | None = None
@@ -96,8 +99,12 @@ def written(pattern: Pattern) -> str:
     return " ".join(f"?_{node[2:]}" if node.startswith("_:") else node for node in pattern) + " ."
 
 
+def _size(triples: int) -> str:
+    return f"The windows hold {triples:,} triple{'' if triples == 1 else 's'}."
+
+
 def _sentence(triples: int, patterns: list[PatternCount], lost: int | None) -> str:
-    size = f"The windows hold {triples:,} triple{'' if triples == 1 else 's'}."
+    size = _size(triples)
     if lost is None:
         return (
             f"{size} All patterns are found together, so a filter, or a part that is said apart, lets nothing through."
@@ -105,4 +112,5 @@ def _sentence(triples: int, patterns: list[PatternCount], lost: int | None) -> s
     pattern = patterns[lost]
     if not pattern.matches:
         return f"{size} Nothing matches {pattern.text}."
-    return f"{size} {pattern.matches:,} match {pattern.text}, but none of them fits the patterns before it."
+    match = "matches" if pattern.matches == 1 else "match"
+    return f"{size} {pattern.matches:,} {match} {pattern.text}, but none of them fits the patterns before it."

@@ -12,6 +12,8 @@ first instant at which every stream's last window has closed (one RANGE after it
     script = Script.of(text, streams={"http://…/temp": chunk})
     for message in answer(script.entries()):
         ...
+    for message in answer_log(log):                     # and so is the log of a server
+        ...
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from csparql_spark.answers.limits import UNLIMITED, Limits
 from csparql_spark.asking.admission import Refusal, admit, check_rules, check_together
 from csparql_spark.engine.evaluator_choice import AUTO
 from csparql_spark.engine.group import Group
@@ -34,17 +37,20 @@ from csparql_spark.log import Draft, Entry
 from csparql_spark.log.contents import (
     GraphSet,
     InstantPassed,
+    QueryFailed,
     QueryRegistered,
     RulesSet,
     StreamMade,
     TriplesPushed,
     draft_of,
 )
+from csparql_spark.log.contract import ReadableLog
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.schedule.routing import Router
+from csparql_spark.schedule.routing import Router, failures_of, to_fail
 from csparql_spark.windows.rule import emptied, grid_of, is_timed
 
 PIECE = 50_000  # elements in one chunk of a replayed recording
+NO_FAILURES: Mapping[int, QueryFailed] = {}
 
 
 @dataclass(frozen=True)
@@ -160,9 +166,24 @@ class Script:
             start = end_of_piece
 
 
-def answer(entries: Iterable[Entry], evaluator: str = AUTO, maintenance: str = AUTO) -> Iterator[Message]:
-    """Run a log through the processor in this process, without Spark, with one of `evaluator_choice.EVALUATORS`, and
-    closures by one of `strategies.NAMES`."""
+def answer_log(log: ReadableLog, evaluator: str = AUTO, maintenance: str = AUTO) -> Iterator[Message]:
+    """What a log says. Its failures are read first, wherever they stand: a query tells what it told before, whatever
+    that takes here, and fails as it did. Who has failed of limits it says, and nobody else has: here nobody does."""
+    tail = log.tail()
+    failures = failures_of(log.registrations(0, tail))
+    yield from answer(log.read(0, tail), evaluator, maintenance, failures, UNLIMITED)
+
+
+def answer(
+    entries: Iterable[Entry],
+    evaluator: str = AUTO,
+    maintenance: str = AUTO,
+    failures: Mapping[int, QueryFailed] = NO_FAILURES,
+    limits: Limits | None = None,
+) -> Iterator[Message]:
+    """Run entries through the processor in this process, without Spark, with one of `evaluator_choice.EVALUATORS`, and
+    closures by one of `strategies.NAMES`. `failures`: what they say later of how queries fail (`failures_of`).
+    `limits` are those of each query, the usual ones if nobody says anything."""
     background: dict[str, Entry] = {}
     router = Router(background.get)
     groups: dict[str, Group] = {}
@@ -170,7 +191,11 @@ def answer(entries: Iterable[Entry], evaluator: str = AUTO, maintenance: str = A
         if entry.kind == "background" and entry.subject is not None:
             background[entry.subject] = entry
         for row in router.route(entry):
+            if row.kind == "register":
+                row = to_fail(row, failures.get(row.seq))
             if row.group not in groups:
                 groups[row.group] = Group(row.group, evaluator)
+                if limits is not None:
+                    groups[row.group].limit(limits)
                 groups[row.group].maintain(maintenance)
             yield from groups[row.group].feed([row])

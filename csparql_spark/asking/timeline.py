@@ -4,11 +4,13 @@
     ────────────────┴──┴┴───┴───┼───┴────▶
     windows at t    └─────[RANGE]─── t       (opens, closes]
 
-    dots(entries, payload, clock=Clock("event", 2000), low=0, high=60_000, most=300)   # [Dot(1000, 1000, 4, False), …]
+    dots(entries, stamps, clock=Clock("event", 2000), low=0, high=60_000, most=300)    # [Dot(1000, 1000, 4, False), …]
     waits("urn:s", Clock("event", 2000), reading=4_999, instant=10_000)     # what an instant waits for, in words
 
-Dots are elements put together until about `most` of them are left. An element is late as `windows.progress` says it:
-its stamp had passed when it was logged. Chunks are opened only where their outline does not tell their stamps.
+Dots are elements put together until about `most` of them are left, and they are put together on the way: what is held
+does not grow with the stream. An element is late as `windows.progress` says it: its stamp had passed when it was
+logged. Chunks are opened only where their outline does not tell their stamps, until `MOST_OPENED` triples were looked
+at; each of the others is one dot, as its outline has it.
 """
 
 from __future__ import annotations
@@ -21,9 +23,14 @@ import numpy as np
 
 from csparql_spark.language.durations import in_words
 from csparql_spark.log import Entry
-from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.progress import Clock
 from csparql_spark.windows.rule import BEGINNING_OF_TIME, inside, may_hold
+
+MOST_OPENED = 4_000_000  # triples of chunks that are opened for one look
+_AT_ONCE = 20_000  # stamps, after which what there is is put together
+
+# The stamps of a chunk's triples.
+StampsOf = Callable[[Entry], np.ndarray]
 
 
 class Dot(NamedTuple):
@@ -35,26 +42,22 @@ class Dot(NamedTuple):
     late: bool
 
 
-def dots(
-    entries: Iterable[Entry], payload: Callable[[Entry], bytes], *, clock: Clock, low: int, high: int, most: int
-) -> list[Dot]:
+def dots(entries: Iterable[Entry], stamps: StampsOf, *, clock: Clock, low: int, high: int, most: int) -> list[Dot]:
     """The elements stamped low < t <= high of a stream's chunks, which come as outlines in the order of the log."""
-    stamps, triples, late = [], [], []
+    found = _Dots(low, high, most)
     reading = BEGINNING_OF_TIME
+    left = MOST_OPENED
     for entry in entries:
         first, last = stamped(entry)
         if may_hold(first, last, low, high):
-            own, counts = _stamps(entry, payload, first, last)
-            stamps.append(own)
-            triples.append(counts)
-            late.append(own <= reading)
+            if first == last or entry.rows > left:
+                found.add_outline(first, last, entry.rows, late=first <= reading)
+            else:
+                left -= entry.rows
+                found.add(stamps(entry), reading)
         if clock.kind != "arrival":
             reading = max(reading, clock.reading(last))
-    if not stamps:
-        return []
-    at, count, was_late = map(np.concatenate, (stamps, triples, late))
-    shown = inside(at, low, high)
-    return _together(at[shown], count[shown], was_late[shown], low, max(1, -(-(high - low) // most)))
+    return found.all()
 
 
 def waits(stream: str, clock: Clock, reading: int, instant: int | None) -> str | None:
@@ -98,28 +101,49 @@ def stamped(entry: Entry) -> tuple[int, int]:
     return entry.first, entry.last
 
 
-def _stamps(entry: Entry, payload: Callable[[Entry], bytes], first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    """The different stamps of a chunk, and how many triples have each."""
-    if first == last:
-        return np.array([first]), np.array([entry.rows])
-    return np.unique(Chunk.from_ipc(payload(entry)).stamped(entry.at).t, return_counts=True)
+class _Dots:
+    """Dots, in columns: those that have been put together, and what has come since."""
 
+    def __init__(self, low: int, high: int, most: int) -> None:
+        self._low, self._high, self._width = low, high, max(1, -(-(high - low) // most))
+        self._parts: list[tuple[np.ndarray, ...]] = []  # first, last, triples, late
+        self._outlines: list[tuple[int, int, int, bool]] = []
+        self._waiting = 0
 
-def _together(at: np.ndarray, count: np.ndarray, late: np.ndarray, low: int, width: int) -> list[Dot]:
-    if not len(at):
-        return []
-    order = np.lexsort((at, late, (at - low - 1) // width))
-    at, count, late = at[order], count[order], late[order]
-    bucket = (at - low - 1) // width
-    begins = np.flatnonzero(np.r_[True, (bucket[1:] != bucket[:-1]) | (late[1:] != late[:-1])])
-    ends = np.r_[begins[1:], len(at)] - 1
-    return [
-        Dot(*dot)
-        for dot in zip(
-            at[begins].tolist(),
-            at[ends].tolist(),
-            np.add.reduceat(count, begins).tolist(),
-            late[begins].tolist(),
-            strict=True,
-        )
-    ]
+    def add_outline(self, first: int, last: int, triples: int, *, late: bool) -> None:
+        """A chunk of which no more is known, or needed."""
+        self._outlines.append((max(first, self._low + 1), min(last, self._high), triples, late))
+        self._grown(1)
+
+    def add(self, stamps: np.ndarray, reading: int) -> None:
+        at, triples = np.unique(stamps[inside(stamps, self._low, self._high)], return_counts=True)
+        self._parts.append((at, at, triples, at <= reading))
+        self._grown(len(at))
+
+    def all(self) -> list[Dot]:
+        self._put_together()
+        return [Dot(*dot) for columns in self._parts for dot in zip(*(c.tolist() for c in columns), strict=True)]
+
+    def _grown(self, count: int) -> None:
+        self._waiting += count
+        if self._waiting > _AT_ONCE:
+            self._put_together()
+
+    def _put_together(self) -> None:
+        self._waiting = 0
+        if self._outlines:
+            *numbers, late = zip(*self._outlines, strict=True)
+            self._parts.append((*(np.array(column, np.int64) for column in numbers), np.array(late, bool)))
+            self._outlines = []
+        if self._parts:
+            columns = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
+            self._parts = [self._together(*columns)] if len(columns[0]) else []
+
+    def _together(
+        self, first: np.ndarray, last: np.ndarray, triples: np.ndarray, late: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        order = np.lexsort((first, late, (first - self._low - 1) // self._width))
+        first, last, triples, late = first[order], last[order], triples[order], late[order]
+        bucket = (first - self._low - 1) // self._width
+        begins = np.flatnonzero(np.r_[True, (bucket[1:] != bucket[:-1]) | (late[1:] != late[:-1])])
+        return first[begins], np.maximum.reduceat(last, begins), np.add.reduceat(triples, begins), late[begins]

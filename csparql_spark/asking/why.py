@@ -9,13 +9,14 @@ instant: they are said to hold until the next one (instant + 1).
     str(found[0].derivation)          # one line for each step, premises below what they prove
 
 The graphs are those that the query sees (see `engine.dataset`). Only the facts that can have a part in it are looked
-at, and these one by one: it is asked seldom. What can have no part is not held while streams are read, and reading ends
-as soon as there is more than is looked at.
+at, and these one by one: it is asked seldom. Reading ends as soon as there is more than is looked at (`held` reads for
+who sends what windows hold to another process), and a derivation is told only if it is small enough to be read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple, TypedDict
 
 import numpy as np
@@ -35,11 +36,15 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import TermError
 from csparql_spark.rdf.terms import from_oxigraph
 from csparql_spark.relations.tags import ALWAYS
-from csparql_spark.windows.rule import until_of
+from csparql_spark.windows.rule import looks_of, until_of
 
 MOST_FACTS = 50_000  # that can have a part in a derivation
 MOST_ELEMENTS = 2_000_000  # of windows, that are read to find them
+MOST_STEPS = 10_000  # of a derivation as a tree, in which what is shared stands as often as it is used
+MOST_DEPTH = 250  # of premises below each other
 AT_ONCE = 10_000
+LONGEST_TRIPLE = 32 << 10  # characters of a text that is asked about
+MOST_SHOWN = 500  # of them, in a sentence
 
 Windows = Callable[[int], Iterable[Chunk]]  # what each window of a query holds, by its place in the text
 
@@ -78,20 +83,29 @@ class Reason(NamedTuple):
 
 
 def triple_of(text: str) -> Triple:
-    """The triple of a text: three terms in N-Triples syntax. Raises `Refusal`."""
+    """The triple of a text: three terms in N-Triples syntax. No more than two are read of whatever it is, and of no
+    longer text. Raises `Refusal`."""
+    shown = repr(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…")
+    if len(text) > LONGEST_TRIPLE:
+        raise Refusal(
+            "bad-triple",
+            f"{shown} is longer than the {LONGEST_TRIPLE:,} characters that are read of a triple: ask why another one "
+            "holds",
+        )
     written = text.strip().removesuffix(".").strip()
     try:
-        quads = ox.parse(f"{written} .", format=ox.RdfFormat.TURTLE)
+        quads = islice(ox.parse(f"{written} .", format=ox.RdfFormat.TURTLE), 2)
         triples = [
             (from_oxigraph(quad.subject), from_oxigraph(quad.predicate), from_oxigraph(quad.object)) for quad in quads
         ]
     except (SyntaxError, TermError) as error:
+        reason = str(error) if len(str(error)) <= MOST_SHOWN else f"{str(error)[:MOST_SHOWN]}…"
         raise Refusal(
             "bad-triple",
-            f'{text!r} is not a triple: write its subject, predicate and object as in <urn:a> <urn:p> "1" ({error})',
+            f'{shown} is not a triple: write its subject, predicate and object as in <urn:a> <urn:p> "1" ({reason})',
         ) from error
     if len(triples) != 1:
-        raise Refusal("bad-triple", f"{text!r} holds {len(triples)} triples: ask for one")
+        raise Refusal("bad-triple", f"{shown} holds {'several triples' if triples else 'no triple'}: ask for one")
     return triples[0]
 
 
@@ -107,16 +121,43 @@ def reasons(
     `windows` gives what a window holds, stamped, in the order of the log. Raises `Refusal` if there is too much to look
     at."""
     needed = prune(rules, [Atom(*triple)])
-    found = []
+    found, looks = [], looks_of(query, query.windows)
     for graph in graphs_of(query):
         facts = GraphFacts(triple, needed if graph.entails else (), graph)
         for place in graph.places:
             for piece in windows(place):
-                facts.read(piece, until_of(query.windows[place], piece.t, instant))
+                facts.read(piece, until_of(looks[place], piece.t, instant))
         derivation = _derivation(graph, facts, background)
         if derivation is not None:
             found.append(Reason(graph.name, derivation))
     return found
+
+
+def held(query: ContinuousQuery, windows: Windows) -> list[list[Chunk]]:
+    """What the windows of a query hold, by their places: what `reasons` reads. Raises `Refusal` if that is more than it
+    would look at."""
+    found: list[list[Chunk]] = [[] for _ in query.windows]
+    for graph in graphs_of(query):
+        elements = 0
+        for place in graph.places:
+            for piece in windows(place):
+                elements += len(piece)
+                if elements > MOST_ELEMENTS:
+                    raise _too_many_elements(_where(graph))
+                found[place].append(piece)
+    return found
+
+
+def _where(graph: Graph) -> str:
+    return "the default graph" if graph.name is None else f"<{graph.name}>"
+
+
+def _too_many_elements(where: str) -> Refusal:
+    return Refusal(
+        "not-supported",
+        f"the windows of {where} see more than {MOST_ELEMENTS:,} elements, "
+        "and at most so many are read to explain one: ask about a query with a narrower window",
+    )
 
 
 def _derivation(graph: Graph, facts: GraphFacts, background: Mapping[str, Chunk]) -> Derivation | None:
@@ -140,18 +181,14 @@ class GraphFacts:
         self._constants = list(
             dict.fromkeys(node for atom in self._wanted for node in atom.nodes if not is_variable(node))
         )
-        self._where = "the default graph" if graph.name is None else f"<{graph.name}>"
+        self._where = _where(graph)
         self._read = 0
 
     def read(self, chunk: Chunk, tags: np.ndarray | int) -> None:
         """Add elements of a window."""
         self._read += len(chunk)
         if self._read > MOST_ELEMENTS:
-            raise Refusal(
-                "not-supported",
-                f"the windows of {self._where} see more than {MOST_ELEMENTS:,} elements, "
-                "and at most so many are read to explain one: ask about a query with a narrower window",
-            )
+            raise _too_many_elements(self._where)
         self.add(chunk, tags)
 
     def add(self, chunk: Chunk, tags: np.ndarray | int) -> None:
@@ -168,7 +205,7 @@ class GraphFacts:
                     "not-supported",
                     f"more than {MOST_FACTS:,} triples of {self._where} can have a part in "
                     "this, and at most so many are looked at to explain one: ask about a query with a "
-                    "narrower window",
+                    "narrower window, or over a smaller background",
                 )
 
     def _fitting(self, chunk: Chunk) -> np.ndarray:
@@ -186,19 +223,29 @@ class GraphFacts:
 
 
 def as_tree(derivation: Derivation) -> Tree:
-    """The derivation as JSON: `until` is missing where the triple holds for ever."""
-    tree: Tree = {"triple": list(derivation.triple)}
-    if derivation.tag != ALWAYS:
-        tree["until"] = derivation.tag
-    rule = derivation.rule
-    if rule is None:
-        tree["given"] = True
-    else:
-        tree |= {
-            "rule": rule.name or str(rule),
-            "text": str(rule),
-            "premises": [as_tree(premise) for premise in derivation.premises],
-        }
+    """The derivation as JSON: `until` is missing where the triple holds for ever. Raises `Refusal` if it is too large
+    to be read."""
+    tree: Tree = {}
+    waiting, steps = [(derivation, tree, 0)], 0
+    while waiting:
+        step, node, depth = waiting.pop()
+        steps += 1
+        if steps > MOST_STEPS or depth > MOST_DEPTH:
+            raise Refusal(
+                "not-supported",
+                f"its derivation has more than {MOST_STEPS:,} steps, or more than {MOST_DEPTH} below each other, and "
+                "at most so many are told: ask why one of the triples holds that it may rest on",
+            )
+        node["triple"] = list(step.triple)
+        if step.tag != ALWAYS:
+            node["until"] = step.tag
+        rule = step.rule
+        if rule is None:
+            node["given"] = True
+            continue
+        node["rule"], node["text"] = rule.name or str(rule), str(rule)
+        node["premises"] = [{} for _ in step.premises]
+        waiting.extend((premise, below, depth + 1) for premise, below in zip(step.premises, node["premises"]))
     return tree
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.asking import moments, passage
+from csparql_spark.asking.allowance import Allowance, AllowanceSpent
 from csparql_spark.asking.log_view import Current
 from csparql_spark.asking.moments import Follower, Sighting
 from csparql_spark.asking.passage import AT_ONCE
@@ -227,3 +228,60 @@ def test_where_there_is_too_much_to_count_it_is_as_where_it_is_forgotten(
     assert [chunk.t.tolist() for chunk in windows] == [[27, 28]]
     opened = [place for place in log.read if place < 26]
     assert len(opened) == read and log.outlined <= 2 * 30
+
+
+# --- how much is read
+
+
+def graph_set(seq: int, iri: str, count: int) -> Entry:
+    chunk = Chunk.from_triples([(f"<urn:{number}>", "<urn:p>", "<urn:o>") for number in range(count)])
+    return Entry(seq, "background", 0, iri, len(chunk), payload=chunk.to_ipc())
+
+
+@pytest.mark.parametrize("window, read", [("[RANGE 9ms STEP 9ms]", [2, 3]), ("[RANGE TRIPLES 8 STEP 8]", [6, 5, 4])])
+def test_windows_are_read_until_they_are_too_large(window: str, read: list[int]) -> None:
+    """What would be too much is found with the piece after which it is, and no entry behind that one is read."""
+    text = TIMED.replace("[RANGE 5ms STEP 5ms]", window)
+    log = InMemory([REGISTERED, *(entry(seq, seq, seq) for seq in range(2, 6)), entry(6, 30)])
+    current = Current(log, registry())
+    sighting = current.sighting(record(text), 9)
+    whole = [piece for piece in current.holding(parse(text).windows[0], 0, sighting) if len(piece)]
+    size = sum(piece.size for piece in whole)
+    assert [piece.triples() for piece in whole] == [entry_triples(seq) for seq in range(2, 6)]
+
+    reader = current.within(Allowance(size, "the query reads", "ask for less"))
+    (found,) = reader.windows(parse(text), sighting)
+    assert found.triples() == [triple for piece in whole for triple in piece.triples()]
+    log.read.clear()
+    most = whole[0].size + 1
+    with pytest.raises(AllowanceSpent) as raised:
+        current.within(Allowance(most, "the query reads", "ask for less")).windows(parse(text), sighting)
+    assert str(raised.value) == (
+        f"the windows, with the graphs beside them, hold more than the {most} bytes that a question may have: "
+        "choose a narrower RANGE"
+    )
+    assert log.read == read
+
+
+def entry_triples(seq: int) -> list[tuple[str, str, str]]:
+    return Chunk.from_ipc(entry(seq, seq, seq).payload).triples()
+
+
+def test_graphs_and_windows_count_together_before_they_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = [graph_set(2, "urn:a", 3), graph_set(3, "urn:b", 30), graph_set(4, "urn:c", 3)]
+    log = InMemory([REGISTERED, *graphs, entry(5, 9)])
+    text = TIMED.replace("FROM STREAM", "FROM <urn:a> FROM <urn:b> FROM NAMED <urn:c> FROM STREAM")
+    query, current = parse(text), Current(log, registry())
+    sighting = current.sighting(record(text), 10)
+    (window,) = current.windows(query, sighting)
+    size = sum(len(graph.payload) for graph in graphs) + window.size
+    watched = current.within(Allowance(size, "the query reads", "…")).watched(record(text), query, 10)
+    assert {iri: len(chunk) for iri, chunk in watched.graphs.items()} == {"urn:a": 3, "urn:b": 30, "urn:c": 3}
+    assert current.version("urn:b")[0] == 3 and current.version("urn:d") is None
+
+    decoded, decode = [], Chunk.from_ipc
+    monkeypatch.setattr(Chunk, "from_ipc", lambda payload: decoded.append(payload) or decode(payload))
+    reader = current.within(Allowance(len(graphs[0].payload) + 9, "the query reads", "name fewer of them"))
+    with pytest.raises(AllowanceSpent, match="^the graphs that the query reads hold more than .*: name fewer of them$"):
+        reader.background(query, sighting)
+    assert decoded == [graphs[0].payload]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from csparql_spark.asking import why as module
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.one_shot import Question, Watched, ask
-from csparql_spark.asking.why import Reason, as_json, as_tree, reasons, triple_of
+from csparql_spark.asking.why import Reason, as_json, as_tree, held, reasons, triple_of
+from csparql_spark.entailment.evaluate.derivations import Derivation
 from csparql_spark.entailment.rules.regimes import rules_of
-from csparql_spark.language import ContinuousQuery, parse
+from csparql_spark.language import ContinuousQuery, parse, parse_rules
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.terms import from_oxigraph
 from csparql_spark.windows.rule import visible
 from tests.entailment.twin import ALWAYS
 
@@ -133,10 +136,29 @@ def test_a_triple_is_read_as_people_write_it() -> None:
     for text, reason in (
         ("x y", "'x y' is not a triple: write its subject"),
         ("", "is not a triple"),
-        ("<urn:a> <urn:p> 1, 2", "holds 2 triples: ask for one"),
+        ("<urn:a> <urn:p> 1, 2", "holds several triples: ask for one"),
     ):
         with pytest.raises(Refusal, match=reason):
             triple_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<urn:a> <urn:p> {'[ <urn:p> ' * 3000}",
+        f"<urn:a> <urn:p> {'(' * 15_000}{')' * 15_000}",
+        f"@prefix a: <urn:{'x' * 15_000}> . {'a:b a:c a:d . ' * 1000}",
+        f'<urn:a> <urn:p> "{"x" * 40_000}"',
+        "<urn:a> <urn:p> 1 . " * 1500,
+        "<<( " * 5000,
+    ],
+)
+def test_of_a_text_no_more_than_two_triples_are_read(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    terms: list[object] = []
+    monkeypatch.setattr(module, "from_oxigraph", lambda term: terms.append(term) or from_oxigraph(term))
+    with pytest.raises(Refusal) as refused:
+        triple_of(text)
+    assert len(terms) <= 6 and len(str(refused.value)) < 2000
 
 
 def test_reading_ends_with_the_first_triple_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,3 +206,55 @@ def explained(
 def holding(query: ContinuousQuery, instant: int, streams: Mapping[str, Chunk]) -> list[Chunk]:
     """What each window holds of streams that are in order."""
     return [(elements := streams[window.stream]).take(visible(window, elements.t, instant)) for window in query.windows]
+
+
+def test_what_windows_hold_is_read_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    query = parse(
+        "REGISTER QUERY q AS SELECT ?x FROM STREAM <urn:s> [RANGE 9ms STEP 1ms] FROM NAMED WINDOW <urn:w> ON <urn:t> "
+        "[RANGE 9ms STEP 1ms] WHERE { ?x <urn:in> ?y }"
+    )
+    pieces = {0: [chunk((TRAIN, CITY, 1)), chunk((TRAIN, CITY, 2))], 1: [chunk((STATION, CITY, 3))]}
+    assert held(query, pieces.__getitem__) == [pieces[0], pieces[1]]
+    monkeypatch.setattr(module, "MOST_ELEMENTS", 1)
+    with pytest.raises(Refusal, match="^the windows of the default graph see more than 1 elements, and at most so "):
+        held(query, pieces.__getitem__)
+
+
+RULE = parse_rules("[r: (?a <urn:in> ?b) -> (?a <urn:on> ?b)]").rules[0]
+DERIVATIONS = st.recursive(
+    st.builds(Derivation, st.just((TRAIN, "<urn:in>", CITY)), st.sampled_from([5, ALWAYS])),
+    lambda below: st.builds(
+        Derivation,
+        st.just((TRAIN, "<urn:on>", CITY)),
+        st.sampled_from([5, ALWAYS]),
+        st.just(RULE),
+        st.lists(below, max_size=3).map(tuple),
+    ),
+)
+
+
+@given(DERIVATIONS)
+def test_a_tree_is_the_derivation(derivation: Derivation) -> None:
+    assert as_tree(derivation) == tree_of(derivation)
+
+
+def tree_of(derivation: Derivation) -> dict:
+    """As the definition has it."""
+    until = {} if derivation.tag == ALWAYS else {"until": derivation.tag}
+    rest: dict = {"given": True}
+    if derivation.rule is not None:
+        premises = [tree_of(premise) for premise in derivation.premises]
+        rest = {"rule": "r", "text": str(derivation.rule), "premises": premises}
+    return {"triple": list(derivation.triple), **until, **rest}
+
+
+@pytest.mark.parametrize("depth, premises", [(module.MOST_DEPTH + 1, 1), (40, 2)])
+def test_a_derivation_that_is_too_large_to_be_read(depth: int, premises: int) -> None:
+    """Far below each other, or few that stand in many places."""
+    derivation = Derivation((TRAIN, "<urn:in>", CITY), 5)
+    for _ in range(depth):
+        derivation = Derivation((TRAIN, "<urn:on>", CITY), 5, RULE, (derivation,) * premises)
+    with pytest.raises(Refusal, match="^its derivation has more than 10,000 steps, or more than 250 below each other"):
+        as_json([Reason(None, derivation)])
+    (below,) = {id(premise): premise for premise in derivation.premises}.values()
+    assert depth == 40 or json.loads(json.dumps(as_json([Reason(None, below)])))["holds"]

@@ -1,11 +1,14 @@
 """Guarded: what users send is worked on in children that may be killed, and not in the process that serves others.
 
-- `pool`      places for work of each kind, the queue before them, and what a child's end means
+- `pool`      places for work of each kind, and what a child's end means
+- `lanes`     who has places, and who waits for one
 - `children`  the zygote as seen from outside: forks children, ends them, and tells how they ended
 - `zygote`    a small process with one thread that has loaded all that children need, and forks them
 - `child`     the life of a child: one piece of work after the other, under limits that the kernel holds it to
+- `presence`  how a child shows that it is there, and what it has begun
 - `failures`  what work may fail with, as JSON
 - `wire`      messages between the two, on a socket
+- `texts`     what texts say, each in a quick place, or in one for long ones
 - `work`      what is done in children
 
     pool = Pool(memory=1 << 30)

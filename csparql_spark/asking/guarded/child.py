@@ -23,15 +23,17 @@ import socket
 
 from csparql_spark.answers import confinement, forked
 from csparql_spark.asking.guarded import failures, wire
+from csparql_spark.asking.guarded.presence import Presence
 
 DONE, FAILED, FULL = b"+", b"-", b"!"
-MOST_KEPT = 64 << 20  # bytes that a child may have grown by when its work is done
+MOST_KEPT = 32 << 20  # bytes that a child may have grown by when its work is done: half of what a text may have
 MOST_WORK = 1000  # pieces of work; then what libraries have lost is given back, too
 _DATA = 5  # of the sizes of a process: what is private and writable
 
 
-def live(talk: socket.socket) -> None:
+def live(talk: socket.socket, presence: Presence) -> None:
     """Work until nobody asks any more."""
+    presence.come()
     confinement.begin()
     forked.confined = True
     begun = _size()
@@ -44,6 +46,7 @@ def live(talk: socket.socket) -> None:
             return
         if parts is None:
             return
+        presence.begin()
         terms = json.loads(parts[0])
         confinement.let_grow(resource.RLIMIT_DATA, begun + terms["memory"])
         confinement.start_timers(terms["seconds"])

@@ -4,7 +4,8 @@
 
 It says on the control socket that it is ready. There come pairs of sockets: one on which a child is to be talked to,
 and one on which its death is told (its status, as wait tells it) and demanded: whatever comes there, or its end, has
-the child killed. Only the zygote reaps its children, so no number of a process is ever another's.
+the child killed. With them comes the page on which the child shows that it is there (see `presence`). Only the zygote
+reaps its children, so no number of a process is ever another's.
 
 It ends, with all children, when its lifeline is cut, or the control socket is at its end.
 """
@@ -21,6 +22,7 @@ import socket
 from dataclasses import dataclass
 
 from csparql_spark.asking.guarded import child, wire, work
+from csparql_spark.asking.guarded.presence import Presence
 from csparql_spark.lifeline import hold
 
 
@@ -55,19 +57,22 @@ class Zygote:
 
     def _fork(self) -> bool:
         """One child more; False if nobody asks for children any more."""
-        message, descriptors, _, _ = socket.recv_fds(self._control, 1, 2)
+        message, descriptors, _, _ = socket.recv_fds(self._control, 1, 3)
         if not message:
             return False
-        talk, guard = (socket.socket(fileno=descriptor) for descriptor in descriptors)
+        talk, guard = (socket.socket(fileno=descriptor) for descriptor in descriptors[:2])
         process = os.fork()
         if process == 0:
             try:
                 guard.close()
                 self._forget()
-                child.live(talk)
+                presence = Presence(descriptors[2])
+                os.close(descriptors[2])
+                child.live(talk, presence)
             finally:
                 os._exit(0)
         talk.close()
+        os.close(descriptors[2])
         charge = Charge(process, os.pidfd_open(process), guard)
         self._charges[process] = charge
         self._selector.register(charge.ended, selectors.EVENT_READ, process)

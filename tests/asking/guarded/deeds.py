@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pyoxigraph as ox
 
-from csparql_spark.answers.limits import TooManyRows
+from csparql_spark.answers.limits import Limits, TooManyRows
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.guarded import work
+from csparql_spark.asking.one_shot import Question
 from csparql_spark.language import LanguageError
 from csparql_spark.language.errors import Fix
 
 
 def echo(value: bytes) -> bytes:
     return bytes(value)
+
+
+def measured(value: bytes) -> bytes:
+    return b"%d" % len(value)
 
 
 def number() -> bytes:
@@ -30,6 +37,20 @@ def total(column: np.ndarray) -> bytes:
 def spin() -> bytes:
     while True:
         pass
+
+
+def spin_until(path: str) -> bytes:
+    """Keep a processor busy until there is such a file."""
+    while not os.path.exists(path):
+        pass
+    return b"spun"
+
+
+def toil(seconds: float) -> bytes:
+    """Use so many seconds of the processor."""
+    while time.process_time() < seconds:
+        pass
+    return b"toiled"
 
 
 def rest(seconds: float) -> bytes:
@@ -100,3 +121,44 @@ def nest(depth: int = 0) -> bytes:
 
 def err() -> bytes:
     raise KeyError("nobody expects it")
+
+
+class BusyAnswer:
+    """The answer to a question, which keeps a processor busy until there is such a file if it says `slow`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __call__(self, question: Question, limits: Limits, media_type: str) -> bytes:
+        if "slow" in question.text:
+            spin_until(self.path)
+        return work.answered(question, limits, media_type)
+
+
+class Gate:
+    """Any work, which ends when the gate is opened: for each there is a byte in a named pipe then."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __call__(self, *arguments: object) -> bytes:
+        with open(self.path, "rb", buffering=0) as pipe:
+            pipe.read(1)
+        raise Refusal("refused", "it has waited at the gate")
+
+
+class GatedReading(Gate):
+    """The reading of a text, which waits at the gate if it says `slow`."""
+
+    def __call__(self, text: str, base: str | None) -> bytes:
+        return super().__call__() if "slow" in text else work.reading(text, base)
+
+
+class Alone:
+    """Work that takes none of the arguments that it is given."""
+
+    def __init__(self, work: Callable[[], bytes]) -> None:
+        self.work = work
+
+    def __call__(self, *arguments: object) -> bytes:
+        return self.work()
