@@ -32,6 +32,7 @@ WEB = Path(__file__).resolve().parent.parent / "web"
 HANDED_DOWN = "settings.json"  # in the data directory
 MASK = "********"
 MAINTENANCE = "CSPARQL_SPARK_MAINTENANCE"  # in the environment of the engine: the strategy that is asked for
+WORKER_MEMORY = "CSPARQL_SPARK_WORKER_MEMORY"  # and what a worker may have for all queries together
 A_CENTURY = 100 * 366 * 86_400_000  # the longest time, in ms, as in queries
 
 _UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
@@ -382,9 +383,17 @@ class Settings:
         Length(1),
     )
     state_limit: int = setting(1 << 30, "What is held for a query; one that needs more fails.", Size(1))
+    worker_memory: int = setting(
+        0,
+        "Memory of a worker for all queries together; where it is more, the query fails that most is held for. "
+        "0: half of what the machine, or the container, has.",
+        Size(0),
+    )
     question_memory: int = setting(
-        1 << 30,
-        "Memory for a question that is asked once, with the data that it asks; one that needs more is refused.",
+        768 << 20,
+        "Memory for a question that is asked once, with the data that it asks, and for the reading of a large body; "
+        "what needs more is refused. Two such questions are answered and one such body is read at a time; first tries "
+        "of small questions, texts and bodies, and long texts, have 896 MiB besides, together.",
         Size(64 << 20),
     )
     maintenance: str = setting(

@@ -11,7 +11,7 @@
 - `threads`           what goes on between requests
 - `dependents`        which queries read what: it cannot be deleted
 - `quotas`            how many streams, queries, graphs and rule sets there may be
-- `remarks`           what is said of rule sets at the start
+- `remarks`           what is said of rule sets after the start
 - `backend`           both, and who may do what: opened once in a process
 - `app`               the application: routes put together
 - `openapi`           the description of all routes for programs, which is the file openapi.json

@@ -58,23 +58,25 @@ def blueprints(backend: Backend) -> Iterator[Blueprint]:
     settings, stores, threads = backend.settings, backend.stores, backend.threads
     # What is kept,
     yield from (module.routes(backend) for module in (streams, queries))
-    yield from (module.routes(settings, stores) for module in (graphs, rules))
-    yield knowledge.routes(settings, stores, backend.pool)
+    yield graphs.routes(settings, stores, backend.reader, backend.holdings)
+    yield rules.routes(settings, stores, backend.texts)
+    yield knowledge.routes(settings, stores, backend.reader, backend.pool, backend.holdings)
     yield pausing.routes(stores, threads)
     yield observers.routes(settings, stores, threads)
     # what is answered,
-    yield answers.routes(settings, stores, threads)
+    yield answers.routes(settings, stores, threads, backend.holdings)
     yield events.routes(settings, stores, threads)
-    yield sparql.routes(settings, stores, backend.pool)
+    yield sparql.routes(settings, stores, backend.pool, backend.holdings)
     # how it is looked at,
-    yield explain.routes(settings, stores)
-    yield from (module.routes(stores) for module in (why, measures))
-    yield timeline.routes(stores, backend.pool)
+    yield explain.routes(settings, stores, backend.pool)
+    yield why.routes(stores, backend.pool)
+    yield timeline.routes(stores, backend.pool, backend.holdings)
+    yield measures.routes(stores)
     yield health.routes(settings, stores, threads)
     yield metrics.routes(settings, stores, threads)
     # and for whom besides.
     yield console.routes(settings)
-    yield check.routes(settings, stores)
+    yield check.routes(settings, stores, backend.checked_texts)
     yield vocabulary.routes(stores)
     yield openapi.routes(stores.names)
 

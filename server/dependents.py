@@ -17,6 +17,7 @@ from csparql_spark.log.guards import Reads
 from csparql_spark.store import QueryRecord
 
 MOST_NAMED = 10
+KINDS = ("streams", "graphs", "rules")
 
 
 def readers(refused: Refused) -> str:
@@ -29,11 +30,21 @@ def readers(refused: Refused) -> str:
 
 
 def reads_of(query: QueryRegistered) -> Reads:
-    """What a registration reads, for the log's guards."""
+    """What a registration reads, for the log's guards. They are decided while everybody who writes waits: so a text is
+    only read for it if its entry has neither a form of it that can be used, nor what it reads."""
+    if query.reads is not None:
+        streams, graphs, rules = (frozenset(query.reads[kind]) for kind in KINDS)
+        return Reads(streams, graphs, rules)
     asked = asked_of(query)
     if asked is None:
         return Reads()
     return Reads(frozenset(streams_of(asked)), frozenset(graphs_of(asked)), frozenset(asked.entailment))
+
+
+def reads_beside(asked: ContinuousQuery) -> dict[str, list[str]]:
+    """What a query reads, as it stands in the log beside a text that has no form there."""
+    names = streams_of(asked), graphs_of(asked), asked.entailment
+    return {kind: sorted(set(some)) for kind, some in zip(KINDS, names, strict=True)}
 
 
 def asked_of(query: QueryRecord | QueryRegistered) -> ContinuousQuery | None:

@@ -8,8 +8,9 @@ while this process is replaced. It may hand down the reading end of a pipe (`--l
 end: when the parent is gone, however it ended, the pipe is at its end, and this process and its process group are
 killed.
 
-It ends in order on SIGTERM and SIGINT: subscribers are sent home, requests that run are finished, and what was accepted
-is written. Exit status: 0, or 2 with one line on stderr when it cannot start.
+It ends in order on SIGTERM and SIGINT, in about two seconds at most: subscribers are sent home, requests that run are
+finished, or told with 503 that the server ends, and what was accepted is written. Exit status: 0, or 2 with one line on
+stderr when it cannot start.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -43,7 +44,8 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.addresses import Proxies
 from csparql_spark.server.http.connections import Server, inherited, listen
 from csparql_spark.server.http.limits import BODY_BYTES, ConnectionLimits
-from csparql_spark.server.remarks import remarks
+from csparql_spark.server.http.problems import sentence
+from csparql_spark.server.remarks import Remarks
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sinks.outgoing_calls import BadUrl
 from csparql_spark.server.subscribers.instants import event
@@ -53,6 +55,7 @@ from csparql_spark.store.tokens import refuse_open_doors
 
 END_SECONDS = 15.0  # for an orderly end; after that it ends all the same
 DESCRIPTORS = 65536
+QUESTION_SECONDS = 0.5  # for what children are at, of that
 OWN_DESCRIPTORS = 256  # of the store, the bells and the libraries; those of connections and threads go besides
 
 
@@ -92,23 +95,29 @@ def run(settings: Settings, *, fd: int | None = None, lifeline: int | None = Non
             create_app(backend),
             threads=settings.threads,
             limits=limits_of(settings),
+            held=lambda: backend.holdings.taken,
             turn=Pulse(backend.directory.bell("life-web"), FRONT).beat,
         )
         server.prepare()
-        for remark in remarks(backend.stores):
-            print(f"csparql-spark: {remark}", file=sys.stderr, flush=True)
         serving = threading.Thread(target=ending.after, args=(server.serve,), name="serving")
         serving.start()
         warming_up = threading.Thread(target=_warm_up, name="warming-up", daemon=True)
         warming_up.start()
+        remarks = Remarks(backend.stores, backend.checked_texts)
+        remarks.start()
         if lifeline is None:
             print(f"csparql-spark: the web process serves {settings.base}", file=sys.stderr, flush=True)
         ending.wait()
         ending.force_after(END_SECONDS)
+        backend.pool.close()
         backend.threads.fanout.stop()
-        server.stop()
+        with _after(QUESTION_SECONDS, children.stop):  # then who waits for a child is told so, and its thread is free
+            server.stop()
         serving.join()
         warming_up.join()  # an interpreter that ends while a thread loads a library aborts
+        backend.pool.close()
+        children.stop()
+        remarks.stop()
 
 
 class Ending:
@@ -141,9 +150,24 @@ class Ending:
         timer.start()
 
 
+@contextlib.contextmanager
+def _after(seconds: float, work: Callable[[], None]) -> Iterator[None]:
+    """Do some work so many seconds later, unless all is over by then."""
+    timer = threading.Timer(seconds, work)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
 def _warm_up() -> None:
     """Use once what loads more of itself when it is first used: else the first push and the first answer would wait."""
-    children.start()
+    try:
+        children.start()
+    except children.Unavailable as error:  # it is started when it is needed
+        print(f"csparql-spark: {sentence(str(error))}", file=sys.stderr, flush=True)
     chunk = parse_push(b"<urn:a> <urn:b> <urn:c> .", RdfFormat.TURTLE, base=None, blank_prefix="b.")
     answer = Result.from_rows(("s",), [{"s": chunk.triples()[0][0]}])
     event("", "", [StoredAnswer(0, 0, 0, 1, answer.to_bytes())])

@@ -26,6 +26,7 @@ from csparql_spark.store import AnswerStore, Registry, Status
 from csparql_spark.store.measures import Measures
 from csparql_spark.store.observers import ObserverStore
 from csparql_spark.store.retention import Retention
+from csparql_spark.store.waiting_groups import WaitingGroups
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Stores:
     retention: Retention
     damages: Damages
     status: Status
+    waiting: WaitingGroups
     # Labels of blank nodes are never used twice, by this process or by another one.
     _process: str = field(default_factory=lambda: os.urandom(6).hex())
     _requests: Iterator[int] = field(default_factory=itertools.count)
@@ -61,6 +63,7 @@ class Stores:
             retention=Retention(database),
             damages=Damages(database),
             status=Status(database),
+            waiting=WaitingGroups(database),
         )
 
     def now(self) -> int:

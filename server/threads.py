@@ -4,7 +4,7 @@ Who wakes whom:
 
     log writer ─ ticker                 instants become due
     fan-out ─┬─ delivery                answers go to subscribers
-             ├─ relay                   … back into the log, as chunks of derived streams
+             ├─ relay                   … back into the log, as chunks of derived streams; and failures
              └─ webhooks                … to observers elsewhere
     retention thread                    the store forgets
     mqtt                                messages of a broker come in, if one is named

@@ -42,12 +42,13 @@ def main(data: Path, handed: Path, browser: bool, line: int | None) -> None:
         lifeline.hold(line)
     settings = Settings.handed_down(handed)
     client = DemoClient(settings, os.environ.get("CSPARQL_TOKEN"))
-    shown = not browser
+    shown = False
     while True:
         try:
             begun = prepare(client)
             if not shown:
-                shown = webbrowser.open(f"{settings.base}/#/queries/Speeds?tab=chart") or True
+                show(settings.base, browser=browser)
+                shown = True
             feed(client, City(SEED), begun, settings.speed)
         except (OSError, http.client.HTTPException) as error:  # the web process may be down for a moment
             print(f"csparql-spark demo: {_sentence(error)}; trying again", file=sys.stderr, flush=True)
@@ -94,6 +95,18 @@ def prepare(client: DemoClient) -> int:
                 raise
     known = [last for stream in city.STREAMS if (last := client.last_instant(stream)) is not None]
     return max(known) if known else city.BEGIN - city.STEP
+
+
+def show(base: str, *, browser: bool) -> None:
+    """Say where the demo can be seen: not before it is there, since whoever is quick would be told that it is not."""
+    page = f"{base}/#/queries/Speeds?tab=chart"
+    click.echo(
+        f"  the demo, in a browser:  {page}\n"
+        f"  its answers, as they come:  curl -N '{base}/queries/Speeds/answers' -H 'Accept: text/event-stream'"
+    )
+    sys.stdout.flush()
+    if browser:
+        webbrowser.open(page)
 
 
 def feed(client: DemoClient, replayed: City, begun: int, speed: float) -> None:

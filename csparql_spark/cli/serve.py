@@ -23,7 +23,7 @@ from csparql_spark.disk.directory import private
 from csparql_spark.disk.vacuum import convert
 from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.pulse import DRIVER, FRONT, JOB
-from csparql_spark.settings import MAINTENANCE, Settings
+from csparql_spark.settings import MAINTENANCE, WORKER_MEMORY, Settings
 from csparql_spark.store import Status
 from csparql_spark.store.indexes import made_anew
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
@@ -100,7 +100,12 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                     [sys.executable, "-m", "csparql_spark.spark.engine", *own, "--master", settings.master],
                     (lock,),
                     directory.engine / "engine.log",
-                    environment={**pools(), **limits(settings), MAINTENANCE: settings.maintenance},
+                    environment={
+                        **pools(),
+                        **limits(settings),
+                        MAINTENANCE: settings.maintenance,
+                        WORKER_MEMORY: str(settings.worker_memory),
+                    },
                     watch=engine_watch(settings, directory),
                 ),
             ]
@@ -117,12 +122,6 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                 f"csparql-spark serves {settings.base} from {directory.path}; "
                 "the engine is ready in some seconds (Ctrl-C stops)"
             )
-            if settings.demo:
-                click.echo(
-                    f"  the demo, in a browser:  {settings.base}/#/queries/Speeds?tab=chart\n"
-                    f"  its answers, as they come:  curl -N '{settings.base}/queries/Speeds/answers' "
-                    "-H 'Accept: text/event-stream'"
-                )
             sys.stdout.flush()
             Supervisor(children).run()
             Scratch(directory).clear()

@@ -33,6 +33,7 @@ AGAIN = {
 BEFORE = {
     "background": "the graph is what the entry before it says, if the log still has that: better set it again",
     "rules": "the rule set is what the entry before it says, if the log still has that: better set it again",
+    "fail": "the server says it again when it starts",
 }
 
 # What they ended would be there again.

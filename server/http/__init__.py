@@ -14,8 +14,9 @@
 - `scopes`        what a request must be allowed to do, by its route and method
 - `sessions`      browsers that have told a token once
 - `attempts`      who tells wrong tokens must wait
-- `bodies`, `documents`   the bytes of a request, whole or not at all; JSON in them, within bounds
+- `bodies`, `documents`, `forms`   the bytes of a request, whole or not at all; JSON and forms in them, within bounds
 - `lengths`, `names`      lengths of time in requests; names in URLs, and the IRIs they make
 - `negotiation`   an answer in the format that a client asks for
+- `holdings`      what responses hold until their clients have taken them
 - `problems`      whatever goes wrong, as problem documents
 """

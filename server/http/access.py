@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from flask import Response, g, request
+from flask import Response, g, has_request_context, request
 
 from csparql_spark.server.http.attempts import Attempts
 from csparql_spark.server.http.problems import Problem
@@ -94,6 +94,14 @@ class Access:
 
 def address() -> str:
     return request.remote_addr or ""
+
+
+def whose() -> str:
+    """On whose behalf this thread works: of its request the token, or the address; of none nobody's."""
+    if not has_request_context():
+        return ""
+    token: AccessToken | None = g.get("token")
+    return f"address {address()}" if token is None else f"token {token.name}"
 
 
 def may(scope: str) -> bool:

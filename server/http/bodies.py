@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 PIECE = 64 << 10
+UTF8_PIECE = 1 << 20
 AWAIT = "csparql_spark.await_body"
+UNPACKED = "csparql_spark.unpacked"  # is told how many bytes a body has become more, and may refuse them
 # What command line clients say when nobody told them what they send.
 UNSAID_TYPES = ("", "application/x-www-form-urlencoded", "application/octet-stream")
 
@@ -37,9 +39,9 @@ def read(environ: WSGIEnvironment, limit: int) -> bytes:
     """The body of a request, decompressed. Raises `Problem`."""
     encoding = str(environ.get("HTTP_CONTENT_ENCODING", "")).strip().lower()
     if encoding in ("gzip", "x-gzip"):
-        return _bounded(_gunzipped(_pieces(environ, limit, PIECE), limit), limit)
+        return _bounded(_counted(environ, _gunzipped(_pieces(environ, limit, PIECE), limit)), limit)
     if encoding == "zstd":
-        return _bounded(_unzstd(_bounded(_pieces(environ, limit), limit)), limit)
+        return _bounded(_counted(environ, _unzstd(_bounded(_pieces(environ, limit), limit))), limit)
     if encoding not in ("", "identity"):
         raise Problem(
             "unsupported-encoding",
@@ -50,16 +52,42 @@ def read(environ: WSGIEnvironment, limit: int) -> bytes:
     return _bounded(_pieces(environ, limit), limit)
 
 
+def _counted(environ: WSGIEnvironment, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same; all that is unpacked until it is answered is bounded by the connection, as what is sent is."""
+    count = environ.get(UNPACKED)
+    for piece in pieces:
+        if count is not None:
+            count(len(piece))
+        yield piece
+
+
 def utf8(body: bytes, what: str) -> str:
     try:
         return body.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        raise Problem(
-            "bad-body",
-            f"{what} is not UTF-8: byte 0x{body[error.start]:02x} in line {line} "
-            f"(byte {error.start} of the body) cannot stand there.",
-        ) from None
+        raise _no_utf8(body, error.start, what) from None
+
+
+def refuse_no_utf8(body: bytes, what: str) -> None:
+    """The same without a text, which may be four times the size of the body. Raises `Problem`."""
+    begin = 0
+    while begin < len(body):
+        piece = body[begin : begin + UTF8_PIECE]
+        try:
+            piece.decode("utf-8")
+            begin += len(piece)
+        except UnicodeDecodeError as error:
+            if error.start + 4 <= len(piece) or begin + len(piece) == len(body):
+                raise _no_utf8(body, begin + error.start, what) from None
+            begin += error.start  # a character is cut in two
+
+
+def _no_utf8(body: bytes, place: int, what: str) -> Problem:
+    line = body.count(b"\n", 0, place) + 1
+    return Problem(
+        "bad-body",
+        f"{what} is not UTF-8: byte 0x{body[place]:02x} in line {line} (byte {place} of the body) cannot stand there.",
+    )
 
 
 def declared(request: Request, limit: int, accepted: tuple[str, ...], what: str) -> str:

@@ -21,6 +21,7 @@ import os
 import socket
 import sys
 import threading
+import time
 import traceback as tracebacks
 from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
@@ -31,7 +32,7 @@ from cheroot.server import HeaderReader, HTTPRequest
 from cheroot.workers.threadpool import ThreadPool
 
 from csparql_spark.server.http.addresses import Proxies, share
-from csparql_spark.server.http.bodies import AWAIT
+from csparql_spark.server.http.bodies import AWAIT, UNPACKED
 from csparql_spark.server.http.door import Address
 from csparql_spark.server.http.framing import Head
 from csparql_spark.server.http.front import READING, Front
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 BACKLOG = 512
-FINISH_SECONDS = 3  # for requests that run when the server is stopped
+FINISH_SECONDS = 1  # for threads whose requests still run when the front has ended
+SLICE = 0.25  # seconds for which a response is made at a time
 HAND_OVER = "csparql_spark.hand_over"
 REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -82,14 +84,19 @@ class Gateway(wsgi.Gateway_10):
     _parts: Iterator[bytes] | None = None
 
     def get_environ(self) -> WSGIEnvironment:  # type: ignore[override]  # cheroot's stub says None
-        return {**super().get_environ(), HAND_OVER: self._ask, AWAIT: self.req.rfile.want}
+        return {**super().get_environ(), HAND_OVER: self._ask, AWAIT: self.req.rfile.want, UNPACKED: self._unpacked}
+
+    def _unpacked(self, size: int) -> None:
+        """Raises `Problem`."""
+        self.req.server.front.unpacked(self.req.conn, size)
 
     def _ask(self, taker: Taker) -> None:
         self.taker = self.req.taker = taker
 
     def respond(self) -> bool:  # type: ignore[override]  # more than cheroot asks for
-        """Whether that was all; if not, it is asked again when the client has taken what there is."""
-        over = False
+        """Whether that was all; if not, it is asked again when the client has taken what there is, behind those that
+        wait for a thread."""
+        over, end = False, time.monotonic() + SLICE
         try:
             if self._parts is None:
                 self.response = self.req.server.wsgi_app(self.env, self.start_response)
@@ -97,7 +104,7 @@ class Gateway(wsgi.Gateway_10):
             for part in self._parts:
                 if part:
                     self.write(part)
-                if self.req.conn.wfile.pending >= FULL:
+                if self.req.conn.wfile.pending >= FULL or time.monotonic() > end:
                     return False
             over = True
             self.req.ensure_headers_sent()
@@ -317,8 +324,9 @@ class Server(wsgi.Server):
         threads: int,
         limits: ConnectionLimits,
         turn: Callable[[], None] = lambda: None,
+        held: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`turn` is called as long as requests are read (see `Front`)."""
+        """`turn` is called as long as requests are read, and `held` tells what responses hold (see `Front`)."""
         super().__init__(
             listening.getsockname()[:2],
             application,
@@ -329,7 +337,7 @@ class Server(wsgi.Server):
         )
         self.requests = Workers(self, most=threads)
         self.gateway = Gateway
-        self._listening, self._limits, self._turn = listening, limits, turn
+        self._listening, self._limits, self._turn, self._held = listening, limits, turn, held
 
     def prepare(self) -> None:
         # With this variable cheroot would serve on descriptor 3, whatever it is given.
@@ -343,6 +351,7 @@ class Server(wsgi.Server):
             hand_over=self.requests.put,
             connect=lambda line, address: Connection(self, line, address),
             turn=self._turn,
+            held=self._held,
         )
 
     def put_conn(self, connection: Connection) -> None:

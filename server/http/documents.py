@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 import numpy as np
 
@@ -54,8 +55,8 @@ def json_of(text: str, what: str, example: str) -> object:
 def _once(members: list[tuple[str, object]]) -> dict[str, object]:  # JSON: any object
     document = dict(members)
     if len(document) < len(members):
-        names = [name for name, _ in members]
-        raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)[:100]!r} occurs twice")
+        counts = Counter(name for name, _ in members)
+        raise ValueError(f"the name {next(name for name in counts if counts[name] > 1)[:100]!r} occurs twice")
     return document
 
 

@@ -56,7 +56,7 @@ MOST_RESPONSE_BYTES = 1 << 30  # and beyond that, who took something longest ago
 STALLED_SECONDS = 1.0
 LINGER_SECONDS = 3.0
 MOST_LINGERING = 500
-END_SECONDS = 3.0  # for requests that run when the server is stopped
+END_SECONDS = 1.5  # for requests that run when the server is stopped
 BEAT_SECONDS = 0.25  # between two looks at the deadlines
 END_BEAT_SECONDS = 0.02
 EVENTS_AT_ONCE = 512
@@ -73,11 +73,13 @@ class Front:
         connect: Callable[[Line, Address], Connection],
         hand_over: Callable[[Connection], None],
         turn: Callable[[], None] = lambda: None,
+        held: Callable[[], int] = lambda: 0,
     ) -> None:
         """`connect` makes a connection of what was accepted; `hand_over` gives one to a worker; `turn` is called again
-        and again as long as the front turns, also when there is nothing to do."""
+        and again as long as the front turns, also when there is nothing to do; `held`: bytes that responses hold until
+        they are made, besides what is made of them."""
         self._listening, self.limits = listening, limits
-        self._connect, self._hand_over, self._turn = connect, hand_over, turn
+        self._connect, self._hand_over, self._turn, self._held = connect, hand_over, turn, held
         self._door = Door(listening, limits, enter=self._enter, refuse=self._refuse, drop_idle=self._drop_idle)
         self._epoll = select.epoll()
         self._wakeup = Wakeup()
@@ -168,6 +170,14 @@ class Front:
         """By so many bytes more, or less, wait for their clients."""
         with self._counting:
             self._responses += size
+
+    def unpacked(self, connection: Connection, size: int) -> None:
+        """A body has become so many bytes more, until it is answered. Raises `Problem`."""
+        with self._counting:
+            if self._bodies + size > self.limits.body_bytes:
+                raise self.limits.bodies_taken()
+            self._bodies += size
+            connection.counted += size
 
     def _back(self, connection: Connection, state: int) -> None:
         if self._epoll.closed:
@@ -413,11 +423,15 @@ class Front:
                 writing.append(connection)
             elif connection.state == LINGERING and now - connection.begun >= LINGER_SECONDS:
                 self._close(connection)
-        for connection in sorted(writing, key=lambda one: one.moved) if self._responses > RESPONSE_BYTES else ():
+        for connection in sorted(writing, key=lambda one: one.moved) if self._waiting() > RESPONSE_BYTES else ():
             bound = RESPONSE_BYTES if now - connection.moved >= STALLED_SECONDS else MOST_RESPONSE_BYTES
-            if self._responses <= bound:
+            if self._waiting() <= bound:
                 break
             self._give_up(connection)
+
+    def _waiting(self) -> int:
+        """Bytes that wait for clients, and that are held to make more of them."""
+        return self._responses + self._held()
 
     def _look_at_reading(self, connection: Connection) -> None:
         problem = SILENT if self._end is not None else self.limits.overdue(connection, time.monotonic())

@@ -1,16 +1,18 @@
 """Negotiation: an answer in the format that a client asks for, by Accept or by ?format=.
 
     spelled(answer, extra={"query": "HotRooms", "at": 17000}, headers={"X-CSPARQL-Instant": "17000"})
-    drawn(b"<urn:a> <urn:p> <urn:b> .\\n", "a graph")         # an RDF graph, in whatever RDF format is asked for
+    drawn(LineText(b"<urn:a> <urn:p> <urn:b> .\\n"), "a graph")       # an RDF graph, in the RDF format asked for
     asked_type("a range of answers", ("application/json", "application/x-ndjson"))
 
 What cannot be had is refused with a list of what can. A `?format=` goes before the Accept header, and is a short name
-or a media type.
+or a media type. A response that is large is made piece by piece, as its client takes it; until then it holds what it is
+made from (see `holdings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from flask import Response, request
 
@@ -30,8 +32,11 @@ from csparql_spark.answers.formats import (
     TURTLE,
     XML,
 )
+from csparql_spark.answers.graph_text import GraphText, graph_pieces
+from csparql_spark.server.http.holdings import Holding, Holdings
 from csparql_spark.server.http.problems import Problem
 
+WHOLE = 256 << 10  # bytes of a response that is made before it is sent, with its length in its head
 SHORT_NAMES = {
     "json": JSON,
     "xml": XML,
@@ -48,28 +53,41 @@ SHORT_NAMES = {
 
 
 def spelled(
-    answer: Result, *, extra: Mapping[str, object] | None = None, headers: Mapping[str, str] | None = None
+    answer: Result,
+    *,
+    extra: Mapping[str, object] | None = None,
+    headers: Mapping[str, str] | None = None,
+    holding: Holding | None = None,
 ) -> Response:
-    """The response with an answer. `extra` are members that SPARQL JSON gets."""
+    """The response with an answer. `extra` are members that SPARQL JSON gets, and until when the rows hold is one."""
     media_type = asked_type("this answer", OFFERED[answer.kind])
-    return response(lambda: formats.write(answer, media_type, extra=extra), media_type, headers)
+    return response(
+        lambda: formats.pieces(answer, media_type, extra=extra, until=True), media_type, headers, holding=holding
+    )
 
 
-def response_of(body: bytes | bytearray, media_type: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The response with what was written elsewhere."""
-    return response(lambda: bytes(body), media_type, headers)
+def response_of(
+    body: bytes | bytearray, media_type: str, headers: Mapping[str, str] | None = None, *, holdings: Holdings
+) -> Response:
+    """The response with what was written elsewhere, of which no second copy is made."""
+    if len(body) <= WHOLE:
+        return _response(bytes(body), media_type, headers)
+    parts = (bytes(memoryview(body)[begin : begin + WHOLE]) for begin in range(0, len(body), WHOLE))
+    length = {"Content-Length": str(len(body))}
+    return _response(parts, media_type, {**(headers or {}), **length}, holdings.note(len(body)))
 
 
 def drawn(
-    ntriples: bytes,
+    graph: GraphText,
     what: str,
     *,
     offered: Sequence[str] = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML, TRIG, N_QUADS),
     headers: Mapping[str, str] | None = None,
+    holding: Holding | None = None,
 ) -> Response:
     """The response with a graph, of which `what` is the name in a sentence."""
     media_type = asked_type(what, offered)
-    return response(lambda: formats.write_graph(ntriples, media_type), media_type, headers)
+    return response(lambda: graph_pieces(graph, media_type), media_type, headers, holding=holding)
 
 
 def asked_type(what: str, offered: Sequence[str]) -> str:
@@ -103,14 +121,40 @@ def asked_type(what: str, offered: Sequence[str]) -> str:
     return media_type
 
 
-def response(write: Callable[[], bytes], media_type: str, headers: Mapping[str, str] | None = None) -> Response:
+def response(
+    write: Callable[[], Iterator[bytes]],
+    media_type: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    holding: Holding | None = None,
+) -> Response:
+    """The response with what is written piece by piece, which lets go of what it holds when it is sent, or given up."""
     try:
-        body = write()
+        parts = write()
+        begun, size = [], 0
+        for part in parts:
+            begun.append(part)
+            size += len(part)
+            if size > WHOLE:
+                break
+        else:
+            if holding is not None:
+                holding.release()
+            return _response(b"".join(begun), media_type, headers)
     except formats.Unwritable as error:
         raise Problem("not-acceptable", str(error)) from None
+    return _response(chain(begun, parts), media_type, headers, holding)
+
+
+def _response(
+    body: bytes | Iterator[bytes], media_type: str, headers: Mapping[str, str] | None, holding: Holding | None = None
+) -> Response:
     charset = "; charset=utf-8" if media_type.startswith("text/") else ""
-    return Response(
+    made = Response(
         body,
         headers={**(headers or {}), "Cache-Control": "no-store", "Vary": "Accept"},
         content_type=media_type + charset,
     )
+    if holding is not None:
+        made.call_on_close(holding.release)
+    return made

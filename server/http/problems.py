@@ -27,6 +27,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from csparql_spark.answers.limits import TooMuch
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.allowance import AllowanceSpent
 from csparql_spark.asking.guarded import Crowded
 from csparql_spark.disk import StoreError
 from csparql_spark.disk.damage import Damaged
@@ -92,7 +93,7 @@ CATALOGUE: dict[str, tuple[int, str, str]] = {
     "cycle": (422, "Cycle", "What the query reads comes, perhaps through other queries, from its own output."),
     "bad-include": (422, "Bad include", "The rule file includes a rule set that is not there, or itself."),
     "too-many-rows": (422, "Too many rows", "The answer would be larger than what is given at once."),
-    "too-much": (422, "Too much", "The question needs more time or memory than one may have."),
+    "too-much": (422, "Too much", "The question, or the text, needs more time or memory than one may have."),
     "refused": (422, "Refused", "The query parses and cannot be registered."),
     "too-many-connections": (429, "Too many connections", "This address holds as many connections as one may."),
     "too-many-attempts": (429, "Too many attempts", "Too many wrong tokens came from this address."),
@@ -232,6 +233,10 @@ def of_damaged(error: Damaged) -> Problem:
     return Problem("damaged", sentence(str(error)))
 
 
+def of_size(error: AllowanceSpent) -> Problem:
+    return Problem("too-large", sentence(str(error)))
+
+
 def of_status(status: int) -> str:
     """The code for an error of which only the status is known."""
     return _CODE_OF_STATUS.get(status, "bad-request" if status < 500 else "internal")
@@ -269,6 +274,7 @@ def install(app: Flask) -> None:
         (Crowded, of_crowd),
         (TooMuch, of_excess),
         (Damaged, of_damaged),
+        (AllowanceSpent, of_size),
         (HTTPException, of_http),
     ):
         app.register_error_handler(kind, lambda error, problem=problem: problem(error).response())

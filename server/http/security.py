@@ -43,6 +43,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+LONGEST_TYPE = 1000
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -56,6 +57,7 @@ def install(app: Flask, settings: Settings, tokens: Tokens, sessions: Sessions) 
         g.scopes = frozenset()
         if not access.secured:
             refuse_other_hosts(own_host)
+        refuse_long_type()
         if "access_token" in request.args:
             raise Problem(
                 "token-in-url",
@@ -89,6 +91,12 @@ def install(app: Flask, settings: Settings, tokens: Tokens, sessions: Sessions) 
         return response
 
     app.register_blueprint(login.routes(access))
+
+
+def refuse_long_type() -> None:
+    """Raises `Problem`: the parameters of a type are read in a time that grows with the square of their length."""
+    if len(request.headers.get("Content-Type", "")) > LONGEST_TYPE:
+        raise Problem("bad-request", f"The Content-Type has more than {LONGEST_TYPE} characters: name the type alone.")
 
 
 def let_in(access: Access, rule: Rule) -> None:

@@ -13,7 +13,8 @@ Events begin after `Last-Event-ID` (or `?lastEventId=`), at `?from=beginning`, a
 newest answer (`?from=latest`, and by default). What a client has seen counts more than what its URL asks for: a browser
 that reconnects sends both.
 
-Before its first instant a query has no answer: 204, with Retry-After and the sentence in X-CSPARQL-Status.
+Before its first instant a query has no answer: 204, with Retry-After and the sentence in X-CSPARQL-Status. That says
+`failed` or `paused` beside the newest answer of a query that answers no more.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from email.utils import formatdate
+from itertools import chain
 from urllib.parse import quote, urlencode
 
 from flask import Blueprint, Response, request
@@ -28,6 +30,7 @@ from flask import Blueprint, Response, request
 from csparql_spark.answers.formats import ND_JSON, PLAIN_JSON
 from csparql_spark.asking.timeline import written
 from csparql_spark.rdf.stamps import parse_stamp
+from csparql_spark.server.http.holdings import Holding, Holdings
 from csparql_spark.server.http.negotiation import asked_type, spelled
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.events import EVENTS, last_event_id, subscribed
@@ -36,7 +39,7 @@ from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers import instants
 from csparql_spark.server.subscribers.fanout import instants_of
-from csparql_spark.server.subscribers.instants import holding, whole, windows_of
+from csparql_spark.server.subscribers.instants import whole, windows_of
 from csparql_spark.server.subscribers.subscription import FIRST, LATEST, SubscriptionStart, after_instant, start_after
 from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord, StoredAnswer
@@ -46,10 +49,12 @@ RANGES = (PLAIN_JSON, ND_JSON, "application/ndjson")
 USUAL_INSTANTS, MOST_INSTANTS = 100, 1000
 END = 1 << 62
 LONGEST_BOUNDS = 4096  # of a header; SPARQL JSON says it at any length
+HELD = 3  # times the bytes of an answer are held while it is read
+GATHERED = 64 << 10  # bytes of a range that are sent together
 IRI_SIGNS = "/:?#[]@!$&'()*+,;=%~"
 
 
-def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
+def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdings) -> Blueprint:
     """The routes of one resource; the functions between them belong to them alone."""
     blueprint = Blueprint("answers", __name__)
     names = stores.names
@@ -61,11 +66,19 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
             return subscribed(settings, threads, [query.name], asked_start(threads.fanout.order, query))
         if not request.args.keys().isdisjoint(("from", "to", "limit")):
             return range_of(query)
-        if "at" in request.args:
-            parts = parts_at(query, request.args["at"])
-        else:
-            parts = stores.answers.latest(query.id)
-        return answer_response(query, parts) if parts else waiting(query)
+        instant = instant_of("at", request.args["at"]) if "at" in request.args else None
+        holding = holdings.take(HELD * stores.answers.size(query.id, instant))
+        try:
+            parts = stores.answers.latest(query.id) if instant is None else parts_at(query, instant)
+            if not parts:
+                return waiting(query)
+            response = answer_response(query, parts, holding)
+            if instant is None and (status := halted(query)):
+                response.headers["X-CSPARQL-Status"] = status
+            return response
+        except BaseException:
+            holding.release()
+            raise
 
     def range_of(query: QueryRecord) -> Response:
         if "at" in request.args:
@@ -79,16 +92,18 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         if len(found) > limit:
             given = {**request.args.to_dict(), "from": str(found.pop()), "limit": str(limit)}
             headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
+        holding = holdings.take(HELD * stores.answers.largest(query.id, found))
         envelopes = (
-            instants.envelope_or_problem(query.name, parts, windows_of(query, instant))
+            instants.envelope_pieces(query.name, parts, windows_of(query, instant))
             for instant in found
             if (parts := stores.answers.at(query.id, instant))
         )
         body = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
-        return Response(body, headers=headers, content_type=media_type)
+        response = Response(body, headers=headers, content_type=media_type)
+        response.call_on_close(holding.release)
+        return response
 
-    def parts_at(query: QueryRecord, text: str) -> list[StoredAnswer]:
-        instant = instant_of("at", text)
+    def parts_at(query: QueryRecord, instant: int) -> list[StoredAnswer]:
         parts = stores.answers.at(query.id, instant)
         if not parts:
             bounds = stores.answers.bounds(query.id)
@@ -107,16 +122,12 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
             )
         return parts
 
+    def halted(query: QueryRecord) -> str | None:
+        """Why the newest answer stays the newest one; None while others follow it."""
+        return "failed" if stores.answers.failure(query.id) is not None else "paused" if query.paused else None
+
     def waiting(query: QueryRecord) -> Response:
-        failure = stores.answers.failure(query.id)
-        if failure is not None:
-            raise Problem(
-                "query-failed",
-                f"The query {query.name} failed at {failure[0]}, before it had an answer: {sentence(failure[1])}",
-                query=query.name,
-                at=failure[0],
-                reason=failure[1],
-            )
+        refuse_failed(stores, query)
         grid, now = instants_of(query), stores.now()
         seconds = 1 if grid is None else math.ceil((grid.after(now) + 1 - now) / 1000)
         return Response(
@@ -124,14 +135,16 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
             headers={
                 "Retry-After": str(seconds),
                 "Cache-Control": "no-store",
-                "X-CSPARQL-Status": "waiting for the first instant",
+                "X-CSPARQL-Status": "its background is being closed under its rules"
+                if stores.waiting.of(query.id)
+                else "waiting for the first instant",
             },
         )
 
     return blueprint
 
 
-def answer_response(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
+def answer_response(query: QueryRecord, parts: list[StoredAnswer], holding: Holding | None = None) -> Response:
     """The response with what a query said at an instant."""
     answer, instant = whole(parts), parts[0].instant
     headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
@@ -145,7 +158,7 @@ def answer_response(query: QueryRecord, parts: list[StoredAnswer]) -> Response:
     if windows and len(bounds) <= LONGEST_BOUNDS:
         headers["X-CSPARQL-Windows"] = bounds.replace("opens=None; ", "")
     return spelled(
-        answer, extra={"query": query.name, "at": instant, "windows": windows, **holding(answer)}, headers=headers
+        answer, extra={"query": query.name, "at": instant, "windows": windows}, headers=headers, holding=holding
     )
 
 
@@ -163,17 +176,30 @@ def asked_range() -> tuple[int, int, int]:
     return low, high, int(limit)
 
 
-def lines(documents: Iterator[bytes]) -> Iterator[bytes]:
+def lines(documents: Iterator[Iterator[bytes]]) -> Iterator[bytes]:
     for document in documents:
-        yield document + b"\n"
+        yield from gathered(chain(document, [b"\n"]))
 
 
-def array(documents: Iterator[bytes]) -> Iterator[bytes]:
+def array(documents: Iterator[Iterator[bytes]]) -> Iterator[bytes]:
     before = b"["
     for document in documents:
-        yield before + document
+        yield from gathered(chain([before], document))
         before = b",\n"
     yield b"]\n" if before != b"[" else b"[]\n"
+
+
+def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same in larger pieces."""
+    some, size = [], 0
+    for piece in pieces:
+        some.append(piece)
+        size += len(piece)
+        if size > GATHERED:
+            yield b"".join(some)
+            some, size = [], 0
+    if some:
+        yield b"".join(some)
 
 
 def prefers_events() -> bool:
@@ -203,8 +229,22 @@ def asked_instant(stores: Stores, query: QueryRecord, otherwise: str) -> int:
         return instant_of("at", at, "latest, ")
     bounds = stores.answers.bounds(query.id)
     if bounds is None:
+        refuse_failed(stores, query)
         raise Problem("no-answer", f"The query {query.name} has no answer yet{otherwise}", query=query.name)
     return bounds[1]
+
+
+def refuse_failed(stores: Stores, query: QueryRecord) -> None:
+    """Raises `Problem` if a query that has no answer will never have one."""
+    failure = stores.answers.failure(query.id)
+    if failure is not None:
+        raise Problem(
+            "query-failed",
+            f"The query {query.name} failed at {failure[0]}, before it had an answer: {sentence(failure[1])}",
+            query=query.name,
+            at=failure[0],
+            reason=failure[1],
+        )
 
 
 def instant_of(argument: str, text: str, others: str = "") -> int:

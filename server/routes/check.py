@@ -5,7 +5,8 @@
     POST /check?kind=rules&name=lab      the text of a rule file
     POST /check?name=HotRooms            as PUT /queries/HotRooms would say it
 
-The checks are those of a registration, so what is `ok` would be registered now. A response is 200 whatever is found.
+The checks are those of a registration, so what is `ok` would be registered now, and texts are read in guarded children,
+as there (see `asking.guarded.texts`). A response is 200 whatever is found.
 Each error has a place (line and column from 1, in characters), a `hint`, and where it is plain what to write instead a
 `fix`: a replacement of some characters, after which that error is gone.
 """
@@ -15,22 +16,25 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from difflib import get_close_matches
+from heapq import nlargest
 from typing import NotRequired, TypedDict, cast
 
 from flask import Blueprint, request
 
+from csparql_spark.answers.limits import TooMuch
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.guarded.texts import QuerySummary, Texts
 from csparql_spark.entailment.rules.regimes import known
 from csparql_spark.entailment.rules.sets import NAMES, RuleSetError
-from csparql_spark.language import ContinuousQuery, LanguageError, parse
+from csparql_spark.language import LanguageError
 from csparql_spark.language.errors import Fix, Lines
-from csparql_spark.language.queries.mentions import Mention, mentions
+from csparql_spark.language.queries.mentions import Mention
 from csparql_spark.server.dependents import streams_of
 from csparql_spark.server.http import bodies, names
-from csparql_spark.server.http.problems import FixBody, Problem, fix_body, sentence
+from csparql_spark.server.http.problems import FixBody, Problem, fix_body, of_excess, sentence
 from csparql_spark.server.routes.description import WindowBody, window_body
-from csparql_spark.server.routes.registration import admitted, asks_the_same
-from csparql_spark.server.routes.rules import checked_rules, refuse_built_in
+from csparql_spark.server.routes.registration import Admission, asks_the_same
+from csparql_spark.server.routes.rules import checked_rules, refuse_built_in, refuse_empty
 from csparql_spark.server.routes.vocabulary import prefixes_of
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sources import derived
@@ -39,6 +43,9 @@ from csparql_spark.server.stores import Stores
 TEXT_TYPES = ("text/plain", "application/sparql-query", "application/x-jena-rules")
 KINDS = ("query", "question", "rules")
 UNNAMED = "unnamed"
+MOST_MISTAKES = 20  # of names that are not there, that are told at once
+MOST_MEANT = 3  # of them for which one is looked for that is meant
+MOST_COMPARED, LONGEST_COMPARED = 10, 300  # names that are looked at for one that is meant, and their characters
 _WARNING = re.compile(r"line (\d+), column (\d+): (.*)", re.DOTALL)
 
 
@@ -85,7 +92,7 @@ class CheckBody(SubjectBody):
     errors: list[MistakeBody]
 
 
-def routes(settings: Settings, stores: Stores) -> Blueprint:
+def routes(settings: Settings, stores: Stores, texts: Texts) -> Blueprint:
     blueprint = Blueprint("check", __name__)
 
     @blueprint.post("/check")
@@ -95,65 +102,101 @@ def routes(settings: Settings, stores: Stores) -> Blueprint:
             raise Problem("bad-setting", f"kind={kind[:100]} cannot be checked: write query, question or rules.")
         name = names.decoded(request.args["name"]) if request.args.get("name") else None
         text = bodies.declared(request, settings.query_limit, TEXT_TYPES, "The text")
-        if kind == "question":
-            return question_checked(stores, text)
-        return query_checked(settings, stores, name, text) if kind == "query" else rules_checked(stores, name, text)
+        checker = Checker(settings, stores, texts)
+        try:
+            if kind == "question":
+                return checker.question(text)
+            return checker.query(name, text) if kind == "query" else checker.rules(name, text)
+        except LanguageError as error:
+            return outcome(kind, errors=[language_mistake(stores, text, error)])
+        except TooMuch as error:
+            return outcome(kind, errors=[at_start(of_excess(error))])
 
     return blueprint
 
 
-def query_checked(settings: Settings, stores: Stores, name: str | None, text: str) -> CheckBody:
-    base = f"{stores.names.base}/"
-    try:
-        asked = parse(text, base=base)
-    except LanguageError as error:
-        return outcome("query", errors=[language_mistake(stores, text, error)])
-    subject: SubjectBody = {
-        "name": asked.name,
-        "form": asked.form,
-        "streams": list(streams_of(asked)),
-        "windows": [window_body(window) for window in asked.windows],
-    }
-    errors = unknown(stores, text, base, asked) or taken(stores, name or asked.name, text, base, asked)
-    if not errors:
+class Checker:
+    """Checks texts. Raises `LanguageError`, and `TooMuch` for those that cannot be read within the limits."""
+
+    def __init__(self, settings: Settings, stores: Stores, texts: Texts) -> None:
+        self._stores, self._texts = stores, texts
+        self._admission = Admission(settings, stores, texts)
+        self._base = f"{stores.names.base}/"
+
+    def query(self, name: str | None, text: str) -> CheckBody:
+        reading = self._texts.read(text, self._base)
+        asked = reading.query
+        subject: SubjectBody = {
+            "name": asked.name,
+            "form": asked.form,
+            "streams": list(streams_of(asked)),
+            "windows": [window_body(window) for window in asked.windows],
+        }
+        errors = unknown(self._stores, text, reading) or self._taken(name or asked.name, text, reading)
+        if not errors:
+            try:
+                self._admission.let_in(name or asked.name or UNNAMED, reading)
+            except (Refusal, Problem) as refused:
+                errors = [refused_mistake(text, reading, refused)]
+        return outcome(asked.kind, asked.warnings, errors, subject)
+
+    def question(self, text: str) -> CheckBody:
+        """A question that is asked once: of a graph that is not there nothing is known, and that is no mistake."""
+        reading = self._texts.read(text, self._base)
+        asked = reading.query
+        errors = [mistake for mistake in unknown(self._stores, text, reading) if mistake["code"] != "unknown-graph"]
+        if not errors and (asked.name is not None or asked.output != "RSTREAM"):
+            errors = [
+                named(
+                    text,
+                    reading,
+                    "refused",
+                    "A question that is asked once has no name, and no ISTREAM or DSTREAM.",
+                    "Leave REGISTER … AS out.",
+                )
+            ]
+        return outcome("question", asked.warnings, errors, {"form": asked.form, "streams": list(streams_of(asked))})
+
+    def rules(self, name: str | None, text: str) -> CheckBody:
         try:
-            admitted(settings, stores, name or asked.name or UNNAMED, text, base)
+            if name is not None:
+                refuse_built_in(name)
+            refuse_empty(text)
+            file = checked_rules(self._stores, self._texts, name or UNNAMED, text)
         except (Refusal, Problem) as refused:
-            errors = [refused_mistake(text, base, asked, refused)]
-    return outcome(asked.kind, asked.warnings, errors, subject)
+            return outcome("rules", errors=[at_start(refused)])
+        return outcome("rules", file.warnings, subject={"name": name, "rules": file.rules})
 
-
-def question_checked(stores: Stores, text: str) -> CheckBody:
-    """A question that is asked once: of a graph that is not there nothing is known, and that is no mistake."""
-    base = f"{stores.names.base}/"
-    try:
-        asked = parse(text, base=base)
-    except LanguageError as error:
-        return outcome("question", errors=[language_mistake(stores, text, error)])
-    errors = [mistake for mistake in unknown(stores, text, base, asked) if mistake["code"] != "unknown-graph"]
-    if not errors and (asked.name is not None or asked.output != "RSTREAM"):
-        errors = [
-            named(
-                text,
-                base,
-                "refused",
-                "A question that is asked once has no name, and no ISTREAM or DSTREAM.",
-                "Leave REGISTER … AS out.",
-            )
-        ]
-    return outcome("question", asked.warnings, errors, {"form": asked.form, "streams": list(streams_of(asked))})
-
-
-def rules_checked(stores: Stores, name: str | None, text: str) -> CheckBody:
-    try:
-        if name is not None:
-            refuse_built_in(name)
-        file = checked_rules(stores, name or UNNAMED, text)
-    except LanguageError as error:
-        return outcome("rules", errors=[language_mistake(stores, text, error)])
-    except (Refusal, Problem) as refused:
-        return outcome("rules", errors=[at_start(refused)])
-    return outcome("rules", file.warnings, subject={"name": name, "rules": len(file.rules)})
+    def _taken(self, name: str | None, text: str, reading: QuerySummary) -> list[MistakeBody]:
+        """The name, if something else has it."""
+        if name is None:
+            return []
+        registry = self._stores.registry
+        live = registry.query(name)
+        if live is not None:
+            if live.text == text and asks_the_same(self._texts, live, self._base):
+                return []
+            return [
+                named(
+                    text,
+                    reading,
+                    "query-exists",
+                    f"The query {name} is registered and asks for something else.",
+                    "Use another name, or delete it first.",
+                )
+            ]
+        stream = registry.stream(self._stores.names.stream_iri(name)) if reading.query.kind == "stream" else None
+        if stream is not None and stream.producer != name:
+            return [
+                named(
+                    text,
+                    reading,
+                    "stream-exists",
+                    f"The query would make the stream <{stream.iri}>, and there is one already.",
+                    "Use another name.",
+                )
+            ]
+        return []
 
 
 def outcome(
@@ -200,14 +243,17 @@ def language_mistake(stores: Stores, text: str, error: LanguageError) -> Mistake
     }
 
 
-def unknown(stores: Stores, text: str, base: str, asked: ContinuousQuery) -> list[MistakeBody]:
+def unknown(stores: Stores, text: str, reading: QuerySummary) -> list[MistakeBody]:
     """The streams, graphs and rule sets that the query reads and that are not there, each where the text names it."""
     registry = stores.registry
     streams = derived.readable(registry).keys()
     graphs = {graph.name for graph in registry.settings("background")}
     rules = {*NAMES, *(rules.name for rules in registry.settings("rules"))}
     mistakes: list[MistakeBody] = []
-    for mention in mentions(text, base):
+    for mention in reading.mentions:
+        if len(mistakes) == MOST_MISTAKES:
+            break
+        compared = len(mistakes) < MOST_MEANT
         if mention.role == "stream" and mention.name not in streams:
             mistakes.append(
                 missing(
@@ -215,7 +261,7 @@ def unknown(stores: Stores, text: str, base: str, asked: ContinuousQuery) -> lis
                     mention,
                     "unknown-stream",
                     f"There is no stream <{mention.name}>.",
-                    streams,
+                    streams if compared else (),
                     "Create it first.",
                 )
             )
@@ -226,7 +272,7 @@ def unknown(stores: Stores, text: str, base: str, asked: ContinuousQuery) -> lis
                     mention,
                     "unknown-graph",
                     f"There is no background graph <{mention.name}>.",
-                    graphs,
+                    graphs if compared else (),
                     "Load it first.",
                 )
             )
@@ -237,7 +283,7 @@ def unknown(stores: Stores, text: str, base: str, asked: ContinuousQuery) -> lis
                     mention,
                     "unknown-rules",
                     f"There is no rule set {mention.name}.",
-                    rules,
+                    rules if compared else (),
                     f"There are {', '.join(sorted(rules))}.",
                 )
             )
@@ -256,7 +302,7 @@ def missing(
     text: str, mention: Mention, code: str, message: str, there: Collection[str], otherwise: str
 ) -> MistakeBody:
     """A thing that is not there; perhaps one of a similar name is meant."""
-    close = get_close_matches(mention.name, sorted(there), n=1, cutoff=0.75)
+    close = similar(mention.name, there)
     fix = None
     if close:
         written = close[0] if mention.role == "rules" else f"<{close[0]}>"
@@ -270,41 +316,30 @@ def missing(
     }
 
 
-def taken(stores: Stores, name: str | None, text: str, base: str, asked: ContinuousQuery) -> list[MistakeBody]:
-    """The name, if something else has it."""
-    if name is None:
+def similar(name: str, there: Collection[str]) -> list[str]:
+    """The one of these names that is most like another, if one is. To compare two takes as long as their lengths
+    multiplied: only those are compared that have most in common with it at their beginnings and ends."""
+
+    def common(one: str) -> int:
+        begin = alike(one, name)
+        return begin + alike(one[begin:][::-1], name[begin:][::-1])
+
+    if not there or len(name) > LONGEST_COMPARED:
         return []
-    live = stores.registry.query(name)
-    if live is not None:
-        if live.text == text and asks_the_same(live, base):
-            return []
-        return [
-            named(
-                text,
-                base,
-                "query-exists",
-                f"The query {name} is registered and asks for something else.",
-                "Use another name, or delete it first.",
-            )
-        ]
-    stream = stores.registry.stream(stores.names.stream_iri(name)) if asked.kind == "stream" else None
-    if stream is not None and stream.producer != name:
-        return [
-            named(
-                text,
-                base,
-                "stream-exists",
-                f"The query would make the stream <{stream.iri}>, and there is one already.",
-                "Use another name.",
-            )
-        ]
-    return []
+    short = sorted(one for one in there if len(one) <= LONGEST_COMPARED)
+    promising = nlargest(MOST_COMPARED, short, key=common)
+    return get_close_matches(name, promising, n=1, cutoff=0.75)
 
 
-def refused_mistake(text: str, base: str, asked: ContinuousQuery, refused: Refusal | Problem) -> MistakeBody:
+def alike(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    return next((place for place, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+
+
+def refused_mistake(text: str, reading: QuerySummary, refused: Refusal | Problem) -> MistakeBody:
     """What was refused, at the place that it is about, as far as that is known."""
     if refused.code in ("name-mismatch", "cycle"):
-        return named(text, base, refused.code, sentence(str(refused)), None)
+        return named(text, reading, refused.code, sentence(str(refused)), None)
     return at_start(refused)
 
 
@@ -325,9 +360,9 @@ def at_start(refused: Refusal | Problem) -> MistakeBody:
     }
 
 
-def named(text: str, base: str, code: str, message: str, hint: str | None) -> MistakeBody:
+def named(text: str, reading: QuerySummary, code: str, message: str, hint: str | None) -> MistakeBody:
     """A mistake about the query's name, where the text has it."""
-    where = next((mention for mention in mentions(text, base) if mention.role == "name"), Mention("name", "", 0, 1))
+    where = next((mention for mention in reading.mentions if mention.role == "name"), Mention("name", "", 0, 1))
     return {**place(text, where), "message": message, "hint": hint, "code": code, "fix": None}
 
 

@@ -14,33 +14,34 @@ brought them. Bodies name no graphs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, TypedDict
 
-import pyoxigraph as ox
 from flask import Blueprint, Response, request
 
+from csparql_spark.answers.graph_text import ChunkText
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.log import Refused
 from csparql_spark.log.contents import GraphSet, draft_of
 from csparql_spark.log.guards import Every, IsSet, Unchanged, Unread
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
-from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, parse_push
+from csparql_spark.rdf.errors import NamesGraphs, RdfError, UnsupportedFormat
+from csparql_spark.rdf.formats import RdfFormat, format_of_media_type
 from csparql_spark.rdf.terms import valid_iri
 from csparql_spark.relations.rows import Triples
 from csparql_spark.server.dependents import readers
 from csparql_spark.server.http import bodies
+from csparql_spark.server.http.holdings import Holdings
 from csparql_spark.server.http.names import LONGEST_IRI
 from csparql_spark.server.http.negotiation import drawn
 from csparql_spark.server.http.problems import Problem, of_rdf
 from csparql_spark.server.quotas import room, tell_if_full
 from csparql_spark.server.settings import Settings
+from csparql_spark.server.sources.reading import BodyReader
 from csparql_spark.server.stores import Stores
 from csparql_spark.store.registry import KnowledgeRecord
 
 KIND: Final = "background"
-NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)  # formats in which a body can name graphs
 HOW_TO = "name one as /graphs?graph= with its percent-encoded IRI"
 
 ChunkChange = Callable[[Chunk | None], Chunk]
@@ -84,6 +85,11 @@ class GraphStore:
         entry = self._stores.log.last(iri, KIND, self._stores.log.tail())
         return (None, None) if entry is None or entry.payload is None else (entry.seq, Chunk.from_ipc(entry.payload))
 
+    def size(self, iri: str) -> int:
+        """Bytes of the graph as it is kept; 0 if there is none."""
+        graph = self._stores.registry.setting(KIND, iri)
+        return 0 if graph is None else self._stores.log.size(graph.id)
+
     def changed(self, iri: str, change: ChunkChange, *, anew: bool = False) -> tuple[GraphBody, int, dict[str, str]]:
         """Make the graph what `change` makes of it; again, if somebody else was faster. `anew`: whatever it was, and
         be it damaged."""
@@ -105,8 +111,9 @@ class GraphStore:
             if made is not None:
                 return self.described(made), 201 if id is None else 200, headers
 
-    def set_if(self, iri: str, id: int | None, now: Chunk) -> KnowledgeRecord | None:
-        """Make the graph this, if it still is what the entry `id` made of it (None: not there); None if it is not."""
+    def set_if(self, iri: str, id: int | None, now: Chunk, others: Iterable[Unchanged] = ()) -> KnowledgeRecord | None:
+        """Make the graph this, if it still is what the entry `id` made of it (None: not there), and `others` are what
+        they were; None if not."""
         settings, payload = self._settings, now.to_ipc()
         if len(payload) > settings.graph_limit:
             raise Problem(
@@ -115,7 +122,7 @@ class GraphStore:
                 f"at most {settings.graph_limit} of one graph: divide it into several graphs.",
                 limit=settings.graph_limit,
             )
-        guard = Every((Unchanged(KIND, iri, id), *([room(self._settings, "graphs")] if id is None else [])))
+        guard = Every((Unchanged(KIND, iri, id), *others, *([room(self._settings, "graphs")] if id is None else [])))
         try:
             entry = self._stores.writer.append(draft_of(GraphSet(payload, len(now)), iri), guard)
         except Refused as refused:
@@ -123,12 +130,18 @@ class GraphStore:
             return None
         return KnowledgeRecord(entry.seq, KIND, iri, entry.at, len(now))
 
-    def delete(self, iri: str) -> None:
+    def delete(self, iri: str, id: int | None = None, others: Iterable[Unchanged] = ()) -> bool:
+        """`id`: only if the graph still is what that entry made of it, and `others` are what they were; whether it was
+        so."""
+        still = [] if id is None else [Unchanged(KIND, iri, id)]
         try:
             self._stores.writer.append(
-                draft_of(GraphSet(None), iri), Every((IsSet(KIND, iri), Unread("graphs", (iri,))))
+                draft_of(GraphSet(None), iri), Every((*still, *others, IsSet(KIND, iri), Unread("graphs", (iri,))))
             )
+            return True
         except Refused as refused:
+            if isinstance(refused.guard, Unchanged):
+                return False
             if isinstance(refused.guard, Unread):
                 raise Problem(
                     "graph-in-use",
@@ -139,45 +152,60 @@ class GraphStore:
             raise self.unknown(iri) from None
 
 
-def routes(settings: Settings, stores: Stores) -> Blueprint:
+def brought(reader: BodyReader, body: bytes, format: RdfFormat, iri: str) -> Chunk:
+    """The triples that a body says of a graph, each once. Raises `RdfError`, `Problem`."""
+    try:
+        return distinct(reader.graph(body, format, iri))
+    except NamesGraphs:
+        raise Problem(
+            "bad-graph",
+            "The body names graphs, and the URL names the one that it is for: send the triples "
+            "of that graph, without its name. Nothing was changed.",
+        ) from None
+
+
+def routes(settings: Settings, stores: Stores, reader: BodyReader, holdings: Holdings) -> Blueprint:
     blueprint = Blueprint("graphs", __name__)
     graphs = GraphStore(settings, stores)
 
-    def brought(iri: str) -> Chunk:
+    def sent(iri: str) -> Chunk:
         """The triples in the request."""
         try:
             format = format_of_media_type(request.headers.get("Content-Type"))
         except UnsupportedFormat as error:
             raise bodies.strange(error, request.headers.get("Content-Type")) from None
         body = bodies.read(request.environ, settings.body_limit)
-        bodies.utf8(body, "The data")
+        bodies.refuse_no_utf8(body, "The data")
         try:
-            chunk = parse_push(body, format, base=iri, blank_prefix=stores.blank_prefix())
+            return brought(reader, body, format, iri)
         except RdfError as error:
             raise of_rdf(error, "Nothing was changed.") from None
-        refuse_names(body, format, iri)
-        return distinct(chunk)
 
     @blueprint.get("/graphs")
     def read_graphs() -> dict[str, list[GraphBody]] | Response:
         if not request.args:
             return {"graphs": [graphs.described(graph) for graph in stores.registry.settings(KIND)]}
         iri = asked_graph("format")
-        _, chunk = graphs.current(iri)
-        if chunk is None:
-            raise graphs.unknown(iri)
-        return drawn(chunk.to_ntriples(), "a graph")
+        holding = holdings.take(graphs.size(iri))
+        try:
+            _, chunk = graphs.current(iri)
+            if chunk is None:
+                raise graphs.unknown(iri)
+            return drawn(ChunkText(chunk), "a graph", holding=holding)
+        except BaseException:
+            holding.release()
+            raise
 
     @blueprint.put("/graphs")
     def put_graph() -> tuple[GraphBody, int, dict[str, str]]:
         iri = asked_graph()
-        new = brought(iri)
+        new = sent(iri)
         return graphs.changed(iri, lambda before: new, anew=True)
 
     @blueprint.post("/graphs")
     def post_graph() -> tuple[GraphBody, int, dict[str, str]]:
         iri = asked_graph()
-        new = brought(iri)
+        new = sent(iri)
         return graphs.changed(iri, lambda before: new if before is None else distinct(Chunk.concat([before, new])))
 
     @blueprint.delete("/graphs")
@@ -212,24 +240,6 @@ def named_graph(iri: str) -> str:
             f"most {LONGEST_IRI} characters, without angle brackets.",
         )
     return iri
-
-
-def refuse_names(body: bytes, format: RdfFormat, iri: str) -> None:
-    """Raises `Problem` if the body, which parses, names graphs: to merge them into one is not what anybody means."""
-    if format not in NAMING or not body.strip():
-        return
-    try:
-        # Whatever is in a named graph is nothing that N-Triples can say.
-        ox.serialize(
-            ox.parse(body.removeprefix(b"\xef\xbb\xbf"), format=format.oxigraph, base_iri=iri),
-            format=ox.RdfFormat.N_TRIPLES,
-        )
-    except ValueError:
-        raise Problem(
-            "bad-graph",
-            "The body names graphs, and the URL names the one that it is for: send the triples "
-            "of that graph, without its name. Nothing was changed.",
-        ) from None
 
 
 def distinct(chunk: Chunk) -> Chunk:

@@ -10,7 +10,8 @@ store cannot be read.
 
 What waits is an entry of the log that no batch has gone through, or an instant that has passed and that nobody has
 written down yet: answers are told before their batch ends, so a server that is `ok` has told all that is due, but for
-the last `lag-limit`. Nothing waits on an idle server.
+the last `lag-limit`. Nothing waits on an idle server. `preparing` names the queries that wait for something else: their
+background is large, and is being closed under their rules. Others do not wait for it, and the server is not `behind`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from csparql_spark.server.settings import Settings
 from csparql_spark.server.sources.mqtt import MqttBody
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
+from csparql_spark.store.waiting_groups import WaitingGroup
 
 HEALTH = ("starting", "ok", "behind", "degraded")
 MOST_DAMAGES = 100
@@ -63,6 +65,14 @@ class DamageBody(TypedDict, total=False):
     skipped: int
 
 
+class PreparationBody(TypedDict):
+    """A background that is being closed: how large it is, which queries wait for it, and since when."""
+
+    queries: list[str]
+    triples: int
+    since: int
+
+
 class LogBody(TypedDict):
     tail: int
 
@@ -76,6 +86,7 @@ class HealthBody(TypedDict, total=False):
     queries: int
     streams: int
     subscribers: int
+    preparing: list[PreparationBody]
     mqtt: MqttBody
     damaged: list[DamageBody]
     damages: int
@@ -104,7 +115,8 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         if not may("read"):  # whether it lives is no secret; what it does is
             return {"status": status}
         skipped = [one for one in damages if one.skipped is not None]
-        names = {query.id: query.name for query in stores.registry.queries()} if damaged else {}
+        waiting_groups = stores.waiting.groups()
+        names = {query.id: query.name for query in stores.registry.queries()} if damaged or waiting_groups else {}
         body: HealthBody = {
             "status": status,
             "engine": engine,
@@ -115,6 +127,8 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         }
         if threads.mqtt is not None:
             body["mqtt"] = threads.mqtt.described()
+        if preparing := preparations(waiting_groups, names):
+            body["preparing"] = preparing
         if damaged:
             body |= {"damaged": newest(damaged, names), "damages": len(damaged)}
         if skipped:
@@ -129,6 +143,17 @@ def backlog(stores: Stores, ticker: Ticker) -> Backlog:
     tail, since = stores.log.tail(), stores.log.waiting_since(position)
     unread = 0 if since is None else now - since
     return Backlog(position, max(0, tail - position), max(0, unread, ticker.overdue(now)))
+
+
+def preparations(groups: Mapping[str, WaitingGroup], names: Mapping[int, str]) -> list[PreparationBody]:
+    """The backgrounds that somebody waits for who is still there."""
+    found = [
+        PreparationBody(
+            queries=sorted(names[id] for id in one.queries if id in names), triples=one.triples, since=one.since
+        )
+        for one in groups.values()
+    ]
+    return sorted((one for one in found if one["queries"]), key=lambda one: one["since"])
 
 
 def engine_of(words: Mapping[str, object]) -> EngineBody:

@@ -1,7 +1,8 @@
 """Registering: how a query's text becomes an entry of the log, and how the query is deleted again.
 
 A registration is checked whole before it is logged, and once more inside the log: what it was checked against (streams,
-graphs, rule sets, the name) may have changed meanwhile, and then it is checked again.
+graphs, rule sets, the name) may have changed meanwhile, and then it is checked again. Its text is read in a guarded
+child (see `asking.guarded.texts`); what it reads is looked up here.
 
     query, made = register(backend, "HotRooms", text)       # raises Problem, LanguageError, Refusal
     unregister(backend, "HotRooms")
@@ -9,15 +10,17 @@ graphs, rule sets, the name) may have changed meanwhile, and then it is checked 
 
 from __future__ import annotations
 
-from csparql_spark.asking.admission import Refusal, admit, check_maintained, check_together
+from csparql_spark.asking.admission import Refusal, refuse_missing
+from csparql_spark.asking.guarded.texts import QuerySummary, Texts
 from csparql_spark.asking.log_view import Current
+from csparql_spark.entailment.maintain.strategies import AUTO
 from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.query_cache import compiled_of, read
 from csparql_spark.log import Refused
 from csparql_spark.log.contents import QueryRegistered, QueryUnregistered, draft_of
 from csparql_spark.log.guards import Absent, AnyGuard, Every, IsSet, Same, Unfilled, Unread
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.dependents import asked_of, graphs_of, readers, streams_of
+from csparql_spark.server.dependents import asked_of, graphs_of, readers, reads_beside, streams_of
 from csparql_spark.server.http.names import is_plain
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.quotas import room, tell_if_full
@@ -30,11 +33,12 @@ from csparql_spark.store import QueryRecord
 def register(backend: Backend, name: str, text: str, *, paused: bool = False) -> tuple[QueryRecord, bool]:
     """The query of that name and text, and whether it was made now; then it may be `paused` from the beginning."""
     base = f"{backend.stores.names.base}/"
+    admission = Admission(backend.settings, backend.stores, backend.texts)
     try:
         while True:
             live = backend.stores.registry.query(name)
             if live is not None:
-                if live.text == text and asks_the_same(live, base):
+                if live.text == text and asks_the_same(backend.texts, live, base):
                     return live, False
                 raise Problem(
                     "query-exists",
@@ -43,12 +47,14 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
                     query=name,
                     url=backend.stores.names.query_url(name),
                 )
-            asked, guards = admitted(backend.settings, backend.stores, name, text, base)
+            reading = backend.texts.read(text, base)
+            asked, guards = reading.query, admission.let_in(name, reading)
             compiled = compiled_of(asked)
+            reads = reads_beside(asked) if compiled is None else None
             try:
                 guards += own(backend, name, asked)
                 entry = backend.stores.writer.append(
-                    draft_of(QueryRegistered(text, base, paused, compiled), name),
+                    draft_of(QueryRegistered(text, base, paused, compiled, reads), name),
                     Every((Absent("queries", name), *guards, room(backend.settings, "queries"))),
                 )
             except Refused as refused:
@@ -86,27 +92,37 @@ def unregister(backend: Backend, name: str) -> None:
     backend.threads.queries_changed()
 
 
-def admitted(
-    settings: Settings, stores: Stores, name: str, text: str, base: str
-) -> tuple[ContinuousQuery, list[AnyGuard]]:
-    """What the text asks for, if it is let in, and the guards of what it was checked against."""
-    asked = read(text, base)
-    registry = stores.registry
-    if asked.kind == "stream":
-        derived.refuse_cycle(name, stores.names.stream_iri(name), asked, registry)
-    streams = derived.readable(registry)
-    graphs = {graph.name for graph in registry.settings("background")}
-    rules = {rules.name for rules in registry.settings("rules")}
-    admit(text, base=base, streams=streams.keys(), graphs=graphs, rules=rules)
-    same_name(name, asked)
-    texts = Current(stores.log, registry).rules(asked.entailment) if not rules.isdisjoint(asked.entailment) else {}
-    check_together(asked.entailment, texts)
-    check_maintained(asked.entailment, texts, settings.maintenance)
-    return asked, [
-        *(derived.still_readable(*streams[stream]) for stream in streams_of(asked)),
-        *(IsSet("background", graph) for graph in graphs_of(asked)),
-        *(IsSet("rules", name) for name in asked.entailment if name in rules),
-    ]
+class Admission:
+    """Lets queries in, or refuses them, by what there is now."""
+
+    def __init__(self, settings: Settings, stores: Stores, texts: Texts) -> None:
+        self._settings, self._stores, self._texts = settings, stores, texts
+
+    def let_in(self, name: str, reading: QuerySummary) -> list[AnyGuard]:
+        """The guards of what a text was checked against. Raises `Problem` and `Refusal`."""
+        registry, asked = self._stores.registry, reading.query
+        if asked.kind == "stream":
+            derived.refuse_cycle(name, self._stores.names.stream_iri(name), asked, registry)
+        if reading.refusal is not None:
+            raise reading.refusal
+        streams = derived.readable(registry)
+        graphs = {graph.name for graph in registry.settings("background")}
+        rules = {rules.name for rules in registry.settings("rules")}
+        refuse_missing(asked, streams=streams.keys(), graphs=graphs, rules=rules)
+        same_name(name, asked)
+        self._check_rules(asked.entailment, not rules.isdisjoint(asked.entailment))
+        return [
+            *(derived.still_readable(*streams[stream]) for stream in streams_of(asked)),
+            *(IsSet("background", graph) for graph in graphs_of(asked)),
+            *(IsSet("rules", name) for name in asked.entailment if name in rules),
+        ]
+
+    def _check_rules(self, entailment: tuple[str, ...], of_users: bool) -> None:
+        """The rules of the server can be used together, and be maintained as the server likes it."""
+        maintenance = self._settings.maintenance
+        if entailment and (maintenance != AUTO or of_users and len(entailment) > 1):
+            texts = Current(self._stores.log, self._stores.registry).rules(entailment) if of_users else {}
+            self._texts.check_rules(entailment, texts, maintenance)
 
 
 def own(backend: Backend, name: str, asked: ContinuousQuery) -> list[AnyGuard]:
@@ -139,12 +155,12 @@ def whole(query: QueryRecord) -> ContinuousQuery:
     return read(query.text, query.base, query.compiled)
 
 
-def asks_the_same(query: QueryRecord, base: str) -> bool:
+def asks_the_same(texts: Texts, query: QueryRecord, base: str) -> bool:
     """Whether the query's text asks for the same with another base: whether there is no relative IRI in it, that is."""
     if query.base == base:
         return True
     try:
-        return asked_of(query) == read(query.text, base)
+        return asked_of(query) == texts.read(query.text, base).query
     except LanguageError:
         return False
 

@@ -5,8 +5,9 @@
     GET    /rules/lab          the text, as it was sent
     DELETE /rules/lab          204; 409 while a query uses it
 
-A rule file is checked whole before it is logged. A change is seen at the next instant of the queries that use the set.
-The names of the server's own sets, and what else stands for them, are taken.
+A rule file is checked whole before it is logged, in a guarded child (see `asking.guarded.texts`). A change is seen at
+the next instant of the queries that use the set. The names of the server's own sets, and what else stands for them, are
+taken.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from typing import Final, NotRequired, TypedDict
 
 from flask import Blueprint, Response, request
 
-from csparql_spark.asking.admission import check_rules, check_together
+from csparql_spark.answers.limits import TooMuch
+from csparql_spark.asking.guarded.texts import FileSummary, Texts
 from csparql_spark.asking.log_view import Current
-from csparql_spark.entailment.rules.regimes import W3C, stored
+from csparql_spark.entailment.rules.regimes import W3C
 from csparql_spark.entailment.rules.sets import NAMES, text_of
-from csparql_spark.language import LanguageError, RuleFile, parse_rules
+from csparql_spark.language import LanguageError, parse_rules
 from csparql_spark.language.rules.terms import RULE_SETS
 from csparql_spark.log import Refused
 from csparql_spark.log.contents import RulesSet, draft_of
@@ -51,14 +53,31 @@ class RuleSetBody(TypedDict):
 class RuleStore:
     """The rule sets that users brought, as entries of the log make them, and how all are described."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: Stores, texts: Texts) -> None:
         self._names, self._registry, self._log = stores.names, stores.registry, stores.log
+        self._texts = texts
+        self._warnings: dict[str, tuple[int, list[str]]] = {}  # and the entries that they are of
 
     def described(self, rules: KnowledgeRecord) -> RuleSetBody:
         return {**self.body(rules.name, rules.rows), "changed": rules.changed}
 
     def listed(self, rules: KnowledgeRecord) -> RuleSetBody:
-        return {**self.described(rules), "warnings": warnings_of(self.current(rules.name)[1])}
+        return {**self.described(rules), "warnings": self._warnings_of(rules)}
+
+    def _warnings_of(self, rules: KnowledgeRecord) -> list[str]:
+        """What there is to say of a rule file that was let in."""
+        remembered = self._warnings.get(rules.name)
+        if remembered is not None and remembered[0] == rules.id:
+            return remembered[1]
+        id, text = self.current(rules.name)
+        if id is None or text is None:
+            return []
+        try:
+            warnings = self._texts.remarks(text)[0]
+        except (LanguageError, TooMuch) as error:
+            warnings = [str(error)]
+        self._warnings[rules.name] = id, warnings
+        return warnings
 
     def built_in(self, name: str) -> RuleSetBody:
         return {**self.body(name, len(parse_rules(text_of(name)).rules)), "warnings": []}
@@ -89,9 +108,9 @@ class RuleStore:
         return (None, None) if entry is None or entry.payload is None else (entry.seq, entry.payload.decode())
 
 
-def routes(settings: Settings, stores: Stores) -> Blueprint:
+def routes(settings: Settings, stores: Stores, texts: Texts) -> Blueprint:
     blueprint = Blueprint("rules", __name__)
-    sets = RuleStore(stores)
+    sets = RuleStore(stores, texts)
     names, registry, log, writer = stores.names, stores.registry, stores.log, stores.writer
 
     @blueprint.get("/rules")
@@ -102,7 +121,8 @@ def routes(settings: Settings, stores: Stores) -> Blueprint:
     def put_rules(name: str) -> tuple[RuleSetBody, int, dict[str, str]]:
         refuse_built_in(name)
         text = bodies.declared(request, settings.query_limit, TEXT_TYPES, "The rule file")
-        file = checked(stores, name, text)
+        refuse_empty(text)
+        file = checked(stores, texts, name, text)
         headers = {"Location": names.rules_url(name)}
         warnings = list(file.warnings)
         while True:
@@ -111,11 +131,11 @@ def routes(settings: Settings, stores: Stores) -> Blueprint:
                 return {**sets.described(rules), "warnings": warnings}, 200, headers
             try:
                 guards = [Unchanged(KIND, name, id), *([room(settings, KIND)] if id is None else [])]
-                entry = writer.append(draft_of(RulesSet(text, len(file.rules)), name), Every(tuple(guards)))
+                entry = writer.append(draft_of(RulesSet(text, file.rules), name), Every(tuple(guards)))
             except Refused as refused:
                 tell_if_full(refused)
                 continue  # somebody else was faster: the newest counts
-            made = KnowledgeRecord(entry.seq, KIND, name, entry.at, len(file.rules))
+            made = KnowledgeRecord(entry.seq, KIND, name, entry.at, file.rules)
             return {**sets.described(made), "warnings": warnings}, 201 if id is None else 200, headers
 
     @blueprint.get("/rules/<name:name>")
@@ -145,37 +165,35 @@ def routes(settings: Settings, stores: Stores) -> Blueprint:
     return blueprint
 
 
-def checked(stores: Stores, name: str, text: str) -> RuleFile:
+def checked(stores: Stores, texts: Texts, name: str, text: str) -> FileSummary:
     """What `checked_rules` says, for who sets it. Raises `Problem` for what is no rule file."""
     try:
-        return checked_rules(stores, name, text)
+        return checked_rules(stores, texts, name, text)
     except LanguageError as error:
         raise of_language(error, "bad-rules") from None
 
 
-def checked_rules(stores: Stores, name: str, text: str) -> RuleFile:
-    """The rule file, if it could be set under that name now. Raises `LanguageError` and `Refusal`."""
+def refuse_empty(text: str) -> None:
+    if not text:
+        raise Problem(
+            "empty-body",
+            "Nothing came: send the rule file as the body of the request. A rule set without rules is a file with "
+            "a comment (# and some words); to be rid of one, DELETE it.",
+        )
+
+
+def checked_rules(stores: Stores, texts: Texts, name: str, text: str) -> FileSummary:
+    """What there is to say of a rule file, if it could be set under that name now. Raises `LanguageError` and
+    `Refusal`."""
     others = Current(stores.log, stores.registry).rules()
     others.pop(name, None)
-    file = check_rules(name, text, others)
-    if stores.registry.setting(KIND, name) is None:
-        return file  # nobody can use it yet
     used = {
         asked.entailment
-        for query in stores.registry.queries()
+        # Nobody can use it before it is there.
+        for query in (stores.registry.queries() if stores.registry.setting(KIND, name) is not None else ())
         if (asked := asked_of(query)) is not None and name in asked.entailment
     }
-    for entailment in sorted(used):
-        check_together(entailment, {**others, name: text})
-    return file
-
-
-def warnings_of(text: str | None) -> list[str]:
-    """What there is to say of a rule file that was let in."""
-    try:
-        return [] if text is None else list(stored(text).warnings)
-    except LanguageError as error:
-        return [str(error)]
+    return texts.rule_file(name, text, others, used)
 
 
 def is_built_in(name: str) -> bool:

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
-from urllib.parse import parse_qsl
 
 from flask import Blueprint, Response, request
 from werkzeug.datastructures import MultiDict
 
 from csparql_spark.answers.bindings import ResultKind
 from csparql_spark.answers.formats import OFFERED, Unwritable
-from csparql_spark.answers.limits import Limits, TooManyRows, TooMuch, size
+from csparql_spark.answers.graph_text import LineText
+from csparql_spark.answers.limits import Limits, TooManyRows, TooMuch
+from csparql_spark.asking.allowance import Allowance
 from csparql_spark.asking.guarded import Pool, work
 from csparql_spark.asking.guarded.pool import Place
 from csparql_spark.asking.log_view import Current
@@ -35,6 +35,8 @@ from csparql_spark.language import ContinuousQuery
 from csparql_spark.language.queries.query_cache import known, read
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.http import bodies
+from csparql_spark.server.http.forms import FORM, fields_of
+from csparql_spark.server.http.holdings import Holdings
 from csparql_spark.server.http.negotiation import asked_type, drawn, response_of
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.descriptors import service_descriptor
@@ -43,20 +45,19 @@ from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.windows.rule import at_once, bounds_of
 
-FORM, QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
-MOST_FIELDS = 100
+QUERY = "application/sparql-query"
 KINDS: dict[str, ResultKind] = {"SELECT": "bindings", "ASK": "boolean"}  # of answers; other forms give graphs
 
 
-def routes(settings: Settings, stores: Stores, pool: Pool) -> Blueprint:
+def routes(settings: Settings, stores: Stores, pool: Pool, holdings: Holdings) -> Blueprint:
     blueprint = Blueprint("sparql", __name__)
-    questions = Questions(stores, pool)
+    questions = Questions(stores, pool, holdings)
 
     @blueprint.get("/sparql")
     def ask_by_get() -> Response:
         if "query" not in request.args:
             graphs = (graph.name for graph in stores.registry.settings("background"))
-            return drawn(service_descriptor(stores.names, graphs), "the description of the service")
+            return drawn(LineText(service_descriptor(stores.names, graphs)), "the description of the service")
         return questions.answer(request.args.get("query"), request.args)
 
     @blueprint.post("/sparql")
@@ -64,25 +65,17 @@ def routes(settings: Settings, stores: Stores, pool: Pool) -> Blueprint:
         text = bodies.declared(request, settings.query_limit, (QUERY, FORM), "The query")
         if request.mimetype != FORM:
             return questions.answer(text, request.args)
-        fields = fields_of(text)
+        fields = fields_of(text.encode())
         return questions.answer(fields.get("query"), fields)
 
     return blueprint
 
 
-def fields_of(text: str) -> MultiDict[str, str]:
-    """The fields of a form."""
-    try:
-        return MultiDict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS))
-    except ValueError as error:
-        raise Problem("bad-body", f"The body is not a form: {error}.") from None
-
-
 class Questions:
     """Answers questions over what is stored now, given their texts and the parameters of the protocol."""
 
-    def __init__(self, stores: Stores, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, stores: Stores, pool: Pool, holdings: Holdings) -> None:
+        self._pool, self._holdings = pool, holdings
         self._stores, self._current = stores, Current(stores.log, stores.registry)
         self._base = f"{stores.names.base}/"
 
@@ -92,10 +85,9 @@ class Questions:
             raise Problem("bad-body", "There is no query: send it as query=, or as the body of a POST.")
         limits = Limits.from_environment(os.environ)
         try:
-            with self._pool.place("sparql") as place:
-                return self._answered(place, text, parameters, limits)
+            return self._pool.attempt("sparql", lambda place: self._answered(place, text, parameters, limits))
         except TooManyRows as error:
-            raise Problem("too-many-rows", f"The question cannot be answered: {error}. Add a LIMIT.") from error
+            raise Problem("too-many-rows", f"The question cannot be answered: {error}.") from error
         except TooMuch as error:
             raise Problem("too-much", f"The question cannot be answered: {error}.") from error
         except Unwritable as error:
@@ -114,55 +106,42 @@ class Questions:
         default_graphs, named_graphs = (
             parameters.getlist(name) or None for name in ("default-graph-uri", "named-graph-uri")
         )
-        background = {setting.name for setting in self._stores.registry.settings("background")}
+        background = {setting.name: setting.rows for setting in self._stores.registry.settings("background")}
         wanted = {*(default_graphs or ()), *(named_graphs or ())}
         if default_graphs is None and named_graphs is None:
             wanted = {*query.graphs, *query.named_graphs}
         if not wanted and not query.windows:
-            wanted = background
+            wanted = {*background}
         queries = {
             graph: name
-            for graph in wanted - background
+            for graph in wanted - background.keys()
             if (name := self._stores.names.query_of_window(graph)) is not None
         }
-        watched = {graph: self._watched(name) for graph, name in queries.items()}
-        instant, streams = self._streams(query)
+        allowance = Allowance(self._pool.memory, "the question asks", "name fewer of them with FROM", place.expect)
+        allowance.foresee(sum(background[graph] for graph in wanted & background.keys()))
+        current = self._current.within(allowance)
+        watched = {graph: self._watched(current, name) for graph, name in queries.items()}
+        instant, streams = self._streams(current, query)
         if watched and not query.windows:
             instant = max(one.instant for one in watched.values())
-        current = self._current
         regimes = {*query.entailment, *(regime for one in watched.values() for regime in one.query.entailment)}
         question = Question(
             text,
-            self._graphs(wanted & background),
+            {graph: work.sent_graph(current.payload(graph)) for graph in sorted(wanted & background.keys())},
             self._base,
             default_graphs,
             named_graphs,
             streams=streams,
             watched=watched,
-            rules=current.rules(regimes),
+            rules=current.rules(regimes) if regimes else {},
             instant=instant,
         )
         media_type = asked_type("this answer", OFFERED[KINDS.get(query.form, "graph")])
         body = place.run(limits, work.answered, question, limits, media_type)
         headers = {"X-CSPARQL-Instant": str(instant)} if query.windows or watched else None
-        return response_of(body, media_type, headers)
+        return response_of(body, media_type, headers, holdings=self._holdings)
 
-    def _graphs(self, wanted: Iterable[str]) -> dict[str, Chunk]:
-        """Background graphs, of which there may be more than a question has room for."""
-        graphs: dict[str, Chunk] = {}
-        held = 0
-        for graph in sorted(wanted):
-            graphs[graph] = self._current.graph(graph)
-            held += graphs[graph].size
-            if held > self._pool.memory:
-                raise Problem(
-                    "too-large",
-                    f"The graphs that the question asks hold more than the {size(self._pool.memory)} that a question "
-                    "may have: name fewer of them with FROM.",
-                )
-        return graphs
-
-    def _watched(self, name: str) -> Watched:
+    def _watched(self, current: Current, name: str) -> Watched:
         """What a registered query needs to see what it saw at its latest instant."""
         record = found(self._stores, name)
         failure = self._stores.answers.failure(record.id)
@@ -182,10 +161,12 @@ class Questions:
                 "seen something: ask again after its first instant.",
                 query=name,
             )
-        return self._current.watched(record, whole(record), bounds[1])
+        return current.watched(record, whole(record), bounds[1])
 
-    def _streams(self, query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
+    def _streams(self, current: Current, query: ContinuousQuery) -> tuple[int, dict[str, Chunk]]:
         """The instant to look at, and what the query's windows may see there."""
+        if not query.windows:
+            return self._stores.now(), {}
         streams = {stream.iri: stream for stream in self._stores.registry.streams()}
         now = self._stores.now()
         chunks: dict[str, Chunk] = {}
@@ -193,12 +174,12 @@ class Questions:
         for window in query.windows:
             if window.stream not in streams:
                 raise self._stores.names.no_stream(window.stream)
-            newest = self._current.newest(window.stream)
+            newest = current.newest(window.stream)
             instants.append(now if streams[window.stream].clock == "arrival" or newest is None else newest)
-        instant = max(instants, default=now)
+        instant = max(instants)
         for window in query.windows:
             low = bounds_of(at_once(window), instant).low
-            chunk = self._current.elements(window.stream, low=low, high=instant)
+            chunk = current.elements(window.stream, low=low, high=instant)
             known = chunks.get(window.stream)
             chunks[window.stream] = chunk if known is None or len(chunk) > len(known) else known
         return instant, chunks

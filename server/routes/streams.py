@@ -18,11 +18,12 @@ from typing import NamedTuple, NotRequired, TypedDict
 from flask import Blueprint, Response, request
 
 from csparql_spark.answers.formats import JSON_LD, N_TRIPLES, PLAIN_JSON, RDF_XML, TURTLE
+from csparql_spark.answers.graph_text import LineText
 from csparql_spark.log import Refused
 from csparql_spark.log.contents import StreamDropped, StreamMade, draft_of
 from csparql_spark.log.guards import Absent, Every, Same, Unread
 from csparql_spark.rdf.errors import UnsupportedFormat
-from csparql_spark.rdf.pushes import PushFormat, push_format, read_push
+from csparql_spark.rdf.pushes import PushFormat, push_format
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.dependents import asked_of, readers, streams_of
 from csparql_spark.server.http import bodies
@@ -219,7 +220,9 @@ def routes(backend: Backend) -> Blueprint:
         if asked_type("the description of a stream", DESCRIBED) == PLAIN_JSON:
             return streams.content(stream)
         return drawn(
-            stream_descriptor(stream, names, streams.readers(stream)), "the description of a stream", offered=DESCRIBED
+            LineText(stream_descriptor(stream, names, streams.readers(stream))),
+            "the description of a stream",
+            offered=DESCRIBED,
         )
 
     @blueprint.delete("/streams/<name:name>")
@@ -249,8 +252,8 @@ def routes(backend: Backend) -> Blueprint:
         if once is not None and (before := pusher.repeated(iri, once)) is not None:
             return before
         if format is not PushFormat.ARROW:
-            bodies.utf8(body, "The data")
-        return pusher.push(iri, read_push(body, format, base=iri, blank_prefix=backend.stores.blank_prefix()), once)
+            bodies.refuse_no_utf8(body, "The data")
+        return pusher.push(iri, pusher.reader.push(body, format, iri), once)
 
     return blueprint
 

@@ -16,22 +16,28 @@ from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 import numpy as np
+import pyarrow.compute as pc
 from flask import Blueprint, request
 
 from csparql_spark.answers.limits import Limits
+from csparql_spark.asking.allowance import Allowance
 from csparql_spark.asking.guarded import Pool, work
+from csparql_spark.asking.guarded.pool import Place
 from csparql_spark.asking.log_view import Current
-from csparql_spark.asking.timeline import dots, stamped, waits, written
+from csparql_spark.asking.timeline import Dot, dots, waits, written
 from csparql_spark.language import ContinuousQuery
 from csparql_spark.log import Entry, Log
+from csparql_spark.log.contract import StampSpan
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.dependents import asked_of, streams_of
+from csparql_spark.server.http.holdings import Holdings
 from csparql_spark.server.http.lengths import length_of_time
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.answers import asked_instant
 from csparql_spark.server.routes.description import WindowBody, made_streams, status_of, waiting_for, window_body
 from csparql_spark.server.routes.health import engine_of
 from csparql_spark.server.routes.registration import found
+from csparql_spark.server.routes.why import SMALLER
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers.instants import WindowBounds, windows_of
 from csparql_spark.store import QueryRecord
@@ -39,6 +45,7 @@ from csparql_spark.windows.progress import Clock, Progress
 from csparql_spark.windows.rule import BEGINNING_OF_TIME, grid_of, slowest_of, widest_of
 
 USUAL_ELEMENTS, MOST_ELEMENTS = 50, 1000
+MOST_TEXT = 4 << 20  # bytes of elements that are told at once
 MOST_DOTS, MOST_INSTANTS = 300, 200
 LONGEST_SPAN = 31 * 86_400_000
 
@@ -115,14 +122,14 @@ class ElementsBody(TypedDict):
 class Timelines:
     """What can be seen of a query from the log and the answers, and what it waits for."""
 
-    def __init__(self, stores: Stores) -> None:
-        self._stores = stores
+    def __init__(self, stores: Stores, holdings: Holdings) -> None:
+        self._stores, self._holdings = stores, holdings
 
     def of(self, query: QueryRecord) -> TimelineBody:
         stores, asked, now = self._stores, readable(query), self._stores.now()
-        outlines = {iri: list(stores.log.outlines(iri, after=query.id)) for iri in streams_of(asked)}
-        progress = self._progress(query, outlines, now)
-        newest = {iri: max((stamped(entry)[1] for entry in entries), default=None) for iri, entries in outlines.items()}
+        spans = {iri: stores.log.span(iri, after=query.id) for iri in streams_of(asked)}
+        progress = self._progress(query, spans, now)
+        newest = {iri: None if span is None else span.last for iri, span in spans.items()}
         bounds = stores.answers.bounds(query.id)
         by_arrival = any(clock.kind == "arrival" for clock in progress.clocks.values())
         known = [at for at in (*newest.values(), bounds[1] if bounds else None) if at is not None]
@@ -138,7 +145,7 @@ class Timelines:
                 "reading": None if (reading := progress.reading(iri)) == BEGINNING_OF_TIME else reading,
                 "elements": [
                     {"from": dot.first, "to": dot.last, "triples": dot.triples, "late": dot.late}
-                    for dot in dots(outlines[iri], self._payload, clock=clock, low=low, high=high, most=MOST_DOTS)
+                    for dot in self._dots(query, iri, clock, low, high)
                 ],
             }
             for iri, clock in progress.clocks.items()
@@ -159,21 +166,32 @@ class Timelines:
             "says": self._expectation(query, asked, progress, upcoming),
         }
 
-    def _payload(self, entry: Entry) -> bytes:
-        # What is forgotten while it is looked at has no stamps any more.
-        return self._stores.log.payload(entry.seq) or Chunk.empty().to_ipc()
+    def _dots(self, query: QueryRecord, iri: str, clock: Clock, low: int, high: int) -> list[Dot]:
+        entries = self._stores.log.outlines(iri, after=query.id)
+        return dots(entries, self._stamps, clock=clock, low=low, high=high, most=MOST_DOTS)
 
-    def _progress(self, query: QueryRecord, outlines: Mapping[str, list[Entry]], now: int) -> Progress:
-        """How far the clocks have come for a query."""
+    def _stamps(self, entry: Entry) -> np.ndarray:
+        """Those of a chunk, of which one is in memory at a time. Raises `Problem` if there is no room for it."""
+        log = self._stores.log
+        holding = self._holdings.take(log.size(entry.seq))
+        try:
+            payload = log.payload(entry.seq)
+            # What is forgotten while it is looked at has no stamps any more.
+            return np.empty(0, np.int64) if payload is None else Chunk.from_ipc(payload).stamped(entry.at).t
+        finally:
+            holding.release()
+
+    def _progress(self, query: QueryRecord, spans: Mapping[str, StampSpan | None], now: int) -> Progress:
+        """How far the clocks have come for a query: what they read depends on the oldest and newest stamps alone."""
         registry = self._stores.registry
-        streams = {iri: stream for iri in outlines if (stream := registry.stream(iri)) is not None}
+        streams = {iri: stream for iri in spans if (stream := registry.stream(iri)) is not None}
         progress = Progress.begin(
             at=query.registered, clocks={iri: Clock(stream.clock, stream.delay) for iri, stream in streams.items()}
         )
         progress.tick(None, now)
         for iri, stream in streams.items():
-            for entry in outlines[iri]:
-                progress.arrived(iri, entry.at, *stamped(entry))
+            if (span := spans[iri]) is not None:
+                progress.arrived(iri, *span)
             producer = None if stream.producer is None else registry.query(stream.producer)
             bounds = None if producer is None else self._stores.answers.bounds(producer.id)
             if bounds:
@@ -193,6 +211,11 @@ class Timelines:
             return "The engine is starting; what comes in meanwhile is kept for it."
         if engine != "running":
             return f"The engine does not run ({engine}); what comes in meanwhile is kept for it."
+        if closing := stores.waiting.of(query.id):
+            return (
+                f"Its background of {closing.triples:,} triples is being closed under its rules since "
+                f"{written(closing.since)}: what comes meanwhile is kept for it, and answered then."
+            )
         for maker in waiting_for(stores, asked, made_streams(stores.registry)):
             return f"It reads what the query {maker['query']} makes, and that one is {maker['status']}."
         if not set(streams_of(asked)) <= progress.clocks.keys():
@@ -206,9 +229,9 @@ class Timelines:
         return f"The next instant is {written(upcoming)}."
 
 
-def routes(stores: Stores, pool: Pool) -> Blueprint:
+def routes(stores: Stores, pool: Pool, holdings: Holdings) -> Blueprint:
     blueprint = Blueprint("timeline", __name__)
-    current, timelines = Current(stores.log, stores.registry), Timelines(stores)
+    current, timelines = Current(stores.log, stores.registry), Timelines(stores, holdings)
 
     @blueprint.get("/queries/<name:name>/timeline")
     def timeline(name: str) -> TimelineBody:
@@ -219,10 +242,16 @@ def routes(stores: Stores, pool: Pool) -> Blueprint:
         query = found(stores, name)
         asked = readable(query)
         instant = asked_instant(stores, query, f": {stores.names.query_url(name)}/timeline tells what it waits for.")
-        with pool.place("missing") as place:
-            watched, rules = current.watched(query, asked, instant), current.rules(asked.entailment)
-            view = json.loads(place.run(Limits.from_environment(os.environ), work.missed, watched, rules))
-        triples, counts, lost, says = view
+
+        def missed(place: Place) -> bytes | bytearray:
+            allowance = Allowance(pool.memory, "the query reads", SMALLER, place.expect)
+            graphs = (stores.registry.setting("background", graph) for graph in (*asked.graphs, *asked.named_graphs))
+            allowance.foresee(sum(0 if graph is None else graph.rows for graph in graphs))
+            watched = current.within(allowance).watched(query, asked, instant)
+            rules = current.rules(asked.entailment)
+            return place.run(Limits.from_environment(os.environ), work.missed, watched, rules)
+
+        triples, counts, lost, says = json.loads(pool.attempt("missing", missed))
         sizes = stores.answers.sizes(query.id, instant, instant, 1) if lost is None else []
         if rows := sum(rows for _, rows in sizes):
             shown = "1 row" if rows == 1 else f"{rows:,} rows"
@@ -249,24 +278,46 @@ def routes(stores: Stores, pool: Pool) -> Blueprint:
             raise Problem(
                 "bad-setting", f"The limit {text[:100]!r} is not a number of elements from 1 to {MOST_ELEMENTS}."
             )
-        return {"stream": iri, "elements": newest_elements(stores.log, iri, int(text))}
+        return {"stream": iri, "elements": newest_elements(stores.log, holdings, iri, int(text))}
 
     return blueprint
 
 
-def newest_elements(log: Log, iri: str, limit: int) -> list[ElementBody]:
-    """The last elements of a stream, newest first."""
+def newest_elements(log: Log, holdings: Holdings, iri: str, limit: int) -> list[ElementBody]:
+    """The last elements of a stream, newest first, and no more than have `MOST_TEXT` bytes together, but for one. One
+    chunk is in memory at a time. Raises `Damaged`, and `Problem` if there is no room for it."""
     newest: list[ElementBody] = []
-    for entry in log.recent(iri):
-        chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
-        last = chunk.take(np.arange(max(0, len(chunk) - (limit - len(newest))), len(chunk)))
-        newest += [
-            {"at": at, "logged": entry.at, "triple": list(triple)}
-            for at, triple in reversed(list(zip(last.t.tolist(), last.triples(), strict=True)))
-        ]
-        if len(newest) >= limit:
+    left = MOST_TEXT
+    later: int | None = None
+    for outline in log.outlines(iri, after=0, newest_first=True):
+        holding = holdings.take(log.size(outline.seq))
+        try:
+            # What is damaged between the two may have been of the stream, too.
+            for entry in log.recent(iri, outline.seq - 1, later):
+                few, left = last_elements(entry, limit - len(newest), left, one=not newest)
+                newest += few
+        finally:
+            holding.release()
+        later = outline.seq - 1
+        if left <= 0 or len(newest) >= limit:
             break
+    else:
+        next(iter(log.recent(iri, 0, later)), None)  # there is none, but what is damaged may have been one
     return newest
+
+
+def last_elements(entry: Entry, most: int, left: int, *, one: bool) -> tuple[list[ElementBody], int]:
+    """The last elements of a chunk, so many at most, that have no more bytes of text than are left; `one` in any case.
+    And what is left then: less than nothing if there are others."""
+    chunk = Chunk.from_ipc(entry.payload).stamped(entry.at)
+    last = chunk.take(np.arange(max(0, len(chunk) - most), len(chunk)))
+    lengths = pc.binary_length(last.terms).to_numpy().astype(np.int64)
+    sizes = np.cumsum((lengths[last.s] + lengths[last.p] + lengths[last.o])[::-1])
+    few = max(int(np.searchsorted(sizes, left, side="right")), 1 if one else 0)
+    left -= int(sizes[-1])
+    last = last.take(np.arange(len(last) - few, len(last)))
+    stamped = reversed(list(zip(last.t.tolist(), last.triples(), strict=True)))
+    return [{"at": at, "logged": entry.at, "triple": list(triple)} for at, triple in stamped], left
 
 
 def next_instant(asked: ContinuousQuery, bounds: tuple[int, int] | None, progress: Progress) -> int | None:

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from flask import Blueprint
 
 from csparql_spark.entailment.rules.sets import NAMES
@@ -29,6 +31,9 @@ from csparql_spark.server.stores import Stores
 FRESH_SECONDS = 5.0
 MOST_WORDS = 500
 MOST_PREFIXES = 500
+PROLOGUE = 8192  # characters of a query's text in which prefixes are looked for
+LONGEST_WORD = 2000
+MOST_BYTES = 64 << 20  # of entries that are looked at in one scan
 NEWEST_ENTRIES = 400  # of the log, whatever they are
 MOST_TRIPLES = 200_000  # that are looked at in one scan
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -86,7 +91,7 @@ def prefixes_of(stores: Stores) -> dict[str, str]:
     """The usual prefixes, and what registered queries declare: of two IRIs under one prefix the newest."""
     prefixes = dict(USUAL)
     for query in stores.registry.queries()[-MOST_PREFIXES:]:
-        prefixes.update((name, iri) for name, iri in _DECLARED.findall(query.text) if ":" in iri)
+        prefixes.update((name, iri) for name, iri in _DECLARED.findall(query.text[:PROLOGUE]) if ":" in iri)
     return dict(list(prefixes.items())[-MOST_PREFIXES:])
 
 
@@ -107,13 +112,19 @@ def words_now(stores: Stores) -> WordsBody:
 
 def chunks_of(stores: Stores) -> Iterator[Chunk]:
     """The background graphs that are small enough to be looked at, and the newest chunks, newest first."""
-    log, tail = stores.log, stores.log.tail()
+    log, tail, left = stores.log, stores.log.tail(), MOST_BYTES
     for graph in stores.registry.settings("background"):
-        entry = log.last_as_is(graph.name, "background", tail) if graph.rows <= MOST_TRIPLES else None
+        if graph.rows > MOST_TRIPLES or (size := log.size(graph.id)) > left:
+            continue
+        left -= size
+        entry = log.last_as_is(graph.name, "background", tail)
         if entry is not None and entry.payload is not None:
             yield Chunk.from_ipc(entry.payload)
     outline = log.outline(max(0, tail - NEWEST_ENTRIES), NEWEST_ENTRIES)
     for chunk in reversed([entry for entry in outline if entry.kind == "chunk" and entry.rows <= MOST_TRIPLES]):
+        if (size := log.size(chunk.seq)) > left:
+            continue
+        left -= size
         for entry in log.read(chunk.seq - 1, chunk.seq):
             if entry.payload is not None:
                 yield Chunk.from_ipc(entry.payload)
@@ -123,6 +134,7 @@ def counted(chunk: Chunk, ids: np.ndarray) -> dict[str, int]:
     """How often each IRI among the terms with these ids occurs."""
     counts = np.bincount(ids, minlength=len(chunk.terms))
     used = np.flatnonzero(counts)
+    used = used[pc.binary_length(chunk.terms.take(pa.array(used))).to_numpy() <= LONGEST_WORD]
     terms = chunk.terms.take(used).to_pylist()
     return {term[1:-1]: int(count) for term, count in zip(terms, counts[used].tolist()) if term.startswith("<")}
 

@@ -6,7 +6,8 @@
     X-CSPARQL-Delivery: 5f0c…-1700000000000-qkzw…    the same when it is told again; another where a copy of the
                                                      database was put back, and the query says it anew
     X-CSPARQL-Signature: sha256=…                    HMAC of the body, when the observer has a secret
-    X-CSPARQL-Gap: 1699999000000                     answers after this instant are kept no longer, or are damaged
+    X-CSPARQL-Gap: 1699999000000                     answers after this instant are kept no longer, are damaged, or are
+                                                     too large to be told
 
     {"query":"HotRooms","at":1700000000000,"windows":…,"results":…}
 
@@ -37,7 +38,7 @@ from csparql_spark import __version__
 from csparql_spark.disk import StoreError
 from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, Undelivered, send
 from csparql_spark.server.stores import Stores
-from csparql_spark.server.subscribers.instants import envelope, windows_of
+from csparql_spark.server.subscribers.instants import MOST_TOLD, TooLargeToTell, envelope, windows_of
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.store.observers import NONEMPTY, Observer
 from csparql_spark.store.order import AnswerOrder
@@ -173,8 +174,9 @@ class Webhooks:
         for instant in instants:
             if not self._running:
                 return None
-            parts = self._answers.at(record.id, instant)
-            if any(part.damage is not None for part in parts):
+            large = self._answers.size(record.id, instant) > MOST_TOLD
+            parts = [] if large else self._answers.at(record.id, instant)
+            if large or any(part.damage is not None for part in parts):
                 passed, parts = instant, []
             if not parts:  # or forgotten in this moment
                 gap = observer.position if gap is None else gap
@@ -184,6 +186,9 @@ class Webhooks:
                 continue
             try:
                 self._deliver(observer, record, parts, gap)
+            except TooLargeToTell:
+                passed, gap = instant, observer.position if gap is None else gap
+                continue
             except (Undelivered, BadUrl, ValueError) as error:
                 if passed is not None:
                     self._observers.passed(id, passed, gap=gap)
@@ -198,7 +203,7 @@ class Webhooks:
         return 0.0 if len(instants) == PAGE_INSTANTS else None
 
     def _deliver(self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], gap: int | None) -> None:
-        """Raises `Undelivered`."""
+        """Raises `Undelivered` and `TooLargeToTell`."""
         refusal = self.allowed.refusal(observer.url)  # the setting may be another one since it was added
         if refusal is not None:
             raise Undelivered(refusal, gone=True)

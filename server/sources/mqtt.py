@@ -7,6 +7,10 @@ A message is a push: its format is the Content Type of its properties (MQTT 5), 
 is acknowledged to the broker when it is in the log; the session outlives the connection and this process, so what was
 published with QoS 1 meanwhile comes later. Messages that wait together become one entry of the log for each stream.
 
+A message that may take long to read (see `rdf.hazards`) is read apart, and what follows it on its topic waits behind it
+(see `backlogs`), so that messages of a topic are written in their order. Other topics go on, and are acknowledged
+meanwhile. What the broker has sent and is not written yet is bounded (see `inbox`): beyond that the broker waits.
+
 A message that the broker delivers again is not counted again: with the triples, and in one transaction with them, the
 log keeps which message of the session they were. Messages that were published with QoS 0 are taken as they come, and
 may be lost on the way. A payload that cannot be read is counted, told in /health, and acknowledged: it would not get
@@ -15,13 +19,12 @@ better.
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import os
 import queue
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from typing import NotRequired, TypedDict, cast
 
 import paho.mqtt.client as paho
@@ -30,48 +33,31 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from csparql_spark.answers.limits import Overloaded
+from csparql_spark.asking.guarded import Crowded
 from csparql_spark.disk import StoreError
 from csparql_spark.log.contract import Reused
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
-from csparql_spark.rdf.pushes import push_format, read_push
+from csparql_spark.rdf.hazards import hazardous
+from csparql_spark.rdf.pushes import AnyFormat, push_format
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.settings import Settings
+from csparql_spark.server.sources.backlogs import Backlogs
+from csparql_spark.server.sources.inbox import PREFIX, Inbox, MqttMessage
 from csparql_spark.server.sources.pushing import Idempotency, Pusher
 from csparql_spark.server.stores import Stores
 from csparql_spark.settings import Broker
 from csparql_spark.store import StreamRecord
 
 USUAL_FORMAT = "text/turtle"
-PREFIX = "mqtt "  # of keys: nobody's Idempotency-Key has a blank
 UNACKNOWLEDGED = 500  # messages that the broker sends ahead, as MQTT 5 lets us ask
-WAITING = 20_000  # messages in memory; more come only of those with QoS 0, and are dropped
 SESSION_SECONDS = 24 * 60 * 60  # how long the broker keeps what comes while we are away
+SLOW_READERS = 2  # threads for messages that may take long
 LONGEST_PACKET = 268_435_455
-GROUP_MESSAGES, GROUP_BYTES = 500, 16 << 20
 LOOK_SECONDS = 1.0
+FIRST_CROWD_PAUSE, LONGEST_CROWD_PAUSE = 0.1, 5.0  # seconds, while too many bodies wait to be read
 FIRST_PAUSE, LONGEST_PAUSE = 1, 30
-
-
-@dataclass(frozen=True)
-class _Message:
-    connection: int
-    session: str
-    mid: int
-    qos: int
-    again: bool
-    topic: str
-    payload: bytes
-    content_type: str | None
-    subscriptions: tuple[int, ...]
-
-    @property
-    def key(self) -> str:
-        return f"{PREFIX}{self.session} {self.mid}"
-
-    @property
-    def digest(self) -> bytes:
-        return hashlib.sha256(self.topic.encode() + b"\0" + self.payload).digest()
 
 
 class MqttProblemBody(TypedDict):
@@ -109,8 +95,9 @@ class Mqtt:
     def __init__(self, settings: Settings, stores: Stores, pusher: Pusher) -> None:
         self.broker = Broker.of(settings.mqtt, settings.mqtt_user, settings.mqtt_password)
         self._settings, self._stores, self._pusher = settings, stores, pusher
-        self._arrived: queue.Queue[_Message] = queue.Queue(WAITING)
+        self._slow = Backlogs(self._push_slow, threads=SLOW_READERS, name="mqtt-slow")
         self._changed, self._stopping = threading.Event(), threading.Event()
+        self._inbox = Inbox(self._stopping)
         self._lock = threading.Lock()
         self._connection, self._connected = 0, False
         self._state, self._since = "connecting", time.time()
@@ -142,6 +129,7 @@ class Mqtt:
         asked.SessionExpiryInterval, asked.ReceiveMaximum = SESSION_SECONDS, UNACKNOWLEDGED
         asked.MaximumPacketSize = min(self._settings.body_limit + (1 << 17), LONGEST_PACKET)
         client.connect_async(self.broker.host, self.broker.port, keepalive=30, clean_start=False, properties=asked)
+        self._slow.start()
         self._worker.start()
         client.loop_start()
         return self
@@ -150,6 +138,7 @@ class Mqtt:
         """Acknowledge what is in the log; the rest comes again."""
         self._stopping.set()
         self._worker.join()
+        self._slow.stop()
         self._client.disconnect()
         self._client.loop_stop()
 
@@ -165,7 +154,7 @@ class Mqtt:
                 "state": self._state,
                 "since": int(self._since * 1000),
                 "topics": {topics: [stream.iri for stream in streams] for topics, streams in self._streams.items()},
-                "waiting": self._arrived.qsize(),
+                "waiting": len(self._inbox) + len(self._slow),
                 **cast(MqttCounts, dict(self._counts)),
                 "problem": self._problem,
             }
@@ -205,8 +194,8 @@ class Mqtt:
     def _on_message(self, client: paho.Client, userdata: object, message: paho.MQTTMessage) -> None:
         properties = message.properties
         try:
-            self._arrived.put_nowait(
-                _Message(
+            self._inbox.put(
+                MqttMessage(
                     self._connection,
                     self._session,
                     message.mid,
@@ -224,7 +213,7 @@ class Mqtt:
             full = isinstance(error, queue.Full)
             self._note_problem("messages come faster than they are written" if full else str(error))
 
-    # In our own thread
+    # In our own threads
 
     def _work(self) -> None:
         looked = 0.0
@@ -234,9 +223,17 @@ class Mqtt:
                     self._changed.clear()
                     looked = time.monotonic()
                     self._subscribe()
-                group = self._group()
-                if group:
-                    self._push(group)
+                prompt = group = self._inbox.group()
+                try:
+                    prompt, slow = self._parted(group)
+                    try:
+                        if prompt:
+                            self._push(prompt)
+                    finally:
+                        for message in slow:  # after those of their topics that came before
+                            self._slow.add(message.topic, message)
+                finally:
+                    self._inbox.done(prompt)
             # Whatever it was, the next messages shall be looked at; these were not acknowledged, and come again.
             except Exception as error:
                 self._note_problem(f"{type(error).__name__}: {error}")
@@ -267,22 +264,43 @@ class Mqtt:
         self._filters = numbers
         self._keep()
 
-    def _group(self) -> list[_Message]:
-        try:
-            group = [self._arrived.get(timeout=0.1)]
-        except queue.Empty:
-            return []
-        size = len(group[0].payload)
-        while len(group) < GROUP_MESSAGES and size < GROUP_BYTES:
-            try:
-                group.append(self._arrived.get_nowait())
-            except queue.Empty:
-                break
-            size += len(group[-1].payload)
-        return group
+    def _parted(self, group: list[MqttMessage]) -> tuple[list[MqttMessage], list[MqttMessage]]:
+        """Those that are read at once, and those that may take long or follow one of those on its topic."""
+        topics: set[str] = set()
+        prompt, slow = [], []
+        for message in group:
+            if message.topic in topics or self._slow.has(message.topic) or self._may_take_long(message):
+                topics.add(message.topic)
+                slow.append(message)
+            else:
+                prompt.append(message)
+        return prompt, slow
 
-    def _push(self, group: list[_Message]) -> None:
+    def _may_take_long(self, message: MqttMessage) -> bool:
+        for stream in self._streams_of(message):
+            with contextlib.suppress(UnsupportedFormat):
+                if hazardous(message.payload, self._format(message, stream)):
+                    return True
+        return False
+
+    @staticmethod
+    def _format(message: MqttMessage, stream: StreamRecord) -> AnyFormat:
+        """Raises `UnsupportedFormat`."""
+        return push_format(message.content_type or stream.mqtt_format or USUAL_FORMAT)
+
+    def _push_slow(self, message: MqttMessage) -> None:
+        try:
+            self._push([message])
+        # As in `_work`: it was not acknowledged, and comes again.
+        except Exception as error:
+            self._note_problem(f"{type(error).__name__}: {error}")
+            print(f"csparql-spark: a message was not taken: {error!r}", file=sys.stderr, flush=True)
+        finally:
+            self._inbox.done([message])
+
+    def _push(self, group: list[MqttMessage]) -> None:
         chunks: dict[str, list[Chunk]] = {}
+        again: list[MqttMessage] = []  # not acknowledged, so that the broker brings them again
         keys: dict[str, dict[str, bytes]] = {}
         for message in group:
             streams = self._streams_of(message)
@@ -293,7 +311,11 @@ class Mqtt:
                 if message.again and self._counted(stream, message, new):
                     self._count("repeated", 1)
                     continue
-                chunk = self._read(message, stream)
+                try:
+                    chunk = self._read(message, stream)
+                except Overloaded:
+                    again.append(message)
+                    continue
                 if chunk is not None and len(chunk):
                     chunks.setdefault(stream.iri, []).append(chunk)
                     if message.qos:
@@ -304,10 +326,10 @@ class Mqtt:
                 return
         for message in group:
             # Numbers of messages mean something on their own connection only.
-            if message.qos and message.connection == self._connection:
+            if message.qos and message.connection == self._connection and message not in again:
                 self._client.ack(message.mid, message.qos)
 
-    def _streams_of(self, message: _Message) -> list[StreamRecord]:
+    def _streams_of(self, message: MqttMessage) -> list[StreamRecord]:
         with self._lock:
             streams, numbers = self._streams, {number: topics for topics, number in self._filters.items()}
         if message.subscriptions:
@@ -316,7 +338,7 @@ class Mqtt:
             matching = [topics for topics in streams if paho.topic_matches_sub(topics, message.topic)]
         return list({stream.id: stream for topics in matching for stream in streams.get(topics, ())}.values())
 
-    def _counted(self, stream: StreamRecord, message: _Message, new: dict[str, bytes]) -> bool:
+    def _counted(self, stream: StreamRecord, message: MqttMessage, new: dict[str, bytes]) -> bool:
         if message.key in new:
             return new[message.key] == message.digest
         try:
@@ -324,13 +346,24 @@ class Mqtt:
         except Reused:
             return False  # the number has been used again since
 
-    def _read(self, message: _Message, stream: StreamRecord) -> Chunk | None:
+    def _read(self, message: MqttMessage, stream: StreamRecord) -> Chunk | None:
+        """What a message says; nothing if it says nothing that can be read. Raises `Overloaded` if the machine had too
+        little for it, for which it cannot do anything."""
+        pause = FIRST_CROWD_PAUSE
         try:
-            format = push_format(message.content_type or stream.mqtt_format or USUAL_FORMAT)
-            return read_push(message.payload, format, base=stream.iri, blank_prefix=self._stores.blank_prefix())
-        except (RdfError, UnsupportedFormat, ValueError, RecursionError) as error:
-            self._count("bad", 1)
+            format = self._format(message, stream)
+            while True:
+                try:
+                    return self._pusher.reader.push(message.payload, format, stream.iri)
+                except Crowded:
+                    if self._stopping.wait(pause):  # it is not acknowledged, and comes again
+                        raise
+                    pause = min(2 * pause, LONGEST_CROWD_PAUSE)
+        except (RdfError, UnsupportedFormat, ValueError, RecursionError, Problem) as error:
             self._note_problem(str(error), topic=message.topic, stream=stream.iri)
+            if isinstance(error.__cause__, Overloaded):
+                raise error.__cause__ from None
+            self._count("bad", 1)
             return None
 
     def _write(self, iri: str, chunk: Chunk, once: Idempotency | None) -> bool:

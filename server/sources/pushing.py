@@ -1,7 +1,8 @@
 """Pushing: from triples to a durable entry of the log, whoever brought them.
 
-    pusher = Pusher(stores)
+    pusher = Pusher(stores, BodyReader(stores, pool))
     stream = pusher.stream(iri)                  # raises Problem: unknown-stream, derived-stream
+    chunk = pusher.reader.push(body, format, iri)
     body = pusher.push(iri, chunk)               # {"stream", "accepted", "seq", "at", "first", "last", "warnings"}
     body = pusher.push(iri, chunk, Idempotency.of("key", body))     # counted once, however often it is sent
 
@@ -28,6 +29,7 @@ from csparql_spark.log.entries import Draft, Keys, Reply
 from csparql_spark.log.guards import Every, Same, Unused
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.server.http.problems import Problem
+from csparql_spark.server.sources.reading import BodyReader
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import StreamRecord
 
@@ -83,7 +85,8 @@ class Idempotency:
 
 
 class Pusher:
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: Stores, reader: BodyReader) -> None:
+        self.reader = reader
         self._names, self._registry = stores.names, stores.registry
         self._writer = stores.writer
         # Streams that were pushed into. One may be gone by now.

@@ -10,7 +10,8 @@ nothing.
         fanout.spelled(place, news)                 # the bytes to send; None if they have just been forgotten
     fanout.wait(news.version, timeout=15)           # until there may be more
 
-`heard` is told of all that is new: the ids of the queries that have answers.
+`heard` is told of all that is new: the ids of the queries that have answers, or none where others have come, gone or
+failed.
 
 Invariants: what follows a place up to a head never changes, but for what is forgotten, which leaves its place behind.
 The roster of a look is read after its head, so it knows every query that has answered up to there.
@@ -144,9 +145,8 @@ class Fanout:
             roster_changed = roster is not before.roster
             if head != before.head or roster_changed:
                 self.news = News(before.version + 1, head, roster)
-        if queries:
-            self._heard(queries)
         if queries or roster_changed:
+            self._heard(queries)
             with self._change:
                 self._change.notify_all()
             self.listener(queries, roster_changed)
@@ -177,7 +177,7 @@ class Fanout:
         self._followed = (0, OrderedDict())
 
     def spelled(self, place: AnswerPlace, news: News) -> bytes | None:
-        """The event of an answer; None if it is forgotten."""
+        """The event of an answer; None if it is forgotten. Raises `Damaged` and `TooLargeToTell`."""
         key = (place.query, place.position)
         event = self._cache.get(key)
         if event is None:
@@ -192,6 +192,7 @@ class Fanout:
     def _spell(self, place: AnswerPlace, roster: Roster) -> bytes | None:
         if place.instant is None:
             return None
+        instants.refuse_large(self._answers.size(place.query, place.instant))
         parts = self._answers.at(place.query, place.instant)
         if not parts:
             return None

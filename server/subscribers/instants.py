@@ -4,26 +4,33 @@
     envelope("HotRooms", parts, windows)           # b'{"query":"HotRooms","at":1700000000000,"windows":…,"results":…}'
     event("48213", "HotRooms", parts, windows)       # b'id: 48213\\nevent: answer\\ndata: {"query":…}\\n\\n'
 
-In an event, `results` is a whole SPARQL JSON document (with `head`), and of a graph `triples` is N-Triples text.
+In an event, `results` is a whole SPARQL JSON document (with `head`), and of a graph `triples` is N-Triples text. What
+is told as a whole, as events are, is not larger than `MOST_TOLD`: a table has each term once, and its text as often as
+there are rows with it. What is larger can be read piece by piece.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
-import pyarrow as pa
-
-from csparql_spark.answers.bindings import Result
-from csparql_spark.answers.formats import JSON, write
+from csparql_spark.answers.bindings import Bindings, Result
+from csparql_spark.answers.formats import JSON, pieces, until_pieces
+from csparql_spark.answers.row_text import text_size
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.language import Window
-from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.server.dependents import asked_of
 from csparql_spark.server.http.problems import sentence
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.windows.rule import bounds_of
+
+PIECE = 1 << 20  # bytes of a graph that are written at once
+MOST_TOLD = 64 << 20  # bytes of an answer, as it is stored and as text, that is told as a whole
+
+
+class TooLargeToTell(Exception):
+    """An answer that is not told as a whole, since nobody knows how large it would be as text."""
 
 
 class WindowBounds(TypedDict):
@@ -49,31 +56,55 @@ def whole(parts: Sequence[StoredAnswer]) -> Result:
         return Result.boolean(any(answer.truth for answer in answers))
     if first.kind == "graph":
         return Result.graph(b"".join(answer.ntriples or b"" for answer in answers))
-    tables = [answer.table for answer in answers if answer.table is not None]
-    columns = [pa.concat_arrays(column) for column in zip(*(table.columns for table in tables))]
-    return Result.bindings(tables[0].variables, columns, sum(map(len, tables)))
+    return Result.from_table(Bindings.concat([answer.table for answer in answers if answer.table is not None]))
 
 
 def event(id: str, name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = ()) -> bytes:
-    """The answer as a server-sent event."""
+    """The answer as a server-sent event. Raises `Damaged` and `TooLargeToTell`."""
     return b"id: %b\nevent: answer\ndata: %b\n\n" % (id.encode(), envelope(name, parts, windows))
 
 
 def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = ()) -> bytes:
-    """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through."""
+    """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through. Raises
+    `Damaged` and `TooLargeToTell`."""
+    refuse_large(sum(len(part.payload) for part in parts))
     answer = whole(parts)
-    head = {"query": name, "at": parts[0].instant, **({"windows": list(windows)} if windows else {})}
+    refuse_large(text_size(answer.table) if answer.table is not None else 0)
+    return b"".join(_envelope(answer, name, parts[0].instant, windows))
+
+
+def refuse_large(size: int) -> None:
+    """Raises `TooLargeToTell`."""
+    if size > MOST_TOLD:
+        raise TooLargeToTell
+
+
+def _envelope(answer: Result, name: str, instant: int, windows: Sequence[WindowBounds]) -> Iterator[bytes]:
+    yield _json({"query": name, "at": instant, **({"windows": list(windows)} if windows else {})})[:-1]
     if answer.ntriples is not None:
-        return _json({**head, "triples": answer.ntriples.decode()})
-    return _json({**head, **holding(answer)})[:-1] + b',"results":' + write(answer, JSON) + b"}"
+        yield b',"triples":"'
+        for begin in range(0, len(answer.ntriples), PIECE):
+            # A character may be cut in two: Latin-1 has one for each byte, and JSON's escapes are those of ASCII.
+            yield _json(answer.ntriples[begin : begin + PIECE].decode("latin-1"))[1:-1].decode().encode("latin-1")
+        yield b'"}'
+        return
+    if answer.until is not None:
+        yield b',"until":'
+        yield from until_pieces(answer)
+    yield b',"results":'
+    yield from pieces(answer, JSON)
+    yield b"}"
 
 
-def envelope_or_problem(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds]) -> bytes:
-    """The envelope of an answer, or in its place what is the matter with it: for who is told many of them."""
+def envelope_pieces(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds]) -> Iterator[bytes]:
+    """The envelope of an answer, or in its place what is the matter with it: for who is told many of them. It may be of
+    any size."""
     try:
-        return envelope(name, parts, windows)
+        answer = whole(parts)
     except Damaged as damaged:
-        return _json({"query": name, "at": parts[0].instant, "problem": sentence(str(damaged))})
+        yield _json({"query": name, "at": parts[0].instant, "problem": sentence(str(damaged))})
+        return
+    yield from _envelope(answer, name, parts[0].instant, windows)
 
 
 def windows_of(query: QueryRecord, instant: int) -> list[WindowBounds]:
@@ -90,14 +121,6 @@ def window_bounds(window: Window, instant: int) -> WindowBounds:
     if window.name is None:
         return {"stream": window.stream, "opens": opens, "closes": closes}
     return {"stream": window.stream, "name": window.name, "opens": opens, "closes": closes}
-
-
-def holding(answer: Result) -> dict[str, list[int | None]]:
-    """Until when each row of an answer holds, in the order of the rows (null: for ever); nothing if that is not known.
-    A boolean has one: until when it is true."""
-    if answer.until is None:
-        return {}
-    return {"until": [None if instant == ALWAYS else instant for instant in answer.until.tolist()]}
 
 
 def notice(kind: str, data: Mapping[str, object]) -> bytes:

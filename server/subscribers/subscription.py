@@ -8,7 +8,8 @@
 
 `event: gap`         {"query", "after", "next", "reason"}: the instants between the two are not told. They are kept no
                      longer ("forgotten"), or the reader is too slow ("slow": then `first` and `last` name them, and
-                     they can still be had), or one is damaged on the disk ("damaged": `first` and `last` are it).
+                     they can still be had), or one is damaged on the disk ("damaged": `first` and `last` are it),
+                     or has too much text for an event ("large": `first` and `last` are it, and it can be had).
                      null: not known, or not told yet. "restored": a copy of the database was put back, and what the
                      reader was told after `after` is not so any more; what is, follows
 `event: problem`     {"query", "at", "reason"}: the query has failed
@@ -38,7 +39,7 @@ from csparql_spark.disk.damage import Damaged
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.subscribers.event_ids import event_id, read_id
 from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, News
-from csparql_spark.server.subscribers.instants import notice
+from csparql_spark.server.subscribers.instants import TooLargeToTell, notice
 from csparql_spark.server.subscribers.roster import Roster, changes, ended, registered
 from csparql_spark.store.order import AnswerOrder, AnswerPlace
 
@@ -276,9 +277,10 @@ class Subscription:
             return b""  # its query is so long gone that not even its name is known
         try:
             piece = self._fanout.spelled(place, news)
-        except Damaged:
+        except (Damaged, TooLargeToTell) as error:
+            reason = "damaged" if isinstance(error, Damaged) else "large"
             piece = self._id(place.position) + self._gap(
-                place.query, place.position, news, "damaged", first=place.instant, last=place.instant
+                place.query, place.position, news, reason, first=place.instant, last=place.instant
             )
         if piece is not None:
             self._last[place.query] = place.instant

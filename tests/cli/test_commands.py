@@ -224,6 +224,16 @@ def test_explain_shows_windows_and_body(tmp_path: Path) -> None:
     ]
 
 
+@pytest.fixture(autouse=True)
+def _java(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Java that is found: what cannot start says why before it needs one."""
+    java = tmp_path_factory.mktemp("java") / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"17.0.1\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
+
+
 def serve(*options: str, **environment: str) -> tuple[int, str, str]:
     """`serve`, when it cannot start."""
     result = subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import urllib.error
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -48,6 +49,42 @@ def test_it_goes_on_where_the_streams_end_and_leaves_the_queries_of_others() -> 
 
 class Enough(Exception):
     pass
+
+
+def test_where_it_can_be_seen_is_told_once_and_when_it_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    happened: list[str] = []
+    clients = iter([OSError("refused"), 0, 0])
+
+    def prepare(client: feeding.DemoClient) -> int:
+        happened.append("prepared" + capsys.readouterr().out)
+        if isinstance(failure := next(clients), OSError):
+            raise failure
+        return failure
+
+    def feed(*given: object) -> None:
+        happened.append(capsys.readouterr().out)
+        raise OSError("broken") if len(happened) < 5 else Enough
+
+    monkeypatch.setattr(feeding, "prepare", prepare)
+    monkeypatch.setattr(feeding, "feed", feed)
+    monkeypatch.setattr(feeding, "time", SimpleNamespace(sleep=lambda seconds: None))
+    monkeypatch.setattr(feeding.webbrowser, "open", lambda page: happened.append(page))
+    settings = Settings(port=8001)
+    handed = settings.hand_down(tmp_path)
+    with pytest.raises(Enough):
+        feeding.main.main(["--data", str(tmp_path), "--settings", str(handed), "--browser"])
+    page = f"{settings.base}/#/queries/Speeds?tab=chart"
+    assert happened == [
+        "prepared",
+        "prepared",
+        page,
+        f"  the demo, in a browser:  {page}\n  its answers, as they come:  "
+        f"curl -N '{settings.base}/queries/Speeds/answers' -H 'Accept: text/event-stream'\n",
+        "prepared",
+        "",
+    ]
 
 
 def fed(begun: int, speed: float, seconds: float, monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from csparql_spark.cli import main
 from csparql_spark.disk import DataDirectory
 from csparql_spark.disk.damage import Damages
+from csparql_spark.log.contents import content_of
+from csparql_spark.schedule.failures import Failures
 from csparql_spark.store import StoredAnswer, inspection
 from tests.store.opened import Opened
 
@@ -148,6 +150,28 @@ def test_passing_over(data: Path) -> None:
     opened = Opened(data)
     assert [entry.kind for entry in opened.entries()] == ["stream", "skipped", "skipped", "register"]
     assert [one.place for one in Damages(opened.database).all() if one.skipped] == [2, 3]
+    opened.close()
+
+
+def test_that_a_query_has_failed_is_said_again(data: Path) -> None:
+    opened = Opened(data)
+    opened.answers.write((), [(4, 3000, "too much")])
+    Failures(opened.registry, opened.answers, opened.writer).look()
+    (failed,) = (entry for entry in opened.entries() if entry.kind == "fail")
+    opened.close()
+    damage(data, f"UPDATE log SET payload = zeroblob(length(payload)) WHERE seq = {failed.seq}")
+    says = f"the entry {failed.seq} that says that the query q has failed is damaged: {PAYLOAD}"
+    _, _, asked = store("skip", str(failed.seq), "--data", str(data), typed="n\n")
+    assert f"{says}.\nPassed over, the server says it again when it starts.\n" in asked
+    opened = Opened(data)
+    assert [entry.damage for entry in opened.entries() if entry.kind == "fail"] == [says]
+    Failures(opened.registry, opened.answers, opened.writer).look()  # damaged or not, it is there
+    assert opened.log.tail() == failed.seq
+    opened.close()
+    assert store("skip", str(failed.seq), "--data", str(data), "--yes")[0] == 0
+    opened = Opened(data)
+    Failures(opened.registry, opened.answers, opened.writer).look()
+    assert [content_of(entry) for entry in opened.entries() if entry.kind == "fail"] == [content_of(failed)]
     opened.close()
 
 

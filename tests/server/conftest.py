@@ -45,7 +45,6 @@ def settings(tmp_path: Path) -> Settings:
         base_url=BASE,
         forget_seconds=3600.0,
         subscribers=8,
-        reserve=16,
         idle_seconds=10.0,
         web=tmp_path / "web",
     )

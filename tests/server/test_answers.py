@@ -179,11 +179,28 @@ def test_before_the_first_instant(client) -> None:
     assert response.headers["X-CSPARQL-Status"] == "waiting for the first instant"
 
 
-def test_a_failed_query_keeps_its_answers(client, engine: Engine) -> None:
+def test_while_its_background_is_closed(client, backend) -> None:
+    backend.stores.waiting.note("g", queries=[registered(client)], triples=70_000, now=1_000)
+    response = client.get("/queries/q/answers")
+    assert response.status_code == 204
+    assert response.headers["X-CSPARQL-Status"] == "its background is being closed under its rules"
+
+
+def test_a_paused_query_and_a_failed_one_keep_their_answers_and_say_that_no_others_follow(
+    client, engine: Engine
+) -> None:
+    def status(url: str = "/queries/q/answers") -> str | None:
+        response = client.get(url)
+        assert response.json["at"] == 1000
+        return response.headers.get("X-CSPARQL-Status")
+
     query = registered(client)
     engine.count(query, 1000)
+    assert status() is None
+    assert client.post("/queries/q/pause").status_code == 200
+    assert status() == "paused"
     engine.fail(query, 2000, "too many rows")
-    assert client.get("/queries/q/answers").json["at"] == 1000
+    assert status() == "failed" and status("/queries/q/answers?at=1000") is None
 
 
 def test_head(client, engine: Engine) -> None:

@@ -6,11 +6,13 @@ import gzip
 import io
 import zlib
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.server.http.bodies import AWAIT, PIECE, read, utf8
+from csparql_spark.server.http import bodies
+from csparql_spark.server.http.bodies import AWAIT, PIECE, UNPACKED, read, refuse_no_utf8, utf8
 from csparql_spark.server.http.problems import Problem
 
 
@@ -135,3 +137,37 @@ def test_utf8() -> None:
     said = r"The text is not UTF-8: byte 0xff in line 3 \(byte 4 of the body\) cannot stand there."
     with pytest.raises(Problem, match=said):
         utf8(b"a\nb\n\xff", "The text")
+
+
+@given(st.binary(max_size=12) | st.text(max_size=8).map(str.encode), st.integers(4, 9))
+def test_what_is_no_utf8_is_told_without_a_text(body: bytes, piece: int) -> None:
+    """As with one, however the body is cut."""
+
+    def told(check: object) -> str | None:
+        try:
+            check(body, "The body")
+        except Problem as problem:
+            return problem.detail
+        return None
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bodies, "UTF8_PIECE", piece)
+        # A mark at the beginning is taken away by one of them only.
+        assert body.startswith(b"\xef\xbb\xbf") or told(refuse_no_utf8) == told(utf8)
+
+
+def test_what_is_unpacked_counts() -> None:
+    for encoding, packed in (("gzip", gzip.compress(b"a" * 200_000)), ("zstd", zstd(b"a" * 200_000))):
+        counted: list[int] = []
+        assert len(read(environ(packed, encoding=encoding, **{UNPACKED: counted.append}), 300_000)) == 200_000
+        assert sum(counted) == 200_000 and len(counted) > 1
+
+        def refuse(size: int) -> None:
+            raise Problem("busy", "Later.")
+
+        with pytest.raises(Problem, match="Later"):
+            read(environ(packed, encoding=encoding, **{UNPACKED: refuse}), 300_000)
+
+
+def zstd(content: bytes) -> bytes:
+    return pa.Codec("zstd").compress(content, asbytes=True)

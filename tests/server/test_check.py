@@ -184,3 +184,11 @@ def test_mentions_are_where_the_text_names_things() -> None:
         ("stream", "http://ex.org/s", "e:s"),
     ]
     assert mentions("ASK FROM STREAM <urn:s> [RANGE 5s] { }") == [Mention("stream", "urn:s", 16, 23)]
+
+
+def test_an_empty_rule_file_is_told_what_put_says(client) -> None:
+    put = client.put("/rules/lab", data="")
+    assert (put.status_code, put.json["code"]) == (400, "empty-body")
+    told = client.post("/check?kind=rules&name=lab", data="").json
+    assert told["ok"] is False
+    assert [(error["code"], error["message"]) for error in told["errors"]] == [("empty-body", put.json["detail"])]

@@ -157,7 +157,7 @@ def test_a_start_with_a_damaged_rule_set_says_so_and_goes_on(client, backend: Ba
         text = f"[{name}: (?x <urn:p> ?y) regex(?y, '.*\\\\b') -> (?y <urn:p> ?x)]"
         assert client.put(f"/rules/{name}", data=text, content_type="text/plain").status_code == 201
     damage(backend, 1)
-    lost, strange = remarks(backend.stores)
+    lost, strange = remarks(backend.stores, backend.texts)
     assert lost == f"the entry 1 that set the rule set lab {WRONG}: bring it again with PUT {BASE}/rules/lab"
     assert strange.startswith("the rule set other has patterns that do not match what they may seem to: ")
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import threading
+from functools import partial
 from urllib.parse import quote
 
 import pyoxigraph as ox
 import pytest
 
+from csparql_spark.asking.guarded import work
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import RdfFormat
 from csparql_spark.server.backend import Backend
+from tests.asking.guarded import deeds
 from tests.server.playing import BASE
 
 NT = "application/n-triples"
@@ -269,3 +272,22 @@ def test_who_is_overtaken_adds_to_what_is_there_then(
     told = client.post(URL, data=A, content_type=NT)
     assert (told.status_code, told.json["triples"]) == (201 if others[0][0] == "DELETE" else 200, len(there))
     assert lines(client) == there
+
+
+@pytest.mark.parametrize(
+    "work_done, why",
+    [
+        (deeds.spin, "it takes longer than the 0.2 s of processor time that a body may have"),
+        (partial(deeds.fill, 3 << 30), "it needs more memory than the 768 MiB that a body may have"),
+    ],
+)
+def test_a_graph_that_needs_too_much_is_told_which_limit_and_what_to_do(client, monkeypatch, work_done, why) -> None:
+    monkeypatch.setenv("CSPARQL_SPARK_MOST_MILLISECONDS", "200" if "processor" in why else "10000")
+    monkeypatch.setattr("csparql_spark.server.sources.reading.hazardous", lambda body, format: True)
+    monkeypatch.setattr(work, "brought", deeds.Alone(work_done))
+    told = client.put("/graphs?graph=urn:g", data="<urn:a> <urn:p> 1 .", headers={"Content-Type": "text/turtle"})
+    assert (told.status_code, told.json["code"]) == (422, "too-much")
+    assert told.json["detail"] == (
+        f"The data cannot be read: {why}; send it as N-Triples, in parts: the first with PUT, the others with POST. "
+        "Nothing of it was kept."
+    )

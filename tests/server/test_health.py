@@ -177,3 +177,15 @@ def test_a_store_that_cannot_be_read(client, backend: Backend, monkeypatch) -> N
     monkeypatch.setattr(backend.stores.log, "tail", fail)
     response = client.get("/health")
     assert (response.status_code, response.json["code"]) == (503, "store-unavailable")
+
+
+def test_who_waits_for_a_background_is_named_and_nothing_is_behind(client, backend: Backend) -> None:
+    query = registered(client)
+    running(backend)
+    batch_ends(backend, backend.stores.log.tail())
+    assert "preparing" not in client.get("/health").json
+    backend.stores.waiting.note("g", queries=[query], triples=1_000_000, now=5_000)
+    backend.stores.waiting.note("h", queries=[999], triples=1_000_000, now=4_000)  # it is deleted
+    told = client.get("/health").json
+    assert told["preparing"] == [{"queries": ["q"], "triples": 1_000_000, "since": 5_000}]
+    assert told["status"] == "ok"

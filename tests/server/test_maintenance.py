@@ -25,7 +25,9 @@ QUERIES = {
     "slides": f"{HEAD} FROM STREAM <{STREAM}> [RANGE 3s STEP 1s] {BODY}",
     "narrower": f"{HEAD} FROM STREAM <{STREAM}> [RANGE 2s STEP 1s] {BODY}",
     "counts": f"{HEAD} FROM STREAM <{STREAM}> [RANGE TRIPLES 3 STEP 1] {BODY}",
-    "little": f"{HEAD} FROM STREAM <{STREAM}> [RANGE TRIPLES 200 STEP 1] {BODY}",
+    "both": f"{HEAD} FROM STREAM <{STREAM}> [RANGE TRIPLES 3 STEP 1] FROM STREAM <{STREAM}> [RANGE 1s] {BODY}",
+    "little": f"{HEAD} FROM STREAM <{STREAM}> [RANGE TRIPLES 200 STEP 1] "
+    f"FROM STREAM <{STREAM}> [RANGE TRIPLES 300 STEP 1] {BODY}",
     "steps": f"{HEAD} FROM STREAM <{STREAM}> [RANGE 3s STEP 1s] FROM STREAM <{STREAM}> [RANGE 4s STEP 2s] {BODY}",
     "named": f"{HEAD} FROM NAMED WINDOW <urn:w> ON <{STREAM}> [RANGE PT2S STEP PT1S] "
     "USING ENTAILMENT mine WHERE { WINDOW <urn:w> { ?a <urn:near> ?b } }",
@@ -65,14 +67,23 @@ def test_each_strategy_gives_the_same_answers_and_is_named(tmp_path: Path) -> No
     for answers in wanted.values():
         assert len(answers) > 3 and any(answer["results"]["results"]["bindings"] for answer in answers)
     slides = "its windows slide together: what expires is known by its tag"
-    assert explained["slides"] == [{"window": None, "strategy": "expiration", "because": slides}]
-    assert explained["named"] == [{"window": "urn:w", "strategy": "expiration", "because": slides}]
+    own = f"all queries of its group whose default graph has one window, of any RANGE, over <{STREAM}>"
+    named = f"all queries of its group with a named window over <{STREAM}>, of any RANGE"
+    assert explained["slides"] == [{"window": None, "strategy": "expiration", "because": slides, "shared_by": own}]
+    assert explained["named"] == [{"window": "urn:w", "strategy": "expiration", "because": slides, "shared_by": named}]
+    assert {name: one[0]["shared_by"] for name, one in explained.items() if name != "named"} == {
+        "slides": own,
+        "narrower": own,
+        "steps": "all queries of its group whose default graph has windows, of any RANGE, over "
+        f"<{STREAM}> (as of every 2 s) and <{STREAM}> (1 s shorter)",
+    } | dict.fromkeys(("counts", "both", "little"), "no other query: it counts what came since its registration")
     assert {name: one[0]["strategy"] for name, one in explained.items()} == {
         "slides": "expiration",
         "narrower": "expiration",
-        "counts": "recompute",
+        "counts": "expiration",
+        "both": "recompute",
         "little": "expiration",
-        "steps": "recompute",
+        "steps": "expiration",
         "named": "expiration",
     }
     for strategy in STRATEGIES:
@@ -84,6 +95,7 @@ def test_each_strategy_gives_the_same_answers_and_is_named(tmp_path: Path) -> No
                 "window": "urn:w" if name == "named" else None,
                 "strategy": strategy,
                 "because": "the setting maintenance asks for it",
+                "shared_by": one["shared_by"],
             }
             for name, (one,) in explained.items()
         )
@@ -91,9 +103,9 @@ def test_each_strategy_gives_the_same_answers_and_is_named(tmp_path: Path) -> No
 
 def test_a_query_without_closures_has_none_to_explain(client) -> None:
     client.put("/streams/s")
-    for name, windows in (("counts", "[RANGE TRIPLES 3]"), ("slides", "[RANGE 2s STEP 1s]")):
-        client.put(f"/queries/{name}", data=f"SELECT ?s FROM STREAM <{STREAM}> {windows} WHERE {{ ?s ?p ?o }}")
-    assert client.get("/queries/counts/explain").json["closures"] == []
+    for name, body in (("says-when", "?s ?p ?o BIND(NOW() AS ?now)"), ("slides", "?s ?p ?o")):
+        client.put(f"/queries/{name}", data=f"SELECT ?s FROM STREAM <{STREAM}> [RANGE 2s STEP 1s] WHERE {{ {body} }}")
+    assert client.get("/queries/says-when/explain").json["closures"] == []
     assert [one["strategy"] for one in client.get("/queries/slides/explain").json["closures"]] == ["expiration"]
 
 
@@ -125,6 +137,7 @@ def test_what_a_strategy_cannot_maintain_is_refused_at_registration(counting: Se
                 "strategy": "expiration",
                 "because": f"{because}, so it is chosen automatically: its windows "
                 "slide together: what expires is known by its tag",
+                "shared_by": f"all queries of its group whose default graph has one window, of any RANGE, over <{STREAM}>",
             }
         ]
 

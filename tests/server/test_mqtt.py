@@ -6,6 +6,7 @@ import dataclasses
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,13 +16,17 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from csparql_spark.answers.limits import Overloaded
+from csparql_spark.asking.guarded import Crowded
 from csparql_spark.disk import StoreError
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.pushes import AnyFormat
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.settings import Settings
-from csparql_spark.server.sources.mqtt import checked_filter
+from csparql_spark.server.sources.inbox import MqttMessage
+from csparql_spark.server.sources.mqtt import Mqtt, checked_filter
 
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 needs_a_broker = pytest.mark.skipif(MOSQUITTO is None, reason="mosquitto is not installed: apt-get install mosquitto")
@@ -169,6 +174,150 @@ def test_a_bad_payload_is_told_and_stops_nothing(connected: Settings, broker: Mo
             "The media type 'image/png' is not an RDF format this server reads."
         )
         assert (told["problem"]["topic"], told["problem"]["stream"]) == ("city/x/temp", stream)
+
+
+@needs_a_broker
+def test_what_the_machine_had_too_little_for_is_brought_again(
+    connected: Settings, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Backend(connected) as backend:
+        stream, push, tried = fed(backend), backend.pusher.reader.push, []
+
+        def read(body: bytes, format: AnyFormat, iri: str) -> Chunk:
+            tried.append(body)
+            if len(tried) == 1:
+                raise Problem("too-much", "It takes too long.") from Overloaded("it takes too long on the clock")
+            return push(body, format, iri)
+
+        monkeypatch.setattr(backend.pusher.reader, "push", read)
+        broker.publish("city/x/temp", *turtle(1, 2))
+        until(lambda: len(subjects(backend, stream)) == 1)
+        told = backend.threads.mqtt.described()
+        assert (told["bad"], told["problem"]["message"]) == (0, "It takes too long.")
+        broker.stop()
+        broker.start()
+        until(lambda: len(subjects(backend, stream)) == 2)
+        assert tried == [text.encode() for text in (*turtle(1, 2), *turtle(1))]
+        assert sorted(subjects(backend, stream)) == ["<urn:1>", "<urn:2>"]
+
+
+@needs_a_broker
+def test_a_slow_message_holds_up_its_topic_and_no_other(
+    connected: Settings, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    city/a/temp    ─ 1 ─ [slow 2 ░░░░░░░░░░░░░░ until the gate opens] ─ 3 ─ 4
+    city/b/temp    ─ 5 ─ 6 ─ [slow 7 ░░░░░░░░░░] ─ 8
+    city/c/temp    ─ 9 ─ 10
+    """
+    slow = " " * (1 << 20)
+    with Backend(connected) as backend:
+        stream, push, gate, asked = fed(backend), backend.pusher.reader.push, threading.Event(), []
+
+        def read(body: bytes, format: AnyFormat, iri: str) -> Chunk:
+            if len(body) > len(slow):
+                asked.append(body)
+                assert gate.wait(PATIENCE)
+            return push(body, format, iri)
+
+        monkeypatch.setattr(backend.pusher.reader, "push", read)
+        one, two, three, four = turtle(1, 2, 3, 4)
+        broker.publish("city/a/temp", one, slow + two, three, four)
+        five, six, seven, eight = turtle(5, 6, 7, 8)
+        broker.publish("city/b/temp", five, six, slow + seven, eight)
+        broker.publish("city/c/temp", *turtle(9, 10))
+        early = sorted(f"<urn:{number}>" for number in (1, 5, 6, 9, 10))
+        until(lambda: sorted(subjects(backend, stream)) == early and len(asked) == 2)
+        mqtt = backend.threads.mqtt
+        until(lambda: mqtt.described()["waiting"] == 5)
+        gate.set()
+        until(lambda: len(subjects(backend, stream)) == 10)
+        told = [int(term.removeprefix("<urn:").removesuffix(">")) for term in subjects(backend, stream)]
+        for topic in (range(1, 5), range(5, 9), range(9, 11)):
+            assert [number for number in told if number in topic] == list(topic)
+        until(lambda: mqtt.described()["waiting"] == 0 and mqtt._inbox.size == 0)
+        heard(backend)  # what was acknowledged has arrived
+    with Backend(connected) as backend:
+        until(lambda: backend.threads.mqtt.described()["state"] == "connected")
+        heard(backend)
+        assert len(subjects(backend, stream)) == 10 and backend.threads.mqtt.described()["messages"] == 0
+
+
+@needs_a_broker
+def test_a_poison_is_read_apart_and_told_while_others_go_on(
+    connected: Settings, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CSPARQL_TIME_LIMIT", "500")
+    poison = "@prefix a: <urn:" + "x" * 20_000 + "> . " + "a:b a:c a:d . " * 40_000
+    with Backend(connected) as backend:
+        stream = fed(backend)
+        broker.publish("city/x/temp", poison)
+        broker.publish("city/y/temp", *turtle(1, 2))
+        broker.publish("city/x/temp", *turtle(3))
+        until(lambda: len(subjects(backend, stream)) == 3)
+        told = backend.threads.mqtt.described()
+        assert (told["bad"], told["problem"]["topic"]) == (1, "city/x/temp")
+
+
+def test_what_waits_is_bounded_in_bytes(settings: Settings, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond it nothing is taken from the connection; one that is larger is taken when nothing else is there."""
+    monkeypatch.setattr("csparql_spark.server.sources.inbox.WAITING_BYTES", 100)
+    monkeypatch.setattr("csparql_spark.server.sources.inbox.PATIENCE_SECONDS", 0.0)
+    mqtt = Mqtt(dataclasses.replace(settings, mqtt="mqtt://127.0.0.1:1"), backend.stores, backend.pusher)
+    mqtt._session = "s"  # as of a connection
+    for sizes, waits in (((60, 40), 0), ((60, 41), 1), ((500,), 0), ((500, 1), 1)):
+        dropped = 0
+        for size in sizes:
+            message = paho.MQTTMessage(mid=1, topic=b"city")
+            message.payload = bytes(size)
+            before = mqtt.described()["dropped"]
+            mqtt._on_message(mqtt, None, message)
+            dropped += mqtt.described()["dropped"] - before
+        assert dropped == waits
+        group = mqtt._inbox.group()
+        assert [len(message.payload) for message in group] == list(sizes[: len(sizes) - waits])
+        mqtt._inbox.done(group)
+        assert mqtt._inbox.size == 0 and len(mqtt._inbox) == 0
+
+
+def test_what_cannot_be_looked_at_takes_no_room_for_ever(
+    settings: Settings, backend: Backend, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mqtt = Mqtt(dataclasses.replace(settings, mqtt="mqtt://127.0.0.1:1"), backend.stores, backend.pusher)
+    mqtt._session = "s"  # as of a connection
+
+    def parted(group: object) -> None:
+        mqtt._stopping.set()  # this is the last group
+        raise OverflowError("a length that no number has")
+
+    monkeypatch.setattr(mqtt, "_parted", parted)
+    monkeypatch.setattr(mqtt, "_subscribe", lambda: None)
+    message = paho.MQTTMessage(mid=1, topic=b"city")
+    message.payload = bytes(60)
+    mqtt._on_message(mqtt, None, message)
+    mqtt._work()
+    assert mqtt._inbox.size == 0 and mqtt.described()["problem"]["message"] == (
+        "OverflowError: a length that no number has"
+    )
+    assert "messages were not taken" in capsys.readouterr().err
+
+
+def test_a_message_waits_for_a_place_and_does_not_ask_all_the_time(
+    settings: Settings, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_app(backend).test_client().put("/streams/s", json={})
+    mqtt = Mqtt(dataclasses.replace(settings, mqtt="mqtt://127.0.0.1:1"), backend.stores, backend.pusher)
+    pauses: list[float] = []
+
+    def push(*_: object) -> Chunk:
+        raise Crowded("4 bodies wait already")
+
+    monkeypatch.setattr(backend.pusher.reader, "push", push)
+    monkeypatch.setattr(mqtt._stopping, "wait", lambda pause: pauses.append(pause) or len(pauses) == 8)
+    (stream,) = backend.stores.registry.streams()
+    with pytest.raises(Crowded):
+        mqtt._read(MqttMessage(0, "s", 1, 1, False, "city", b"", None, ()), stream)
+    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
 
 
 @needs_a_broker

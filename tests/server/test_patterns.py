@@ -3,9 +3,13 @@ of rule sets that an earlier server let in."""
 
 from __future__ import annotations
 
+import threading
+
+from csparql_spark.asking.guarded import Crowded
 from csparql_spark.log import Draft
+from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.remarks import remarks
+from csparql_spark.server.remarks import Remarks, remarks
 from csparql_spark.store.measures import Cost, Measures
 from tests.server.playing import BASE, Engine
 
@@ -107,7 +111,7 @@ def test_a_new_rule_set_is_refused_at_the_place_of_its_pattern(client, backend: 
 def test_a_rule_set_that_an_earlier_server_let_in(client, backend: Backend, engine: Engine) -> None:
     """It is named at the start and in the list; its other rules are followed, and others include it."""
     backend.stores.writer.append(Draft("rules", "old", STORED.encode(), rows=3))
-    assert list(remarks(backend.stores)) == [
+    assert list(remarks(backend.stores, backend.texts)) == [
         f"the rule set old has patterns that do not match what they may seem to: {BACK} {WORD} Mend it, and bring it "
         f"again with PUT {BASE}/rules/old"
     ]
@@ -129,12 +133,12 @@ def test_a_rule_set_that_an_earlier_server_let_in(client, backend: Backend, engi
     assert rows(client, "other") == [("urn:c", "urn:as"), ("urn:c", "urn:new")]
     mended = "[whole: (?x <urn:text> ?t) regex(?t, 'a+') -> (?x <urn:as> ?t)]"
     assert client.put("/rules/old", data=mended).status_code == 200
-    assert list(remarks(backend.stores)) == []
+    assert list(remarks(backend.stores, backend.texts)) == []
 
 
 def test_a_stored_rule_set_that_cannot_be_read_concerns_nobody_else(client, backend: Backend, engine: Engine) -> None:
     backend.stores.writer.append(Draft("rules", "odd", b"[r: ->", rows=1))
-    (remark,) = remarks(backend.stores)
+    (remark,) = remarks(backend.stores, backend.texts)
     assert remark.startswith("the rule set odd cannot be read, and queries that use it fail: line 1, column ")
     (warning,) = next(rules["warnings"] for rules in client.get("/rules").json["rules"] if rules["name"] == "odd")
     assert warning in remark
@@ -146,3 +150,38 @@ def test_a_stored_rule_set_that_cannot_be_read_concerns_nobody_else(client, back
     engine.run()
     assert rows(client) == [("urn:c", "urn:as"), ("urn:c", "urn:new")]
     assert client.get("/queries/broken").json["status"] == "failed"
+
+
+def test_remarks_come_while_others_are_served(backend: Backend, monkeypatch, capsys) -> None:
+    """While the first set is read there is a registration; a set for which there is no place is tried again, and when
+    it is time to stop no other is read."""
+    for name in ("a", "b", "c"):
+        backend.stores.writer.append(Draft("rules", name, STORED.encode(), 3))
+    tried, begun, may_end, stopped = [], threading.Event(), threading.Event(), threading.Event()
+
+    def slow(text: str) -> tuple[list[str], list[str]]:
+        tried.append(text)
+        if len(tried) == 1:
+            begun.set()
+            may_end.wait()
+            raise Crowded("4 texts wait already")
+        if len(tried) == 3:
+            stopped.set()
+            may_end.wait()
+        return [], [BACK]
+
+    monkeypatch.setattr("csparql_spark.server.remarks.PAUSE", 0.0)
+    monkeypatch.setattr(backend.checked_texts, "remarks", slow)
+    remarks = Remarks(backend.stores, backend.checked_texts)
+    remarks.start()
+    begun.wait()
+    client = create_app(backend).test_client()
+    assert client.put("/streams/s?clock=event").status_code == 201
+    assert client.put("/queries/q", data=QUERY.format("q", "rdfs")).status_code == 201
+    assert capsys.readouterr().err == ""
+    may_end.set()
+    stopped.wait()
+    remarks.stop()
+    said = capsys.readouterr().err
+    assert said.startswith("csparql-spark: the rule set a has patterns that do not match what they may seem to: ")
+    assert len(tried) in (3, 4) and said.count("the rule set") == len(tried) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -296,3 +297,69 @@ def test_rule_sets_of_an_earlier_server_are_named_at_the_start(parent: Parent) -
         "nothing. Mend it, and bring it again with PUT http://csparql.test/rules/old\n"
     )
     assert parent.ask("GET", "/health")[0] == 200
+
+
+def test_it_ends_though_questions_are_at_work_and_wait(parent: Parent) -> None:
+    """They are told so; what was acknowledged before is there again."""
+    child = parent.start()
+    parent.ask("PUT", "/streams/s")
+    triples = "".join(f"<urn:s{number}> <urn:p> {number} .\n" for number in range(400))
+    turtle = {"Content-Type": "text/turtle"}
+    assert parent.ask("PUT", "/graphs?graph=urn:kb", triples, **turtle)[0] == 201
+    heavy = "SELECT (COUNT(*) AS ?n) { ?a <urn:p> ?x . ?b <urn:p> ?y . ?c <urn:p> ?z FILTER(?x + ?y + ?z = 7) }"
+    told: queue.SimpleQueue[tuple[int, object] | None] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            told.put(parent.ask("POST", "/sparql", heavy, **{"Content-Type": "application/sparql-query"}))
+        except (OSError, http.client.HTTPException):
+            told.put(None)  # its connection was closed
+
+    crowd = [threading.Thread(target=ask) for _ in range(4)]  # two work, two wait
+    for thread in crowd:
+        thread.start()
+    while len(begun(child.pid)) < 2:
+        assert told.empty()
+        threading.Event().wait(0.01)
+    acknowledged = [
+        parent.ask("POST", "/streams/s", f"<urn:{number}> <urn:p> <urn:b> .", **turtle)[1]["seq"] for number in range(5)
+    ]
+    guarded = descendants(child.pid)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(PATIENCE) == 0
+    assert not any(map(process_runs, guarded))
+    for thread in crowd:
+        thread.join()
+    for _ in crowd:
+        answer = told.get()
+        assert answer is None or answer[0] == 503 and "the server ends" in answer[1]["detail"].lower(), answer
+    log = Log(Database(DataDirectory(parent.data).database))
+    assert [entry.seq for entry in log.read(1, log.tail()) if entry.kind == "chunk"] == acknowledged
+
+
+def descendants(process: int) -> list[int]:
+    """The processes that one has started, and those that they have."""
+    found: list[int] = []
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        for task in Path(f"/proc/{process}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+def process_runs(process: int) -> bool:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+def begun(process: int) -> list[int]:
+    """The guarded children that have worked for half a second: more than there is in quick places."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    times: list[int] = []
+    for one in descendants(process):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            if int(fields[11]) + int(fields[12]) > ticks // 2 and int(fields[1]) != process:
+                times.append(one)
+    return times

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.asking.admission import Refusal
+from csparql_spark.asking.guarded.texts import Texts
 from csparql_spark.entailment.rules.sets import NAMES, text_of
 from csparql_spark.language import parse_rules
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes import rules
 from tests.server.playing import BASE
 
 PARTS = "# Parts of parts.\n[parts: (?a <urn:isIn> ?b) (?b <urn:isIn> ?c) -> (?a <urn:isIn> ?c)]\n"
@@ -69,9 +69,9 @@ def test_warnings_are_told(client) -> None:
 def test_a_file_without_rules(client) -> None:
     assert client.put("/rules/lab", data="# none yet\n").json["rules"] == 0
     assert client.get("/rules/lab").text == "# none yet\n"
-    assert client.put("/rules/empty", data="").status_code == 201
-    assert client.get("/rules/empty").text == ""
-    assert client.put("/rules/empty", data="").status_code == 200
+    assert client.put("/rules/empty", data="\n").status_code == 201
+    assert client.get("/rules/empty").text == "\n"
+    assert client.put("/rules/empty", data="\n").status_code == 200
 
 
 def test_all_are_listed_those_of_the_server_first(client) -> None:
@@ -136,10 +136,10 @@ def test_rules_that_are_used_stay_until_no_query_uses_them(client) -> None:
 def test_rules_that_parse_and_cannot_be_followed(client, backend: Backend, monkeypatch) -> None:
     client.put("/rules/other", data=BOTH)
 
-    def refuse(name: str, text: str, others: dict[str, str]) -> None:
+    def refuse(texts: Texts, name: str, text: str, others: dict[str, str], used: object) -> None:
         raise Refusal("bad-rules", f"{name} among {sorted(others.items())} would never end")
 
-    monkeypatch.setattr(rules, "check_rules", refuse)
+    monkeypatch.setattr(Texts, "rule_file", refuse)
     refused = client.put("/rules/lab", data=PARTS)
     assert (refused.status_code, refused.json["code"], refused.json["detail"]) == (
         422,
@@ -207,3 +207,12 @@ def test_sets_that_end_alone_and_not_together(client) -> None:
     assert client.get("/rules/parts").text == PARTS
     client.delete("/queries/q")
     assert client.put("/rules/parts", data=BACK).status_code == 200
+
+
+def test_nothing_is_no_rule_set(client) -> None:
+    """Somebody has forgotten the file, and the rules that are there stay."""
+    client.put("/rules/own", data="[r: (?a <urn:p> ?b) -> (?b <urn:p> ?a)]", content_type="text/plain")
+    told = client.put("/rules/own", content_type="text/plain")
+    assert (told.status_code, told.json["code"]) == (400, "empty-body")
+    assert "urn:p" in client.get("/rules/own").text
+    assert client.put("/rules/own", data="# none", content_type="text/plain").json["rules"] == 0

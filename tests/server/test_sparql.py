@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.server.backend import Backend
+from tests.server.playing import Engine
 
 KB = "@prefix : <urn:> . :Car <http://www.w3.org/2000/01/rdf-schema#subClassOf> :Vehicle . :c0 a :Car ."
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -306,3 +307,35 @@ def test_a_window_that_counts_is_that_of_its_last_turn(furnished, engine) -> Non
         for stamp in (9000, 3000, 5000, 1000)
     }
     assert why == {9000: False, 3000: True, 5000: True, 1000: False}
+
+
+def test_what_is_too_large_for_a_question_is_not_read(furnished, backend: Backend, monkeypatch) -> None:
+    """By none of those that read for a child: the windows and graphs of a query, those of a question, of an update."""
+    query = "SELECT ?x {} FROM STREAM <streams/late> [RANGE 5s STEP 1s] WHERE {{ ?x ?p ?o }}"
+    furnished.put("/streams/late?clock=event")
+    assert furnished.put("/queries/v", data=query.format("FROM <urn:kb>")).status_code == 201
+    assert furnished.put("/queries/w", data=query.format("")).status_code == 201
+    pushed = "".join(f"<urn:c> <urn:p> <urn:o> <urn:t:{t}> .\n" for t in (7000, 9000))
+    furnished.post("/streams/late", headers={"Content-Type": "application/n-quads"}, data=pushed)
+    Engine(backend).run()
+    why = {"triple": "<urn:c> <urn:p> <urn:o>", "at": "8000"}
+    graphs = "The graphs that the query reads hold more than the 10 bytes that a question may have: ask about a query"
+    windows = "The windows, with the graphs beside them, hold more than the 10 bytes that a question may have: choose a"
+    asked = "The graphs that the question asks hold more than the 10 bytes that a question may have: name fewer of them"
+    update = "The graphs that the update may look at hold more than the 10 bytes that a question may have: name them in"
+    monkeypatch.setattr(backend.pool, "memory", 10)
+    for response, detail in (
+        (furnished.get("/queries/v/explain"), graphs),
+        (furnished.get("/queries/v/missing?at=8000"), windows),
+        (furnished.get("/queries/v/why", query_string=why), windows),
+        (furnished.get("/queries/w/why", query_string=why), windows),
+        (furnished.get("/sparql", query_string={"query": "SELECT * { ?s ?p ?o }"}), asked),
+        (furnished.post("/sparql", data="SELECT * FROM <queries/w/window> { ?s ?p ?o }"), windows),
+        (furnished.post("/sparql", data="SELECT * FROM STREAM <streams/e> [RANGE 9s] { ?s ?p ?o }"), windows),
+        (
+            furnished.post("/kb", data={"action": "update", "queryBody": "DELETE WHERE { GRAPH <urn:kb> {?s ?p 1} }"}),
+            update,
+        ),
+    ):
+        assert (response.status_code, response.json["code"]) == (413, "too-large"), response.text
+        assert response.json["detail"].startswith(detail)

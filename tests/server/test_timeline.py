@@ -85,6 +85,12 @@ def test_what_is_waited_for(client, query: int, engine: Engine, backend) -> None
     )
     push(client, 5001)
     assert says() == "The next instant is 1970-01-01T00:00:03.000Z."
+    backend.stores.waiting.note("g", queries=[query], triples=70_000, now=1_000)
+    assert says() == (
+        "Its background of 70,000 triples is being closed under its rules since 1970-01-01T00:00:01.000Z: "
+        "what comes meanwhile is kept for it, and answered then."
+    )
+    backend.stores.waiting.forget("g")
     assert client.post("/queries/q/pause").status_code == 200
     assert says() == "The query is paused: it answers nothing until it is resumed."
     engine.fail(query, 3000, "too much")
@@ -109,7 +115,8 @@ def test_what_is_missing(client, query: int, engine: Engine) -> None:
         "triples": 0,
         "patterns": [],
         "lost": None,
-        "says": "The windows are empty: nothing came in on the streams in that time.",
+        "says": "The windows are empty: nothing came in on the streams in that time, or only before the query was "
+        "registered.",
     }
     push(client, 1500)
     assert missing(2000) == {
@@ -120,7 +127,7 @@ def test_what_is_missing(client, query: int, engine: Engine) -> None:
     }
     push(client, 1600, predicate="urn:m")
     assert missing(2000)["says"] == (
-        f"The windows hold 2 triples. 1 match {m}, but none of them fits the patterns before it."
+        f"The windows hold 2 triples. 1 matches {m}, but none of them fits the patterns before it."
     )
     push(client, 1500, predicate="urn:m")
     assert missing(2000) == {
@@ -136,6 +143,24 @@ def test_what_is_missing(client, query: int, engine: Engine) -> None:
     assert missing(2000)["says"] == (
         f"Nothing is missing: the windows hold 3 triples, and the answer has {rows} row{'s' * (rows != 1)}."
     )
+
+
+@pytest.mark.parametrize(
+    ("window", "body", "why"),
+    [
+        ("FROM NAMED WINDOW <urn:w> ON", "WINDOW <urn:w> { ?s <urn:n> ?o }", "The query has named windows or graphs"),
+        ("FROM NAMED WINDOW <urn:w> ON", "?s <urn:n> ?o", "The query has named windows or graphs"),
+        ("FROM STREAM", "?s <urn:n>* ?o", "The body is not made of plain patterns"),
+    ],
+)
+def test_where_patterns_are_not_counted_it_is_said_why(client, window: str, body: str, why: str) -> None:
+    client.put("/streams/s?clock=event")
+    text = f"REGISTER QUERY p AS SELECT ?s {window} <{BASE}/streams/s> [RANGE 4s STEP 1s] WHERE {{ {body} }}"
+    assert client.put("/queries/p", data=text).status_code == 201
+    push(client, 1500)
+    found = told(client, "/queries/p/missing?at=2000")
+    assert (found["patterns"], found["lost"]) == ([], None)
+    assert found["says"].startswith(f"The windows hold 1 triple. {why}")
 
 
 def test_what_is_entailed_is_not_missing(client) -> None:

@@ -80,6 +80,7 @@ export interface Health {
   queries: number;
   streams: number;
   subscribers: number;
+  preparing?: { queries: string[] }[];
   damaged?: { reason: string }[];
   damages?: number;
 }

@@ -23,7 +23,7 @@ const LOOKING = 2000;
 const SHARE = 10;
 const EVALUATORS = {
   maintained: "Maintained: matches move with the window.",
-  snapshot: "Snapshot: a store is kept in step with the window, and asked anew at each instant.",
+  snapshot: "Snapshot: a store is kept in step with the window, and asked anew at each instant, whose cost grows with the window.",
 };
 
 export default function Explain({ query }: PanelProps): JSX.Element {
@@ -51,7 +51,7 @@ export default function Explain({ query }: PanelProps): JSX.Element {
         <dl class="facts-list">
           <Fact name="Evaluator">{EVALUATORS[told.evaluator]}{told.because && <> <span class="because">Because <Words text={told.because} prefixes={prefixes} />.</span></>}</Fact>
           {told.closures.length > 0 && <Fact name="Closure">{told.closures.map((closure) => (
-            <div key={closure.window}>{closure.strategy}{closure.window && <> of <Iri iri={closure.window} prefixes={prefixes} /></>} <span class="because">Because <Words text={closure.because} prefixes={prefixes} />.</span></div>
+            <div key={closure.window}>{closure.strategy}{closure.window && <> of <Iri iri={closure.window} prefixes={prefixes} /></>} <span class="because">Because <Words text={closure.because} prefixes={prefixes} />. Shared by <Words text={closure.shared_by} prefixes={prefixes} />.</span></div>
           ))}</Fact>}
           <Fact name="Windows">{told.windows.map((window, place) => (
             <div key={place}><Words text={window} prefixes={prefixes} />{live.elements[place] != null && <span class="quiet"> · {many(live.elements[place] ?? 0, "triple")} in it</span>}</div>
@@ -118,7 +118,9 @@ export function asText(told: Explained): string {
     told.text, "", told.summary, "", "SPARQL body:", told.sparql, "",
     `evaluation: ${told.evaluator}${told.because ? `: ${told.because}` : ""}`,
     `group:      ${told.group.key}${told.group.shared_with.length ? `, shared with ${told.group.shared_with.join(", ")}` : ""}`,
-    ...told.closures.map(({ window, strategy, because }) => `closure:    ${strategy}${window ? ` of <${window}>` : ""}: ${because}`),
+    ...told.closures.flatMap(({ window, strategy, because, shared_by }) => [
+      `closure:    ${strategy}${window ? ` of <${window}>` : ""}: ${because}`, `            shared by ${shared_by}`,
+    ]),
     ...(told.reads ?? [["all triples"]]).map((patterns) => `reads:      ${patterns.join(" . ")}`),
     ...(told.join_order ?? []).flat().map((order) => `join order: ${order.join("  then  ")}`),
     ...(plan ? ["plan:", ...planText(plan)] : []),

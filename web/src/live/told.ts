@@ -72,7 +72,7 @@ export interface Explained {
   sparql: string;
   evaluator: "maintained" | "snapshot";
   because: string | null;
-  closures: { window: string | null; strategy: string; because: string }[];
+  closures: { window: string | null; strategy: string; because: string; shared_by: string }[];
   reads: string[][] | null;
   group: { key: string; streams: string[]; graphs: string[]; entailment: string[]; widest: number | null; shared_with: string[] };
   plan: PlanNode | null;

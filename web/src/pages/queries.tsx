@@ -15,8 +15,8 @@ const LOOKING = 2000;
 /** How often a query answers, as it asks for it. */
 function pace(query: QueryInfo): string {
   if (query.every) return `every ${length(query.every)}`;
-  const steps = query.windows.flatMap(({ range, step }) => step ?? range ?? []);
-  if (steps.length) return `every ${length(Math.min(...steps))}`;
+  const steps = [...new Set(query.windows.flatMap(({ range, step }) => step ?? range ?? []))].sort((a, b) => a - b);
+  if (steps.length) return `every ${steps.map(length).join(" and ")}`;
   const counted = query.windows[0];
   const number = counted?.triples_step ?? counted?.triples ?? counted?.elements_step ?? counted?.elements;
   return number ? `every ${many(number, counted?.elements ? "element" : "triple")}` : "";

@@ -5,6 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { difference, type Row } from "../events/answer";
 import type { Shown } from "../events/shown";
 import type { Prefixes } from "../prefixes";
+import { href } from "../route";
 import { numberOf, TermView } from "../terms";
 import { clock, many } from "../time";
 import type { QueryInfo } from "../types";
@@ -74,7 +75,7 @@ export function LiveTable({ query, shown, prefixes, onRow }: {
               </tr>
             ))}
             {answer.rows.length === 0 && changes.ceased.length === 0 && (
-              <tr><td colSpan={Math.max(columns, 1)} class="quiet">No rows at this instant.</td></tr>
+              <tr><td colSpan={Math.max(columns, 1)} class="quiet">No rows at this instant. <a href={href(["queries", query.name], { tab: "timeline", at: frozen })}>What is missing?</a></td></tr>
             )}
           </tbody>
         </table>

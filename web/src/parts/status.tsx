@@ -33,6 +33,11 @@ export function StatusBar(): JSX.Element {
           lag {about(engine.lag_ms)}{engine.behind > 0 ? ` · ${many(engine.behind, "entry", "entries")} behind` : ""}
         </span>
       )}
+      {there && health?.preparing && (
+        <span data-testid="preparing" title="A large background is being closed under rules. They are answered when that is done; others do not wait for it.">
+          preparing {health.preparing.flatMap((one) => one.queries).join(", ")}
+        </span>
+      )}
       {there && health?.damages !== undefined && (
         <span data-testid="damaged" title={health.damaged?.map((one) => one.reason).join("\n")}>
           <i class="dot bad" />{many(health.damages, "place", "places")} on the disk damaged
