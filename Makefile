@@ -4,7 +4,7 @@
 # make test     install, build the console, and run all tests
 # make bench    install, measure everything (hours: TIMES runs of what is short), and write docs/performance.md from it
 # make bench-quick  the same at small sizes, in five minutes, into build/bench; peers are installed besides
-# make faults   install, break servers on purpose, and check what they promise (docs/reliability.md); needs root for a full disk
+# make faults   install, poison servers and break them on purpose, and check what they promise (docs/reliability.md); needs root for a full disk
 # make install  only make .venv; quick when nothing has changed
 # make console  only build the console, where Node is there to do it
 
@@ -43,7 +43,7 @@ java:
 
 # The console is optional: without Node the server serves all of its HTTP interface, and says at / how to get the console.
 console:
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(CONSOLE); else \
+	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(CONSOLE); else \
 		echo "npm was not found: the console is not built (install Node 20 or newer to have it)" >&2; fi
 
 $(CONSOLE): $(shell find $(WEB)/src -type f) $(WEB)/index.html $(WEB)/build.mjs $(WEB)/package.json $(WEB)/package-lock.json
@@ -78,7 +78,8 @@ $(PLOTTER): $(STAMP)
 	@touch $@
 
 faults: java install
-	@cd $(ROOT) && POISON=all $(BIN)/python -m pytest tests/poison && $(BIN)/python -m bench.faults
+	@cd $(ROOT) && POISON=all $(BIN)/python -m pytest tests/poison; status=$$?; \
+		$(BIN)/python -m bench.faults && exit $$status
 
 clean:
 	rm -rf $(VENV) $(ROOT)/*.egg-info $(WEB)/dist $(WEB)/node_modules

@@ -57,11 +57,11 @@ class WebProcess:
         self.process.stderr.close()
         shutil.rmtree(self.data, ignore_errors=True)
 
-    def send(self, method: str, path: str, body: bytes = b"") -> None:
+    def send(self, method: str, path: str, body: bytes = b"", kind: str = "text/plain") -> None:
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
             connection.sendall(
                 f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-                f"Content-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
                 + body
             )
             answer = connection.recv(1 << 16)

@@ -75,6 +75,10 @@ PARTS: dict[str, Part] = {
         "incremental", 40, lambda m: m.compared("single"), 3, lambda m: m.compared("single", (1_000,))
     ),
     "changes": Part("changing", 45, lambda m: m.measure(), 3, lambda m: m.measure((1_000,))),
+    "lateness": Part("lateness", 150, lambda m: m.measure()),
+    "named-windows": Part("named", 35, lambda m: m.measure()),
+    "slides": Part("slides", 240, lambda m: m.measure()),
+    "retractions": Part("retractions", 30, lambda m: m.measure()),
     "laser-diamond": Part(
         "incremental", 10, lambda m: m.laser("single"), 2, lambda m: m.laser("single", (20,), (200,))
     ),
@@ -97,6 +101,8 @@ PARTS: dict[str, Part] = {
     "requests-health": Part("requests", 13, lambda m: m.measure("health", 10.0)),
     "requests-push": Part("requests", 13, lambda m: m.measure("push", 10.0), 4, lambda m: m.measure("push", 1.0)),
     "requests-large": Part("requests", 13, lambda m: m.measure("large", 10.0)),
+    "requests-question": Part("requests", 13, lambda m: m.measure("question", 10.0)),
+    "requests-questions": Part("requests", 13, lambda m: m.measure("questions", 10.0)),
     "crowd-10": Part("crowd", 95, lambda m: m.measure(10), 38, lambda m: m.measure(10, 5)),
     "crowd-100": Part("crowd", 100, lambda m: m.measure(100)),
     "crowd-300": Part("crowd", 120, lambda m: m.measure(300)),

@@ -28,7 +28,14 @@ for _name in [name for name in os.environ if name.startswith("CSPARQL_")]:
 # What needs the machine, by the group in which it waits for its turn: what starts Spark takes as long as all the rest. The
 # groups share no port and no directory.
 MACHINE = {
-    "spark": ("spark", "recovery", "documents/test_documents.py", "programs/test_programs.py", "store/test_kill.py"),
+    "spark": (
+        "spark",
+        "recovery",
+        "poison/test_streams.py",
+        "documents/test_documents.py",
+        "programs/test_programs.py",
+        "store/test_kill.py",
+    ),
     "servers": (
         "web",
         "cli/test_serve.py",

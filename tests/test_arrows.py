@@ -354,6 +354,7 @@ SAME_NAMES = {
     "Pattern": "three nodes: in terms, and in ids",
     "Piece": "of a path, and of a group's state",
     "Plan": "how a query is answered, and how a join is run",
+    "QueryFailed": "in a log, and as a test of a user is told it",
     "Term": "of RDF: ours, Oxigraph's, and that of the client, which stands on nothing of ours",
     "Time": "of processors, and what the client takes for an instant",
     "Triple": "of RDF: ours, and the client's",

@@ -26,6 +26,7 @@ from csparql_spark.engine.messages import QueryFailure
 from csparql_spark.log import Log
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import parse
+from csparql_spark.schedule.routing import failures_of
 from csparql_spark.store import AnswerStore, Registry
 
 RANGE = 3000
@@ -63,7 +64,7 @@ def judged(data: Path, acknowledged: Mapping[int, int], subscriber: Told | None,
         verdict.broken.append("the beginning of the log is gone")
     _acknowledged(verdict, acknowledged, entries)
     replayed = {}
-    for told in answer(iter(entries)):
+    for told in answer(iter(entries), failures=failures_of(entries)):
         if isinstance(told, QueryFailure):
             verdict.broken.append(f"in a replay {names.get(told.query, told.query)} fails: {told.reason}")
         else:

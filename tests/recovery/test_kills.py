@@ -69,8 +69,8 @@ class Served:
             connection.request(method, path, body.encode(), {"Content-Type": media_type})
             response = connection.getresponse()
             content = response.read()
-            assert response.status in (200, 201), content
-            return json.loads(content)
+            assert response.status in (200, 201, 204), content
+            return json.loads(content or b"{}")
         finally:
             connection.close()
 
