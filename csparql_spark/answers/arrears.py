@@ -3,7 +3,7 @@
     debt = Debt()                       # of answers that each take long: what is beyond the time between instants
     debt.note(6_000, 3.0, limits)
     arrears = Arrears()                 # of answers that are each soon there
-    arrears.begin(); arrears.end(5_001, entry=17); arrears.check(limits)
+    arrears.begin(); arrears.end(5_001, entry=17, arrival=…); arrears.check(limits)
 
 Both raise `TooMuch` when others have waited for as long as one answer may take.
 """
@@ -43,29 +43,32 @@ class Debt:
 
 
 class Arrears:
-    """How far a query falls behind with answers that are each soon there: what they take beyond the time between their
-    instants, until it has caught up.
+    """How far a query falls behind with answers that are each soon there: what they take beyond the time between the
+    moments that they are due at, until it has caught up.
 
-    Where instants follow the clock that all see, be they its steps or turns that are stamped by it, that is counted for
-    as long as it lasts. Where stamps of producers make them, they need not be as far apart as they come: there it is
-    counted among those that one entry has made due, and what has waited for the engine, entry after entry, is no reason
-    to end a query.
+    Where these follow the clock that all see, be they steps or the pushes that make turns, that is counted for as long
+    as it lasts. Where stamps of producers make them, a recording of an hour may come in a second: there it is counted
+    among those that one entry has made due, and besides, on the clock, from push to push, where the others wait for ten
+    times as long before it is too much.
 
-    An answer that is there before the next instant is measured by the clock alone: it need not be exact.
+        stamps        12:00   12:10   12:20  ...          ten minutes apart, and so are the instants that they make due
+        arrivals      09:00:00.0  .1  .2  .3  ...         a tenth of a second apart: that is all the time there is
+
+    An answer that is there before the next moment is measured by the clock alone: it need not be exact.
 
         arrears = Arrears()
         arrears.begin()
         ...                                 # the answer of an instant is made, and written
-        arrears.end(5_001, entry=17)
+        arrears.end(5_001, entry=17, arrival=1_700_000_000_000)
         arrears.check(limits)
     """
 
-    __slots__ = ("_begun", "_clock", "_entry", "_instant", "seconds")
+    __slots__ = ("_arrival", "_begun", "_clock", "_entry", "_moment", "pushed", "seconds")
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.seconds = self.pushed = 0.0
         self._entry: int | None = None
-        self._instant = 0
+        self._moment = self._arrival = 0
         self._clock = 0.0
         self._begun: float | None = None  # by the processor, where that is looked at
 
@@ -74,11 +77,15 @@ class Arrears:
             self._begun = processor.now().processor
         self._clock = time.perf_counter()
 
-    def end(self, instant: int, entry: int) -> None:
-        """The answer of an instant is there. `entry`: what has made it due, always the same where a clock does."""
+    def end(self, moment: int, *, entry: int, arrival: int) -> None:
+        """The answer that was due at a moment is there. `entry`: what has made it due, 0 where the clock does that all
+        see; `arrival`: when that came."""
         took = time.perf_counter() - self._clock
-        between = (instant - self._instant) / 1000
-        self._instant = instant
+        between = (moment - self._moment) / 1000
+        self._moment = moment
+        if entry:
+            self.pushed = max(0.0, self.pushed + took - (arrival - self._arrival) / 1000)
+            self._arrival = arrival
         if entry != self._entry:  # before the first there is none
             self._entry, self.seconds, self._begun = entry, 0.0, None
         elif self._begun is not None:
@@ -92,10 +99,20 @@ class Arrears:
     def check(self, limits: Limits) -> None:
         if self.seconds > limits.seconds:
             raise too_far_behind(self.seconds, limits.seconds)
+        if self.pushed > PATIENCE * limits.seconds:
+            raise too_far_behind_pushes(self.pushed, PATIENCE * limits.seconds)
 
 
 def too_far_behind(seconds: float, most: float) -> TooMuch:
     return TooMuch(
         f"its answers take longer than the time between them, and keep the others waiting for {seconds:,.0f} s by now, "
         f"where {most:g} s is the limit: choose a larger STEP or a narrower RANGE, or ask for less"
+    )
+
+
+def too_far_behind_pushes(seconds: float, most: float) -> TooMuch:
+    return TooMuch(
+        f"its answers take longer than the time between the pushes that make them due, and keep the others waiting for "
+        f"{seconds:,.0f} s by now, where {most:g} s is the limit: push more slowly, choose a larger STEP or a narrower "
+        "RANGE, or ask for less"
     )

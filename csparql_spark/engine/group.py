@@ -404,8 +404,12 @@ class Group:
                 yield self._tell(member, instant)
             else:
                 yield self._tell_in_time(member, instant, limits)
-                # Now it is written, too. Stamps that producers give say nothing of how fast they come.
-                member.arrears.end(instant, self.seq if member.progress.event else 0)
+                # Now it is written, too. Stamps that producers give say nothing of how fast they come, nor do the
+                # milliseconds by which the turns of one push are kept apart.
+                arrival = self.arrival.reading
+                member.arrears.end(
+                    min(instant, arrival), entry=self.seq if member.progress.event else 0, arrival=arrival
+                )
             if member.failed is not None:
                 self._forget_views()  # what was held for it is no reason for others to fail
             if self._guard.is_full:

@@ -48,7 +48,7 @@ def behind(arrears: Arrears, work: Callable[[float], None], instants: Iterable[i
     for instant in instants:
         arrears.begin()
         work(seconds)
-        arrears.end(instant, entry)
+        arrears.end(instant, entry=entry, arrival=entry)
     return round(1000 * arrears.seconds)
 
 
@@ -78,3 +78,22 @@ def test_a_backlog_lasts_until_it_has_caught_up(work: Callable[[float], None]) -
     assert behind(arrears, work, range(0, 102_000, 1000), 1.6, 0) == 100 * 200
     assert behind(arrears, work, [106_000], 1.6, 0) == 100 * 200 - 3800
     assert behind(arrears, work, range(107_000, 300_000, 1000), 0.8, 0) == 0
+
+
+def test_pushes_are_counted_by_the_times_they_come(work: Callable[[float], None]) -> None:
+    """Each makes one instant due, an hour after the one before, and comes a second after it."""
+    arrears, limits = Arrears(), Limits(milliseconds=1_000)
+
+    def push(second: int, seconds: float) -> float:
+        arrears.begin()
+        work(seconds)
+        arrears.end(3_600_000 * second, entry=second, arrival=1000 * second)
+        return round(arrears.pushed, 3)
+
+    assert [push(second, 3.0) for second in range(10, 14)] == [0, 2, 4, 6]
+    assert push(20, 0.5) == 0, "it has caught up"
+    assert [push(second, 6.0) for second in range(21, 23)] == [5, 10] and arrears.seconds == 0
+    arrears.check(limits)
+    assert push(23, 1.5) == 10.5
+    with pytest.raises(TooMuch, match="^its answers take longer than the time between the pushes .* 10 s is the limit"):
+        arrears.check(limits)
