@@ -3,6 +3,7 @@
 - `plan`         a body, written again over ids: what both ways begin with
 - `over_ids`     how a body is written so, its expressions among it
 - `patterns`     triple patterns, and the order in which they are joined
+- `negated`      negated property sets, link by link
 - `graph_blocks` what each named graph answers by itself
 - `expressions`  expressions over ids: variables are read through functions
 - `functions`    these functions, and those of ours in place of Oxigraph's

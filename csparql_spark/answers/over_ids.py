@@ -15,11 +15,13 @@ Oxigraph cannot answer as a function of the data alone is given to functions of 
     plan.text(dictionary, limit=10)   # SELECT ?s WHERE { ?s <i:0> ?n . FILTER ( ( <f:term>(?n) > 1 ) ) } LIMIT 11
     plan.reads                        # ((('?s', '<urn:p>', '?n'),),)
 
-Triple patterns are written one by one: lists and bracketed blank nodes become the triples that they stand for.
+Triple patterns are written one by one: lists and bracketed blank nodes become the triples that they stand for, and
+negated property sets patterns with a variable of their own (see `negated`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -27,6 +29,7 @@ from dataclasses import dataclass
 from csparql_spark.answers.expressions import Expressions, Unsupported, variable_of
 from csparql_spark.answers.functions import AGGREGATE, FUNCTION, NONE
 from csparql_spark.answers.graph_blocks import END, Each, unfolded, with_names
+from csparql_spark.answers.negated import is_counted, links_but, parts_of
 from csparql_spark.answers.patterns import (
     Block,
     Constant,
@@ -117,6 +120,7 @@ class _Writer:
         self._reading = Reading(self._iri, labels)
         self._expressions = Expressions(self._reading, self._group)
         self._taken = {token.text[1:] for token in self._tree.all_tokens("VAR")}
+        self._made: Counter[str] = Counter()
         self._hidden: dict[Node, str] = {}
         self._rows = 1
 
@@ -238,12 +242,38 @@ class _Writer:
         )
 
     def _triples(self, triples: Iterable[TriplePath]) -> list[Piece]:
-        pieces: list[Piece] = []
-        for subject, verb, object in triples:
-            path = [self._piece(verb)] if isinstance(verb, str) else self._path(verb)
-            triple = [self._piece(subject), *path, self._piece(object), "."]
-            pieces += triple if isinstance(verb, str) or not may_be_empty(verb) else self._with_itself(triple)
-        return pieces
+        return [piece for triple in triples for piece in self._triple(*triple)]
+
+    def _triple(self, subject: Node, verb: Node | Tree, object: Node) -> list[Piece]:
+        if isinstance(verb, str):
+            return [self._piece(subject), self._piece(verb), self._piece(object), "."]
+        if is_counted(verb):
+            parts = parts_of(subject, verb, object, lambda name: f"?{self._fresh(name)}")
+            return [
+                piece
+                for start, part, end in parts
+                for piece in (
+                    self._negated(start, part, end) if part.rule == "PathNegated" else self._triple(start, part, end)
+                )
+            ]
+        triple = [self._piece(subject), *self._path(verb), self._piece(object), "."]
+        return self._with_itself(triple) if may_be_empty(verb) else triple
+
+    def _negated(self, subject: Node, negated: Tree, object: Node) -> list[Piece]:
+        """A negated set by its links: of a path between nodes that it knows, Oxigraph only tells that there is one."""
+        there, back = links_but(negated, self._iri)
+        ways = []
+        if there is not None:
+            ways.append(self._other_than(there, subject, object))
+        if back is not None:
+            ways.append(self._other_than(back, object, subject))
+        return ways[0] if len(ways) == 1 else ["{", *ways[0], "} UNION {", *ways[1], "}"]
+
+    def _other_than(self, links: list[Node], subject: Node, object: Node) -> list[Piece]:
+        verb = f"?{self._fresh('verb')}"
+        named: list[Piece] = [piece for link in links for piece in (",", Constant(link))][1:]
+        test = ["FILTER (", verb, "NOT IN (", *named, ") )"] if named else []
+        return [self._piece(subject), verb, self._piece(object), ".", *test]
 
     def _with_itself(self, triple: list[Piece]) -> list[Piece]:
         """A path that may have no length, from or to a term: it leads from the term to itself, and Oxigraph forgets
@@ -408,7 +438,9 @@ class _Writer:
         return variable.text if variable is not None else f"<{self._iri(node.child('Iri'))}>"
 
     def _fresh(self, name: str) -> str:
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
+        made = name
+        while made in self._taken:
+            self._made[name] += 1
+            made = f"{name}_{self._made[name]}"
+        self._taken.add(made)
+        return made

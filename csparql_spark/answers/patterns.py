@@ -42,13 +42,14 @@ _NUMBERS = {"INTEGER": "integer", "DECIMAL": "decimal", "DOUBLE": "double"}
 @dataclass(frozen=True)
 class Walk:
     """A path between two nodes, as far as it matters for how long it takes: the links that it goes along (None: any),
-    how many steps it has, and whether each of them may be many."""
+    how many steps it has, whether each of them may be many, and whether one may take a link in both directions."""
 
     start: Node
     end: Node
     links: tuple[Pattern, ...] | None
     steps: int
     far: bool
+    both: bool = False
 
 
 Block = tuple[Pattern | Walk, ...]
@@ -202,7 +203,10 @@ class Reading:
             verbs = [iri(self._iri_of(found)) for found in path.walk("Iri")] + [TYPE] * any(path.all_tokens("a"))
             links = tuple(("?s", verb, "?o") for verb in dict.fromkeys(verbs))
         steps = sum(1 for _ in path.walk("PathPrimary"))
-        return Walk(subject, object, links, steps, any(path.all_tokens("*", "+", "?")))
+        both = any(
+            len({one.token("^") is None for one in found.nodes("PathOne")}) > 1 for found in path.walk("PathNegated")
+        )
+        return Walk(subject, object, links, steps, any(path.all_tokens("*", "+", "?")), both)
 
     def _read_path(self, subject: Node, path: Tree, object: Node) -> None:
         if any(path.walk("PathNegated")):

@@ -70,6 +70,7 @@ def _count(part: Pattern | Walk, dictionary: TermDictionary, columns: Columns) -
     links = (
         len(columns[0]) if part.links is None else sum(len(fitting(link, dictionary, columns)) for link in part.links)
     )
+    links *= 1 + part.both
     if part.far:
         links = max(links, len(columns[0]))  # of no length, it leads from each node to itself
         return max(1, links) ** 2

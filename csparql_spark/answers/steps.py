@@ -1,13 +1,12 @@
 """Steps: what property paths become, in the algebra of a body (see `algebra`).
 
 A path of links is a join, alternatives are a union; what repeats its steps is reached (see `paths`). The links that a
-negated path leaves are all but those that it names.
+negated set leaves are all but those that it names (see `negated`).
 
     ?s :p/^:q ?o        ?s :p ?step . ?o :q ?step
     ?s (:p|:q) ?o       { ?s :p ?o } UNION { ?s :q ?o }, each pair once
     ?s :p+ ?o           Reach(?before :p ?after, …)
-    ?s !(:p|^:q) ?o     { ?s ?verb ?o, but :p } UNION { ?o ?verb ?s, but :q }, each pair once
-    ?s !:p ?o           ?s ?verb ?o, but :p: once for each link, as Oxigraph tells it
+    ?s !(:p|^:q) ?o     { ?s ?verb ?o, but :p } UNION { ?o ?verb ?s, but :q }: once for each link
 
 Alternatives are told once for each pair of nodes, as Oxigraph tells them.
 
@@ -22,6 +21,7 @@ from collections.abc import Callable
 
 from csparql_spark.answers.algebra import Operator, Project, Reach, Scan, Union, filtered, join, named, scans
 from csparql_spark.answers.computing import Expression
+from csparql_spark.answers.negated import links_but
 from csparql_spark.answers.patterns import TYPE, Constant, Node, Pattern, is_variable
 from csparql_spark.language.queries.syntax import Node as Tree
 from csparql_spark.rdf.terms import iri
@@ -99,21 +99,13 @@ class Steps:
         return Reach(steps, nodes, start, end, zero=sign != "+", far=sign != "?", written=f"{self._source(step)}{sign}")
 
     def _negated(self, subject: Node, negated: Tree, object: Node, block: Block) -> None:
-        """The links that have other predicates, and, where some are excluded that lead back, others that lead back."""
-        forth: list[Node] = []
-        back: list[Node] = []
-        for one in negated.nodes("PathOne"):
-            link = one.node("Iri")
-            (forth if one.token("^") is None else back).append(TYPE if link is None else iri(self._iri(link)))
+        there, back = links_but(negated, self._iri)
         ways = []
-        if forth or not back:
-            ways.append(self._other_than(forth, subject, object))
-        if back:
+        if there is not None:
+            ways.append(self._other_than(there, subject, object))
+        if back is not None:
             ways.append(self._other_than(back, object, subject))
-        if len(ways) > 1:
-            self._either(ways, subject, object, block)
-        else:
-            block.others += ways
+        block.others.append(ways[0] if len(ways) == 1 else Union(tuple(ways)))
 
     def _other_than(self, links: list[Node], subject: Node, object: Node) -> Operator:
         verb = self._fresh("verb")

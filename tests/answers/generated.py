@@ -84,6 +84,7 @@ starts = one_of("?a", "?a", "?a", "?b", "?b", "?c", "<urn:a>")
 ends = one_of("?a", "?b", "?b", "?c", "?c", "<urn:b>", "[]")
 numbers = one_of("?n", "?n", "?n", "?m", "2.5")
 texts = one_of("?t", "?t", "?t", "?u", '"a"')
+# Of a negated set by itself Oxigraph forgets how many links there are (see `test_negated`).
 paths = one_of(
     "<urn:r>",
     "<urn:r>+",
@@ -92,8 +93,8 @@ paths = one_of(
     "(<urn:r>|<urn:q>)+",
     "<urn:r>*",
     "<urn:q>?",
-    "!<urn:r>",
-    "!(<urn:n>|^<urn:r>)",
+    "(!<urn:r>)+",
+    "(!(<urn:n>|^<urn:r>)|<urn:r>)",
     "<urn:r>/<urn:q>*",
     "(<urn:r>|^<urn:q>)",
     "(<urn:r>/<urn:q>)*",

@@ -5,6 +5,11 @@
     solutions(group, {"": set(), "<urn:g>": {("<urn:a>", "<urn:p>", "<urn:b>")}})
 
 A group is a tuple of parts. It shares no code with what it is compared with, and looks at every solution of everything.
+
+A path is a tuple, too, and leads from node to node, a pair for each solution. Alternatives, which SPARQL counts one by
+one, are told once for each pair here: that is what both evaluators say.
+
+    ("path", "?a", ("sequence", ("link", "<urn:p>"), ("negated", ("<urn:q>",), ())), "?b")       # ?a (<urn:p>/!(<urn:q>)) ?b
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ Triple = tuple[str, str, str]
 Graphs = Mapping[str, set[Triple]]  # "" is the default graph
 Row = dict[str, str]
 Part = tuple
+Path = tuple
 Group = tuple[Part, ...]
 
 
@@ -26,6 +32,8 @@ def _written(part: Part) -> str:
     match part:
         case "triple", *nodes:
             return f"{' '.join(nodes)} ."
+        case "path", subject, path, object:
+            return f"{subject} {_way(path)} {object} ."
         case "group", inner:
             return text(inner)
         case "union", left, right:
@@ -44,6 +52,23 @@ def _written(part: Part) -> str:
             by = f" GROUP BY {' '.join(keys)}" if keys else ""
             return f"{{ SELECT {' '.join(keys)} (COUNT(*) AS {name}) WHERE {text(inner)}{by} }}"
     raise ValueError(part)
+
+
+def _way(path: Path) -> str:
+    match path:
+        case "link", iri:
+            return iri
+        case "inverse", inner:
+            return f"^{_way(inner)}" if inner[0] == "link" else f"^({_way(inner)})"
+        case "sequence", one, other:
+            return f"({_way(one)}/{_way(other)})"
+        case "either", one, other:
+            return f"({_way(one)}|{_way(other)})"
+        case "many", inner:
+            return f"({_way(inner)})+"
+        case "negated", there, back:
+            return f"!({'|'.join((*there, *(f'^{iri}' for iri in back)))})"
+    raise ValueError(path)
 
 
 def _test(test: list) -> str:
@@ -98,6 +123,16 @@ def _part(part: Part, graphs: Graphs, active: str, outer: Row) -> list[Row]:
                 ):
                     found.append(row)
             return found
+        case "path", subject, path, object:
+            found = []
+            for pair in _pairs(path, graphs[active]):
+                row = {}
+                if all(
+                    row.setdefault(node, term) == term if node[0] == "?" else node == term
+                    for node, term in zip((outer.get(node, node) for node in (subject, object)), pair, strict=True)
+                ):
+                    found.append(row)
+            return found
         case "group", inner:
             return solutions(inner, graphs, active, outer)
         case "union", left, right:
@@ -124,6 +159,35 @@ def _part(part: Part, graphs: Graphs, active: str, outer: Row) -> list[Row]:
                 for key, count in counts.items()
             ]
     raise ValueError(part)
+
+
+def _pairs(path: Path, triples: set[Triple]) -> list[tuple[str, str]]:
+    """From where to where a path leads, as often as it does."""
+    match path:
+        case "link", iri:
+            return [(s, o) for s, p, o in triples if p == iri]
+        case "inverse", inner:
+            return [(end, start) for start, end in _pairs(inner, triples)]
+        case "sequence", one, other:
+            return [
+                (start, end)
+                for start, middle in _pairs(one, triples)
+                for node, end in _pairs(other, triples)
+                if middle == node
+            ]
+        case "either", one, other:
+            return list({*_pairs(one, triples), *_pairs(other, triples)})
+        case "many", inner:
+            found, last = set(), set(_pairs(inner, triples))
+            steps = list(last)
+            while last - found:
+                found |= last
+                last = {(start, end) for start, middle in found for node, end in steps if middle == node}
+            return list(found)
+        case "negated", there, back:
+            found = [(s, o) for s, p, o in triples if p not in there] if there or not back else []
+            return found + ([(o, s) for s, p, o in triples if p not in back] if back else [])
+    raise ValueError(path)
 
 
 def joined(left: list[Row], right: list[Row]) -> list[Row]:

@@ -51,12 +51,26 @@ def projection(expression: str, rest: str = "") -> str:
     [
         ("?s <urn:q> 1, 'x'@EN", '?s [<urn:q>] ["1"^^int] . ?s [<urn:q>] ["x"@en] .'),
         ("?s <urn:q> [ <urn:r> 'x' ]", '?s [<urn:q>] ?blank . ?blank [<urn:r>] ["x"] .'),
-        ("?s <urn:q> _:b . _:b <urn:r> ?blank", "?s [<urn:q>] ?blank_ . ?blank_ [<urn:r>] ?blank ."),
+        ("?s <urn:q> _:b . _:b <urn:r> ?blank", "?s [<urn:q>] ?blank_1 . ?blank_1 [<urn:r>] ?blank ."),
         ("?s <urn:q>/^<urn:r>+ ?x", "?s [<urn:q>] / ^ [<urn:r>] + ?x ."),
+        ("?s !<urn:q> ?verb", "?s ?verb_1 ?verb . FILTER ( ?verb_1 NOT IN ( [<urn:q>] ) )"),
+        ("?s ^!^<urn:q> ?x", "?s ?verb ?x . FILTER ( ?verb NOT IN ( [<urn:q>] ) )"),
+        (
+            "?s !(<urn:q>|a)/<urn:r>+ ?x",
+            "?s ?verb ?step . FILTER ( ?verb NOT IN ( [<urn:q>] , [<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>] ) ) "
+            "?step [<urn:r>] + ?x .",
+        ),
+        (
+            "?s !(<urn:q>|^<urn:r>) ?x",
+            "{ ?s ?verb ?x . FILTER ( ?verb NOT IN ( [<urn:q>] ) ) } UNION { "
+            "?x ?verb_1 ?s . FILTER ( ?verb_1 NOT IN ( [<urn:r>] ) ) }",
+        ),
+        ("?s (!<urn:q>)+ ?x", "?s ( ! [<urn:q>] ) + ?x ."),
+        ("?s (!<urn:q>|<urn:r>) ?x", "?s ( ! [<urn:q>] | [<urn:r>] ) ?x ."),
         (
             "<urn:a> <urn:q>* ?x",
             "{ [<urn:a>] [<urn:q>] * ?x . } UNION { BIND( [<urn:a>] AS ?x ) FILTER NOT EXISTS { "
-            "[<urn:a>] ?any ?any_ } FILTER NOT EXISTS { ?any ?any_ [<urn:a>] } }",
+            "[<urn:a>] ?any ?any_1 } FILTER NOT EXISTS { ?any ?any_1 [<urn:a>] } }",
         ),
         ("FILTER(?o > 1)", "FILTER ( ( <f:term>(?o) > 1 ) )"),
         ("FILTER(?o = <urn:a> || ?o IN (1, 2))", "FILTER ( ( <f:term>(?o) = <urn:a> || <f:term>(?o) IN ( 1 , 2 ) ) )"),

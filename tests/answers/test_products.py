@@ -73,6 +73,7 @@ def test_a_bomb_is_seen_before_it_goes_off(monkeypatch: pytest.MonkeyPatch) -> N
         ("?a <urn:p>/<urn:q> ?c", 100),
         ("?a <urn:p>+ ?c", 100),
         ("?a !<urn:p> ?c", 10),
+        ("?a !(<urn:p>|^<urn:q>) ?c", 20),
         ("VALUES ?a { 1 2 3 } ?a ?b ?c", 30),
     ],
 )

@@ -51,7 +51,7 @@ NODES = "(?node_3 ?node_4 ?node_5 or ?node_5 ?node_4 ?node_3) once"
         ("!<p:>", "?s ?verb_1 ?o but <p:>"),
         ("!^<p:>", "?o ?verb_1 ?s but <p:>"),
         ("!()", "?s ?verb_1 ?o"),
-        ("!(<p:>|^<q:>|<r:>)", "(?s ?verb_1 ?o but <p:> but <r:> or ?o ?verb_2 ?s but <q:>) once"),
+        ("!(<p:>|^<q:>|<r:>)", "(?s ?verb_1 ?o but <p:> but <r:> or ?o ?verb_2 ?s but <q:>)"),
     ],
 )
 def test_what_paths_become(path: str, wanted: str) -> None:
