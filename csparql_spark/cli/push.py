@@ -18,9 +18,9 @@ from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.cli.pieces import Recording, as_arrow, later
 from csparql_spark.cli.reaching import reaching
 from csparql_spark.client import Client, ProblemError
-from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.formats import RdfFormat, contents_of
-from csparql_spark.rdf.pushes import AnyFormat, PushFormat, push_format_of_path, read_push
+from csparql_spark.rdf.pushes import AnyFormat, Pushed, PushFormat, push_format_of_path, read_push, read_pushed
+from csparql_spark.rdf.unmapped import told
 
 ARROW = PushFormat.ARROW.media_type
 FORMATS: dict[str, AnyFormat] = {
@@ -120,7 +120,10 @@ def push(
                         sender.send(lines, format.media_type, None)
                     continue
                 with as_failure("standard input" if name == "-" else name):
-                    recording = Recording(_read(name, format), batch)
+                    chunk, unmapped = _read(name, format)
+                    recording = Recording(chunk, batch)
+                if unmapped and len(chunk) and not turn:
+                    click.echo(f"csparql-spark: {name}: {told(unmapped)}", err=True)
                 if not len(recording.chunk) and not turn:
                     why = (
                         ": JSON's names mean something only where an @context says what"
@@ -245,10 +248,10 @@ def _format(name: str, form: str | None) -> AnyFormat:
     return format
 
 
-def _read(name: str, format: AnyFormat) -> Chunk:
+def _read(name: str, format: AnyFormat) -> Pushed:
     body = sys.stdin.buffer.read() if name == "-" else contents_of(name)
     base = STDIN if name == "-" else Path(name).absolute().as_uri()
-    return read_push(body, format, base=base, blank_prefix="f.")
+    return read_pushed(body, format, base=base, blank_prefix="f.")
 
 
 def _lines(descriptor: int, batch: int) -> Iterator[bytes]:

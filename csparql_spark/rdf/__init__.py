@@ -11,6 +11,7 @@
 - `arrow`       triples that are columns already
 - `columns`     columns of strings, made a chunk
 - `jsonterms`   terms as JSON writes them
+- `unmapped`    what JSON-LD leaves out because no context says what it means
 - `bounds`      what a small body could make a parser do, refused
 - `hazards`     which bodies are read where they came in, and which by a child that may be killed
 - `errors`      what can be wrong, as sentences

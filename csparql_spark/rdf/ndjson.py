@@ -34,6 +34,7 @@ from csparql_spark.rdf.formats import RdfFormat, explained
 from csparql_spark.rdf.jsonterms import SHAPES, Json, JsonNumber, as_terms, of_json
 from csparql_spark.rdf.quads import split
 from csparql_spark.rdf.stamps import parse_stamp, stamps
+from csparql_spark.rdf.unmapped import unmapped_of
 
 DEEPEST = 100
 BLOCK = 16 << 20  # of lines that are read as columns at once; a line is not longer, or it is read by itself
@@ -47,13 +48,18 @@ _BRACES[[ord("}"), ord("]")]] = -1
 
 def read_ndjson(body: bytes, *, base: str | None, blank_prefix: str) -> Chunk:
     """The triples of a push. Raises `RdfError` if a line is neither a triple nor JSON-LD."""
+    return read_lines(body, base=base, blank_prefix=blank_prefix)[0]
+
+
+def read_lines(body: bytes, *, base: str | None, blank_prefix: str) -> tuple[Chunk, int]:
+    """The triples of a push, and how many members of its JSON-LD nothing maps (see `unmapped`). Raises `RdfError`."""
     body = body.removeprefix(_BYTE_ORDER_MARK)
     if not body.strip():
-        return Chunk.empty()
+        return Chunk.empty(), 0
     columns = _as_columns(body)
     if columns is not None:
         try:
-            return chunk_of_columns(*columns, blank_prefix)
+            return chunk_of_columns(*columns, blank_prefix), 0
         except BadTerm:
             pass  # reading line by line tells where
     return _line_by_line(body, base, blank_prefix)
@@ -137,8 +143,8 @@ class _Rows:
         return chunk_of_columns(s, p, o, pa.array(self.columns["t"], pa.int64()), blank_prefix)
 
 
-def _line_by_line(body: bytes, base: str | None, blank_prefix: str) -> Chunk:
-    rows, lines = _Rows(), body.split(b"\n")
+def _line_by_line(body: bytes, base: str | None, blank_prefix: str) -> tuple[Chunk, int]:
+    rows, lines, unmapped = _Rows(), body.split(b"\n"), 0
     for number, line in enumerate(lines):
         if not line.strip():
             continue
@@ -148,8 +154,9 @@ def _line_by_line(body: bytes, base: str | None, blank_prefix: str) -> Chunk:
         else:
             for triple in _json_ld(members, line, number, base):
                 rows.add(number, *triple)
+            unmapped += unmapped_of({name: value for name, value in members.items() if name != "t"})
     try:
-        return rows.chunk(blank_prefix)
+        return rows.chunk(blank_prefix), unmapped
     except BadTerm as bad:
         number = rows.lines[bad.row]
         _fail(bad.message, lines[number], number, bad.column, bad.offending)

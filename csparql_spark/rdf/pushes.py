@@ -2,6 +2,7 @@
 
     format = push_format("application/x-ndjson")                        # PushFormat.NDJSON
     read_push(body, format, base=None, blank_prefix="x7.")              # a Chunk, whatever the format
+    read_pushed(body, format, base=None, blank_prefix="x7.").unmapped   # and the keys of JSON that it leaves out
 
 Background graphs are read in the RDF syntaxes alone (`formats`): what is here has to do with streams.
 """
@@ -9,12 +10,14 @@ Background graphs are read in the RDF syntaxes alone (`formats`): what is here h
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
 
 from csparql_spark.rdf.arrow import read_arrow
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import UnsupportedFormat
 from csparql_spark.rdf.formats import MEDIA_TYPES, RdfFormat, format_of_media_type, format_of_path, parse_push
-from csparql_spark.rdf.ndjson import read_ndjson
+from csparql_spark.rdf.ndjson import read_lines
+from csparql_spark.rdf.unmapped import unmapped_in
 
 
 class PushFormat(Enum):
@@ -57,10 +60,23 @@ def push_format_of_path(path: str) -> AnyFormat | None:
     return next((format for format in PushFormat if name.endswith(format.extensions)), None) or format_of_path(path)
 
 
+class Pushed(NamedTuple):
+    """The triples of a push, and how many keys of its JSON nothing maps to an IRI (see `unmapped`)."""
+
+    chunk: Chunk
+    unmapped: int = 0
+
+
 def read_push(body: bytes, format: AnyFormat, *, base: str | None, blank_prefix: str) -> Chunk:
     """The triples of a push. Raises `RdfError` if the body is not what `format` says."""
+    return read_pushed(body, format, base=base, blank_prefix=blank_prefix).chunk
+
+
+def read_pushed(body: bytes, format: AnyFormat, *, base: str | None, blank_prefix: str) -> Pushed:
+    """The triples of a push, and what was left out of it. Raises `RdfError`."""
     if format is PushFormat.ARROW:
-        return read_arrow(body, blank_prefix=blank_prefix)
+        return Pushed(read_arrow(body, blank_prefix=blank_prefix))
     if format is PushFormat.NDJSON:
-        return read_ndjson(body, base=base, blank_prefix=blank_prefix)
-    return parse_push(body, format, base=base, blank_prefix=blank_prefix)
+        return Pushed(*read_lines(body, base=base, blank_prefix=blank_prefix))
+    chunk = parse_push(body, format, base=base, blank_prefix=blank_prefix)
+    return Pushed(chunk, unmapped_in(body) if format is RdfFormat.JSON_LD else 0)

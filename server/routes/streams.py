@@ -253,7 +253,8 @@ def routes(backend: Backend) -> Blueprint:
             return before
         if format is not PushFormat.ARROW:
             bodies.refuse_no_utf8(body, "The data")
-        return pusher.push(iri, pusher.reader.push(body, format, iri), once)
+        chunk, unmapped = pusher.reader.push(body, format, iri)
+        return pusher.push(iri, chunk, once, unmapped=unmapped)
 
     return blueprint
 

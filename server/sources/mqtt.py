@@ -14,7 +14,7 @@ meanwhile. What the broker has sent and is not written yet is bounded (see `inbo
 A message that the broker delivers again is not counted again: with the triples, and in one transaction with them, the
 log keeps which message of the session they were. Messages that were published with QoS 0 are taken as they come, and
 may be lost on the way. A payload that cannot be read is counted, told in /health, and acknowledged: it would not get
-better.
+better. Keys of JSON that were left out are told there, too.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.hazards import hazardous
 from csparql_spark.rdf.pushes import AnyFormat, push_format
+from csparql_spark.rdf.unmapped import told
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sources.backlogs import Backlogs
@@ -354,7 +355,10 @@ class Mqtt:
             format = self._format(message, stream)
             while True:
                 try:
-                    return self._pusher.reader.push(message.payload, format, stream.iri)
+                    chunk, unmapped = self._pusher.reader.push(message.payload, format, stream.iri)
+                    if unmapped:
+                        self._note_problem(told(unmapped), topic=message.topic, stream=stream.iri)
+                    return chunk
                 except Crowded:
                     if self._stopping.wait(pause):  # it is not acknowledged, and comes again
                         raise

@@ -2,9 +2,10 @@
 
     pusher = Pusher(stores, BodyReader(stores, pool))
     stream = pusher.stream(iri)                  # raises Problem: unknown-stream, derived-stream
-    chunk = pusher.reader.push(body, format, iri)
+    chunk, unmapped = pusher.reader.push(body, format, iri)
     body = pusher.push(iri, chunk)               # {"stream", "accepted", "seq", "at", "first", "last", "warnings"}
     body = pusher.push(iri, chunk, Idempotency.of("key", body))     # counted once, however often it is sent
+    body = pusher.push(iri, chunk, unmapped=unmapped)               # with a warning, if keys of JSON were left out
 
 On the arrival clock the log stamps what is pushed, and stamps of the producer are dropped, with a warning. On the event
 clock they are kept, and triples without one are stamped on arrival. What the web process remembers of streams does not
@@ -28,6 +29,7 @@ from csparql_spark.log.contract import Reused
 from csparql_spark.log.entries import Draft, Keys, Reply
 from csparql_spark.log.guards import Every, Same, Unused
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.unmapped import told
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.sources.reading import BodyReader
 from csparql_spark.server.stores import Stores
@@ -35,10 +37,11 @@ from csparql_spark.store import StreamRecord
 
 
 class PushWarningBody(TypedDict):
-    """What a producer should know about its stamps."""
+    """What a producer should know: about its stamps, so many `triples`, or so many `keys` that were left out."""
 
     code: str
-    triples: int
+    triples: NotRequired[int]
+    keys: NotRequired[int]
     message: str
 
 
@@ -132,8 +135,11 @@ class Pusher:
             raise reused(key) from None
         return None if reply is None else _again(reply)
 
-    def push(self, iri: str, pushed: Chunk, once: Idempotency | None = None) -> PushBody:
-        """Durable when this returns. Raises `Problem`."""
+    def push(self, iri: str, pushed: Chunk, once: Idempotency | None = None, *, unmapped: int = 0) -> PushBody:
+        """Durable when this returns; `unmapped` keys were left out. Raises `Problem`."""
+        left_out: list[PushWarningBody] = (
+            [{"code": "keys-left-out", "keys": unmapped, "message": told(unmapped)}] if unmapped else []
+        )
         while True:
             stream = self.stream(iri)
             chunk, warnings = clocked(pushed, stream)
@@ -144,7 +150,7 @@ class Pusher:
                 "at": None,
                 "first": chunk.first,
                 "last": chunk.last,
-                "warnings": warnings,
+                "warnings": left_out + warnings,
             }
             keys = Keys(
                 stream.id,

@@ -219,6 +219,13 @@ def test_one_of_something_is_no_plural(port: int, tmp_path: Path) -> None:
     assert command(port, "push", str(tmp_path / "a.nt"), "--stream", "s", "--create").output == "1 triple in 1 push\n"
 
 
+def test_a_file_of_which_keys_are_left_out_is_told(port: int, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonld").write_text('{"@id": "urn:a", "urn:p": 1, "celsius": 2}')
+    result = command(port, "push", str(tmp_path / "a.jsonld"), "--stream", "s", "--create")
+    assert (result.exit_code, result.stdout) == (0, "1 triple in 1 push\n")
+    assert result.stderr.startswith(f"csparql-spark: {tmp_path / 'a.jsonld'}: 1 of the keys could not be read as IRIs")
+
+
 @pytest.mark.parametrize("name, text", [("a.jsonld", '{"a": 1}'), ("a.nt", "# nothing\n"), ("a.ttl", "")])
 def test_a_file_without_triples_is_told(port: int, tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)

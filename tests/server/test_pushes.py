@@ -144,6 +144,36 @@ def test_a_push_without_triples_is_no_entry(client, stream: str, backend: Backen
     assert backend.stores.log.tail() == 1
 
 
+@pytest.mark.parametrize("more", [b"", b" " * (64 << 10)])  # also where it is read apart
+@pytest.mark.parametrize("media_type", ["application/ld+json", "application/x-ndjson"])
+def test_keys_that_nothing_maps_are_told(client, stream: str, backend: Backend, media_type: str, more: bytes) -> None:
+    body = b'{"@id": "urn:a", "urn:p": "1", "celsius": 21.5, "name": {"first": "x"}}' + more
+    told = client.post("/streams/s", data=body, content_type=media_type).json
+    assert told["accepted"] == 1
+    assert told["warnings"] == [
+        {
+            "code": "keys-left-out",
+            "keys": 2,
+            "message": "2 of the keys could not be read as IRIs, and what they say was left out: where they stand there is no "
+            '@context, which says what JSON\'s names mean. Write one into it, as "@context": {"@vocab": '
+            '"http://example.org/"}, or use IRIs as keys.',
+        }
+    ]
+    assert [chunk.triples() for chunk in pushed(backend)] == [TRIPLES]
+
+
+@pytest.mark.parametrize("more", [b"", b" " * (64 << 10)])
+@pytest.mark.parametrize("media_type", ["application/ld+json", "application/x-ndjson"])
+def test_a_push_of_which_nothing_is_left_is_none(
+    client, stream: str, backend: Backend, media_type: str, more: bytes
+) -> None:
+    response = client.post("/streams/s", data=b'{"@id": "urn:a", "celsius": 21.5}' + more, content_type=media_type)
+    assert (response.status_code, response.json["type"].rpartition("/")[2]) == (400, "bad-rdf")
+    assert response.json["detail"].startswith("Nothing is left of the body: 1 of the keys could not be read as IRIs")
+    assert response.json["detail"].endswith("or use IRIs as keys. Nothing of this push was kept.")
+    assert backend.stores.log.tail() == 1
+
+
 def test_a_push_into_a_stream_that_became_another_one(client, backend: Backend) -> None:
     """What the web process remembers of a stream does not outlive the stream."""
     client.put("/streams/s")

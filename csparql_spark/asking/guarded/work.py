@@ -3,7 +3,7 @@
 json.loads(compiled_form(text, base))            # what a text says, as it goes into the log
 answered(question, limits, media_type)           # the body of a response
 changes_in(updated(update, limits))              # what an update changes; read where it is asked for
-chunk_in(pushed(SentBody(body), format, base, prefix))     # what a body says
+pushed_in(pushed(SentBody(body), format, base, prefix))    # what a body says
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ from csparql_spark.language.queries.query_cache import read
 from csparql_spark.language.updates import graphs_read, parse_update
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.columns import checked
+from csparql_spark.rdf.errors import CorruptChunk
 from csparql_spark.rdf.formats import RdfFormat, parse_graph
-from csparql_spark.rdf.pushes import AnyFormat, read_push
+from csparql_spark.rdf.pushes import AnyFormat, Pushed, read_pushed
 
 _HEAD = struct.Struct("<Q")
+_UNMAPPED = struct.Struct("<Q")
 
 
 class Changed(NamedTuple):
@@ -169,13 +171,22 @@ def sent_graph(payload: bytes | None) -> Chunk:
 
 
 def pushed(body: SentBody, format: AnyFormat, base: str | None, blank_prefix: str) -> bytes:
-    """What a push says, for `chunk_in`. Raises `RdfError`."""
-    return read_push(bytes(body.content), format, base=base, blank_prefix=blank_prefix).to_ipc()
+    """What a push says, for `pushed_in`. Raises `RdfError`."""
+    chunk, unmapped = read_pushed(bytes(body.content), format, base=base, blank_prefix=blank_prefix)
+    return chunk.to_ipc() + _UNMAPPED.pack(unmapped)
 
 
 def brought(body: SentBody, format: RdfFormat, graph: str, blank_prefix: str) -> bytes:
     """The triples of a graph, for `chunk_in`. Raises `RdfError`."""
     return parse_graph(bytes(body.content), format, base=graph, blank_prefix=blank_prefix).to_ipc()
+
+
+def pushed_in(reply: bytes | bytearray | memoryview) -> Pushed:
+    """What a push says, as a child tells it: `chunk_in` of its triples. Raises `CorruptChunk`."""
+    if len(reply) < _UNMAPPED.size:
+        raise CorruptChunk("A child that read a body has told nothing of it.")
+    split = len(reply) - _UNMAPPED.size
+    return Pushed(chunk_in(memoryview(reply)[:split]), *_UNMAPPED.unpack_from(reply, split))
 
 
 def chunk_in(reply: bytes | bytearray | memoryview) -> Chunk:
