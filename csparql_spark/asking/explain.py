@@ -27,7 +27,7 @@ from csparql_spark.entailment.rules.preparing import closed, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
 from csparql_spark.language import ContinuousQuery, describe, show
 from csparql_spark.language.queries.describe import describe_instants, describe_output, describe_window
-from csparql_spark.language.queries.prologue import WELL_KNOWN
+from csparql_spark.language.queries.prologue import WELL_KNOWN, declared
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import RDF
@@ -40,7 +40,6 @@ from csparql_spark.windows.rule import is_timed, widest_of
 MOST_BACKGROUND = 200_000  # triples that are closed to show which rules are run; a larger one is not looked at
 SNAPSHOT = "snapshot (an Oxigraph store kept in step with the window: what an instant costs grows with it)"
 TYPE = f"<{RDF}type>"
-_PREFIX = re.compile(r"(?i:PREFIX)\s+([^\s:]*):\s*<([^>]*)>")
 _IRI = re.compile(r"<([^<>\s\"]*[#/:])([^<>\s\"#/:]*)>")
 _LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _NUMBER = re.compile(r'"([+-]?[0-9]+)"\^\^xsd:integer|"([+-]?[0-9]*\.[0-9]+)"\^\^xsd:decimal')
@@ -230,8 +229,7 @@ class Shortened:
     """IRIs as a body's prefixes write them, and numbers as SPARQL has them."""
 
     def __init__(self, body: str) -> None:
-        declared = {iri: prefix for prefix, iri in _PREFIX.findall(body)}
-        self._prefixes = {iri: prefix for prefix, iri in WELL_KNOWN.items()} | declared
+        self._prefixes = {iri: prefix for prefix, iri in (*WELL_KNOWN.items(), *declared(body).items())}
 
     def pattern(self, text: str) -> str:
         """A triple; its predicate may be `a`."""

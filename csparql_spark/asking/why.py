@@ -15,6 +15,7 @@ who sends what windows hold to another process), and a derivation is told only i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypedDict
@@ -31,6 +32,7 @@ from csparql_spark.entailment.evaluate.derivations import why as derived
 from csparql_spark.entailment.evaluate.lookup import Triple
 from csparql_spark.entailment.rules.pruning import prune
 from csparql_spark.language import ContinuousQuery
+from csparql_spark.language.queries.prologue import WELL_KNOWN, declared
 from csparql_spark.language.rules.rule import Atom, Rule, is_variable
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import TermError
@@ -45,6 +47,8 @@ MOST_DEPTH = 250  # of premises below each other
 AT_ONCE = 10_000
 LONGEST_TRIPLE = 32 << 10  # characters of a text that is asked about
 MOST_SHOWN = 500  # of them, in a sentence
+
+_PLACE = re.compile(r"^Parser error (?:at|between) line .*?: ")  # columns of what is parsed, not of what was sent
 
 Windows = Callable[[int], Iterable[Chunk]]  # what each window of a query holds, by its place in the text
 
@@ -82,9 +86,9 @@ class Reason(NamedTuple):
     derivation: Derivation
 
 
-def triple_of(text: str) -> Triple:
-    """The triple of a text: three terms in N-Triples syntax. No more than two are read of whatever it is, and of no
-    longer text. Raises `Refusal`."""
+def triple_of(text: str, query: ContinuousQuery | None = None) -> Triple:
+    """The triple of a text: three terms as in Turtle, with the prefixes of a query. No more than two are read of
+    whatever it is, and of no longer text. Raises `Refusal`."""
     shown = repr(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…")
     if len(text) > LONGEST_TRIPLE:
         raise Refusal(
@@ -93,13 +97,16 @@ def triple_of(text: str) -> Triple:
             "holds",
         )
     written = text.strip().removesuffix(".").strip()
+    prefixes = {} if query is None else WELL_KNOWN | declared(query.body)
+    head = "".join(f"@prefix {prefix}: <{iri}> . " for prefix, iri in prefixes.items())
     try:
-        quads = islice(ox.parse(f"{written} .", format=ox.RdfFormat.TURTLE), 2)
+        quads = islice(ox.parse(f"{head}{written} .", format=ox.RdfFormat.TURTLE), 2)
         triples = [
             (from_oxigraph(quad.subject), from_oxigraph(quad.predicate), from_oxigraph(quad.object)) for quad in quads
         ]
     except (SyntaxError, TermError) as error:
-        reason = str(error) if len(str(error)) <= MOST_SHOWN else f"{str(error)[:MOST_SHOWN]}…"
+        reason = _PLACE.sub("", error.msg if isinstance(error, SyntaxError) else str(error))
+        reason = reason if len(reason) <= MOST_SHOWN else f"{reason[:MOST_SHOWN]}…"
         raise Refusal(
             "bad-triple",
             f'{shown} is not a triple: write its subject, predicate and object as in <urn:a> <urn:p> "1" ({reason})',

@@ -1,4 +1,5 @@
-"""Why a triple holds: GET /queries/{name}/why?triple=<s> <p> <o>, at the query's latest instant or at `at`.
+"""Why a triple holds: GET /queries/{name}/why?triple=<s> <p> <o>, at the query's latest instant or at `at`. The triple
+may be written with the query's prefixes.
 
 The answer is a derivation for each graph of the query that holds it (its default graph, its named windows and graphs):
 the rule, its premises, theirs, each with the instant until which it holds. It is made from the log, beside the engine:
@@ -40,12 +41,12 @@ def routes(stores: Stores, pool: Pool) -> Blueprint:
             raise Problem(
                 "bad-triple", "Which triple? Ask with ?triple=<subject> <predicate> <object>, percent-encoded."
             )
+        query = whole(record)
         try:
-            triple = triple_of(text)
+            triple = triple_of(text, query)
         except Refusal as refusal:
             raise Problem("bad-triple", sentence(str(refusal))) from refusal
         instant = asked_instant(stores, record, ", so there is nothing to explain: try again after its first instant.")
-        query = whole(record)
 
         def reasoned(place: Place) -> bytes | bytearray:
             sighting = current.sighting(record, instant)

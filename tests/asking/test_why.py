@@ -142,6 +142,22 @@ def test_a_triple_is_read_as_people_write_it() -> None:
             triple_of(text)
 
 
+def test_a_triple_may_be_written_with_the_prefixes_of_the_query() -> None:
+    query = parse(
+        "PREFIX ex: <http://ex.org/> PREFIX : <urn:> REGISTER QUERY q AS SELECT ?s "
+        "FROM STREAM ex:s [RANGE 5s STEP 1s] WHERE { ?s ex:p 'PREFIX no: <urn:no>' }"
+    )
+    assert triple_of("ex:a :p xsd:string", query) == (
+        "<http://ex.org/a>",
+        "<urn:p>",
+        "<http://www.w3.org/2001/XMLSchema#string>",
+    )
+    assert triple_of("<urn:a> a ex:b .", query)[2] == "<http://ex.org/b>"
+    for text, asked in (("no:a ex:p ex:b", query), ("ex:a ex:p ex:b", None)):
+        with pytest.raises(Refusal, match=r"write its subject, .* \(The prefix \S+ has not been declared"):
+            triple_of(text, asked)
+
+
 @pytest.mark.parametrize(
     "text",
     [

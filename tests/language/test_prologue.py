@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.language.queries.prologue import WELL_KNOWN, NameProblem, Names, expand_code_points
+from csparql_spark.language.queries.prologue import WELL_KNOWN, NameProblem, Names, declared, expand_code_points
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,12 @@ def test_names_with_escapes() -> None:
 
 def test_code_points() -> None:
     assert expand_code_points(r"a\u00e9\U0001f600b\n") == "aé😀b\\n"
+
+
+def test_what_a_body_declares() -> None:
+    names = Names("http://ex.org/")
+    names.declare("ex", "a/")
+    names.declare("", "urn:x:")
+    body = f"{names.text(with_base=True)}ASK {{ ?s ?p 'PREFIX no: <urn:no>' }}"
+    assert declared(body) == {"ex": "http://ex.org/a/", "": "urn:x:"}
+    assert declared("ASK {}") == {}

@@ -82,8 +82,8 @@ def test_nothing_of_a_question_is_logged(furnished, backend: Backend) -> None:
 
 def test_why_a_triple_holds(furnished) -> None:
     query = (
-        "REGISTER QUERY v AS SELECT ?x FROM <urn:kb> FROM STREAM <streams/late> [RANGE 5s STEP 1s] "
-        "USING ENTAILMENT rdfs WHERE { ?x a <urn:Vehicle> }"
+        "PREFIX u: <urn:> REGISTER QUERY v AS SELECT ?x FROM <urn:kb> FROM STREAM <streams/late> [RANGE 5s STEP 1s] "
+        "USING ENTAILMENT rdfs WHERE { ?x a u:Vehicle }"
     )
     furnished.put("/streams/late?clock=event")
     assert furnished.put("/queries/v", data=query).status_code == 201
@@ -99,6 +99,8 @@ def test_why_a_triple_holds(furnished) -> None:
         ("<urn:c7>", TYPE, "<urn:Car>"),
         ("<urn:Car>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", "<urn:Vehicle>"),
     }
+    short = furnished.get("/queries/v/why", query_string={"triple": "u:c7 rdf:type u:Vehicle", "at": "8000"}).json
+    assert short == told
     gone = furnished.get("/queries/v/why", query_string={"triple": "<urn:c7> a <urn:Vehicle>", "at": "12000"}).json
     assert (gone["holds"], gone["why"]) == (False, None)
 

@@ -5,6 +5,7 @@ replaces an earlier one. Four prefixes that everybody forgets are known without 
 
     names = Names(base="http://ex.org/a")
     names.resolve("b")              ->  'http://ex.org/b'
+    declared("PREFIX e: <urn:e:>\nASK {}")   ->  {'e': 'urn:e:'}
 
 `resolve` follows RFC 3986 (pyoxigraph does the work), so what comes out is always an absolute, valid IRI.
 """
@@ -44,6 +45,7 @@ USUAL = {
 }
 
 _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_DECLARATION = re.compile(r"\s*(?:BASE\s*<[^>]*>|PREFIX\s+([^\s:]*):\s*<([^>]*)>)", re.IGNORECASE)
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
@@ -126,6 +128,17 @@ class Names:
         shown = {self.shown_as(prefix): iri for prefix, iri in self.prefixes.items()}
         base = f"BASE <{self.base}>\n" if with_base and self.base is not None else ""
         return base + "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in shown.items())
+
+
+def declared(body: str) -> dict[str, str]:
+    """The prefixes that a body declares, as `Names.text` writes them."""
+    found: dict[str, str] = {}
+    place = 0
+    while (match := _DECLARATION.match(body, place)) is not None:
+        if match[1] is not None:
+            found[match[1]] = match[2]
+        place = match.end()
+    return found
 
 
 def undeclared(prefix: str) -> NameProblem:
