@@ -19,7 +19,7 @@ from csparql_spark.answers.nodes import DENIED, PlanNode, join_orders
 from csparql_spark.answers.nodes import lines as written_plan
 from csparql_spark.answers.over_ids import Plan
 from csparql_spark.answers.plan import plan
-from csparql_spark.engine.closure_strategy import closures_of
+from csparql_spark.engine.closure_strategy import Closure, closures_of
 from csparql_spark.engine.dataset import graphs_of
 from csparql_spark.engine.evaluator_choice import asked_for, why_snapshot
 from csparql_spark.entailment.maintain.strategies import AUTO
@@ -137,9 +137,7 @@ def explained(
                 "because": closure.because,
                 "shared_by": closure.shared_by,
             }
-            for closure in closures_of(
-                query, rules_of(query.entailment, rules), maintenance, _stated(query, background)
-            )
+            for closure in _closures(query, background, rules, maintenance)
         ],
         "plan": tree,
         "join_order": None if tree is None else list(join_orders(tree)),
@@ -147,6 +145,15 @@ def explained(
     if query.entailment:
         description["rules"] = _rules(query, background, rules)
     return description
+
+
+def _closures(
+    query: ContinuousQuery, background: Mapping[str, Chunk] | None, rules: Mapping[str, str], maintenance: str
+) -> list[Closure]:
+    """The closures that are made for a query: none where it asks for no entailment, since nothing follows there."""
+    if not query.entailment:
+        return []
+    return closures_of(query, rules_of(query.entailment, rules), maintenance, _stated(query, background))
 
 
 def _stated(query: ContinuousQuery, background: Mapping[str, Chunk] | None) -> int:
@@ -265,6 +272,8 @@ def written(description: QueryDescription) -> str:
         of = f" of {short.line(f'<{window}>')}" if window else ""
         lines.append(f"closure:    {closure['strategy']}{of}: {closure['because']}")
         lines.append(f"            shared by {short.line(closure['shared_by'])}")
+    if not description["group"]["entailment"]:
+        lines.append("closure:    none: the query asks for no entailment, so nothing is derived")
     for patterns in description["reads"] or ():
         lines.append(f"reads:      {' . '.join(map(short.pattern, patterns))}")
     if description["reads"] is None:

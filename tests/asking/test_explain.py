@@ -89,6 +89,17 @@ def test_whether_rows_say_until_when_they_hold(where: str, said: str) -> None:
     assert {instant.until is not None for instant in instants} == {said.startswith("rows")}
 
 
+def test_where_nothing_is_entailed_there_is_no_closure() -> None:
+    plain, entails = (
+        explained(parse(HEAD + f"{clause} WHERE {{ ?x a <urn:Vehicle> }}"), background=KB, rules={})
+        for clause in ("", "USING ENTAILMENT rho-df")
+    )
+    assert plain["closures"] == [] and "rules" not in plain
+    assert "closure:    none: the query asks for no entailment, so nothing is derived" in written(plain).splitlines()
+    assert [closure["strategy"] for closure in entails["closures"]] == ["expiration"]
+    assert "closure:    expiration: " in written(entails) and "closure:    none" not in written(entails)
+
+
 def test_the_rules_that_are_run_for_what_is_asked() -> None:
     told = explained(parse(HEAD + "USING ENTAILMENT rho-df WHERE { ?x a <urn:Vehicle> }"), background=KB, rules={})
     assert told["rules"]["written"] == 6

@@ -103,10 +103,12 @@ def test_each_strategy_gives_the_same_answers_and_is_named(tmp_path: Path) -> No
 
 def test_a_query_without_closures_has_none_to_explain(client) -> None:
     client.put("/streams/s")
-    for name, body in (("says-when", "?s ?p ?o BIND(NOW() AS ?now)"), ("slides", "?s ?p ?o")):
-        client.put(f"/queries/{name}", data=f"SELECT ?s FROM STREAM <{STREAM}> [RANGE 2s STEP 1s] WHERE {{ {body} }}")
-    assert client.get("/queries/says-when/explain").json["closures"] == []
-    assert [one["strategy"] for one in client.get("/queries/slides/explain").json["closures"]] == ["expiration"]
+    asked = {"plain": "", "entails": "USING ENTAILMENT rdfs"}
+    for name, entailment in asked.items():
+        text = f"SELECT ?s FROM STREAM <{STREAM}> [RANGE 2s STEP 1s] {entailment} WHERE {{ ?s ?p ?o }}"
+        assert client.put(f"/queries/{name}", data=text).status_code == 201
+    told = {name: client.get(f"/queries/{name}/explain").json["closures"] for name in asked}
+    assert told["plain"] == [] and [one["strategy"] for one in told["entails"]] == ["expiration"]
 
 
 @pytest.fixture

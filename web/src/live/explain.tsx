@@ -50,6 +50,7 @@ export default function Explain({ query }: PanelProps): JSX.Element {
       <div class="explain-top">
         <dl class="facts-list">
           <Fact name="Evaluator">{EVALUATORS[told.evaluator]}{told.because && <> <span class="because">Because <Words text={told.because} prefixes={prefixes} />.</span></>}</Fact>
+          {told.closures.length === 0 && told.group.entailment.length === 0 && <Fact name="Closure">none: the query asks for no entailment, so nothing is derived</Fact>}
           {told.closures.length > 0 && <Fact name="Closure">{told.closures.map((closure) => (
             <div key={closure.window}>{closure.strategy}{closure.window && <> of <Iri iri={closure.window} prefixes={prefixes} /></>} <span class="because">Because <Words text={closure.because} prefixes={prefixes} />. Shared by <Words text={closure.shared_by} prefixes={prefixes} />.</span></div>
           ))}</Fact>}
@@ -118,6 +119,7 @@ export function asText(told: Explained): string {
     told.text, "", told.summary, "", "SPARQL body:", told.sparql, "",
     `evaluation: ${told.evaluator}${told.because ? `: ${told.because}` : ""}`,
     `group:      ${told.group.key}${told.group.shared_with.length ? `, shared with ${told.group.shared_with.join(", ")}` : ""}`,
+    ...(told.group.entailment.length ? [] : ["closure:    none: the query asks for no entailment, so nothing is derived"]),
     ...told.closures.flatMap(({ window, strategy, because, shared_by }) => [
       `closure:    ${strategy}${window ? ` of <${window}>` : ""}: ${because}`, `            shared by ${shared_by}`,
     ]),
