@@ -68,7 +68,8 @@ class Arrears:
     def __init__(self) -> None:
         self.seconds = self.pushed = 0.0
         self._entry: int | None = None
-        self._moment = self._arrival = 0
+        self._moment = 0
+        self._arrival: int | None = None
         self._clock = 0.0
         self._begun: float | None = None  # by the processor, where that is looked at
 
@@ -77,14 +78,15 @@ class Arrears:
             self._begun = processor.now().processor
         self._clock = time.perf_counter()
 
-    def end(self, moment: int, *, entry: int, arrival: int) -> None:
+    def end(self, moment: int, *, entry: int, arrival: int | None) -> None:
         """The answer that was due at a moment is there. `entry`: what has made it due, 0 where the clock does that all
-        see; `arrival`: when that came."""
+        see; `arrival`: when that came, if it was pushed."""
         took = time.perf_counter() - self._clock
         between = (moment - self._moment) / 1000
         self._moment = moment
-        if entry:
-            self.pushed = max(0.0, self.pushed + took - (arrival - self._arrival) / 1000)
+        if entry and arrival is not None:
+            if self._arrival is not None:  # before the first there is none
+                self.pushed = max(0.0, self.pushed + took - (arrival - self._arrival) / 1000)
             self._arrival = arrival
         if entry != self._entry:  # before the first there is none
             self._entry, self.seconds, self._begun = entry, 0.0, None

@@ -406,9 +406,9 @@ class Group:
                 yield self._tell_in_time(member, instant, limits)
                 # Now it is written, too. Stamps that producers give say nothing of how fast they come, nor do the
                 # milliseconds by which the turns of one push are kept apart.
-                arrival = self.arrival.reading
+                progress = member.progress
                 member.arrears.end(
-                    min(instant, arrival), entry=self.seq if member.progress.event else 0, arrival=arrival
+                    min(instant, progress.arrival), entry=self.seq if progress.event else 0, arrival=self._arrival
                 )
             if member.failed is not None:
                 self._forget_views()  # what was held for it is no reason for others to fail

@@ -91,6 +91,10 @@ def test_pushes_are_counted_by_the_times_they_come(work: Callable[[float], None]
         return round(arrears.pushed, 3)
 
     assert [push(second, 3.0) for second in range(10, 14)] == [0, 2, 4, 6]
+    arrears.begin()
+    work(10.0)
+    arrears.end(3_600_000 * 14, entry=14, arrival=None)
+    assert arrears.pushed == 6, "nobody has pushed that"
     assert push(20, 0.5) == 0, "it has caught up"
     assert [push(second, 6.0) for second in range(21, 23)] == [5, 10] and arrears.seconds == 0
     arrears.check(limits)

@@ -303,13 +303,25 @@ def test_pushes_that_come_faster_than_they_are_answered_fail_by_name(monkeypatch
         (0, "register", "q", asked(600_000, 600_000)), *(pushed(100 * push, s=600_000 * push) for push in range(1, 101))
     )
     *told, failure = behind(log, monkeypatch, 1.1, Limits(milliseconds=1_000))
-    # Each keeps the others waiting for a second more than there is, the first too; after ten limits it is too much.
-    assert [one.instant for one in told] == [600_000 * push for push in range(1, 12)]
-    assert isinstance(failure, QueryFailure) and failure.instant == 12 * 600_000
+    # Before the first there is none; then each takes a second more than there is, and ten limits are too much.
+    assert [one.instant for one in told] == [600_000 * push for push in range(1, 13)]
+    assert isinstance(failure, QueryFailure) and failure.instant == 13 * 600_000
     assert failure.reason.startswith(
         "its answers take longer than the time between the pushes that make them due, and keep the others waiting for "
         "11 s by now, where 10 s is the limit: push more slowly, "
     )
+
+
+def test_what_nobody_has_pushed_is_not_counted_by_pushes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The query before it has long nothing to say to a derived stream: ticks tell that, which say not when they came."""
+    log = by_hand(
+        (0, "register", "q", asked(1000, 1000)),
+        pushed(100, s=1000),
+        *((1000 * second, "tick", "urn:e") for second in range(2, 201)),
+        pushed(200_000, s=201_000),
+    )
+    told = behind(log, monkeypatch, 0.9, Limits(milliseconds=1_000))
+    assert [one.instant for one in told if isinstance(one, InstantAnswer)] == list(range(1000, 201_000, 1000))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ and it is told what it would have been told without waiting, also where the engi
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -61,6 +64,10 @@ def test_a_large_background_keeps_nobody_waiting(served: Served, killed: bool, t
     until(answers, lambda: bool(waiting(served)))
     if killed:
         served.kill("engine")
+    else:
+        with stopped(closing(directory.closed)):
+            now = answers.newest_instant(healthy)
+            until(answers, lambda: answers.newest_instant(healthy) > now + 1_000)
     until(answers, lambda: answers.newest_instant(large) is not None)
     push(served, 3)
     reached = answers.newest_instant(large)
@@ -85,6 +92,28 @@ def test_a_large_background_keeps_nobody_waiting(served: Served, killed: bool, t
     }
     assert again == told
     assert instants(told, large) == list(range(begun, max(instants(told, large)) + 1, 500)), "none is left out"
+
+
+def closing(directory: Path) -> list[int]:
+    """The processes that close a background: they write to a file there. None, if that is done."""
+    found = []
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if descriptor.readlink().is_relative_to(directory):
+                found.append(int(descriptor.parts[2]))
+    return found
+
+
+@contextlib.contextmanager
+def stopped(processes: list[int]) -> Iterator[None]:
+    """However quick they are, the others have time to show that they do not wait for them."""
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
 
 
 def push(served: Served, number: int) -> None:
