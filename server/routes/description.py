@@ -17,6 +17,8 @@ from csparql_spark.server.dependents import asked_of, streams_of
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord, Registry
 
+ADVICE = "Delete the query and register it again."  # what has failed answers no more, whatever becomes of the cause
+
 
 class WindowBody(TypedDict, total=False):
     """A window of a query; milliseconds, triples or elements, as its text has it."""
@@ -47,8 +49,11 @@ class ReadingBody(TypedDict):
 
 
 class FailureBody(TypedDict):
+    """When a query failed and why, and how to go on."""
+
     at: int
     reason: str
+    advice: str
 
 
 class MakerBody(TypedDict):
@@ -96,7 +101,7 @@ def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) ->
         **reading(asked),
         "stream": streams.get(query.name),
         "status": status_of(stores, query),
-        "failure": None if failure is None else {"at": failure[0], "reason": failure[1]},
+        "failure": None if failure is None else {"at": failure[0], "reason": failure[1], "advice": ADVICE},
         "waiting_for": waiting_for(stores, asked, streams),
         "oldest": bounds[0] if bounds else None,
         "latest": bounds[1] if bounds else None,

@@ -16,7 +16,7 @@ from flask import Blueprint
 from csparql_spark.log import Refused
 from csparql_spark.log.guards import IsPaused
 from csparql_spark.server.http.problems import Problem, sentence
-from csparql_spark.server.routes.description import QueryBody, described, made_streams
+from csparql_spark.server.routes.description import ADVICE, QueryBody, described, made_streams
 from csparql_spark.server.routes.registration import found
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
@@ -54,8 +54,7 @@ def _set_paused(stores: Stores, threads: Threads, name: str, paused: bool) -> Qu
         if failure is not None:
             raise Problem(
                 "query-failed",
-                f"The query {name} failed at {failure[0]}, and answers no more: "
-                f"{sentence(failure[1])} Delete it, and register it again.",
+                f"The query {name} failed at {failure[0]}, and answers no more: {sentence(failure[1])} {ADVICE}",
                 query=name,
                 at=failure[0],
                 reason=failure[1],

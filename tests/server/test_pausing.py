@@ -85,7 +85,7 @@ def test_a_failed_query_stays_what_it_is(client, backend: Backend, engine: Engin
     assert (refused.status_code, refused.json["code"], refused.json["detail"]) == (
         409,
         "query-failed",
-        "The query q failed at 4000, and answers no more: Too many rows. Delete it, and register it again.",
+        "The query q failed at 4000, and answers no more: Too many rows. Delete the query and register it again.",
     )
     assert client.get("/queries/q").json["status"] == "failed"
     assert turns(backend) == []

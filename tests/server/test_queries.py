@@ -162,7 +162,7 @@ def test_a_description_tells_how_it_goes(client, engine: Engine) -> None:
         "oldest": 1000,
         "latest": 3000,
         "status": "failed",
-        "failure": {"at": 4000, "reason": "too many rows"},
+        "failure": {"at": 4000, "reason": "too many rows", "advice": "Delete the query and register it again."},
     }
 
 

@@ -87,6 +87,13 @@ def test_a_stream_that_is_not_there_is_told_before_it_is_registered(house: House
     expect(page.locator(".cm-content")).to_contain_text(f"<{stream}>")
 
 
+def test_a_query_that_has_failed_says_how_to_go_on(house: House, watched: Watched) -> None:
+    page, query = watching(house, watched)
+    house.store.write((), [(query, NOW + 5_000, "its answer has too many rows")])
+    told = page.locator("p.wrong-box", has_text="Failed at")
+    expect(told).to_contain_text("its answer has too many rows. Delete the query and register it again.")
+
+
 def test_what_is_new_and_what_has_ceased(house: House, watched: Watched) -> None:
     page, query = watching(house, watched)
     say(house, query, NOW + 5000, lab="31.5", hall="19.0")

@@ -32,7 +32,7 @@ export interface QueryInfo {
   warnings: string[];
   stream: string | null;
   status: Status;
-  failure: { at: number; reason: string } | null;
+  failure: { at: number; reason: string; advice: string } | null;
   oldest: number | null;
   latest: number | null;
 }

@@ -90,7 +90,7 @@ function Described({ query, shown, problem, again }: { query: QueryInfo; shown: 
       </p>
       <Wrong text={problem} />
       <Wrong text={shown.feed.ended ? `This query ended: ${shown.feed.ended}.` : undefined} />
-      {query.failure && <p class="wrong-box" role="alert">Failed at <Instant at={query.failure.at} />: {query.failure.reason}</p>}
+      {query.failure && <p class="wrong-box" role="alert">Failed at <Instant at={query.failure.at} />: {inFull(query.failure)}</p>}
       {query.warnings.map((warning) => <p class="warning-box" key={warning}>{warning}</p>)}
       <details class="text" open={tab === "table" && query.text.split("\n").length <= 14}>
         <summary>Text</summary>
@@ -105,6 +105,12 @@ function Described({ query, shown, problem, again }: { query: QueryInfo; shown: 
       </div>
     </Page>
   );
+}
+
+/** Why it failed and how to go on, which many reasons say themselves. */
+function inFull({ reason, advice }: NonNullable<QueryInfo["failure"]>): string {
+  if (/register it again/i.test(reason)) return reason;
+  return `${reason}${/[.?!]$/.test(reason) ? "" : "."} ${advice}`;
 }
 
 function reach(window: WindowInfo): string {
