@@ -94,6 +94,19 @@ def test_a_query_that_has_failed_says_how_to_go_on(house: House, watched: Watche
     expect(told).to_contain_text("its answer has too many rows. Delete the query and register it again.")
 
 
+def test_an_instant_of_producers_is_told_as_it_is_stamped(house: House, watched: Watched) -> None:
+    arrival = house.register("Hot", text_of(house.stream("sensors")))
+    stamped = house.register("Old", text_of(house.stream("past", clock="event"), name="Old"))
+    for query in (arrival, stamped):
+        say(house, query, NOW, lab="30.5")
+    page = watched.open("#/queries")
+    expect(page.locator("tbody tr", has_text="Hot")).to_contain_text(" d ago")
+    old = page.locator("tbody tr", has_text="Old")
+    expect(old.locator("time")).to_have_attribute("datetime", "2023-11-14T22:13:20.000Z")
+    expect(old).to_contain_text("2023")
+    expect(old).not_to_contain_text("ago")
+
+
 def test_what_is_new_and_what_has_ceased(house: House, watched: Watched) -> None:
     page, query = watching(house, watched)
     say(house, query, NOW + 5000, lab="31.5", hall="19.0")

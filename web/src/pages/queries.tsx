@@ -2,13 +2,14 @@
 
 import type { JSX } from "preact";
 import { get, mayNot, session } from "../api";
+import { onEventClock } from "../clocks";
 import { Kind, StatusBadge } from "../parts/badges";
-import { Ago } from "../parts/instant";
+import { Ago, Instant } from "../parts/instant";
 import { Empty, Page, Wrong } from "../parts/page";
 import { href, route, say } from "../route";
 import { usePolled, useStore } from "../store";
 import { length, many } from "../time";
-import type { QueryInfo } from "../types";
+import type { QueryInfo, StreamInfo } from "../types";
 
 const LOOKING = 2000;
 
@@ -22,8 +23,19 @@ function pace(query: QueryInfo): string {
   return number ? `every ${many(number, counted?.elements ? "element" : "triple")}` : "";
 }
 
+/** The newest instant: how long ago it was, or, if it is a stamp of producers, itself. */
+function newest({ latest }: QueryInfo, stamped: boolean): JSX.Element {
+  if (latest === null) return <span class="quiet">none yet</span>;
+  return stamped ? <Instant at={latest} /> : <Ago at={latest} />;
+}
+
 export function Queries(): JSX.Element {
-  const { value, problem } = usePolled((signal) => get<{ queries: QueryInfo[] }>("/queries", signal), LOOKING, []);
+  const { value, problem } = usePolled(async (signal) => {
+    const [{ queries }, { streams }] = await Promise.all([
+      get<{ queries: QueryInfo[] }>("/queries", signal), get<{ streams: StreamInfo[] }>("/streams", signal),
+    ]);
+    return { queries, stamped: onEventClock(queries, streams) };
+  }, LOOKING, []);
   const who = useStore(session);
   const filter = useStore(route).asked.filter ?? "";
   const queries = value?.queries;
@@ -50,7 +62,7 @@ export function Queries(): JSX.Element {
                   <td><StatusBadge status={query.status} /></td>
                   <td class="wide"><Kind query={query} /></td>
                   <td class="wide">{pace(query)}</td>
-                  <td>{query.latest === null ? <span class="quiet">none yet</span> : <Ago at={query.latest} />}</td>
+                  <td>{newest(query, value?.stamped.has(query.name) ?? false)}</td>
                 </tr>
               ))}
             </tbody>
