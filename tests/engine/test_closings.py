@@ -230,6 +230,12 @@ def test_what_a_child_closes_is_what_would_have_been_closed_here(beside: ForkedC
     assert len(closed_backgrounds._known) == 2, "each background by a child, and none here"
 
 
+def at_work(directory: Path) -> None:
+    """The last child that is slow has come so far that no other one will be."""
+    while (directory / "slow").read_text() != "0":
+        time.sleep(0.001)  # of the processor that it needs
+
+
 def test_a_child_that_is_killed_in_the_middle_changes_nothing(
     beside: ForkedClosings, slow_at_first: Callable[[int], None], tmp_path: Path
 ) -> None:
@@ -241,8 +247,7 @@ def test_a_child_that_is_killed_in_the_middle_changes_nothing(
 
     def kill_first() -> None:
         if not killed:
-            while (tmp_path / "slow").read_text() != "0":  # it is at work
-                os.sched_yield()
+            at_work(tmp_path)
             os.kill(beside._child.pid, signal.SIGKILL)
             killed.append(beside._child.pid)
 
@@ -270,6 +275,7 @@ def test_another_worker_goes_on_where_one_was_killed(
     first = Waiter(lambda: beside)
     half = len(rows) // 2 + 1
     assert first.work(rows[0].group, rows[:half], state) == []
+    at_work(tmp_path)
     for group in list(beside._wanted):
         beside.release(group)  # as its end would
     another = ForkedClosings(tmp_path / "closed", Limits(), large=1)
