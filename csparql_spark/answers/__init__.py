@@ -33,6 +33,7 @@ Maintained, matches that move with the windows:
 - `plain_numbers`  expressions of plain numbers, by columns
 - `grouping`     GROUP BY and its aggregates, over columns
 - `ordering`     the rows of an answer in their order
+- `few_rows`     the same for a handful of them
 - `ranks`        the order of terms, kept from one answer to the next
 - `nodes`        the plan as a tree, with what each of its parts gave and took
 
@@ -52,6 +53,7 @@ For both:
 - `last_answer`  what was answered last, as an answer and what has changed since
 - `stamps`       when a triple came
 - `bindings`     answers as columns, and as bytes
+- `batch_bytes`  the bytes of few cells, as Arrow writes them
 - `media_types`  what answers and graphs can be written as
 - `row_text`, `graph_text`   tables and graphs as text, piece by piece
 - `formats`      answers in the formats of SPARQL and RDF

@@ -19,6 +19,8 @@ from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.tables import numbered
 from csparql_spark.relations.keys import ordered, stable_order_of
 
+FEW = 64  # rows of both that are compared one by one: columns take more calls than these have cells
+
 
 def difference(answer: Result, other: Result | None) -> Result:
     """What is in the answer and not in the other, which is of the same query (None: empty), in the answer's order."""
@@ -44,6 +46,9 @@ def unshared(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> tuple[
     """The places of the rows of two bags, given as columns of numbers from -1 on, that have no equal in the other. Of
     equal rows, those before find theirs."""
     count = len(mine[0])
+    if count + len(theirs[0]) <= FEW:
+        some, others = (list(zip(*(column.tolist() for column in columns))) for columns in (mine, theirs))
+        return _alone(some, others), _alone(others, some)
     numbers = numbered([np.concatenate(pair) for pair in zip(mine, theirs, strict=True)])
     order = stable_order_of(numbers)  # of equal rows, mine come first
     values, first = numbers[order], order < count
@@ -63,6 +68,21 @@ def unshared(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> tuple[
     places = ordered(order[alone])
     split = int(places.searchsorted(count))
     return places[:split], places[split:] - count
+
+
+def _alone(rows: list[tuple[int, ...]], others: list[tuple[int, ...]]) -> np.ndarray:
+    """The same for few rows, one by one: the places of those that have no equal."""
+    there: dict[tuple[int, ...], int] = {}
+    for row in others:
+        there[row] = there.get(row, 0) + 1
+    places = []
+    for place, row in enumerate(rows):
+        count = there.get(row, 0)
+        if count:
+            there[row] = count - 1
+        else:
+            places.append(place)
+    return np.array(places, dtype=np.int64)
 
 
 def _numbered(mine: Bindings, theirs: Bindings) -> np.ndarray:

@@ -26,6 +26,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from csparql_spark.answers import batch_bytes
+
 ResultKind = Literal["bindings", "boolean", "graph"]
 Column: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str | None]
 
@@ -54,6 +56,7 @@ class Bindings:
     variables: tuple[str, ...]
     length: int
     _made_of: tuple[pa.StringArray, Sequence[np.ndarray]] | None = field(default=None, init=False, repr=False)
+    _lists: tuple[list[str], Sequence[Sequence[int]]] | None = field(default=None, init=False, repr=False)
 
     def __init__(self, variables: Sequence[str], columns: Sequence[Column], length: int | None = None) -> None:
         arrays = tuple(_strings(column) for column in columns)
@@ -88,8 +91,15 @@ class Bindings:
         if not in_order or not len(ids):
             return cls(variables, [_taken(terms, column) for column in ids], length)
         table = cls.__new__(cls)
-        for name, value in (("variables", tuple(variables)), ("length", len(ids[0])), ("_made_of", (terms, ids))):
-            object.__setattr__(table, name, value)
+        table.__dict__.update(variables=tuple(variables), length=len(ids[0]), _made_of=(terms, ids))
+        return table
+
+    @classmethod
+    def from_lists(cls, variables: tuple[str, ...], terms: list[str], ids: Sequence[Sequence[int]]) -> Bindings:
+        """A table of few cells: the distinct terms in the order of their text, each of which is in it, and for each
+        variable, of which there are some, the places of its terms (-1: unbound)."""
+        table = cls.__new__(cls)
+        table.__dict__.update(variables=variables, length=len(ids[0]), _lists=(terms, ids))
         return table
 
     @classmethod
@@ -112,9 +122,20 @@ class Bindings:
 
     @cached_property
     def columns(self) -> tuple[pa.StringArray, ...]:
-        assert self._made_of is not None  # else they were given
-        terms, ids = self._made_of
+        assert self._made_of is not None or self._lists is not None  # else they were given
+        terms, ids = self.encoded() if self._made_of is None else self._made_of
         return tuple(_taken(terms, column) for column in ids)
+
+    def batch(self) -> bytes | pa.Buffer:
+        """The table as Arrow writes it, without the schema, which is always the same."""
+        if self._lists is not None and self._lists[0]:
+            batch = batch_bytes.written(_batch, self.variables, *self._lists)
+            if batch is not None:
+                return batch
+        elif not self.length:
+            return _nothing(self.variables)
+        terms, ids = self.encoded()
+        return _batch_of(self.variables, self.length, terms, np.concatenate(ids) if ids else np.empty(0, np.int32))
 
     def __len__(self) -> int:
         return self.length
@@ -147,6 +168,9 @@ class Bindings:
             return pa.array([], pa.string()), []
         if self._made_of is not None:
             return _used(*self._made_of)
+        if self._lists is not None:
+            few, columns = self._lists
+            return pa.array(few, pa.string()), [np.array(column, np.int32) for column in columns]
         terms, ids = _in_order(pa.concat_arrays(self.columns).dictionary_encode())
         return terms, [ids[i * self.length : (i + 1) * self.length] for i in range(len(self.variables))]
 
@@ -210,7 +234,7 @@ class Result:
 
     def holding(self, until: np.ndarray | None) -> Result:
         """The same answer, saying until when each row holds (a boolean: until when it is true)."""
-        return replace(self, until=until)
+        return self if until is self.until else replace(self, until=until)
 
     def __len__(self) -> int:
         """How many rows, or triples; a boolean counts one."""
@@ -233,16 +257,7 @@ class Result:
         head = _VERSION + _MARKS[self.kind]
         if self.table is None:
             return head, self.ntriples if self.ntriples is not None else b"1" if self.truth else b"0"
-        terms, ids = self.table.encoded()
-        everything = np.concatenate(ids) if ids else np.empty(0, np.int32)
-        columns = [
-            _names(self.table.variables),
-            pa.array([self.table.length], pa.int64()),
-            _one_list(terms),
-            _one_list(pa.array(everything, pa.int32())),
-        ]
-        # Without the schema, which is always the same.
-        return head, pa.record_batch(columns, schema=_SCHEMA).serialize()
+        return head, self.table.batch()
 
     @classmethod
     def _until_from(cls, payload: memoryview) -> Result:
@@ -322,6 +337,28 @@ def _strings(column: Column) -> pa.StringArray:
     if not isinstance(column, pa.Array):
         return pa.array(column, pa.string())
     return column if column.type == pa.string() else column.cast(pa.string())
+
+
+def _batch_of(variables: tuple[str, ...], length: int, terms: pa.StringArray, cells: np.ndarray) -> pa.Buffer:
+    columns = [
+        _names(variables),
+        pa.array([length], pa.int64()),
+        _one_list(terms),
+        _one_list(pa.array(cells, pa.int32())),
+    ]
+    return pa.record_batch(columns, schema=_SCHEMA).serialize()
+
+
+def _batch(variables: tuple[str, ...], terms: Sequence[str], columns: Sequence[Sequence[int]]) -> bytes:
+    """The same, of lists."""
+    cells = np.array(columns, np.int32).reshape(-1)
+    return _batch_of(variables, len(columns[0]), pa.array(terms, pa.string()), cells).to_pybytes()
+
+
+@lru_cache(1024)
+def _nothing(variables: tuple[str, ...]) -> bytes:
+    """A table of no rows."""
+    return _batch_of(variables, 0, pa.array([], pa.string()), np.empty(0, np.int32)).to_pybytes()
 
 
 @lru_cache(1024)

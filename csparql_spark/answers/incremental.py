@@ -41,6 +41,7 @@ from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.construct import instantiated
 from csparql_spark.answers.deadline import Deadline
+from csparql_spark.answers.few_rows import few_in_order, is_few
 from csparql_spark.answers.limits import Limits, TooManyRows, TooMuch
 from csparql_spark.answers.matches import MatchTables, TooManyMatches
 from csparql_spark.answers.nodes import PlanNode, tree
@@ -179,6 +180,9 @@ class Incremental:
 
     def answer_of(self, rows: Table) -> Result:
         """Such rows, in the order of an answer; until when each holds is what their tags say."""
+        if self._few(rows):
+            table, tag = few_in_order(self._shared.content.dictionary, self.plan.variables, rows)
+            return Result("bindings", table=table, until=tag)
         terms, ranks, tag = self._in_order(rows, self._ranks.alone)
         return Result.from_table(
             Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
@@ -215,10 +219,16 @@ class Incremental:
         return rows
 
     def _table(self, rows: Table) -> Bindings:
+        if not self._ordering.shared and self._few(rows):
+            table, self._until = few_in_order(self._shared.content.dictionary, self.plan.variables, rows)
+            return table
         terms, ranks, self._until = self._in_order(rows, self._ranks.of)
         if ranks and self._until is not None:
             self._ordering.hold(Ordered(self._versions, self._after, terms, ranks, self._until))
         return Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
+
+    def _few(self, rows: Table) -> bool:
+        return not self.plan.ordered and is_few(rows, self.plan.variables)
 
     def _in_order(self, rows: Table, ranked: Ranked) -> tuple[pa.StringArray, list[np.ndarray], np.ndarray | None]:
         """The terms of rows, and the rows with their tags in the order of an answer."""

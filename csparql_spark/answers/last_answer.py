@@ -38,10 +38,11 @@ class Change(NamedTuple):
 
 
 class LastAnswer:
-    def __init__(self, whole: bytes, changes: Iterable[Change] = ()) -> None:
+    def __init__(self, whole: bytes, changes: Iterable[Change] = (), length: int | None = None) -> None:
+        """`length`: the rows of the whole, where they are known."""
         self.whole, self.changes = whole, list(changes)
         self._rows = sum(len(Result.from_bytes(part)) for change in self.changes for part in change[1:])
-        self._most: int | None = None
+        self._most = length
 
     @property
     def nbytes(self) -> int:

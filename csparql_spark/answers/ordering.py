@@ -55,11 +55,16 @@ class Ordering:
         self._askers.add(asker)
 
     @property
+    def shared(self) -> bool:
+        """Whether somebody may cut rows out of those of another."""
+        return len(self._askers) > 1
+
+    @property
     def nbytes(self) -> int:
         return 0 if self._ordered is None else self._ordered.nbytes
 
     def hold(self, ordered: Ordered) -> None:
-        self._ordered = ordered if len(self._askers) > 1 else None
+        self._ordered = ordered if self.shared else None
 
     def later(self, versions: tuple[int, ...], after: int) -> Ordered | None:
         ordered = self._ordered

@@ -35,10 +35,11 @@ class Ranks:
         self._rank = np.full(LEAST, -1, dtype=np.int32)  # by id; -1 for those that were never shown
         self._ids = np.empty(0, dtype=np.int64)  # by rank
         self._array = pa.array([], pa.string())
+        self._text_bytes = 0
 
     @property
     def nbytes(self) -> int:
-        return self._rank.nbytes + self._ids.nbytes + self._array.nbytes
+        return self._rank.nbytes + self._ids.nbytes + self._text_bytes
 
     def of(self, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
         if sum(map(len, columns)) <= FEW:
@@ -88,6 +89,7 @@ class Ranks:
         source = np.empty(len(old), dtype=np.int64)
         source[old], source[~old] = np.flatnonzero(mask), len(mask) + np.arange(len(ids))
         self._array = pa.concat_arrays([self._array, fresh]).take(pa.array(source))
+        self._text_bytes = self._array.nbytes
         self._rank[self._ids[~mask]] = -1
         self._ids = np.concatenate([self._ids, ids])[source]
         self._rank[self._ids] = np.arange(len(self._ids), dtype=np.int32)

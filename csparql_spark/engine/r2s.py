@@ -74,7 +74,8 @@ class RelationToStream:
             if len(alone) < mine.length:  # some hold longer, or shorter, than before: that is no change
                 answer = difference(answer, evaluator.answer_of(others))
             if before.worn:
-                before = member.before = LastAnswer(answer_of(evaluator, widest).to_bytes())
+                whole = answer_of(evaluator, widest)
+                before = member.before = LastAnswer(whole.to_bytes(), length=len(whole))
         self._last[member.id] = LastRows(before, rows, version)
         return answer
 

@@ -73,6 +73,9 @@ class TermDictionary:
     def find(self, term: str) -> int | None:
         return self._ids.get(term)
 
+    def term(self, id: int) -> str:
+        return self._terms[id]
+
     def decode(self, ids: np.ndarray) -> list[str]:
         return [self._terms[id] for id in ids.tolist()]
 

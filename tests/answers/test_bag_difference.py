@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.answers import bag_difference as module
 from csparql_spark.answers.bag_difference import difference, unshared
 from csparql_spark.answers.bindings import Result
 
@@ -119,3 +121,11 @@ def test_unshared_rows_are_those_of_the_bags(mine: list[tuple], theirs: list[tup
     for rows, others, places in zip((mine, theirs), (theirs, mine), found):
         assert Counter(rows[place] for place in places.tolist()) == Counter(rows) - Counter(others)
         assert (np.diff(places) > 0).all()
+
+
+@given(*[st.lists(st.tuples(*[st.integers(-1, 2)] * 2), max_size=9)] * 2)
+def test_rows_are_compared_one_by_one_or_by_columns(mine: list[tuple[int, int]], theirs: list[tuple[int, int]]) -> None:
+    left, right = ([np.array([row[place] for row in rows], np.int64) for place in (0, 1)] for rows in (mine, theirs))
+    one_by_one = [places.tolist() for places in unshared(left, right)]
+    with mock.patch.object(module, "FEW", -1):
+        assert [places.tolist() for places in unshared(left, right)] == one_by_one
