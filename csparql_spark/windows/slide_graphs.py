@@ -28,6 +28,7 @@ from csparql_spark.windows.rule import logged_after
 
 SEQ, T = 3, 4  # of the rows of a slide's columns
 UNKNOWN = -1
+FEW = 4  # slides whose graphs are kept numbered: at an instant those at both ends of a window are looked at
 
 
 class SlideSpan(NamedTuple):
@@ -41,21 +42,49 @@ class SlideSpan(NamedTuple):
     after: list[np.ndarray]
 
 
+class NumberedGraphs(NamedTuple):
+    """Elements of the entries that begin in a slide, and the number of each one's graph, from the earliest on."""
+
+    columns: np.ndarray
+    ranks: np.ndarray
+    last: int
+    in_order: bool
+
+    @classmethod
+    def of(cls, columns: np.ndarray) -> NumberedGraphs:
+        ranks = ranks_of(columns[SEQ], columns[T])
+        return cls(columns, ranks, int(ranks.max(initial=0)), not (ranks[1:] < ranks[:-1]).any())
+
+    def counted(self, begin: int, end: int, after: int) -> np.ndarray:
+        """What is counted so, where so many graphs come behind these."""
+        first, last = after + self.last - end, after + self.last - begin  # ranks later than, and up to
+        if self.in_order:
+            low, high = self.ranks.searchsorted((first, last), side="right").tolist()
+            return self.columns[:, low:high]
+        return self.columns[:, np.flatnonzero((self.ranks > first) & (self.ranks <= last))]
+
+
 class SlideGraphs:
     def __init__(self) -> None:
         self._counts: list[int] = []
+        self._ranked: dict[
+            tuple[int, int], NumberedGraphs
+        ] = {}  # by slide, and since when: few that were looked at last
 
     def begin(self) -> None:
         """Another slide begins."""
+        self._ranked.clear()
         self._counts.append(0)
 
     def add(self, stamps: np.ndarray) -> None:
         """An entry begins in the last slide."""
+        self._ranked.clear()
         if self._counts[-1] != UNKNOWN:
             self._counts[-1] += 1 if stamps.min() == stamps.max() else len(np.unique(stamps))
 
     def forget(self, place: int, lowest: np.ndarray, highest: np.ndarray) -> None:
         """Something goes out of a slide: it has another number of graphs, as have those that it shares entries with."""
+        self._ranked.clear()
         self._counts[place] = UNKNOWN
         if place + 1 < len(self._counts) and lowest[place + 1] == highest[place]:
             self._counts[place + 1] = UNKNOWN
@@ -63,8 +92,13 @@ class SlideGraphs:
             place -= 1
             self._counts[place] = UNKNOWN
 
+    def rewrite(self) -> None:
+        """Ids become others, where they lie."""
+        self._ranked.clear()
+
     def put_together(self, groups: list[list[int]]) -> None:
         """Each of these groups of neighbours is one slide from now on."""
+        self._ranked.clear()
         self._counts = [self._counts[group[0]] if len(group) == 1 else UNKNOWN for group in groups]
 
     def counts(self, columns: Callable[[int], np.ndarray], lowest: np.ndarray, highest: np.ndarray) -> np.ndarray:
@@ -90,10 +124,16 @@ class SlideGraphs:
         seen = (counts > 0) & logged_after(highest, since)
         whole = seen & logged_after(lowest, since) & (after >= begin) & (after + counts <= end)
         cut = np.flatnonzero(seen & (after < end) & (after + counts > begin) & ~whole).tolist()
-        parts = [
-            (place, _counted(_beginning(columns, place, lowest, highest), since, begin, end, int(after[place])))
-            for place in cut
-        ]
+        parts = []
+        for place in cut:
+            ranked = self._ranked.get((place, since))
+            if ranked is None:
+                if len(self._ranked) >= FEW:
+                    self._ranked.clear()
+                here = _beginning(columns, place, lowest, highest)
+                ranked = NumberedGraphs.of(here[:, np.flatnonzero(logged_after(here[SEQ], since))])
+                self._ranked[place, since] = ranked
+            parts.append((place, ranked.counted(begin, end, int(after[place]))))
         places = np.flatnonzero(whole)
         if not len(places):
             return SlideSpan([part for _, part in parts], range(0), 0, [], [])
@@ -144,11 +184,3 @@ def ranks_of(seq: np.ndarray, t: np.ndarray) -> np.ndarray:
     ranks = np.empty_like(first)
     ranks[order] = np.cumsum(first)
     return ranks
-
-
-def _counted(columns: np.ndarray, since: int, begin: int, end: int, after: int) -> np.ndarray:
-    """Of these elements, behind whom so many graphs come, what is counted so."""
-    columns = columns[:, np.flatnonzero(logged_after(columns[SEQ], since))]
-    ranks = ranks_of(columns[SEQ], columns[T])
-    others = after + ranks.max(initial=0) - ranks
-    return columns[:, np.flatnonzero((others >= begin) & (others < end))]

@@ -24,7 +24,9 @@ follow each other at most one is less than a quarter full, when something was fo
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -69,6 +71,15 @@ class Forgotten(NamedTuple):
 
 NOTHING = Forgotten(0, np.iinfo(np.int64).min)
 _SEQ, _T = Elements._fields.index("seq"), Elements._fields.index("t")
+
+
+class SlideBounds(NamedTuple):
+    """Where slides end and lie, as lists: a look at few of them takes no column. Up to each one's end so many elements
+    came; the least and the greatest place of each."""
+
+    ends: list[int]
+    lowest: list[int]
+    highest: list[int]
 
 
 class _Slide:
@@ -126,6 +137,7 @@ class Slides:
         self._slides: list[_Slide] = []
         self._room = np.empty((5, 8), dtype=np.int64)  # summaries, a column for each slide, and room for more
         self._count = 0
+        self._known_bounds: SlideBounds | None = None  # None: something was added, or has gone since
         self._graph_counts = SlideGraphs()
 
     def __len__(self) -> int:
@@ -173,6 +185,7 @@ class Slides:
 
     def _widen(self, first: int, last: int, seq: int, count: int) -> None:
         """The last slide has so many elements more."""
+        self._known_bounds = None
         summary = self._room[:, len(self._slides) - 1]
         least, greatest, lowest, highest, before = summary.tolist()
         summary[:] = min(least, first), max(greatest, last), min(lowest, seq), max(highest, seq), before + count
@@ -246,6 +259,9 @@ class Slides:
         """How many elements these are, and the least place of one."""
         if graphs:
             return self._extent_of(self._graphs(since, begin, end))
+        near = self._near(since, begin, end)
+        if near is not None:
+            return self._extent_near(*near)
         _, _, lowest, highest, counts = self._summaries
         after = self._count - np.cumsum(counts)  # elements after each slide
         whole = logged_after(lowest, since) & (after >= begin) & (after + counts <= end)
@@ -265,6 +281,9 @@ class Slides:
 
     def _newest(self, since: int, begin: int, end: int) -> list[np.ndarray]:
         """The parts of slides that are counted so."""
+        near = self._near(since, begin, end)
+        if near is not None:
+            return self._parts_near(*near)
         parts, after = [], 0
         _, _, lowest, _, _ = self._summaries
         for slide, least in zip(reversed(self._slides), lowest[::-1].tolist(), strict=True):
@@ -279,6 +298,46 @@ class Slides:
                 parts.append(part)
             after += count
         return parts[::-1]
+
+    @property
+    def _bounds(self) -> SlideBounds:
+        if self._known_bounds is None:
+            _, _, lowest, highest, counts = self._summaries.tolist()
+            self._known_bounds = SlideBounds(list(accumulate(counts)), lowest, highest)
+        return self._known_bounds
+
+    def _near(self, since: int, begin: int, end: int) -> tuple[range, int, int] | None:
+        """The slides in which the elements lie that are counted so, how many of all come before the first of them,
+        and how many up to the last. None where something was not logged after `since`: so not all are seen."""
+        ends, lowest, _ = self._bounds
+        first, last = max(0, self._count - end), self._count - begin
+        if first >= last:
+            return range(0), 0, 0
+        places = range(bisect_right(ends, first), bisect_left(ends, last) + 1)
+        seen = logged_after(min(lowest[places.start :]), since)  # what came later counts, too
+        return (places, first, last) if seen else None
+
+    def _extent_near(self, places: range, first: int, last: int) -> Extent:
+        ends, lowest, highest = self._bounds
+        oldest = END_OF_TIME
+        for place in places:
+            if lowest[place] < oldest:
+                length = len(self._slides[place])
+                begin = max(0, first - (ends[place] - length))
+                end = length - max(0, ends[place] - last)
+                if end - begin < length and lowest[place] < highest[place]:
+                    oldest = min(oldest, int(self._columns(place)[_SEQ, begin:end].min()))
+                else:
+                    oldest = lowest[place]
+        return Extent(last - first, oldest)
+
+    def _parts_near(self, places: range, first: int, last: int) -> list[np.ndarray]:
+        ends, parts = self._bounds.ends, []
+        for place in places:
+            columns = self._columns(place)
+            start = ends[place] - columns.shape[1]
+            parts.append(columns[:, max(0, first - start) : last - start])
+        return parts
 
     def _graphs(self, since: int, begin: int, end: int) -> SlideSpan:
         """The graphs that are counted so."""
@@ -338,8 +397,10 @@ class Slides:
             self._slides = [self._slides[number] for number in np.flatnonzero(remains).tolist()]
             self._room = self._room[:, : len(remains)][:, remains] if self._slides else np.empty((5, 8), dtype=np.int64)
         if gone:
+            self._known_bounds = None
             self._count -= gone
             self._merge()
+            self._known_bounds = None
         return Forgotten(gone, newest)
 
     def _merge(self) -> None:
@@ -368,6 +429,7 @@ class Slides:
 
     def triples(self) -> Iterable[np.ndarray]:
         """The ids of subjects, predicates and objects, where they lie: they may be written."""
+        self._graph_counts.rewrite()
         return (slide.columns[:_SEQ] for slide in self._slides)
 
 
@@ -379,4 +441,4 @@ def _joined(parts: list[np.ndarray]) -> Elements:
     """A copy of all of them."""
     if not parts:
         return Elements(*np.empty((len(Elements._fields), 0), dtype=np.int64))
-    return Elements(*np.concatenate(parts, axis=1))
+    return Elements(*(np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0].copy()))

@@ -191,3 +191,15 @@ def test_what_is_left_of_many_slides_becomes_few() -> None:
     slides.forget(LONGEST)
     assert (len(slides), slides.number) == (100, 1) and slides.size < LONGEST
     assert slides.window(0, 10**10).seq.tolist() == list(range(100))
+
+
+def test_graphs_that_were_looked_at_have_other_ids_when_ids_are_others() -> None:
+    slides = Slides()
+    slides.add(np.array([1, 2, 3]), 7, *np.array([[4, 5, 6]] * 3))
+    assert slides.counted(-1, 0, 1, graphs=True).s.tolist() == [6]
+    assert slides.counted(8, 0, 1, graphs=True).s.tolist() == []
+    slides.add(np.array([4]), 9, *np.array([[8]] * 3))
+    assert slides.counted(8, 0, 2, graphs=True).s.tolist() == [8]
+    for ids in slides.triples():
+        ids[:] = ids + 10
+    assert slides.counted(8, 0, 2, graphs=True).s.tolist() == [18]
