@@ -28,6 +28,7 @@ from csparql_spark.answers.tables import UNBOUND, Table, groups, numbered
 from csparql_spark.answers.values import Number, decimal_term, integer_term, number_term
 from csparql_spark.rdf.dictionary import TermDictionary
 
+FEW = 64  # groups that are told one by one
 _EXACT = 1 << 62  # sums of whole numbers below stay in an int64
 TermColumn = list[str | None]
 
@@ -107,6 +108,8 @@ class Grouping:
         return self._encoded([None if wrong else term for term, wrong in zip(terms, values.failed.tolist())])
 
     def _counts(self, counts: np.ndarray) -> np.ndarray:
+        if len(counts) <= FEW:
+            return self._dictionary.encode([integer_term(count) for count in counts.tolist()])
         distinct, inverse = np.unique(counts, return_inverse=True)
         return self._dictionary.encode([integer_term(count) for count in distinct.tolist()])[inverse]
 

@@ -65,14 +65,17 @@ def _candidates(patterns: tuple[Pattern, ...], dictionary: TermDictionary, colum
 
 def fitting(pattern: Pattern, dictionary: TermDictionary, columns: Columns) -> np.ndarray:
     """The rows that fit a pattern by themselves."""
-    fits = np.ones(len(columns[0]), dtype=bool)
+    fits: np.ndarray | None = None
     for position, node in enumerate(pattern):
         if not is_variable(node):
             id = dictionary.find(node)
-            fits &= columns[position] == (-1 if id is None else id)
+            alike = columns[position] == (-1 if id is None else id)
         elif (before := pattern.index(node)) < position:
-            fits &= columns[position] == columns[before]
-    return np.flatnonzero(fits)
+            alike = columns[position] == columns[before]
+        else:
+            continue
+        fits = alike if fits is None else fits & alike
+    return np.arange(len(columns[0])) if fits is None else fits.nonzero()[0]
 
 
 def shared_places(patterns: tuple[Pattern, ...]) -> list[list[tuple[int, int]]]:

@@ -49,6 +49,7 @@ class SemijoinFilter:
     def __init__(self, reads: Groups | None, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
         self._groups = None if reads is None else [Meeting(patterns) for patterns in sorted(reads)]
+        self._alone = not any(group.shares for group in self._groups or ())
         self._blocks: deque[tuple[Facts, int]] = deque()  # with the last of their tags
         self._arrivals = self._departures = 0
 
@@ -65,6 +66,21 @@ class SemijoinFilter:
         if groups is None or not facts.size:
             return facts
         fits = [group.fits(self._dictionary, facts) for group in groups]
+        some = any(len(rows) for group in fits for rows in group)
+        found = self._fitting(groups, facts, fits) if some else [facts.where(slice(0))]
+        if self._count(facts.size, sum(part.size for part in found)):
+            self._groups = None
+            found += [facts for facts, _ in self._blocks]
+            self._blocks.clear()
+        return found[0] if len(found) == 1 else Facts(*map(np.concatenate, zip(*found)))
+
+    def _fitting(self, groups: list[Meeting], facts: Facts, fits: list[list[np.ndarray]]) -> list[Facts]:
+        """What is let in of facts some of which fit."""
+        if self._alone:  # nobody waits for anything
+            parts = [rows for group in fits for rows in group if len(rows)]
+            if len(parts[0]) == facts.size:
+                return [facts]
+            return [facts.where(parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts)))]
         wakes = [group.meet(len(self._dictionary), facts, rows) for group, rows in zip(groups, fits, strict=True)]
         let_in, waits = _sorted_out(groups, facts, fits)
         found = [facts.where(let_in)]
@@ -72,15 +88,17 @@ class SemijoinFilter:
             found += self._woken(groups)
         if len(waits):
             self._wait(facts.where(waits))
-        self._arrivals += facts.size
-        self._departures += sum(part.size for part in found)
-        if self._arrivals > LOOKED:
-            if self._departures > WORTH * self._arrivals:
-                self._groups = None
-                found += [facts for facts, _ in self._blocks]
-                self._blocks.clear()
-            self._arrivals, self._departures = self._arrivals // 2, self._departures // 2
-        return found[0] if len(found) == 1 else Facts(*map(np.concatenate, zip(*found)))
+        return found
+
+    def _count(self, arrivals: int, departures: int) -> bool:
+        """Take note of so many that have come, and were let in; whether most are."""
+        self._arrivals += arrivals
+        self._departures += departures
+        if self._arrivals <= LOOKED:
+            return False
+        most = self._departures > WORTH * self._arrivals
+        self._arrivals, self._departures = self._arrivals // 2, self._departures // 2
+        return most
 
     def _woken(self, groups: list[Meeting]) -> list[Facts]:
         """Those that waited, and need not any more."""
@@ -132,7 +150,13 @@ class Meeting:
     def __init__(self, patterns: tuple[Pattern, ...]) -> None:
         self._patterns = patterns
         self._shared = shared_places(patterns)  # for each variable: (pattern, position), …
+        self._all = [np.uint32((1 << len(places)) - 1) for places in self._shared]
         self._met = [np.zeros(0, dtype=np.uint32) for _ in self._shared]  # by id: a bit for each of these
+
+    @property
+    def shares(self) -> bool:
+        """Whether there are variables that patterns have in common."""
+        return bool(self._shared)
 
     def fits(self, dictionary: TermDictionary, facts: Facts) -> list[np.ndarray]:
         """For each pattern the rows that fit it by themselves."""
@@ -145,14 +169,18 @@ class Meeting:
             met = self._met[number]
             if len(met) < ids:
                 met = self._met[number] = np.concatenate([met, np.zeros(max(ids, 2 * len(met)) - len(met), np.uint32)])
-            terms = [facts[position][fits[pattern]] for pattern, position in places]
-            before = [met[column] for column in terms]
-            for bit, column in enumerate(terms):
+            terms = [
+                (bit, facts[position][fits[pattern]])
+                for bit, (pattern, position) in enumerate(places)
+                if len(fits[pattern])
+            ]
+            before = [met[column] for _, column in terms]
+            for bit, column in terms:
                 met[column] |= np.uint32(1 << bit)
-            all_ = self._all(places)
+            all_ = self._all[number]
             waited = waited or any(
                 ((then != 0) & (then != all_) & (met[column] == all_)).any()
-                for then, column in zip(before, terms, strict=True)
+                for then, (_, column) in zip(before, terms, strict=True)
             )
         return waited
 
@@ -162,14 +190,12 @@ class Meeting:
         for number, places in enumerate(self._shared):
             for pattern, position in places:
                 rows = candidates[pattern]
-                candidates[pattern] = rows[self._met[number][facts[position][rows]] == self._all(places)]
+                if len(rows):
+                    candidates[pattern] = rows[self._met[number][facts[position][rows]] == self._all[number]]
         for rows, good in zip(fits, candidates, strict=True):
-            waits[rows] = True
-            ready[good] = True
-
-    @staticmethod
-    def _all(places: list[tuple[int, int]]) -> np.uint32:
-        return np.uint32((1 << len(places)) - 1)
+            if len(rows):
+                waits[rows] = True
+                ready[good] = True
 
     def renumber(self, table: np.ndarray) -> None:
         for number, met in enumerate(self._met):

@@ -176,7 +176,9 @@ class Views:
         shared = not member.counts and all(logged_after(sight.extent.oldest, member.id) for sight in sights)
         moment = Moment(0 if shared else member.id, instant, seq)
         view = self._view(member, moment.since)
-        state = self._states.setdefault(view, ViewState())
+        state = self._states.get(view)
+        if state is None:
+            state = self._states[view] = ViewState()
         source: Maintained | Matched
         try:
             if member.snapshot or state.overflown:

@@ -55,12 +55,15 @@ class Changes(NamedTuple):
 
     @classmethod
     def none(cls) -> Changes:
-        return cls(Facts.none(), Facts.none(), Facts.none())
+        nothing = Facts.none()
+        return cls(nothing, nothing, nothing)
 
     @classmethod
     def between(cls, signed: Sequence[Signed], graph: TaggedGraph, *, expiry: bool = False) -> Changes:
         """What all of these come to, told one after the other of a graph that is this one now. With `expiry`, what has
         expired is wanted too."""
+        if not signed:
+            return cls.none()
         expired = together(facts for sign, facts in signed if sign == EXPIRED) if expiry else Facts.none()
         if all(sign != REMOVED for sign, _ in signed):
             added = together(facts for sign, facts in signed if sign == ADDED)

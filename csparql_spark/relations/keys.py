@@ -58,6 +58,8 @@ class Packing:
 
     def learn(self, p: Column) -> int | None:
         """Give ranks to predicates that have none. Where that changes the widths, the result is the previous width."""
+        if not isinstance(p, int) and len(p) == 1:
+            p = int(p[0])
         if isinstance(p, int):
             if p < len(self._ranks) and self._ranks[p] >= 0:
                 return None
@@ -88,6 +90,10 @@ class Packing:
 
     def pack(self, s: np.ndarray, p: Column, o: np.ndarray) -> np.ndarray:
         """Keys in the order PSO. A triple whose predicate was never learned gets a negative key, which nothing has."""
+        if len(s) == 1:
+            subject, predicate, object_ = int(s[0]), p if isinstance(p, int) else int(p[0]), int(o[0])
+            self._check(max(subject, object_))
+            return np.array([(self.ranks(predicate) << 2 * self.width) | (subject << self.width) | object_])
         for terms in (s, o):
             if len(terms):
                 self._check(int(terms.max()))

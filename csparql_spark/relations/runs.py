@@ -28,6 +28,7 @@ RATIO = 3  # a run is merged into one that is less than so many times as long
 SIEVED = 20_000  # rows from which it pays not to look up what cannot be there
 SAMPLE = 1000  # so many rows tell when about half of a run is dead
 DENSE = 8  # cells of a table for each value that is looked for in it
+TINY = 64  # rows that are put in order by a sort of their places
 MANY = 256  # so many look-ups are quicker when their keys are sorted first
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -59,6 +60,8 @@ class Run:
             return True
         if self.least > now:
             return False
+        if len(self.tags) <= TINY:
+            return 2 * int(np.count_nonzero(self.tags <= now)) > len(self.tags)
         if self.half is None:
             sample = np.sort(self.tags[:: 1 + len(self.tags) // SAMPLE])
             self.half = int(sample[len(sample) // 2])
@@ -154,9 +157,11 @@ class Runs:
         """What was fresh is now like the rest."""
         self.fresh = False
         runs = self.runs
-        if any(2 * run.dropped > len(run.keys) for run in runs):
-            self._tidy()
-            runs = self.runs
+        for run in runs:
+            if 2 * run.dropped > len(run.keys):
+                self._tidy()
+                runs = self.runs
+                break
         while len(runs) > 1 and len(runs[-2].keys) <= max(SMALL, RATIO * len(runs[-1].keys)):
             keys, tags = merged(runs[-2].holding(self.now), runs[-1].holding(self.now))
             runs[-2:] = [Run(keys, tags)] if len(keys) else []
@@ -289,6 +294,10 @@ def merged(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarr
     (keys, tags), (less, fewer) = (one, other) if len(one[0]) >= len(other[0]) else (other, one)
     if not len(less):
         return keys, tags
+    if len(keys) <= TINY:  # what is quick for many takes more calls
+        both = np.concatenate((keys, less))
+        order = both.argsort(kind="stable")
+        return both[order], np.concatenate((tags, fewer))[order]
     # Sorting two sorted runs is merging them, for a merge sort. The lowest bit says where a key comes from: the tags
     # follow in the order that they have already.
     both = np.empty(len(keys) + len(less), dtype=np.uint64)
@@ -307,7 +316,7 @@ def merged(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarr
 def found(sorted_keys: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which of the keys are among the sorted ones, and where: (places in `keys`, rows)."""
     rows = sorted_keys.searchsorted(keys)
-    places = np.flatnonzero(sorted_keys.take(rows, mode="clip") == keys)
+    places = (sorted_keys.take(rows, mode="clip") == keys).nonzero()[0]
     return places, rows[places]
 
 

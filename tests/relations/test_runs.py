@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -187,8 +188,10 @@ def test_merged(rows: dict[int, int], data: st.DataObject) -> None:
         (np.array(sorted(part), np.int64), np.array([rows[key] for key in sorted(part)], np.int64))
         for part in (chosen, set(rows) - chosen)
     )
-    both, all_tags = merged(one, other)
-    assert list(zip(both.tolist(), all_tags.tolist())) == sorted(rows.items())
+    for tiny in (module.TINY, -1):
+        with mock.patch.object(module, "TINY", tiny):
+            both, all_tags = merged(one, other)
+        assert list(zip(both.tolist(), all_tags.tolist())) == sorted(rows.items())
 
 
 @given(st.lists(keys, max_size=30))

@@ -159,6 +159,8 @@ class Program:
         return 0 if source in self.transitive else 1 if source is None else 2
 
     def _triggered(self, delta: Facts) -> Iterator[tuple[int, int, Facts]]:
+        if not self._triggers:
+            return
         for number, place in self._triggers.get(None, ()):
             yield number, place, delta
         starts = [0, *(np.flatnonzero(delta.p[1:] != delta.p[:-1]) + 1).tolist(), delta.size]
