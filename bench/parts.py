@@ -78,6 +78,7 @@ PARTS: dict[str, Part] = {
     "lateness": Part("lateness", 150, lambda m: m.measure()),
     "named-windows": Part("named", 35, lambda m: m.measure()),
     "slides": Part("slides", 240, lambda m: m.measure()),
+    "turns": Part("turns", 150, lambda m: m.measure()),
     "retractions": Part("retractions", 30, lambda m: m.measure()),
     "laser-diamond": Part(
         "incremental", 10, lambda m: m.laser("single"), 2, lambda m: m.laser("single", (20,), (200,))
