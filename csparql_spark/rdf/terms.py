@@ -39,10 +39,11 @@ class Term(NamedTuple):
     direction: str | None = None
 
 
+# A literal may be long: what repeats is possessive (`*+`), or 200 bytes a character are kept to come back to it.
 _SHAPE = re.compile(
     r'<(?P<iri>[^\x00-\x20<>"{}|^`]*)>'
     r"|_:(?P<blank>[^\s<>\"\\]+)"
-    r'|"(?P<lexical>(?:[^"\\\n\r]|\\.)*)"'
+    r'|"(?P<lexical>[^"\\\n\r]*+(?:\\.[^"\\\n\r]*+)*+)"'
     r"(?:@(?P<language>[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?:--(?P<direction>ltr|rtl))?"
     r'|\^\^<(?P<datatype>[^\x00-\x20<>"{}|^`]*)>)?'
 )

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+import tracemalloc
+
 import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
@@ -48,6 +51,29 @@ def test_parse_finds_the_parts(literal: ox.Literal) -> None:
 )
 def test_parts(text: str, parts: Term) -> None:
     assert terms.parse(text) == parts
+
+
+BACK = re.compile(r'"(?P<lexical>(?:[^"\\\n\r]|\\.)*)"(?:@[a-zA-Z]+|\^\^<[^\x00-\x20<>"{}|^`]*>)?')
+
+
+@given(st.lists(st.sampled_from(['"', "\\", "\n", "\r", "a", "t", "u0041", "@en", "^^<urn:t>", "é"]), max_size=12))
+@settings(max_examples=300, deadline=None)
+def test_a_literal_is_what_a_pattern_that_goes_back_says(pieces: list[str]) -> None:
+    text = '"' + "".join(pieces)
+    found, wanted = terms._SHAPE.fullmatch(text), BACK.fullmatch(text)
+    assert (found and found["lexical"]) == (wanted and wanted["lexical"])
+
+
+@pytest.mark.parametrize("piece", ["abcd", "\\n", 'a\\"'])
+@pytest.mark.parametrize("end", ['"', '"@en', ""])
+def test_a_long_literal_is_taken_apart_in_the_room_of_its_parts(piece: str, end: str) -> None:
+    text = '"' + piece * (1 << 16) + end
+    tracemalloc.start()
+    try:
+        assert (terms._SHAPE.fullmatch(text) is None) == (not end)
+        assert tracemalloc.get_traced_memory()[1] < len(text)
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
