@@ -31,9 +31,10 @@ NAME, GRAPH, OWN_STREAM = "Poison", "urn:poison", "poison"
 EXPECTATIONS = {"failed", "refused", "answers"}
 # What sentences say of the limits, each of its own.
 LIMITS = {
-    "time": r"takes longer than \d+ s (of processor time|on the clock, 10 times the processor time)",
+    "time": r"takes longer than [\d.]+ s (of processor time|on the clock, 10 times the processor time)",
     "backlog": r"keep the others waiting for [\d,]+ s by now, where [\d.]+ s is the limit",
     "memory": r"needs? (more memory than the )?[\d.]+ [KMG]iB",
+    "held": r"hold more than the [\d.]+ [KMG]iB that a question may have",
     "product": r"parts of its pattern have nothing in common, and together [\d,]+ solutions: [\d,]+ are gone through at most",
     "rule": r"\] multiplies what it is given: it would go through more than [\d,]+ pairs",
     "facts": r"the rules derive more than [\d,]+ facts in one step",
@@ -47,6 +48,7 @@ LIMITS = {
     r"time) that a body may have",
     "depth": r"nests \w+ more than \d+ deep",
     "statement": r"A statement of the data is longer than \d+ MiB",
+    "stack": r"it has ended the process that worked on it \(SIGSEGV\): ask for less, or nest it less",
     "entities": r"An entity of the document is defined through another one",
     "service": r"SERVICE is not supported",
 }
