@@ -14,6 +14,7 @@ from csparql_spark.answers.aggregates import AGGREGATES
 from csparql_spark.answers.order import order_key
 from csparql_spark.answers.values import number
 from csparql_spark.rdf.terms import XSD
+from tests.examples import examples
 
 from .asked import cells
 
@@ -122,7 +123,7 @@ values = st.one_of(
 
 
 @given(st.lists(values, max_size=8), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_they_are_those_of_a_naive_twin(terms: list[str], chance: random.Random) -> None:
     results = {name: of(name, *terms) for name in AGGREGATES}
     chance.shuffle(terms)

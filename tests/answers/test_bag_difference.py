@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers import bag_difference as module
 from csparql_spark.answers.bag_difference import difference, unshared
 from csparql_spark.answers.bindings import Result
+from tests.examples import examples
 
 cells = st.none() | st.sampled_from(['"a"', '"b"', "<urn:a>", "_:x"])
 rows = st.lists(st.tuples(cells, cells), max_size=12)
@@ -73,7 +74,7 @@ def test_line_ends_inside_of_terms_part_nothing() -> None:
 
 
 @given(rows, rows)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_tables_are_what_counters_say(now: list[tuple], before: list[tuple]) -> None:
     changed = difference(table(*now), table(*before))
     assert changed.table.variables == ("x", "y")
@@ -84,7 +85,7 @@ def test_tables_are_what_counters_say(now: list[tuple], before: list[tuple]) -> 
 
 
 @given(lines, lines)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_graphs_are_what_sets_say(now: list[str], before: list[str]) -> None:
     changed = difference(Result.graph("".join(now)), Result.graph("".join(before)))
     assert changed == Result.graph("".join(line for line in now if line not in set(before)))
@@ -114,7 +115,7 @@ bags = st.lists(st.tuples(st.integers(-1, 2), st.sampled_from([-1, 0, 1, 1 << 40
 
 
 @given(bags, bags)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_unshared_rows_are_those_of_the_bags(mine: list[tuple], theirs: list[tuple]) -> None:
     columns = [[np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1)] for rows in (mine, theirs)]
     found = unshared(*columns)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Bindings, CorruptAnswer, Result
+from tests.examples import examples
 
 TERMS = ["<urn:a>", "_:b", '""', '"x y"', '"é"@en', '"1"^^<urn:d>']
 cells = st.none() | st.sampled_from(TERMS)
@@ -23,14 +24,14 @@ Table = tuple[tuple[str, ...], list[dict[str, str]]]
 
 
 @given(tables())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_rows_keep_their_order_and_repetitions(table: Table) -> None:
     bindings = Bindings.from_rows(*table)
     assert (bindings.variables, bindings.rows(), len(bindings)) == (*table, len(table[1]))
 
 
 @given(tables())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_bytes_give_the_answer_back(table: Table) -> None:
     answer = Result.from_rows(*table)
     again = Result.from_bytes(answer.to_bytes())
@@ -39,7 +40,7 @@ def test_bytes_give_the_answer_back(table: Table) -> None:
 
 
 @given(tables(), tables())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_bytes_are_equal_exactly_for_equal_answers(one: Table, other: Table) -> None:
     same = one == other
     assert (Result.from_rows(*one) == Result.from_rows(*other)) is same
@@ -47,7 +48,7 @@ def test_bytes_are_equal_exactly_for_equal_answers(one: Table, other: Table) -> 
 
 
 @given(tables(), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_bytes_do_not_show_how_an_answer_was_made(table: Table, data: st.DataObject) -> None:
     variables, rows = table
     columns = [[row.get(name) for row in rows] for name in variables]

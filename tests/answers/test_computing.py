@@ -22,6 +22,7 @@ from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, INTEGER, OTHER,
 from csparql_spark.answers.tables import Table
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import Content
+from tests.examples import examples
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NAMES = ("?x", "?y")
@@ -52,7 +53,7 @@ def compared(sign: str, left: str, right: str, quick: bool = True) -> Expression
     return Expression(pieces, names, Comparison(sign, left, right) if quick else None)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(terms, min_size=1, max_size=6), st.sampled_from(sorted(COMPARISONS)), terms)
 def test_comparisons_say_what_oxigraph_says(cells: list[str], sign: str, constant: str) -> None:
     if constant.startswith("_:"):
@@ -181,7 +182,7 @@ def test_a_base_and_names_that_are_taken() -> None:
     assert computing.term(dataclasses.replace(expression, base=None), {"?row": ids}, 1).tolist() == [-1]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     st.lists(
         st.lists(st.one_of(terms, st.builds(typed, st.integers(-99, 99).map(str), st.just("integer"))), max_size=5),

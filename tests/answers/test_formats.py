@@ -30,6 +30,7 @@ from csparql_spark.answers.formats import (
     write,
 )
 from csparql_spark.rdf import terms
+from tests.examples import examples
 
 TEXTS = st.lists(
     st.sampled_from(
@@ -92,7 +93,7 @@ def read(document: bytes, format: ox.QueryResultsFormat) -> Table:
 
 
 @given(tables())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_json_says_what_the_table_says(table: Table) -> None:
     document = write(Result.from_rows(*table), JSON)
     assert read(document, ox.QueryResultsFormat.JSON) == table
@@ -100,7 +101,7 @@ def test_json_says_what_the_table_says(table: Table) -> None:
 
 
 @given(tables(XML_TEXTS))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_xml_says_what_the_table_says(table: Table) -> None:
     document = write(Result.from_rows(*table), XML)
     assert read(document, ox.QueryResultsFormat.XML) == table
@@ -112,7 +113,7 @@ def test_xml_says_what_the_table_says(table: Table) -> None:
 
 
 @given(tables())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_tsv_says_what_the_table_says(table: Table) -> None:
     document = write(Result.from_rows(*table), TSV)
     lines = document.decode().split("\n")
@@ -125,7 +126,7 @@ def test_tsv_says_what_the_table_says(table: Table) -> None:
 
 
 @given(tables())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_csv_has_the_plain_values(table: Table) -> None:
     def plain(term: str | None) -> str:
         parts = terms.parse(term) if term else None
@@ -206,7 +207,7 @@ def test_booleans() -> None:
 
 
 @given(tables())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_each_line_is_a_solution_as_sparql_json_has_it(table: Table) -> None:
     answer = Result.from_rows(*table)
     lines = [json.loads(line) for line in write(answer, ND_JSON).decode().split("\n")[:-1]]
@@ -328,7 +329,7 @@ weights = st.sampled_from([0, 0.001, 0.2, 0.5, 1])
 
 
 @given(st.dictionaries(ranges, weights, max_size=5), st.sampled_from(["bindings", "boolean", "graph"]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_offered_type_would_have_pleased_the_client_more(accept: dict[str, float], kind: str) -> None:
     def weight(media_type: str) -> float:
         for name in (media_type, media_type.split("/")[0] + "/*", "*/*"):

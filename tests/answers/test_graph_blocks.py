@@ -14,6 +14,7 @@ from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.language import parse
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.testing import replay
+from tests.examples import examples
 
 from .asked import Quad, ask, cells
 from .section18 import Group, solutions, text
@@ -167,7 +168,7 @@ def meant(group: Group, dataset: dict[str, set[tuple[str, str, str]]]) -> Counte
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_it_says_what_the_algebra_defines(seed: int) -> None:
     chance = Chance(seed)
     dataset, beside = chance.dataset(), chance.choice([(), (), (chance.triple(),)])
@@ -216,7 +217,7 @@ def test_a_window_answers_by_itself(shown: str, body: str, rows: list[tuple[str,
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_windows_say_what_the_algebra_defines(seed: int) -> None:
     chance = Chance(seed)
     whole = (("graph", chance.choice(["?g", "?h", "<urn:h>"]), chance.group(2)),)

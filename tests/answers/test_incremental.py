@@ -15,11 +15,12 @@ from csparql_spark.answers.over_ids import over_ids
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.relations.tags import ALWAYS
+from tests.examples import examples
 
 from .streams import LIMIT, Stage, Writer, integer, stream, taken
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 10**9))
 def test_it_says_what_the_snapshot_evaluator_says(seed: int) -> None:
     random = Random(seed)
@@ -34,7 +35,7 @@ FLAT = Rule((Atom("?a", "<urn:p>", "?b"),), (Atom("?a", "<urn:q>", "?b"),))
 CHAIN = Rule((Atom("?a", "<urn:p>", "?c"),), (Atom("?a", "<urn:p>", "?b"), Atom("?b", "<urn:p>", "?c")))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_it_follows_what_is_entailed_and_what_is_taken_back(seed: int) -> None:
     random = Random(seed)
@@ -52,7 +53,7 @@ def test_it_follows_what_is_entailed_and_what_is_taken_back(seed: int) -> None:
             stage.ask(random.choice(bodies), random.randint(1, 8)) if bodies else None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10**9))
 def test_it_goes_on_when_ids_change_their_meaning(seed: int) -> None:
     random = Random(seed)

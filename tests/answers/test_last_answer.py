@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers import last_answer as module
 from csparql_spark.answers.bindings import CorruptAnswer, Result
 from csparql_spark.answers.last_answer import Change, LastAnswer, packed, unpacked
+from tests.examples import examples
 
 cells = st.sampled_from([None, "<urn:a>", "<urn:b>", '"c"'])
 rows = st.lists(st.tuples(cells, cells, st.integers(1, 4)), max_size=8)
@@ -25,7 +26,7 @@ def answer(rows: list[tuple], timed: bool) -> Result:
 
 
 @given(st.lists(rows, min_size=1, max_size=8), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_it_is_the_answer_after_each_change(turns: list[list[tuple]], timed: bool) -> None:
     """Rows hold for one to four instants from when they are there."""
     turns = [[(*cells, at + left) for *cells, left in turn] for at, turn in enumerate(turns)]

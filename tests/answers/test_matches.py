@@ -16,6 +16,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.moving import Moving
 from csparql_spark.windows.content import Content
+from tests.examples import examples
 
 TERMS = ("<urn:a>", "<urn:b>", "<urn:p>", "<urn:q>", '"1"')
 Tagged = dict[tuple[str, str, str], int]
@@ -100,7 +101,7 @@ patterns = st.lists(
 few_and_at_once = st.sampled_from([(0, 10**6), (0, 10), (1000, 10**6)])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(st.lists(patterns, min_size=1, max_size=2), few_and_at_once, st.integers(0, 10**9))
 def test_tables_hold_what_trying_finds(
     asked: list[tuple[Pattern, ...]], few_and_at_once: tuple[int, int], seed: int
@@ -165,7 +166,7 @@ keeps = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(patterns.filter(lambda asked: len(parted(asked)) == 1), keeps, st.integers(0, 10**9), st.booleans())
 def test_only_what_is_to_be_kept_is_there_whenever_it_was_sifted(
     asked: tuple[Pattern, ...], keep: tuple[Differing, ...], seed: int, few: bool

@@ -24,6 +24,7 @@ from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.language import parse
 from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.windows.content import Content
+from tests.examples import examples
 
 from .section18 import Graphs, Group, text
 from .streams import LIMIT, Triple, Writer, integer, plan_of, said_here, taken
@@ -117,7 +118,7 @@ def come(chance: Random, scene: Scene, terms: list[str]) -> dict[str, list[Tripl
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_what_is_maintained_is_what_the_algebra_defines(seed: int) -> None:
     chance = Chance(seed)
     scene, groups = scene_of(chance), []
@@ -156,7 +157,7 @@ class GraphWriter(Writer):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_it_says_what_the_snapshot_evaluator_says(seed: int) -> None:
     chance = Random(seed)
     scene, writer = scene_of(chance), GraphWriter(chance)

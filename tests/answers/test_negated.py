@@ -14,6 +14,7 @@ from csparql_spark.language import parse
 from csparql_spark.language.queries.syntax import Node as Tree
 from csparql_spark.language.queries.syntax import read_tree
 from csparql_spark.language.tokens import tokenize
+from tests.examples import examples
 
 from .asked import Quad, cells, default
 from .section18 import Group, text
@@ -137,7 +138,7 @@ class PathChance(Chance):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_both_evaluators_say_what_the_algebra_defines(seed: int) -> None:
     """Each body is asked of the snapshot evaluator, and maintained where it can be: in blocks of graphs, and beside."""
     chance = PathChance(seed)

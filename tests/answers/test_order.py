@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.order import order_key, order_text
 from csparql_spark.rdf.terms import XSD
+from tests.examples import examples
 
 from .asked import cells
 
@@ -80,7 +81,7 @@ numbers = st.one_of(
 
 
 @given(st.one_of(numbers, st.sampled_from(SORTED)), st.one_of(numbers, st.sampled_from(SORTED)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_texts_are_in_the_order_of_the_keys(one: str, other: str) -> None:
     assert (order_text(one) < order_text(other)) == (order_key(one) < order_key(other))
     assert (order_text(one) == order_text(other)) == (order_key(one) == order_key(other))
@@ -101,7 +102,7 @@ def test_rows_are_in_this_order(direction: str) -> None:
         st.lists(st.sampled_from(['"a"', '"b"', '"10"', '"9"', "<urn:a>", "<urn:b>"]), min_size=2, max_size=6),
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_it_is_the_order_of_oxigraph_where_that_has_one(terms: list[str]) -> None:
     """Of mixed kinds, Oxigraph's order depends on the order in which the rows come."""
     store = ox.Store()

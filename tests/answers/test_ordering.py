@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers.ordering import Ordered, Ordering, longest_first, order_of_rows
+from tests.examples import examples
 
 from .streams import Stage, integer
 
@@ -60,7 +61,7 @@ def test_nothing_is_held_for_one_who_is_alone():
         )
     )
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_rows_come_in_the_order_of_their_ranks_and_of_equal_rows_the_one_that_holds_longest(rows):
     *ranks, tag = (np.array(column, dtype=np.int64) for column in (zip(*rows) if rows else ([], [])))
     order = order_of_rows(ranks)

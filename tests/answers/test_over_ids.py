@@ -19,6 +19,7 @@ from csparql_spark.answers.over_ids import Unsupported, over_ids
 from csparql_spark.language import parse
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import XSD
+from tests.examples import examples
 
 from . import generated
 from .asked import Quad, ask, cells, default, oxigraph_says, said
@@ -296,7 +297,7 @@ def test_chance_differs_from_row_to_row_and_from_instant_to_instant() -> None:
 
 # --- against Oxigraph, and against itself
 
-few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def test_the_literals_are_those_that_oxigraph_keeps() -> None:

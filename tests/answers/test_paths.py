@@ -13,6 +13,7 @@ from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.answers.paths import Paths, reached
 from csparql_spark.relations.tags import ALWAYS
+from tests.examples import examples
 
 Steps = dict[tuple[int, int], int]
 
@@ -43,7 +44,7 @@ def soon() -> Deadline:
     return Deadline(Limits(milliseconds=60_000))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 10**9))
 def test_it_follows_steps_that_come_expire_and_are_taken_back(seed: int) -> None:
     random = Random(seed)

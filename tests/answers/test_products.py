@@ -13,6 +13,7 @@ from csparql_spark.answers.products import _together, _variables, largest_produc
 from csparql_spark.answers.snapshot import Dataset, Snapshot
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import Content
+from tests.examples import examples
 
 TRIPLES = [(f"<urn:{i}>", "<urn:p>" if i % 2 else "<urn:q>", f"<urn:o{i}>") for i in range(10)]
 
@@ -84,7 +85,7 @@ def test_what_is_at_most(where: str, most: int) -> None:
     assert plan.rows * most_solutions(plan.blocks, content.dictionary, *columns, enough=0) == most
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_no_join_has_more_than_it_may_have(seed: int) -> None:
     """Whichever patterns of a block hang together: they have no more solutions than were foreseen for all of it."""

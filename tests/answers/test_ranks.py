@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers import ranks as module
 from csparql_spark.answers.ranks import Ranks
 from csparql_spark.rdf.dictionary import TermDictionary
+from tests.examples import examples
 
 TERMS = [f"<urn:{n}>" for n in range(30)] + [f'"{n}"' for n in range(30)] + ['"é"', '"z"@en', "_:b"]
 cell = st.integers(-1, len(TERMS) - 1)
@@ -28,7 +29,7 @@ def shown(terms, columns) -> list[list[str | None]]:
 
 @pytest.mark.parametrize("few", (0, 9, 500))  # all are kept; some are; none is
 @given(asked=answers, least=st.integers(0, 4))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_places_are_in_the_order_of_the_texts(few, asked, least):
     dictionary = TermDictionary()
     ids = dictionary.encode(TERMS)

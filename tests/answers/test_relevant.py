@@ -9,6 +9,7 @@ from csparql_spark.answers.relevant import relevant
 from csparql_spark.rdf.dictionary import TermDictionary
 from tests.engine.asked import Asked, Triple
 from tests.engine.naive import solutions
+from tests.examples import examples
 
 from .test_snapshot import graphs, patterns
 
@@ -52,7 +53,7 @@ def test_a_variable_that_stands_twice_in_a_pattern_is_one_term() -> None:
 
 
 @given(graphs, patterns)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_solutions_stay(triples: list[Triple], plan: tuple[Triple, ...]) -> None:
     names = tuple(sorted({node[1:] for pattern in plan for node in pattern if node[0] == "?"}))
     asked = Asked.over("", 1, 1, names, plan, False)

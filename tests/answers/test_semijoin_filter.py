@@ -16,6 +16,7 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 from tests.engine.asked import Asked, Triple
 from tests.engine.naive import solutions
+from tests.examples import examples
 
 LEVEL = (("?r", "<urn:level>", "<urn:high>"), ("?r", "<urn:value>", "?v"))
 ALWAYS = 1000
@@ -128,7 +129,7 @@ joins = st.lists(
 
 
 @given(st.lists(joins, min_size=1, max_size=3), st.lists(few, max_size=8), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_solutions_are_not_missed(
     reads: list[tuple[Pattern, ...]], chunks: list[list[Triple]], data: st.DataObject
 ) -> None:

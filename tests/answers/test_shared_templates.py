@@ -13,6 +13,7 @@ from csparql_spark.answers import shared_templates as module
 from csparql_spark.answers.patterns import Pattern
 from csparql_spark.answers.shared_templates import generalized
 from tests.answers.test_matches import Differing, Followed, Tagged
+from tests.examples import examples
 
 THINGS = tuple(f"<urn:{n}>" for n in range(7))
 SHAPES = (
@@ -46,7 +47,7 @@ def renumber(graph: Followed) -> None:
 
 
 @pytest.mark.parametrize("many, least", ((1, 10**6), (3, 10**6), (3, 4)))  # 4 rows: it is often too much
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 10**9), shapes=st.lists(st.integers(0, len(SHAPES) - 1), min_size=1, max_size=2))
 def test_members_that_come_and_go_have_what_trying_finds(many: int, least: int, seed: int, shapes: list[int]) -> None:
     """Some follow each move, some now and then; ids are renumbered on the way."""

@@ -17,6 +17,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.windows.content import Content
 from tests.engine.asked import Asked, Triple
 from tests.engine.naive import solutions  # the brute force that the whole pipeline is held against
+from tests.examples import examples
 
 P = (("?s", "<urn:p>", "?o"),)
 
@@ -259,7 +260,7 @@ shown = st.lists(st.sampled_from(["x", "y", "z", "never"]), min_size=1, max_size
     st.lists(st.tuples(shown, patterns, st.booleans()), min_size=1, max_size=3),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_it_says_what_trying_every_triple_says(steps: list[list[Triple]], asked: list[tuple], forgetful: bool) -> None:
     held = Held()
     for triples in steps:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.stamps import stamps_of
 from csparql_spark.windows.content import Elements
+from tests.examples import examples
 
 ids = st.integers(0, 3)
 windows = st.lists(st.lists(st.tuples(ids, ids, ids, st.integers(-9, 9)), max_size=10), min_size=1, max_size=3)
@@ -32,7 +33,7 @@ def test_a_stamp_is_a_number_of_python() -> None:
 
 
 @given(windows, ids, ids, ids)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_it_is_the_maximum(held: list[list[tuple]], s: int, p: int, o: int) -> None:
     found = [element[3] for of in held for element in of if element[:3] == (s, p, o)]
     assert stamps_of([window(*of) for of in held])(s, p, o) == max(found, default=None)

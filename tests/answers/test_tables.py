@@ -23,6 +23,7 @@ from csparql_spark.answers.tables import (
     numbered,
     united,
 )
+from tests.examples import examples
 
 Row = tuple[tuple[tuple[str, int], ...], int | None]  # what is bound, and the tag
 NAMES = ("?x", "?y", "?z")
@@ -62,7 +63,7 @@ def row(bound: dict[str, int], tag: int | None = None) -> Row:
     return tuple(sorted(bound.items())), tag
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(drawn(), drawn())
 def test_join_union_and_minus(left: Table, right: Table) -> None:
     wanted = [row(both, min(one[1], other[1])) for one, other, both in pairs(rows(left), rows(right))]
@@ -75,7 +76,7 @@ def test_join_union_and_minus(left: Table, right: Table) -> None:
     assert len(set(zip(mine.tolist(), theirs.tolist()))) == len(wanted)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(drawn(), drawn(), st.booleans())
 def test_left_join(left: Table, right: Table, tested: bool) -> None:
     def holds(table: Table) -> np.ndarray:
@@ -91,7 +92,7 @@ def test_left_join(left: Table, right: Table, tested: bool) -> None:
     assert Counter(rows(left_joined(left, right, holds if tested else None))) == Counter(wanted)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(drawn())
 def test_distinct_keeps_the_first_with_the_latest_tag(table: Table) -> None:
     wanted: dict[tuple, int] = {}
@@ -101,7 +102,7 @@ def test_distinct_keeps_the_first_with_the_latest_tag(table: Table) -> None:
     assert rows(distinct(table.untagged())) == [(bound, None) for bound in wanted]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(drawn(), st.lists(st.sampled_from((*NAMES, "?never")), unique=True))
 def test_projection_keeps_repetitions(table: Table, names: list[str]) -> None:
     assert rows(table.project(names)) == [
@@ -109,7 +110,7 @@ def test_projection_keeps_repetitions(table: Table, names: list[str]) -> None:
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(1, 8), st.data())
 def test_rows_have_equal_numbers_when_they_are_equal(width: int, data: st.DataObject) -> None:
     cells = st.sampled_from([-1, 0, 1, (1 << 20) - 1, 1 << 25, (1 << 40) - 1])

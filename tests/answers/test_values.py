@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.values import Duration, Number, decimal_term, duration, moment, number, number_term
 from csparql_spark.rdf.terms import XSD
+from tests.examples import examples
 
 
 def typed(text: str, kind: str) -> str:
@@ -85,7 +86,7 @@ def test_a_number_has_one_spelling(kind: str, value: object, text: str) -> None:
         st.tuples(st.just("decimal"), st.decimals(-(10**18), 10**18, places=6)),
     )
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_spelling_is_that_of_oxigraph(pair: tuple[str, object]) -> None:
     made = number_term(Number(*pair))
     assert number(made) == Number(*pair)
@@ -136,6 +137,6 @@ def test_durations(text: str, kind: str, length: Duration | None) -> None:
 
 
 @given(st.integers(-(10**24), 10**24), st.sampled_from((6, 18)))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_a_decimal_is_spelled_alike_from_its_units_and_from_its_value(units, places):
     assert decimal_term(units, places) == number_term(Number("decimal", Decimal(units).scaleb(-places)))

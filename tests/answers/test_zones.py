@@ -19,6 +19,7 @@ from csparql_spark.answers.zones import comparable, point
 from csparql_spark.language import parse
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import XSD
+from tests.examples import examples
 
 from .asked import cells, default
 from .streams import LIMIT, Stage
@@ -104,7 +105,7 @@ BODY = parse(
 ).body
 
 
-@settings(max_examples=40, deadline=None, phases=GENERATE)
+@settings(max_examples=examples(40), deadline=None, phases=GENERATE)
 @given(st.sampled_from(sorted(FORMATS)), st.lists(st.tuples(POINTS, POINTS), min_size=1, max_size=12))
 def test_comparisons_are_what_the_twin_says(datatype: str, pairs: list) -> None:
     def written(point: tuple[datetime, str]) -> str:

@@ -24,6 +24,7 @@ from tests.engine.asked import Asked, Seen
 from tests.engine.logs import GRAPHS, ONE, STREAMS, entries, law, logs
 from tests.engine.naive import Graphs, Logged, Look, looks_of, solutions
 from tests.engine.running import in_one_go
+from tests.examples import examples
 
 RULES = "[chain: (?a <urn:p> ?b) (?b <urn:q> ?c) -> (?a <urn:p> ?c)] [back: (?a <urn:q> ?b) -> (?b <urn:q> ?a)]"
 NODES = ("<urn:a>", "<urn:b>", ONE)
@@ -95,7 +96,7 @@ def tuples(graphs: Graphs) -> set[tuple[str | None, str, str, str]]:
 
 
 @given(logs, st.booleans())
-@law(max_examples=60)
+@law(max_examples=examples(60))
 def test_all_say_the_same_of_any_log(log: list[Logged], entails: bool) -> None:
     compare(under_rules(with_graphs(log)) if entails else with_graphs(log))
 

@@ -24,6 +24,7 @@ from csparql_spark.windows.progress import Clock
 from tests.asking.logged import InMemory, registry
 from tests.engine.logs import STREAMS, entries, law, logs
 from tests.engine.naive import Logged
+from tests.examples import examples
 
 
 def one(seq: int, stream: str, at: int, *stamps: int | None) -> Entry:
@@ -141,7 +142,7 @@ def test_where_the_count_began_in_what_is_forgotten(forgotten: int, step: int, i
 
 
 @given(logs, st.integers(-5, 60))
-@law(max_examples=200)
+@law(max_examples=examples(200))
 def test_the_place_of_an_instant_is_where_one_comes_who_follows_the_query(log: list[Logged], instant: int) -> None:
     written = entries(log)
     for one in log:

@@ -13,6 +13,7 @@ from csparql_spark.asking.replay import Script, answer
 from csparql_spark.engine.messages import Message
 from csparql_spark.language import LanguageError
 from csparql_spark.rdf.chunk import Chunk
+from tests.examples import examples
 
 QUERY = (
     "REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE {range}ms STEP {step}ms] {more} WHERE {{ ?s <urn:p> ?o }}"
@@ -172,7 +173,7 @@ def test_an_unsorted_recording_is_answered_like_a_sorted_one() -> None:
     st.sampled_from([1, 3, 50_000]),
     st.none() | st.integers(-30, 60),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_what_each_window_holds(stamps: list[int], range_: int, step: int, piece: int, until: int | None) -> None:
     last = max(stamps) + range_
     end = until if until is not None else -(-last // step) * step

@@ -16,6 +16,7 @@ from csparql_spark.asking import timeline
 from csparql_spark.asking.timeline import Dot, dots
 from csparql_spark.log import Entry
 from csparql_spark.windows.progress import Clock
+from tests.examples import examples
 
 LOW, HIGH = -5, 40
 CLOCKS = [Clock("event", 0), Clock("event", 7), Clock("derived"), Clock("arrival")]
@@ -42,7 +43,7 @@ def naive(found: list[list[int]], clock: Clock, most: int) -> list[Dot]:
     return [Dot(min(group), max(group), len(group), late) for (_, late), group in sorted(groups.items())]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chunks, st.sampled_from(CLOCKS), st.integers(1, 50), st.integers(0, 5))
 def test_dots_are_those_of_each_element(
     monkeypatch: pytest.MonkeyPatch, found: list[list[int]], clock: Clock, most: int, at_once: int

@@ -15,6 +15,7 @@ from csparql_spark.asking.update import Update, worked_out
 from csparql_spark.language import LanguageError
 from csparql_spark.language.updates import graphs_read, parse_update
 from csparql_spark.rdf.chunk import Chunk
+from tests.examples import examples
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 # As they are written, and as terms.
@@ -166,7 +167,7 @@ def done(text: str, graphs: Graphs, default: str | None = None) -> Graphs:
     return after
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(backgrounds, st.lists(operations(), min_size=1, max_size=3))
 def test_an_update_is_what_sets_make_of_it(graphs, drawn) -> None:
     naive = Naive(graphs)
@@ -210,7 +211,7 @@ blocks = st.lists(
 subjects = st.dictionaries(st.sampled_from(IRIS), st.sampled_from(["<urn:b>", "_:x", "_:g1", '"_:g1"']), min_size=1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(subjects, blocks, st.sampled_from(["", 'FILTER(?o != "_:g1 _:g2")']))
 def test_a_label_is_one_node_in_all_templates_and_brackets_are_one_each(there, drawn, where) -> None:
     """Each line of a template has a predicate of its own, and each solution a subject: so those tell of each node that

@@ -20,6 +20,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.terms import from_oxigraph
 from csparql_spark.windows.rule import visible
 from tests.entailment.twin import ALWAYS
+from tests.examples import examples
 
 IS_IN = "[transitive: (?a <urn:in> ?b) (?b <urn:in> ?c) -> (?a <urn:in> ?c)]"
 TRAIN, STATION, CITY = "<urn:train>", "<urn:station>", "<urn:city>"
@@ -107,7 +108,7 @@ NODES = [f"<urn:{name}>" for name in "abcd"]
 LINKS = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES), st.integers(1, 9)), max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(LINKS, LINKS, LINKS, LINKS, st.integers(1, 12), st.booleans())
 def test_the_graphs_are_those_that_the_query_sees(s, t, kb, n, instant, entails) -> None:
     query = parse(WINDOWS if entails else WINDOWS.replace("USING ENTAILMENT mine", ""))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from csparql_spark.cli.pieces import Recording, as_arrow, later
 from csparql_spark.rdf.arrow import read_arrow
 from csparql_spark.rdf.chunk import Chunk
+from tests.examples import examples
 
 terms = st.sampled_from(["<urn:a>", "<urn:b>", "_:x", "_:y", "_:z", "<urn:c>"])
 triples = st.lists(st.tuples(terms, st.just("<urn:p>"), terms), max_size=20)
@@ -19,7 +20,7 @@ def blanks(chunk: Chunk) -> set[str]:
 
 
 @given(triples, st.integers(1, 6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_pieces_are_all_of_it_and_share_no_blank_node(rows: list[tuple[str, str, str]], batch: int) -> None:
     pieces = list(Recording(Chunk.from_triples(rows), batch).by_size())
     assert [triple for piece in pieces for triple in piece.triples()] == rows
@@ -43,7 +44,7 @@ def slice_of(start: int, end: int) -> np.ndarray:
     st.integers(1, 6),
     st.sampled_from([0.5, 1, 10]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_by_time_it_is_told_in_order_and_never_late(recorded: tuple[list, list[int]], batch: int, speed: float) -> None:
     rows, stamps = recorded
     recording = Recording(Chunk.from_triples(rows, stamps), batch)
@@ -60,7 +61,7 @@ def test_by_time_it_is_told_in_order_and_never_late(recorded: tuple[list, list[i
 
 
 @given(triples, st.booleans())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_arrow_says_the_same(rows: list[tuple[str, str, str]], stamped: bool) -> None:
     stamps = [1000 + i if i % 3 else Chunk.UNSTAMPED for i in range(len(rows))] if stamped else None
     chunk = Chunk.from_triples(rows, stamps)

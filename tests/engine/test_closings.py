@@ -36,6 +36,7 @@ from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged
 from tests.engine.running import DictState, Worker, in_one_go, routed
 from tests.engine.test_laws import Cluster
+from tests.examples import examples
 
 SUB = "<http://www.w3.org/2000/01/rdf-schema#subPropertyOf>"
 SCHEMA = [("<urn:p>", SUB, "<urn:q>"), ("<urn:q>", SUB, "<urn:r>"), ("<urn:a>", "<urn:p>", "<urn:b>")]
@@ -93,7 +94,7 @@ def any_background(group: Group, member: object) -> Closing:
 
 
 @given(logs, st.data())
-@law(max_examples=150)
+@law(max_examples=examples(150))
 def test_what_is_held_is_answered_as_if_it_had_not_been(log: list[Logged], data: st.DataObject) -> None:
     """Cut into batches anyhow, given to any worker, failing and coming twice. Who is deleted is told nothing more, so
     of those it is a beginning."""

@@ -25,6 +25,7 @@ from csparql_spark.store import QueryRecord, StreamRecord
 from tests.engine.logs import law
 from tests.engine.running import DictState, Worker, in_one_go, matched_anew, routed, routed_between
 from tests.entailment.twin import ALWAYS, closure
+from tests.examples import examples
 
 Triple = tuple[str, str, str]
 
@@ -214,7 +215,7 @@ def wanted(world: World) -> dict[int, list[tuple[int, set]]]:
 
 
 @given(steps)
-@law(max_examples=70)
+@law(max_examples=examples(70))
 def test_answers_are_what_follows(made: list[tuple]) -> None:
     """By either evaluator."""
     world = World().write(made)
@@ -225,7 +226,7 @@ def test_answers_are_what_follows(made: list[tuple]) -> None:
 
 
 @given(steps, st.data())
-@law(max_examples=60)
+@law(max_examples=examples(60))
 def test_batches_and_cold_workers_cannot_be_seen(made: list[tuple], data: st.DataObject) -> None:
     world = World().write(made)
     workers, states, told = [Worker(), Worker()], {}, []
@@ -272,7 +273,7 @@ def test_a_window_that_becomes_wider_finds_what_is_still_needed() -> None:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(made=steps)
-@law(max_examples=20)
+@law(max_examples=examples(20))
 def test_each_strategy_gives_the_same_bytes(name: str, made: list[tuple]) -> None:
     """Rules and background change, windows slide together or not, with names and without."""
     log = World().write(made).log

@@ -28,6 +28,7 @@ from csparql_spark.rdf.terms import RDF
 from csparql_spark.store import QueryRecord, StreamRecord
 from tests.engine.logs import ONE, law
 from tests.engine.running import DictState, routed
+from tests.examples import examples
 
 TYPE, RDFS = f"<{RDF}type>", "http://www.w3.org/2000/01/rdf-schema#"
 SUB, DOMAIN, SUBPROPERTY = (f"<{RDFS}{name}>" for name in ("subClassOf", "domain", "subPropertyOf"))
@@ -226,7 +227,7 @@ limits = st.fixed_dictionaries(
 
 
 @given(logs(), limits)
-@law(max_examples=16)
+@law(max_examples=examples(16))
 def test_who_else_is_there_cannot_be_seen_in_the_answers(log: list[Entry], limited: dict[str, float]) -> None:
     with at(limited):
         told = fed(log)
@@ -234,7 +235,7 @@ def test_who_else_is_there_cannot_be_seen_in_the_answers(log: list[Entry], limit
 
 
 @given(logs(), limits, st.data())
-@law(max_examples=10)
+@law(max_examples=examples(10))
 def test_nor_when_the_group_comes_back_from_its_state(
     log: list[Entry], limited: dict[str, float], drawn: st.DataObject
 ) -> None:

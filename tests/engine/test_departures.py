@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from csparql_spark.engine.departures import Departures
 from csparql_spark.engine.state_keys import StateKey
 from csparql_spark.windows.rule import BEGINNING_OF_TIME, END_OF_TIME
+from tests.examples import examples
 
 times = st.integers(0, 40)
 
@@ -20,7 +21,7 @@ times = st.integers(0, 40)
         ),
     )
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_those_go_that_a_look_at_all_of_them_would_find(moves: list[tuple]) -> None:
     """Horizons and places move on, and who counted may stop to."""
     departures, stored = Departures(), dict[StateKey, int]()

@@ -30,6 +30,7 @@ from csparql_spark.log.memory import MemoryLog
 from csparql_spark.schedule.routing import failures_of, to_fail
 from tests.engine.logs import STREAMS, by_hand, entries, law, steps, written
 from tests.engine.running import DictState, Terms, Worker, routed_between, router_of
+from tests.examples import examples
 
 Poisons = Collection[tuple[int, int]]  # a query, and the instant at which it needs too much
 ROWS = "SELECT ?s ?o FROM STREAM <urn:a> [RANGE 10ms STEP 5ms] WHERE { ?s <urn:p> ?o }"
@@ -99,7 +100,7 @@ def failing(
 
 
 @given(logs_with_room(), st.data())
-@law(max_examples=60)
+@law(max_examples=examples(60))
 def test_whoever_reads_the_log_again_tells_the_same(log: list[Entry], data: st.DataObject) -> None:
     told = [(query, one.instant) for query, said in placed(log).items() for _, one in said]
     poisons = data.draw(st.sets(st.sampled_from(told), max_size=4), label="poisons") if told else set()

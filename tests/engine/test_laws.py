@@ -14,6 +14,7 @@ from tests.engine import naive
 from tests.engine.logs import entries, law, logs
 from tests.engine.naive import Logged, Said
 from tests.engine.running import SPO, DictState, Worker, in_one_go, matched_anew, routed_between, said
+from tests.examples import examples
 
 
 def expected(log: list[Logged], limit: int = 1_000_000) -> dict[int, list[tuple[tuple[str, ...], Said]]]:
@@ -34,7 +35,7 @@ def everything(told: dict[str, list[Message]]) -> list[Message]:
 
 
 @given(logs)
-@law(max_examples=80)
+@law(max_examples=examples(80))
 def test_answers_are_what_the_log_says(log: list[Logged]) -> None:
     """By either evaluator."""
     wanted = expected(log)
@@ -92,7 +93,7 @@ class Cluster:
 
 
 @given(logs, st.data())
-@law(max_examples=100)
+@law(max_examples=examples(100))
 def test_batches_and_workers_cannot_be_seen_in_the_answers(log: list[Logged], data: st.DataObject) -> None:
     cluster = Cluster(data)
     cluster.run(log)
@@ -102,7 +103,7 @@ def test_batches_and_workers_cannot_be_seen_in_the_answers(log: list[Logged], da
 
 
 @given(logs, st.data())
-@law(max_examples=60)
+@law(max_examples=examples(60))
 def test_a_failing_query_hurts_nobody_else_and_does_not_come_back(log: list[Logged], data: st.DataObject) -> None:
     cluster = Cluster(data)
     with mock.patch.object(views, "LIMITS", Limits(rows=2)):

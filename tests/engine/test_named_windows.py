@@ -31,6 +31,7 @@ from tests.engine.logs import GRAPHS, STREAMS, TIMES, by_hand, entries, law, ste
 from tests.engine.naive import Logged, looks_of
 from tests.engine.running import in_one_go, matched_anew, routed
 from tests.engine.test_laws import Cluster, everything
+from tests.examples import examples
 
 SHOWN = ("a", "b", "g", "h", "n1", "n2")
 RULES = "[(?a <urn:p> ?b) (?b <urn:p> ?c) -> (?a <urn:p> ?c)] [(?a <urn:q> ?b) -> (?b <urn:p> ?a)]"
@@ -117,7 +118,7 @@ def without_until(told: list[Message]) -> list[tuple]:
 
 
 @given(block_logs())
-@law(max_examples=80)
+@law(max_examples=examples(80))
 def test_both_evaluators_say_what_the_algebra_defines(log: list[Logged]) -> None:
     told = everything(in_one_go(entries(log)))
     with matched_anew():
@@ -130,7 +131,7 @@ def test_both_evaluators_say_what_the_algebra_defines(log: list[Logged]) -> None
 
 
 @given(block_logs(), st.data())
-@law(max_examples=80)
+@law(max_examples=examples(80))
 def test_batches_and_workers_cannot_be_seen_in_the_answers(log: list[Logged], data: st.DataObject) -> None:
     cluster = Cluster(data)
     cluster.run(log)
@@ -205,7 +206,7 @@ COUNTED = (("graph", "?g", (("count", (), "?n1", (("triple", "?a", "<urn:p>", "?
 
 
 @given(st.data())
-@law(max_examples=40)
+@law(max_examples=examples(40))
 def test_who_asks_the_same_through_windows_of_other_lengths(data: st.DataObject) -> None:
     """They share tables, and, where their windows differ by the same, the order of rows."""
     lengths = st.sampled_from([(4, 8), (8, 12), (8, 4), (12, 12), (4, 12)])

@@ -25,6 +25,7 @@ from csparql_spark.store import QueryRecord, StreamRecord
 from tests.engine.logs import law
 from tests.engine.running import DictState, routed, router_of
 from tests.engine.test_company import fed, logs
+from tests.examples import examples
 
 SHAPES = tuple(
     f"SELECT {output} {asked}"
@@ -58,7 +59,7 @@ def by_entry(log: list[Entry]) -> Iterator[tuple[str, list[Row]]]:
 
 
 @given(logs(SHAPES), st.data())
-@law(max_examples=40)
+@law(max_examples=examples(40))
 def test_changes_are_the_difference_of_whole_answers(log: list[Entry], drawn: st.DataObject) -> None:
     """By two workers, each of which may be behind, or start cold."""
     with by_whole_answers():

@@ -21,6 +21,7 @@ from csparql_spark.relations.moving import Mark, Moving
 from tests.engine.logs import law
 from tests.engine.running import in_one_go, routed
 from tests.engine.test_closures import STREAM, SUB, TYPE, Asked, World, shown, steps, wanted
+from tests.examples import examples
 
 A, B, C = "<urn:a>", "<urn:b>", "<urn:c>"
 PREPARE = Closures._prepare
@@ -29,7 +30,7 @@ RULE = "[(?a <urn:p> ?b) (?b <urn:p> ?c) -> (?a <urn:p> ?c)]"
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(made=steps)
-@law(max_examples=40)
+@law(max_examples=examples(40))
 def test_it_says_what_it_would_if_all_were_made_anew(name: str, made: list[tuple]) -> None:
     """Queries come and ask for more, background and rules are replaced, streams speak of the schema: byte for byte."""
     log = World().write(made).log

@@ -27,6 +27,7 @@ from tests.engine.logs import BODIES, STREAMS, by_hand, entries, law, steps, wri
 from tests.engine.naive import Logged, content, looks_of
 from tests.engine.running import DictState, Worker, in_one_go, matched_anew, routed, said
 from tests.engine.test_laws import Cluster, everything, expected
+from tests.examples import examples
 
 RULES = "[(?a <urn:p> ?b) (?b <urn:p> ?c) -> (?a <urn:p> ?c)] [(?a <urn:q> ?b) -> (?b <urn:p> ?a)]"
 P = (("?s", "<urn:p>", "?o"),)
@@ -99,7 +100,7 @@ def logs(draw: st.DrawFn) -> list[Logged]:
 
 
 @given(logs())
-@law(max_examples=80)
+@law(max_examples=examples(80))
 def test_answers_are_what_the_log_says(log: list[Logged]) -> None:
     wanted = expected(log)
     assert all(why_snapshot(parse(entry.value.text)) is None for entry in log if entry.kind == "register")
@@ -109,7 +110,7 @@ def test_answers_are_what_the_log_says(log: list[Logged]) -> None:
 
 
 @given(logs(), st.data())
-@law(max_examples=80)
+@law(max_examples=examples(80))
 def test_batches_and_workers_cannot_be_seen(log: list[Logged], data: st.DataObject) -> None:
     """Nor what was waiting for its step when a batch ended, or the group came back from its state."""
     cluster = Cluster(data)
@@ -120,7 +121,7 @@ def test_batches_and_workers_cannot_be_seen(log: list[Logged], data: st.DataObje
 
 
 @given(st.data())
-@law(max_examples=60)
+@law(max_examples=examples(60))
 def test_a_row_holds_until_the_first_look_without_it(data: st.DataObject) -> None:
     """
     RANGE 6 STEP 4       ────●──┼───┼────▶        stamped 9, seen at 12, gone at 16: told at 12 to hold until 16

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.testing import replay
+from tests.examples import examples
 
 PUSHED = "".join(
     f"<urn:{s}> <urn:{p}> <urn:{o}> <urn:t:{t}> .\n"
@@ -75,7 +76,7 @@ def test_a_path_holds_as_long_as_the_way_that_holds_longest() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc"), st.integers(1, 30)), min_size=1, max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_row_is_there_until_it_says_and_not_longer_unless_it_is_told_again(
     elements: list[tuple[str, str, int]],
 ) -> None:

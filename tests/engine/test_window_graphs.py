@@ -22,6 +22,7 @@ from csparql_spark.store import QueryRecord, StreamRecord
 from csparql_spark.windows.content import Content
 from tests.engine.running import in_one_go, matched_anew
 from tests.entailment.twin import ALWAYS, closure
+from tests.examples import examples
 
 P, Q = "<urn:p>", "<urn:q>"
 RULES = (
@@ -41,7 +42,7 @@ def owned(background: Tagged, window: Tagged) -> Tagged:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 10**9))
 def test_what_a_window_owns_follows_what_the_background_loses(seed: int) -> None:
     random, content = Random(seed), Content()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from csparql_spark.engine.withdrawals import UNTOLD, CountedFacts, Withdrawals
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.tags import ALWAYS
+from tests.examples import examples
 
 Triple = tuple[int, int, int]
 triples = st.tuples(st.integers(0, 2), st.just(7), st.integers(0, 1))
@@ -25,7 +26,7 @@ def rows_of(found: Facts) -> list[Triple]:
 
 
 @given(pushes, st.integers(1, 5))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_what_leaves_is_what_was_there_and_is_not(pushed: list[tuple[list[Triple], bool]], size: int) -> None:
     """
     TRIPLES 2     a b a c             up to the third b a, up to the fourth a c: b has left

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from csparql_spark.entailment.evaluate.derivations import Derivation, why
 from tests.entailment.twin import Triple, closure
 from tests.entailment.worked import rule, tagged, triple
+from tests.examples import examples
 
 TRANSITIVE = rule("?a isIn ?b; ?b isIn ?c -> ?a isIn ?c", name="transitive")
 
@@ -73,7 +74,7 @@ RULES = [
 ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(facts)
 def test_every_step_of_why_follows_and_gives_the_tag(facts: dict[Triple, int]) -> None:
     closed = closure(RULES, facts)

@@ -12,6 +12,7 @@ from csparql_spark.entailment.evaluate.guards import BLANK, IRI, LITERAL, BoundG
 from csparql_spark.language.rules.rule import Guard
 from csparql_spark.rdf.dictionary import TermDictionary
 from tests.entailment.twin_guards import passed
+from tests.examples import examples
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 TERMS = [
@@ -61,7 +62,7 @@ def guards(draw: st.DrawFn) -> Guard:
 
 
 @given(guards(), rows, rows)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_as_row_by_row(guard: Guard, first: list[tuple[str, str]], second: list[tuple[str, str]]) -> None:
     dictionary = TermDictionary()
     bound = BoundGuard(guard, Terms(dictionary))

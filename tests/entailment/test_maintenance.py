@@ -10,6 +10,7 @@ from csparql_spark.language.rules.rule import Rule
 from tests.entailment.interpreter import rows, run
 from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.worked import guard, integer, rule, term, triple
+from tests.examples import examples
 
 TRANSITIVE = rule("?a isIn ?b; ?b isIn ?c -> ?a isIn ?c", name="R")
 
@@ -157,7 +158,7 @@ def cases(draw: st.DrawFn, changes: int) -> tuple[list[Rule], list[dict[Triple, 
     return SETS[name], portions
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(cases(3))
 def test_deleting_and_inserting_gives_the_closure_of_what_is_left(case: tuple) -> None:
     rules, (facts, deleted, inserted) = case
@@ -171,7 +172,7 @@ def test_deleting_and_inserting_gives_the_closure_of_what_is_left(case: tuple) -
     assert found["Plus"] == rows(new - old) and found["Minus"] == rows(old - new)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(cases(4))
 def test_slide_by_slide_the_tags_are_those_of_the_closure(case: tuple) -> None:
     """The first portion is background, each other portion enters at an instant and stays for as long as it says."""

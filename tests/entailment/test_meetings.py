@@ -18,6 +18,7 @@ from csparql_spark.entailment.rules.safety import UnsafeRules, check, recursive
 from csparql_spark.language import parse_rules
 from csparql_spark.language.rules.rule import Atom, Guard, Rule, is_variable
 from tests.entailment import generated
+from tests.examples import examples
 
 NODES = st.sampled_from(["<urn:a>", "<urn:b>", "?x", "?y"])
 PREDICATES = st.sampled_from(["<urn:p>", "<urn:q>", "<urn:r>", "<urn:s>", "?x", "?z"])
@@ -80,7 +81,7 @@ def test_atoms_meet_where_they_have_a_junction_in_common(one: Atom, other: Atom)
 
 
 @given(st.lists(generated.rules() | wild, max_size=8), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_recursive_rules_are_those_of_the_naive_twin(rules: list[Rule], data: st.DataObject) -> None:
     among = data.draw(st.lists(st.sampled_from(rules) | wild, max_size=4) if rules else st.just([]))
     assert list(recursive(rules, rules)) == recursive_by_pairs(rules, rules)
@@ -88,7 +89,7 @@ def test_recursive_rules_are_those_of_the_naive_twin(rules: list[Rule], data: st
 
 
 @given(st.lists(makers | generated.rules(), max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_is_refused_is_what_the_naive_twin_refuses(rules: list[Rule]) -> None:
     endless = recursive_by_pairs(rules, [rule for rule in rules if rule.guards and rule.guards[0].name == "addOne"])
     if not endless:
@@ -100,13 +101,13 @@ def test_what_is_refused_is_what_the_naive_twin_refuses(rules: list[Rule]) -> No
 
 
 @given(st.lists(wild, max_size=7), st.lists(atoms, max_size=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_what_is_needed_is_what_the_naive_twin_needs(rules: list[Rule], asked: list[Atom]) -> None:
     assert prune(rules, asked) == pruned_by_pairs(rules, asked)
 
 
 @given(st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=12, max_size=12))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_cycles(drawn: list[list[int]]) -> None:
     edges = [[way for way in ways if way != node] for node, ways in enumerate(drawn)]
     reached = [set(ways) for ways in edges]

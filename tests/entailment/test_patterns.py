@@ -14,6 +14,7 @@ from csparql_spark.entailment.evaluate.patterns import all_match, counted, match
 from csparql_spark.language.rules.rule import Guard
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import literal
+from tests.examples import examples
 
 TEXTS = ["", "a", "b", "ab", "aab", "é", "aé", "1", "a\nb", 'a"b']
 PATTERNS = ["a*b?", ".", "[^a]*", r"\w+", r"(a|b)*", "(?i)A", "é|a", 'a"b']
@@ -29,7 +30,7 @@ def test_a_pattern_that_goes_back_for_ever_in_others_ends() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from(PATTERNS)), max_size=12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_many_at_once_as_one_by_one(pairs: list[tuple[str, str]]) -> None:
     questions = [(literal(text), literal(pattern)) for text, pattern in pairs]
     found = all_match(questions)

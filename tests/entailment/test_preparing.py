@@ -13,6 +13,7 @@ from csparql_spark.language.rules.rule import Atom
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.rdf.terms import RDF
 from tests.entailment.twin import ALWAYS, Triple, closure
+from tests.examples import examples
 
 TYPE, RDFS = f"<{RDF}type>", "http://www.w3.org/2000/01/rdf-schema#"
 SUB, DOMAIN = f"<{RDFS}subClassOf>", f"<{RDFS}domain>"
@@ -45,7 +46,7 @@ ASKED = [Atom("?x", TYPE, "<urn:a>"), Atom("?x", "<urn:p>", "?y"), Atom("<urn:b>
 
 
 @given(schema, stream, st.sampled_from(["rho-df", "rdfs"]), st.sets(st.sampled_from(ASKED), min_size=1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_of_what_is_asked_nothing_is_missing(
     background: list[Triple], data: list[Triple], regime: str, asked: set[Atom]
 ) -> None:

@@ -18,6 +18,7 @@ from csparql_spark.relations.graph import Block, TaggedGraph
 from csparql_spark.relations.tags import ALWAYS
 from tests.entailment.generated import columns, decoded, facts, rules, triples
 from tests.entailment.twin import Lookup, closure, is_triple, matches
+from tests.examples import examples
 
 P, Q, R, A = "<urn:p>", "<urn:q>", "<urn:r>", "<urn:a>"
 TYPE, SUBCLASS = "<urn:type>", "<urn:subClassOf>"
@@ -42,7 +43,7 @@ def counted(blocks: list[Block], dictionary: TermDictionary) -> Counter:
 
 
 @given(st.lists(rules(), max_size=3), facts, facts, st.sampled_from([0, 8]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_each_match_is_found_once(chosen: list[Rule], old: dict, new: dict, few: int) -> None:
     chosen = list(dict.fromkeys(chosen))
     dictionary = TermDictionary()
@@ -71,7 +72,7 @@ def test_each_match_is_found_once(chosen: list[Rule], old: dict, new: dict, few:
 
 
 @given(st.lists(rules(), max_size=3), facts, st.sets(triples, max_size=6))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_derivations_of_what_is_wanted(chosen: list[Rule], given: dict, wanted: set) -> None:
     dictionary = TermDictionary()
     graph = TaggedGraph()
@@ -108,7 +109,7 @@ makers = st.sampled_from(
 
 
 @given(st.lists(makers, max_size=4, unique=True), facts, facts)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_makers(chosen: list[Rule], given: dict, gone: dict) -> None:
     dictionary = TermDictionary()
     kept = Expiration(dictionary, chosen)
@@ -131,7 +132,7 @@ def test_a_literal_is_never_a_subject_or_a_predicate() -> None:
 
 
 @given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12), st.booleans(), facts)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_rules_that_differ_in_their_constants(pairs: set, closed: bool, given: dict) -> None:
     """They are one table; where they replace a class by another and are closed, they do so once."""
     while closed and not (more := {(a, d) for a, b in pairs for c, d in pairs if b == c}) <= pairs:
@@ -259,7 +260,7 @@ schema_facts = st.dictionaries(
 
 
 @given(schema, st.lists(schema_facts, max_size=4))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_what_is_absorbed_is_not_missed(chosen: list[Rule], chunks: list[dict]) -> None:
     dictionary, all_facts = TermDictionary(), {}
     kept = Expiration(dictionary, chosen)

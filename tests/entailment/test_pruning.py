@@ -9,6 +9,7 @@ from csparql_spark.entailment.rules.sets import rule_set
 from csparql_spark.language.rules.rule import Atom, Rule
 from tests.entailment.twin import Lookup, Triple, closure
 from tests.entailment.worked import atoms, rule, triple, triples
+from tests.examples import examples
 
 
 def test_a_rule_that_nothing_asked_needs_is_left_out() -> None:
@@ -91,7 +92,7 @@ facts = st.dictionaries(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(rules, facts, st.lists(patterns, max_size=2))
 def test_what_is_asked_stays_the_same(rules: list[Rule], facts: dict[Triple, int], asked: list[Atom]) -> None:
     assert answers(closure(prune(rules, asked), facts), asked) == answers(closure(rules, facts), asked)

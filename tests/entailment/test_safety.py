@@ -11,6 +11,7 @@ from csparql_spark.entailment.rules.sets import NAMES, rule_set
 from csparql_spark.language import parse_rules
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from tests.entailment.twin import Lookup, Triple, is_triple, matches
+from tests.examples import examples
 
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 P, Q = "<urn:p>", "<urn:q>"
@@ -114,7 +115,7 @@ def rounds(rules: list[Rule], facts: set[Triple], most: int) -> int:
         max_size=3,
     ),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_is_let_in_ends(rules: list[Rule], facts: set[Triple]) -> None:
     try:
         check(rules)

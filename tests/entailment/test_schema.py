@@ -16,6 +16,7 @@ from csparql_spark.entailment.rules.sets import NAMES, rule_set
 from csparql_spark.language.rules.rule import Atom, Rule
 from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.worked import guard, integer, rule, term, triple, triples
+from tests.examples import examples
 
 TAXONOMY = triples(
     "drives rdfs:domain Driver; drives rdfs:range Car; races rdfs:subPropertyOf drives;Driver rdfs:subClassOf Person"
@@ -220,7 +221,7 @@ OWN = (
 SETS = {**{name: rule_set(name) for name in NAMES}, "own": OWN}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.sampled_from(sorted(SETS)), schemas, data, st.booleans(), st.sampled_from([3, 15]))
 def test_the_closure_stays_the_same(
     name: str, schema: set[Triple], data: dict[Triple, int], close: bool, limit: int
@@ -239,7 +240,7 @@ edges = st.sampled_from([*map(term, ["p", "q", "r", "rdf:type", "rdfs:subClassOf
 atoms = st.builds(Atom, nodes, edges, nodes)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(atoms, st.lists(atoms, min_size=1, max_size=2)), max_size=4), schemas)
 def test_rules_that_are_not_recursive_do_not_become_so(drawn: list, schema: set[Triple]) -> None:
     """Derivations can be counted where those under the rules as they are written can."""

@@ -20,6 +20,7 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations import graph, keys, runs
 from tests.entailment.generated import histories, layered_rules, rules, told
 from tests.entailment.worked import rule
+from tests.examples import examples
 
 STRATEGIES = [Expiration, Recompute, DeleteRederive, Counting]
 
@@ -45,7 +46,7 @@ def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(history=histories(rules()))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_any_program(strategy: type, history: list[tuple[str, object]]) -> None:
     dictionary = TermDictionary()
     told(history, strategy(dictionary), dictionary)
@@ -53,7 +54,7 @@ def test_any_program(strategy: type, history: list[tuple[str, object]]) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(history=histories(layered_rules()))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_programs_that_are_not_recursive(strategy: type, history: list[tuple[str, Rule]]) -> None:
     dictionary = TermDictionary()
     facts = strategy(dictionary)

@@ -8,6 +8,7 @@ from csparql_spark.entailment.evaluate.tables import RuleTable, tables
 from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.joins import Relation
+from tests.examples import examples
 
 P, Q, A, B, C = (f"<urn:{name}>" for name in "pqabc")
 small = st.integers(0, 2)
@@ -22,7 +23,7 @@ small = st.integers(0, 2)
         )
     )
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_a_row_for_each_rule_that_agrees(drawn: tuple) -> None:
     parameters, known, bound = drawn
     names = [f"?${place}" for place in range(len(parameters[0]))]

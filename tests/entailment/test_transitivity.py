@@ -12,6 +12,7 @@ from csparql_spark.language.rules.rule import Atom, Guard, Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from tests.entailment.generated import columns, decoded, histories, told
 from tests.entailment.twin import closure
+from tests.examples import examples
 
 P, Q, R, A = "<urn:p>", "<urn:q>", "<urn:r>", "<urn:a>"
 
@@ -57,7 +58,7 @@ def test_which_rules_say_that_a_predicate_is_transitive() -> None:
 
 
 @given(st.lists(st.sampled_from(OTHERS), max_size=2, unique=True), chunks)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_no_path_is_missed(others: list[Rule], given: list[dict]) -> None:
     rules, dictionary, stated = [transitive(P), *others], TermDictionary(), {}
     facts = Expiration(dictionary, rules)
@@ -69,7 +70,7 @@ def test_no_path_is_missed(others: list[Rule], given: list[dict]) -> None:
 
 @pytest.mark.parametrize("strategy", [Expiration, DeleteRederive, Recompute])
 @given(history=histories(some))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_histories(strategy: type, history: list[tuple[str, object]]) -> None:
     dictionary = TermDictionary()
     told(history, strategy(dictionary), dictionary)

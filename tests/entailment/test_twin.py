@@ -17,6 +17,7 @@ from csparql_spark.language import parse_rules
 from csparql_spark.language.rules.rule import Atom, Rule
 from tests.entailment.twin import ALWAYS, Triple, closure
 from tests.entailment.worked import guard, integer, rule, tagged, term, triple
+from tests.examples import examples
 
 TRANSITIVE = rule("?a isIn ?b; ?b isIn ?c -> ?a isIn ?c", name="transitive")
 
@@ -127,7 +128,7 @@ RULES = [
 ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(facts)
 def test_the_closure_at_an_instant_is_the_closure_of_what_holds_then(facts: dict[Triple, int]) -> None:
     """The law of tags: closing and then looking is looking and then closing."""
@@ -156,7 +157,7 @@ def patterns(atoms: Iterable[Atom]) -> str:
     return " . ".join(" ".join(atom.nodes) for atom in atoms)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(facts)
 def test_the_closure_is_what_sparql_gives(facts: dict[Triple, int]) -> None:
     rules = [*RULES, rule("?a ?p ?b; ?b ?p ?a -> ?a p ?a; ?b q w"), rule("-> x p y")]

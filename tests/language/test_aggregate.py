@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from csparql_spark.language import parse
+from tests.examples import examples
 
 HEAD = "SELECT * FROM STREAM <http://ex.org/s> [RANGE 5s]"
 
@@ -77,7 +78,7 @@ def test_other_rewritings_are_in_the_copies_too() -> None:
 rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 9)), max_size=12, unique=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows, st.integers(0, 3))
 def test_rows_are_extended_not_collapsed(triples: list[tuple[int, int, int]], least: int) -> None:
     text = (

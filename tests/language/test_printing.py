@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.language import ContinuousQuery, LanguageError, parse, show
+from tests.examples import examples
 from tests.language import texts
 
 BASE = "http://base.example/"
@@ -145,7 +146,7 @@ def generated(draw: st.DrawFn) -> str:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(generated())
 def test_generated_queries(text: str) -> None:
     try:

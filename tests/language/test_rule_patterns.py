@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.language.rules.bounds import LONGEST_PATTERN, MOST_REPEATED, MOST_STATES
 from csparql_spark.language.rules.patterns import LARGE, PatternError, check_pattern, read_pattern, whole
+from tests.examples import examples
 
 TEXTS = [
     "",
@@ -173,7 +174,7 @@ shapes = st.recursive(
 
 
 @given(shapes)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_made_up_patterns_match_as_python_says(text: str) -> None:
     try:
         matched = found(text)
@@ -277,7 +278,7 @@ def test_properties_are_known_besides() -> None:
 
 
 @given(st.text("ab(){}[]*+?|\\^$-,.:=!<>#P1d", max_size=25))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         pattern = check_pattern(text)

@@ -10,6 +10,7 @@ from csparql_spark.language import Atom, Guard, Rule, RuleFile, parse_rules, sho
 from csparql_spark.language.rules.builtins import BUILTINS
 from csparql_spark.language.rules.terms import RULE_SETS
 from csparql_spark.rdf.terms import XSD, iri, literal
+from tests.examples import examples
 from tests.language.test_rule_fuzz import WHOLE
 from tests.language.test_rule_parser import FIGURE_3
 
@@ -110,7 +111,7 @@ FILES = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(FILES)
 def test_generated_files(file: RuleFile) -> None:
     read_again(file)

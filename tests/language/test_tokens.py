@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.language.tokens import parted, tokenize
+from tests.examples import examples
 
 
 def keys(text: str) -> list[str]:
@@ -82,7 +83,7 @@ signs = st.sampled_from("ab:?$<>\"'\\/*#.()[]{}-^@ \n\r\té5\u00a0")
 alphabet = st.text(signs | st.characters(codec="utf-8"), max_size=60)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(alphabet)
 def test_tokens_tile_the_text(text: str) -> None:
     position = 0

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.store.opened import Hands
 
 HOUR = 3_600_000
@@ -75,7 +76,7 @@ def test_it_starts_at_its_floor() -> None:
 
 
 @given(st.integers(0, 5000), st.lists(st.tuples(st.integers(-3000, 3000), st.integers(0, 1000)), max_size=30))
-@with_settings(max_examples=100, deadline=None)
+@with_settings(max_examples=examples(100), deadline=None)
 def test_whatever_the_wall_clock_does(floor: int, moves: list[tuple[int, int]]) -> None:
     hands = Hands(10_000)
     clock = hands.clock(floor)

@@ -54,6 +54,7 @@ from csparql_spark.log.guards import (
     text_of,
 )
 from csparql_spark.log.memory import MemoryLog
+from tests.examples import examples
 from tests.store.opened import Hands
 
 ONE, TWO = b"1" * 32, b"2" * 32
@@ -526,7 +527,7 @@ def test_the_clock_says_what_comes_next_is_stamped_with(log: Opened, hands: Hand
 
 
 @given(steps)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_history_is_the_same_in_both(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple]) -> None:
     hands = Hands(START)
     logs = InMemory(Path(), hands), InSqlite(tmp_path_factory.mktemp("log"), hands)

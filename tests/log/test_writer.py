@@ -16,6 +16,7 @@ from csparql_spark.disk.errors import DatabaseFault
 from csparql_spark.log import Draft, Entry, LogWriter, Refused
 from csparql_spark.log.guards import AnyGuard, Present, unknown
 from csparql_spark.log.sqlite.decisions import Decisions
+from tests.examples import examples
 from tests.store.opened import Hands, Opened
 
 HOUR = 3_600_000
@@ -251,7 +252,7 @@ steps = st.lists(
 
 
 @given(steps)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_order_and_stamps_never_go_back(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]) -> None:
     store = Opened(tmp_path_factory.mktemp("store"))
     hands = Hands(10 * HOUR)

@@ -16,6 +16,7 @@ from csparql_spark.rdf.arrow import read_arrow
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.rdf.formats import RdfFormat, parse_push
+from tests.examples import examples
 
 from . import generated
 
@@ -60,7 +61,7 @@ def test_it_is_the_chunk_of_the_same_ntriples(kind: pa.DataType, compression: st
 
 
 @given(generated.quads(graphs=False), st.sampled_from(STRINGS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_triples_are_the_chunk_of_the_same_ntriples(quads: list[ox.Quad], kind: pa.DataType) -> None:
     rows = [(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads]
     assert read_arrow(ipc(table(rows, kind)), blank_prefix="k").to_ipc() == ntriples(rows).to_ipc()
@@ -99,7 +100,7 @@ terms_or_not = st.one_of(
 
 
 @given(st.tuples(terms_or_not, terms_or_not, terms_or_not))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_row_is_accepted_exactly_when_it_is_one_ntriple(row: tuple[str, str, str]) -> None:
     """And says the same: the regular expression for plain terms is a short cut, and no other language."""
     try:

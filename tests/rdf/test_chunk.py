@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import CorruptChunk
+from tests.examples import examples
 
 from . import generated
 
@@ -40,14 +41,14 @@ def well_formed(chunk: Chunk) -> bool:
 
 
 @given(triples)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_from_triples_keeps_every_triple_and_its_order(rows: list[tuple[str, str, str]]) -> None:
     chunk = Chunk.from_triples(rows)
     assert chunk.triples() == rows and chunk.unstamped == len(rows) and well_formed(chunk)
 
 
 @given(chunks())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_ipc_gives_the_chunk_back(chunk: Chunk) -> None:
     payload = chunk.to_ipc()
     again = Chunk.from_ipc(payload)
@@ -56,7 +57,7 @@ def test_ipc_gives_the_chunk_back(chunk: Chunk) -> None:
 
 
 @given(chunks(), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_take_is_selection(chunk: Chunk, data: st.DataObject) -> None:
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(chunk), max_size=len(chunk))), bool)
     taken = chunk.take(mask)
@@ -68,14 +69,14 @@ def test_take_is_selection(chunk: Chunk, data: st.DataObject) -> None:
 
 
 @given(st.lists(chunks(), max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_concat_is_concatenation(parts: list[Chunk]) -> None:
     whole = Chunk.concat(parts)
     assert said(whole) == [row for part in parts for row in said(part)] and well_formed(whole)
 
 
 @given(chunks(), st.integers(-(2**40), 2**40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_stamps(chunk: Chunk, at: int) -> None:
     given_ = [t for t in chunk.t.tolist() if t != U]
     assert chunk.first == min(given_, default=None) and chunk.last == max(given_, default=None)
@@ -85,7 +86,7 @@ def test_stamps(chunk: Chunk, at: int) -> None:
 
 
 @given(generated.quads(graphs=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_ntriples_is_what_pyoxigraph_writes(quads: list[ox.Quad]) -> None:
     chunk = Chunk.from_triples([(str(q.subject), str(q.predicate), str(q.object)) for q in quads])
     assert chunk.to_ntriples() == ox.serialize([q.triple for q in quads], format=ox.RdfFormat.N_TRIPLES)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.rdf import dictionary as module
 from csparql_spark.rdf.dictionary import TermDictionary
+from tests.examples import examples
 
 TERMS = ["<urn:a>", "<urn:b>", "_:b", '"1"', '"01"', '"1"^^<urn:d>', '"1"@en', '"é"', '"e\u0301"', '""']
 lists = st.lists(st.sampled_from(TERMS), max_size=8)
@@ -33,7 +34,7 @@ def test_nothing() -> None:
 
 
 @given(st.lists(lists, max_size=5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_ids_mean_their_terms(pushes: list[list[str]]) -> None:
     dictionary = TermDictionary()
     known = [(terms, dictionary.encode(pa.array(terms, pa.string()))) for terms in pushes]
@@ -44,7 +45,7 @@ def test_ids_mean_their_terms(pushes: list[list[str]]) -> None:
 
 
 @given(lists, st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_compaction_keeps_the_wanted_and_forgets_the_others(terms: list[str], data: st.DataObject) -> None:
     dictionary = TermDictionary()
     ids = dictionary.encode(terms)
@@ -81,7 +82,7 @@ class Ids:
 
 
 @given(lists, st.lists(lists, max_size=3), lists)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_what_nobody_holds_is_forgotten(owned: list[str], shares: list[list[str]], others: list[str]) -> None:
     renumbered: list[Ids] = []
     with pytest.MonkeyPatch.context() as patch:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError, UnsupportedFormat
 from csparql_spark.rdf.formats import RdfFormat, format_of_media_type, format_of_path, parse_push, read_recording
+from tests.examples import examples
 
 from . import generated, naive
 
@@ -27,7 +28,7 @@ def bodies(draw: st.DrawFn) -> tuple[RdfFormat, bytes]:
 
 
 @given(bodies())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_push_says_what_pyoxigraph_reads(pushed: tuple[RdfFormat, bytes]) -> None:
     format, body = pushed
     chunk = parse_push(body, format, base=None, blank_prefix="k7.")
@@ -37,7 +38,7 @@ def test_a_push_says_what_pyoxigraph_reads(pushed: tuple[RdfFormat, bytes]) -> N
 
 
 @given(bodies())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_same_bytes_give_the_same_chunk(pushed: tuple[RdfFormat, bytes]) -> None:
     format, body = pushed
     first, second = (parse_push(body, format, base=None, blank_prefix="k").to_ipc() for _ in range(2))

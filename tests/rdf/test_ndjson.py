@@ -15,6 +15,7 @@ from csparql_spark.rdf.errors import RdfError
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.rdf.ndjson import read_ndjson
 from csparql_spark.rdf.terms import XSD, XSD_STRING, parse
+from tests.examples import examples
 
 from . import generated
 
@@ -45,7 +46,7 @@ def ntriples(rows: list[tuple[str, str, str]]) -> Chunk:
 
 
 @given(generated.quads(graphs=False), st.sampled_from([(False,) * 3, (True,) * 3, (False, False, True)]), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_triples_are_the_chunk_of_the_same_ntriples(
     quads: list[ox.Quad], objects: tuple[bool, ...], mixed: bool
 ) -> None:
@@ -258,7 +259,7 @@ def test_deep_nesting_is_refused(text: str) -> None:
 
 
 @given(st.lists(st.text(alphabet='{}[]",:spot<urn:a>_b\\n1 \n', max_size=30), max_size=4))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_text_is_read_or_refused(lines: list[str]) -> None:
     try:
         read(*lines)

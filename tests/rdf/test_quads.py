@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from csparql_spark.rdf import quads as module
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.rdf.quads import Quads, split
+from tests.examples import examples
 
 from . import generated, naive
 
@@ -30,7 +31,7 @@ A, B = ox.NamedNode("urn:a"), ox.NamedNode("urn:b")
 @given(generated.quads())
 @example([ox.Quad(A, A, ox.Literal('x" <urn:g> .'), B), ox.Quad(A, A, ox.Literal(" <urn:g>"))])
 @example([ox.Quad(A, A, ox.Literal("x", language="en"), ox.BlankNode("g")), ox.Quad(A, A, B)])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_columns_say_what_the_lines_say(quads: list[ox.Quad]) -> None:
     document = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
     expected = naive.quads(document, ox.RdfFormat.N_QUADS)

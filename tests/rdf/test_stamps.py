@@ -11,6 +11,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.rdf.formats import RdfFormat, parse_push
 from csparql_spark.rdf.stamps import EARLIEST, LATEST, parse_stamp
+from tests.examples import examples
 
 U = Chunk.UNSTAMPED
 PROV = "http://www.w3.org/ns/prov#generatedAtTime"
@@ -28,7 +29,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @given(st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)), st.none() | st.integers(-840, 840), st.integers(0, 9))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_date_time_is_what_datetime_says(when: datetime, zone: int | None, digits: int) -> None:
     fraction = f".{when.microsecond:06}000"[: digits + 1] if digits else ""
     when = when.replace(microsecond=int((fraction[1:] + "000000")[:6]))
@@ -186,7 +187,7 @@ told = st.sampled_from(["5", "6", "1970-01-01T00:00:01Z"])
         max_size=8,
     )
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_stamps_agree_with_a_reading_of_one_quad_at_a_time(rows: list[tuple[str, str, str, str | None]]) -> None:
     document = "".join(f'<{s}> <{p}> "{o}" {f"<{g}> " if g else ""}.\n' for s, p, o, g in rows).encode()
     graphs = {g for *_, g in rows if g}

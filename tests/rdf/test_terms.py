@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from csparql_spark.rdf import terms
 from csparql_spark.rdf.errors import TermError
 from csparql_spark.rdf.terms import XSD, Term
+from tests.examples import examples
 
 from . import generated
 
@@ -22,7 +23,7 @@ anything = st.one_of(
 
 
 @given(anything)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_to_and_from_oxigraph_are_inverse(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> None:
     text = terms.from_oxigraph(term)
     assert terms.to_oxigraph(text) == term
@@ -30,7 +31,7 @@ def test_to_and_from_oxigraph_are_inverse(term: ox.NamedNode | ox.BlankNode | ox
 
 
 @given(generated.literals())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_parse_finds_the_parts(literal: ox.Literal) -> None:
     parts = terms.parse(str(literal))
     assert parts == Term("literal", literal.value, literal.datatype.value, literal.language)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from csparql_spark.relations.calendar import Calendar
 from csparql_spark.relations.graph import Facts
 from csparql_spark.relations.tags import ALWAYS
+from tests.examples import examples
 
 
 def facts(rows: list[tuple[int, int]]) -> Facts:
@@ -21,7 +22,7 @@ def rows(found: Facts) -> list[tuple[int, int]]:
     return sorted(zip(found.s.tolist(), found.tag.tolist(), strict=True))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 10**9))
 def test_what_ends_is_taken_when_it_does_and_nothing_else(seed: int) -> None:
     random, now, number = Random(seed), 0, 0

@@ -13,6 +13,7 @@ from csparql_spark.relations.changes import Changes, difference
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.moving import Mark, Moving
 from csparql_spark.relations.tags import ALWAYS
+from tests.examples import examples
 
 Triple = tuple[int, int, int]
 Tagged = dict[Triple, int]
@@ -82,7 +83,7 @@ def some(random: Random, now: int) -> Tagged:
     }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(0, 10**9))
 def test_changes_add_up_at_any_look(seed: int) -> None:
     """Two follow a graph and look now and then: one hears of what expires, the other sees by its tags what holds."""
@@ -122,7 +123,7 @@ def test_changes_add_up_at_any_look(seed: int) -> None:
                 followers[number] = mark, known
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_difference_of_two_graphs_is_what_is_different(seed: int) -> None:
     random = Random(seed)

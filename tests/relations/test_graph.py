@@ -14,6 +14,7 @@ from csparql_spark.relations import graph as module
 from csparql_spark.relations import keys, runs
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.tags import ALWAYS, COUNT, UNTIL
+from tests.examples import examples
 
 ids = st.sampled_from([0, 1, 2, 5, 300])
 triples = st.tuples(ids, ids, ids)
@@ -182,7 +183,7 @@ class CountsTwin(Twin):
 
 @pytest.mark.parametrize("twin", [Twin, CountsTwin])
 def test_like_a_dict(bounds: None, twin: type[Twin]) -> None:
-    run_state_machine_as_test(twin, settings=settings(max_examples=50, stateful_step_count=20, deadline=None))
+    run_state_machine_as_test(twin, settings=settings(max_examples=examples(50), stateful_step_count=20, deadline=None))
 
 
 def test_an_order_that_nobody_asks_for_is_given_up() -> None:

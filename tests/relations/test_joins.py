@@ -12,6 +12,7 @@ from csparql_spark.relations.graph import TaggedGraph
 from csparql_spark.relations.joins import Pattern, Relation, Shape, matched, plan, run
 from csparql_spark.relations.runs import TooMuchAtOnce
 from csparql_spark.relations.tags import COUNT, UNTIL, Algebra
+from tests.examples import examples
 
 ids = st.integers(0, 3)
 nodes = ids | st.sampled_from(["?a", "?b", "?c"])
@@ -55,7 +56,7 @@ def rows_of(relation: Relation, names: tuple[str, ...]) -> list[tuple[int, ...]]
 
 @algebras
 @given(bodies, parts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_each_way_to_match_has_the_join_of_its_tags(
     algebra: Algebra, joined: object, body: tuple[Pattern, ...], facts: Facts
 ) -> None:
@@ -72,7 +73,7 @@ def test_each_way_to_match_has_the_join_of_its_tags(
 
 @algebras
 @given(bodies, parts, parts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_what_is_new_is_found_once(
     algebra: Algebra, joined: object, body: tuple[Pattern, ...], old: Facts, new: Facts
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.relations import keys
 from csparql_spark.relations.keys import OSP, POS, PSO, SPO, Packing, distinct, order_of, ordered, stable_order_of
+from tests.examples import examples
 
 ids = st.integers(0, 1 << 18)
 triples = st.lists(st.tuples(ids, st.integers(0, 300), ids), min_size=1, max_size=30)
@@ -17,7 +18,7 @@ def columns(rows: list[tuple[int, int, int]]) -> tuple[np.ndarray, np.ndarray, n
 
 
 @given(triples, triples)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_keys_are_triples_and_compare_like_them(rows: list, more: list) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keys, "RANK_BITS", 1)
@@ -67,7 +68,7 @@ def test_more_predicates_leave_fewer_bits_for_the_terms() -> None:
 
 
 @given(triples)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_new_ids_keep_the_order(rows: list) -> None:
     packing = Packing()
     s, p, o = columns(rows)
@@ -88,7 +89,7 @@ def test_new_ids_keep_the_order(rows: list) -> None:
 
 
 @given(st.lists(st.integers(-5, 1 << 62), max_size=300), st.booleans())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_sorting(values: list[int], nearly: bool) -> None:
     array = np.array(sorted(values) if nearly else values, dtype=np.int64)
     assert ordered(array).tolist() == array[order_of(array)].tolist() == sorted(values)
@@ -99,7 +100,7 @@ def test_sorting(values: list[int], nearly: bool) -> None:
     st.sampled_from([3, 1 << 40, 1 << 62]).flatmap(lambda most: st.lists(st.integers(-1, most), max_size=300)),
     st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_equal_values_stay_in_the_order_that_they_have(values: list[int], nearly: bool) -> None:
     """Also those that leave no bits for the place of their row."""
     values = sorted(values) if nearly else values

@@ -14,6 +14,7 @@ from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations import moving as module
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.moving import Mark, Moving
+from tests.examples import examples
 from tests.relations.test_changes import Tagged, added_up, holding
 
 CHAIN = Rule((Atom("?a", "<urn:p>", "?c"),), (Atom("?a", "<urn:p>", "?b"), Atom("?b", "<urn:p>", "?c")))
@@ -97,7 +98,7 @@ def test_who_has_seen_everything_starts_anew_too_when_it_is_not_known_what_has_c
         if refusal(name, [rule]) is None
     ],
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_what_a_closed_graph_tells_is_what_changes_in_it(name: str, rule: Rule, seed: int) -> None:
     random, dictionary = Random(seed), TermDictionary()

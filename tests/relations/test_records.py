@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.relations.records import KeysTooWide, Records
+from tests.examples import examples
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.integers(1, 9), st.integers(3, 31), st.data())
 def test_equal_rows_have_equal_keys_and_come_back(width: int, bits: int, data: st.DataObject) -> None:
     records = Records(width, bits)

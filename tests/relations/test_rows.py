@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.relations.rows import MASK, Triples
+from tests.examples import examples
 
 # Ids up to MASK are packed into one integer, larger ones are sorted as columns.
 small = st.integers(0, 3)
@@ -29,7 +30,7 @@ def rows(triples: Triples) -> list[Triple]:
 
 
 @given(bags())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_it_is_the_sorted_set_of_its_triples(bag: list[Triple]) -> None:
     triples = of(bag)
     assert rows(triples) == sorted(set(bag)) and len(triples) == len(set(bag))
@@ -37,7 +38,7 @@ def test_it_is_the_sorted_set_of_its_triples(bag: list[Triple]) -> None:
 
 
 @given(bags(), bags())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_minus_is_the_difference(left: list[Triple], right: list[Triple]) -> None:
     assert rows(of(left).minus(of(right))) == sorted(set(left) - set(right))
     both = left + right
@@ -46,7 +47,7 @@ def test_minus_is_the_difference(left: list[Triple], right: list[Triple]) -> Non
 
 
 @given(bags())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_nothing(bag: list[Triple]) -> None:
     triples = of(bag)
     assert rows(Triples.none()) == [] and len(Triples.none()) == 0

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from csparql_spark.relations import runs as module
 from csparql_spark.relations.runs import Runs, found, grouped, merged
 from csparql_spark.relations.tags import ALWAYS, COUNT, NEVER, UNTIL
+from tests.examples import examples
 
 keys = st.integers(0, 40)
 tags = st.integers(1, 12) | st.just(ALWAYS)
@@ -130,7 +131,7 @@ class CountsTwin(Twin):
 
 @pytest.mark.parametrize("twin", [Twin, CountsTwin])
 def test_like_a_dict(bounds: None, twin: type[Twin]) -> None:
-    run_state_machine_as_test(twin, settings=settings(max_examples=40, stateful_step_count=20, deadline=None))
+    run_state_machine_as_test(twin, settings=settings(max_examples=examples(40), stateful_step_count=20, deadline=None))
 
 
 def test_memory_is_given_back() -> None:
@@ -156,7 +157,7 @@ def test_what_was_found_does_not_change_when_rows_are_dropped() -> None:
 
 
 @given(st.lists(st.integers(-3, 40), min_size=1, max_size=30), st.integers(0, 60), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_search_that_comes_across_too_much_ends_before_it_has_it(low: list[int], most: int, many: bool) -> None:
     runs = Runs()
     for start in (0, 1, 2):
@@ -181,7 +182,7 @@ def test_the_lower_tag_of_a_followed_map_is_forgotten() -> None:
 
 
 @given(st.dictionaries(st.integers(0, ALWAYS), tags, max_size=30), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_merged(rows: dict[int, int], data: st.DataObject) -> None:
     chosen = data.draw(st.sets(st.sampled_from(sorted(rows)))) if rows else set()
     one, other = (
@@ -195,7 +196,7 @@ def test_merged(rows: dict[int, int], data: st.DataObject) -> None:
 
 
 @given(st.lists(keys, max_size=30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_grouped(values: list[int]) -> None:
     array = np.array(values, np.int64)
     distinct, places = grouped(array)
@@ -207,7 +208,7 @@ def test_grouped(values: list[int]) -> None:
 
 
 @given(st.lists(st.integers(-5, 40), max_size=30), st.integers(0, 56), st.integers(-100, 1000))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_grouped_values_that_are_close_together(values: list[int], shift: int, least: int) -> None:
     values = [(value << shift) + least for value in values]
     array = np.array(values, np.int64)

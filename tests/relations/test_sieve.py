@@ -5,12 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.relations.sieve import Sieve
+from tests.examples import examples
 
 keys = st.lists(st.integers(0, (1 << 63) - 1), max_size=50)
 
 
 @given(keys, keys, st.integers(0, 20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_what_is_there_passes(there: list[int], others: list[int], size: int) -> None:
     sieve = Sieve(size)
     sieve.add(np.array(there, np.int64))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.relations.tags import ALWAYS, COUNT, COUNTED, NEVER, UNTIL, Algebra, Counted
+from tests.examples import examples
 
 TAGS = {UNTIL: st.integers(1, 12) | st.sampled_from([NEVER, ALWAYS]), COUNT: st.integers(0, 12)}
 algebras = pytest.mark.parametrize("algebra", [UNTIL, COUNT], ids=["until", "count"])
@@ -30,7 +31,7 @@ def drawn(data: st.DataObject, algebra: Algebra, columns: int) -> list[np.ndarra
 
 @algebras
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_laws(algebra: Algebra, data: st.DataObject) -> None:
     a, b, c = drawn(data, algebra, 3)
     zero, one = np.full(len(a), algebra.zero), np.full(len(a), algebra.one)
@@ -44,7 +45,7 @@ def test_the_laws(algebra: Algebra, data: st.DataObject) -> None:
 
 
 @given(st.data(), st.integers(0, 13))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_what_has_expired_may_be_left_out_before_or_after(data: st.DataObject, now: int) -> None:
     def holding(tags: np.ndarray) -> np.ndarray:
         return np.where(tags > now, tags, NEVER)
@@ -63,7 +64,7 @@ def test_what_is_called_idempotent_is(algebra: Algebra) -> None:
 
 @algebras
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_united(algebra: Algebra, data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.tuples(st.integers(0, 9), TAGS[algebra]), max_size=30))
     union: Callable[[int, int], int] = {UNTIL: max, COUNT: int.__add__}[algebra]
@@ -117,7 +118,7 @@ def derivations(fact: Fact) -> list[int]:
 
 
 @given(facts, facts, facts, st.integers(0, 9))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_counts_for_each_instant(a: Fact, b: Fact, c: Fact, now: int) -> None:
     assert united(a, b) == Counter(derivations(a) + derivations(b))
     assert joined(a, b) == Counter(min(one, other) for one in derivations(a) for other in derivations(b))
@@ -129,14 +130,14 @@ def test_counts_for_each_instant(a: Fact, b: Fact, c: Fact, now: int) -> None:
 
 
 @given(facts, facts)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_until_when_they_hold_is_the_same_before_or_after(a: Fact, b: Fact) -> None:
     assert until(a) == max(a, default=NEVER)
     assert until(united(a, b)) == max(until(a), until(b)) and until(joined(a, b)) == min(until(a), until(b))
 
 
 @given(changes, changes)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_derivations_are_taken_back(a: Fact, b: Fact) -> None:
     back = {until: -count for until, count in b.items()}
     assert united(a, b, back) == a and united(a, {until: -count for until, count in a.items()}) == {}
@@ -146,7 +147,7 @@ def test_derivations_are_taken_back(a: Fact, b: Fact) -> None:
     st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5), st.integers(1, 3)), max_size=20),
     st.lists(st.integers(0, 5), max_size=5),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_rows_of_many_facts(rows: list[tuple[int, int, int]], wanted: list[int]) -> None:
     expected: Counter[tuple[int, int]] = Counter()
     for key, instant, count in rows:

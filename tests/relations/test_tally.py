@@ -11,6 +11,7 @@ from csparql_spark.relations import keys
 from csparql_spark.relations.graph import Block
 from csparql_spark.relations.tags import NEVER
 from csparql_spark.relations.tally import Tally
+from tests.examples import examples
 
 ids = st.sampled_from([0, 1, 2, 300])
 derivations = st.lists(st.tuples(ids, ids, ids, st.integers(1, 5)), max_size=6)
@@ -21,7 +22,7 @@ def block(rows: list[tuple[int, int, int, int]]) -> list[Block]:
 
 
 @given(st.lists(st.tuples(derivations, st.integers(0, 6), st.integers(0, 2), st.booleans()), max_size=8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_like_a_counter(history: list[tuple[list, int, int, bool]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keys, "RANK_BITS", 1)

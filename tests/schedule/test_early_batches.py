@@ -15,6 +15,7 @@ from tests.engine.asked import Asked
 from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged
 from tests.engine.running import router_of
+from tests.examples import examples
 
 NOW = 10_000
 
@@ -197,7 +198,7 @@ class Registered:
 
 
 @given(logs)
-@law(max_examples=50)
+@law(max_examples=examples(50))
 def test_what_is_foreseen_is_what_the_ticker_writes(log: list[Logged]) -> None:
     """Whatever is registered, paused and deleted: the same instants."""
     known, registered = router_of(entries(log)), Registered()

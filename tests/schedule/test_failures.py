@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from csparql_spark.log.contents import AnyContent, QueryFailed, content_of
 from csparql_spark.schedule.failures import Failures
 from csparql_spark.store import QueryRecord, StreamRecord
+from tests.examples import examples
 from tests.schedule.test_relay import relay_of, tell, wait_until
 from tests.store.opened import Opened
 
@@ -104,7 +105,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_each_failure_is_in_the_log_once(tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str]]) -> None:
     store = Opened(tmp_path_factory.mktemp("store"))
     failures = Failures(store.registry, store.answers, store.writer)

@@ -17,6 +17,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule import relay as module
 from csparql_spark.schedule.relay import Relay, chunk_of, draft_of
 from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord
+from tests.examples import examples
 from tests.store.opened import Opened
 
 PATIENCE_SECONDS = 30
@@ -284,7 +285,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_each_answer_once_and_in_order(store: Opened, steps: list[str]) -> None:
     """Whatever happens, of each query that was there what it said is relayed from its beginning, and all of it at the

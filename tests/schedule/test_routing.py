@@ -17,6 +17,7 @@ from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged
 from tests.engine.running import routed, routed_between
+from tests.examples import examples
 
 TRIPLE = ("<urn:s>", "<urn:p>", "<urn:o>")
 
@@ -241,7 +242,7 @@ def test_an_unknown_kind_is_no_secret() -> None:
 
 
 @given(logs)
-@law(max_examples=40)
+@law(max_examples=examples(40))
 def test_rows_are_a_function_of_the_log_wherever_the_router_begins(log: list[Logged]) -> None:
     written = entries(log)
     whole = routed(written)
@@ -267,7 +268,7 @@ def readers(router: Router, entry: Entry) -> set[str]:
 
 
 @given(logs)
-@law(max_examples=60)
+@law(max_examples=examples(60))
 def test_who_reads_what_is_counted(log: list[Logged]) -> None:
     router = Router()
     for entry in entries(log):
@@ -278,7 +279,7 @@ def test_who_reads_what_is_counted(log: list[Logged]) -> None:
 
 
 @given(logs, st.integers(1, 9))
-@law(max_examples=60)
+@law(max_examples=examples(60))
 def test_a_batch_has_a_background_once_for_each_group(log: list[Logged], cut: int) -> None:
     written = entries(log)
     for start in range(0, len(written), cut):

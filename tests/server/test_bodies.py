@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.bodies import AWAIT, PIECE, UNPACKED, read, refuse_no_utf8, utf8
 from csparql_spark.server.http.problems import Problem
+from tests.examples import examples
 
 
 class Slow(io.BytesIO):
@@ -120,7 +121,7 @@ def test_damaged_gzip() -> None:
     assert code_of(b"abc", encoding="br") == "unsupported-encoding"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     members=st.lists(st.tuples(st.binary(max_size=40), st.sampled_from([1, 7, 3000])), max_size=4),
     level=st.integers(0, 9),

@@ -27,6 +27,7 @@ from csparql_spark.server.subscribers.subscription import LATEST, Subscription, 
 from csparql_spark.store import AnswerStore, Registry, StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from csparql_spark.store.retention import Retention
+from tests.examples import examples
 from tests.server.playing import BASE, TEXT, Engine, Event, Listener, number, parsed, registered
 
 NAMES = ("a", "b", "c")
@@ -135,7 +136,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(steps=STEPS, names=st.sampled_from([None, ("a", "b"), NAMES]))
 def test_cut_anywhere_and_resumed_it_is_what_was_said(steps: list[tuple], names: tuple[str, ...] | None) -> None:
     with (

@@ -23,6 +23,7 @@ from csparql_spark.server.subscribers.event_ids import SeenId, event_id, read_id
 from csparql_spark.server.subscribers.fanout import Fanout
 from csparql_spark.server.subscribers.subscription import FIRST, Subscription, start_after
 from csparql_spark.store import Registry, StoredAnswer
+from tests.examples import examples
 from tests.server.playing import TEXT, Event, number, parsed
 from tests.store.restoring import QUERY, World
 
@@ -221,7 +222,7 @@ def test_without_names_for_incarnations_it_would_be_silence(tmp_path: Path) -> N
     house.stop()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(script=st.text(alphabet="..ccprsss", max_size=25), data=st.data())
 def test_whatever_is_put_back_a_subscriber_comes_to_know_what_is_so(script: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as path, mock.patch.object(incarnations, "RECENT", 1000):

@@ -38,6 +38,7 @@ from csparql_spark.server.subscribers.subscription import (
 from csparql_spark.store import AnswerStore, Registry, StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from csparql_spark.store.retention import Retention
+from tests.examples import examples
 from tests.server.playing import BASE, TEXT, Event, number, parsed
 
 
@@ -439,7 +440,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(steps=STEPS)
 def test_whatever_happens_nothing_is_repeated_and_what_is_missed_is_told(steps: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as path:

@@ -20,6 +20,7 @@ from csparql_spark.store import AnswerStore, StoredAnswer
 from tests.engine.logs import entries, law, logs
 from tests.engine.naive import Logged
 from tests.engine.running import in_one_go, routed_between
+from tests.examples import examples
 from tests.spark.test_processor import Handle
 from tests.store.opened import Opened
 
@@ -122,7 +123,7 @@ class Fails(Exception):
 
 
 @given(logs, st.data())
-@law(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_batch_that_fails_and_is_run_again_tells_the_same(
     store: Opened, log: list[Logged], data: st.DataObject
 ) -> None:

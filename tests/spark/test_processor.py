@@ -28,6 +28,7 @@ from tests.engine.asked import Asked
 from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged
 from tests.engine.running import DictState, Worker, in_one_go, routed, routed_between
+from tests.examples import examples
 from tests.store.opened import Opened
 
 pytestmark = pytest.mark.usefixtures("new_worker")
@@ -169,7 +170,7 @@ def test_the_order_and_the_frames_of_the_rows_do_not_matter(seed: int) -> None:
 
 
 @given(logs, st.data())
-@law(max_examples=40)
+@law(max_examples=examples(40))
 def test_batches_of_frames_say_what_the_group_says(log: list[Logged], data: st.DataObject) -> None:
     """Whatever the cuts, and whether a worker remembers the group or not."""
     written = entries(log)

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.store.batch_ends import Ends
+from tests.examples import examples
 from tests.store.opened import Opened
 
 
@@ -68,7 +69,7 @@ def test_only_what_was_settled_before_is_forgotten(store: Opened, ends: Ends) ->
     assert store.retention.position() == 1
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.sampled_from(["chunk", "tick", "of", "settle"]), st.integers(0, 9), st.integers(0, 9)), max_size=30

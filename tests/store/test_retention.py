@@ -11,6 +11,7 @@ from csparql_spark.disk.database import Database
 from csparql_spark.log import Entry, LogWriter
 from csparql_spark.log.sqlite.relays import relay
 from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord, retention
+from tests.examples import examples
 
 from .opened import Hands, Opened
 
@@ -314,7 +315,7 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
 
 
 @given(logs, st.integers(0, 16), st.integers(0, 6), st.integers(0, 6))
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_rule(store: Opened, log: list[tuple], position: int, keep_log: int, reach: int) -> None:
     at, rows = 0, []
     for kind, subject, later, last in log:

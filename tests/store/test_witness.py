@@ -28,6 +28,7 @@ from csparql_spark.log.sqlite import incarnations
 from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.store.witness import NAME, Witness
 from tests.disk.test_damage import on_disk
+from tests.examples import examples
 
 from .opened import Opened
 from .restoring import World
@@ -255,7 +256,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(steps=STEPS)
 def test_a_checkpoint_of_another_past_is_never_gone_on_from_and_one_of_this_is_left_only_for_a_copy(
     steps: list[tuple],

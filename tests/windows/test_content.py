@@ -8,6 +8,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.dictionary import SPARE
 from csparql_spark.windows.content import END_OF_TIME, Content, Elements
 from csparql_spark.windows.slides import LONGEST
+from tests.examples import examples
 
 Triple = tuple[str, str, str]
 
@@ -251,7 +252,7 @@ moves = st.lists(
 
 
 @given(moves, st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_it_holds_what_a_list_would_hold(moves: list[tuple], data: st.DataObject) -> None:
     content, naive = Content(), Naive()
     horizons = dict.fromkeys(range(3), -1)
@@ -284,7 +285,7 @@ def test_it_holds_what_a_list_would_hold(moves: list[tuple], data: st.DataObject
     st.integers(0, 9),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_it_counts_as_a_list_would(made: list[tuple], since: int, begin: int, end: int, graphs: bool) -> None:
     content, naive = Content(), Naive()
     for seq, (stream, value) in enumerate(made, 1):

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.windows.counting import TurnCount, arrive
+from tests.examples import examples
 
 extents = st.tuples(st.integers(1, 6), st.integers(1, 6))
 pushes = st.lists(st.lists(st.integers(-20, 20), max_size=8), max_size=6)
@@ -130,7 +131,7 @@ def test_it_comes_back_from_its_state() -> None:
 
 
 @given(st.lists(extents, min_size=1, max_size=3), pushes, st.none() | st.integers(-20, 20), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_turns_are_those_of_elements_counted_one_by_one(
     extents: list[tuple[int, int]], pushes: list[list[int]], after: int | None, apart: bool
 ) -> None:
@@ -152,7 +153,7 @@ def test_turns_are_those_of_elements_counted_one_by_one(
 
 
 @given(extents, st.lists(st.integers(0, 40), max_size=20), st.integers(0, 50), st.integers(0, 50))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_what_is_seen_is_the_last_of_what_there_was_and_is_needed(
     extent: tuple[int, int], came: list[int], first: int, second: int
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.windows.grid import Grid
+from tests.examples import examples
 
 steps = st.lists(st.integers(1, 30), min_size=1, max_size=3).map(tuple)
 
@@ -23,20 +24,20 @@ def test_the_picture_in_its_docstring() -> None:
 
 
 @given(steps, st.integers(-200, 200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_after_is_the_smallest_instant_that_is_greater(steps: tuple[int, ...], t: int) -> None:
     assert Grid(steps).after(t) == naive(steps, t + 1, t + 30)[0]
     assert Grid(steps).at_or_after(t) == naive(steps, t, t + 30)[0]
 
 
 @given(steps, st.integers(-100, 100), st.integers(-20, 100))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_between_has_both_ends(steps: tuple[int, ...], begin: int, length: int) -> None:
     assert list(Grid(steps).between(begin, begin + length)) == naive(steps, begin, begin + length)
 
 
 @given(steps, st.integers(-100, 100), st.integers(-20, 100))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_there_are_at_most_as_many_instants_as_the_steps_have_together(
     steps: tuple[int, ...], begin: int, length: int
 ) -> None:

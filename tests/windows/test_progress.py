@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.windows.progress import Clock, Progress
 from csparql_spark.windows.rule import BEGINNING_OF_TIME
+from tests.examples import examples
 
 ARRIVAL = Clock("arrival")
 
@@ -162,7 +163,7 @@ moves = st.lists(
 
 
 @given(st.sets(st.sampled_from(["a", "e", "f"]), min_size=1), moves)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_readings_are_what_the_docstring_says_of_all_that_has_happened(
     streams: set[str], moves: list[tuple[str, int, int, int]]
 ) -> None:

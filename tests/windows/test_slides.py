@@ -14,6 +14,7 @@ from csparql_spark.windows import slides as module
 from csparql_spark.windows.content import Content
 from csparql_spark.windows.rule import END_OF_TIME
 from csparql_spark.windows.slides import LONGEST, Elements, Slides
+from tests.examples import examples
 from tests.windows.scanning import Element, Scanning
 
 LAST = 30  # the greatest stamp of what comes in time; what is later comes before its time
@@ -63,7 +64,7 @@ def agree(slides: Slides, twin: Scanning, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("longest", [1, 2, 4, 16])
 @given(moves, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_slides_say_what_a_list_says(longest: int, moves: list[tuple], data: st.DataObject) -> None:
     slides, twin, seq = Slides(), Scanning(), 0
     with mock.patch.multiple(module, LONGEST=longest, FEW=longest // 2, SHORTEST=1):
@@ -104,7 +105,7 @@ chunks = st.lists(st.tuples(stamps, st.tuples(ids, ids, ids)), max_size=9)
     ),
     st.data(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_content_says_of_each_stream_what_lists_say(moves: list[tuple], data: st.DataObject) -> None:
     """Several streams, and background that is replaced; terms are forgotten, and ids are others afterwards."""
     content, twins = Content(), {stream: Scanning() for stream in range(4)}
