@@ -57,6 +57,9 @@ serve: java install console
 # Each process of a test imports the same modules: they are compiled once, also where the environment says otherwise.
 check test: export PYTHONDONTWRITEBYTECODE :=
 
+# Somebody waits for a check: property tests try a part of their examples, unless EXAMPLES=1 asks for all.
+check: export EXAMPLES := $(or $(EXAMPLES),4)
+
 check: install
 	@cd $(ROOT) && $(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && \
 		$(BIN)/python -m pytest $(SIDE) -m "not machine"

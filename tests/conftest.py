@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.examples import examples
+
 # How long an example takes says more about what else the machine does than about what is tested.
-settings.register_profile("hand", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("hand", deadline=None, max_examples=examples(100))
+settings.register_profile("ci", deadline=None, max_examples=examples(100), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "hand")
 
 # What tests start inherits this: the jobs of a script in the background ignore SIGINT.
@@ -45,6 +47,8 @@ MACHINE = {
         "server/test_mqtt.py",
         "server/test_client_restart.py",
         "test_lifeline.py",
+        "asking/guarded/test_hanging.py",
+        "server/test_repeats.py",
     ),
     # All in one process: beside whatever there is.
     "": ("server/test_openapi.py", "programs", "documents"),

@@ -58,7 +58,7 @@ BACK = re.compile(r'"(?P<lexical>(?:[^"\\\n\r]|\\.)*)"(?:@[a-zA-Z]+|\^\^<[^\x00-
 
 
 @given(st.lists(st.sampled_from(['"', "\\", "\n", "\r", "a", "t", "u0041", "@en", "^^<urn:t>", "é"]), max_size=12))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_literal_is_what_a_pattern_that_goes_back_says(pieces: list[str]) -> None:
     text = '"' + "".join(pieces)
     found, wanted = terms._SHAPE.fullmatch(text), BACK.fullmatch(text)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from csparql_spark.rdf.formats import RdfFormat
 from csparql_spark.rdf.pushes import PushFormat, read_pushed
 from csparql_spark.rdf.unmapped import told, unmapped_in, unmapped_of
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def quads(document: object) -> list[str]:
 
 
 @given(documents)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_parser_says_the_same_without_them(document: dict) -> None:
     rest, keys = without(document)
     assert unmapped_of(document) == keys
