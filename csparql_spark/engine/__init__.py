@@ -1,8 +1,11 @@
 """The engine, without Spark: groups of queries, which take rows of the log and answer instant by instant.
 
-    rows ─▶ group ─▶ member, for each instant that is due ─▶ views ─▶ closures ─▶ an evaluator of `answers` ─▶ r2s
+    rows ─▶ group ─▶ due answers: for each instant of a member ─▶ views ─▶ closures ─▶ an evaluator of `answers` ─▶ r2s
 
-- `group`             the stateful processor: windows and queries of one group
+- `group`             the stateful processor: what each row changes for the windows and queries of one group
+- `background_wait`   whether it answers nothing for now, and which rows wait meanwhile
+- `held_entries`      the entries that it holds until then
+- `due_answers`       what its queries say at the instants that have passed
 - `messages`          what a group says: answers, failures, costs
 - `member`            one registered query in its group
 - `evaluator_choice`  which evaluator answers a query, and why
@@ -13,7 +16,6 @@
 - `withdrawals`       what leaves windows that count beside others
 - `closure_strategy`  which strategy maintains the closures of a query, and why
 - `closings`          where the background of a group is closed, so that no other group waits for it
-- `held_entries`      the entries that a group holds until that is done
 - `r2s`               from whole answers to what has come and what has gone: ISTREAM and DSTREAM
 - `moment`            an instant of a query, where the log stands, and since when it looks
 - `costs`             what queries take while they answer

@@ -8,7 +8,9 @@ It is given the rows of its log entries in order, and answers instant by instant
 Invariants: rows that it has seen are ignored, so a batch may come twice; answers depend on the rows and their order
 alone, not on how they are cut into batches; a query that fails is marked, says so once, and the others go on. Where an
 entry is damaged, the queries fail that would have had to read it: those that are there when it comes. While a large
-background is closed beside (see `closings`), what is due waits, and what comes then is held and taken in its order.
+background is closed beside, what is due waits, and what comes then is held and taken in its order.
+
+Here is what each row changes. Whether it has to wait says `background_wait`, what is answered then `due_answers`.
 
     group = Group("1f0c…")
     for message in group.feed(rows):
@@ -19,22 +21,21 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from csparql_spark.answers.limits import Limits, TooMuch
-from csparql_spark.engine.closings import Closing, Closings
-from csparql_spark.engine.costs import Costs
+from csparql_spark.answers.limits import Limits
+from csparql_spark.engine.background_wait import BackgroundWait
+from csparql_spark.engine.closings import Closings
+from csparql_spark.engine.due_answers import DueAnswers
 from csparql_spark.engine.evaluator_choice import AUTO, INCREMENTAL, SNAPSHOT
-from csparql_spark.engine.guard import DueEvaluation, EvaluationGuard
-from csparql_spark.engine.held_entries import MOST_BYTES, REPEATED, HeldEntries
-from csparql_spark.engine.member import Member, TooManyInstants
-from csparql_spark.engine.messages import BatchCosts, InstantAnswer, Message, QueryFailure
+from csparql_spark.engine.guard import EvaluationGuard
+from csparql_spark.engine.held_entries import REPEATED
+from csparql_spark.engine.member import Member
+from csparql_spark.engine.messages import BatchCosts, Message, QueryFailure
 from csparql_spark.engine.notes import READING
-from csparql_spark.engine.views import MemberReply, Views
-from csparql_spark.entailment.evaluate.patterns import counted
+from csparql_spark.engine.views import Views
 from csparql_spark.log.contents import QueryFailed
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, WAKE, Registration, Row
@@ -42,7 +43,6 @@ from csparql_spark.windows.content import END_OF_TIME, Content
 from csparql_spark.windows.progress import Arrival
 from csparql_spark.windows.rule import is_timed
 
-ANSWERING = frozenset({"pause", "resume", "fail", DAMAGED})  # entries that need what is due before them to be answered
 AGAIN = "delete the query and register it again"
 WAYS_OUT = {"register": AGAIN, "background": f"set the graph again, {AGAIN}", "rules": f"set the rules again, {AGAIN}"}
 
@@ -77,96 +77,67 @@ class Group:
         self.fresh = [Piece()]  # what came since it was kept, cut at registrations
         self.rules: dict[str, tuple[int, str]] = {}  # user's rule set → place of the entry that set it, its text
         self.arrival = Arrival()
-        self._untimed: list[Member] | None = []  # members that look at more than this clock; None: not known
-        self._soonest: int | None = None  # no other member has an instant before; None: not known
         self._views = Views(self.content, self.number, self.members, maintained_only=evaluator == INCREMENTAL)
-        self._costs = Costs()
-        self._guard = EvaluationGuard()
-        self._arrival: int | None = None  # when the entry arrived that is being answered
-        self._closings = Closings()
-        self._sizes: dict[str, int] = {}  # of the background graphs, in triples
-        self._pending: bool | None = None  # whether its background is being closed elsewhere; None: not asked
-        self.waiting = False  # an instant may be due that is not answered before that is done
-        self.held = HeldEntries()  # and what has come since
+        self.wait = BackgroundWait(key, self.members, self._views)
+        self._due = DueAnswers(key, self.members, self.arrival, self._views, self._fail)
+        self._entry_at: int | None = None  # when the entry arrived that was taken last, if that is known
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Message]:
         """Take the next rows, in the order of the log; say what became true."""
-        self._guard.open(self.members)
+        self._due.guard.open(self.members)
         for id, reason in self.unreadable.items():
             yield QueryFailure(id, 0, reason)
         self.unreadable = {}
-        self._pending = None
+        self.wait.ask_again()
         yield from self._resume()
         for row in rows:
             if row.kind == WAKE:
                 continue
-            if self.waiting or row.kind in ANSWERING and self._must_wait():
+            if self.wait.stops(row):
                 yield from self._hold(row)
             else:
                 yield from self._take(row)
-        self._must_wait()  # what will be needed is begun now
+        self.wait.must_wait()  # what will be needed is begun now
         self._forget()
-        self._guard.close(self.members)
+        self._due.guard.close(self.members)
 
-    # --- entries that wait
+    @property
+    def waiting(self) -> bool:
+        """Whether an instant may be due that is not answered yet."""
+        return self.wait.is_on
 
     @property
     def reached(self) -> int:
         """The place of the last entry that was given to it, whether it has taken that or not."""
-        return max(self.seq, self.held.seq)
+        return max(self.seq, self.wait.held.seq)
 
-    def _must_wait(self) -> bool:
-        """Whether its background is being closed elsewhere: then nothing can be answered yet."""
-        if self._pending is None:
-            asker = next((member for member in self.members.values() if member.failed is None), None)
-            closing = None if asker is None else self._closing(asker)
-            if closing is None or self.held.nbytes > MOST_BYTES:
-                self._pending = False
-                self._closings.release(self.key)
-            else:
-                self._pending = self._closings.pending(self.key, closing)
-        return self._pending
-
-    def _closing(self, member: Member) -> Closing | None:
-        triples = self.background_triples
-        return self._views.closing(member, triples) if triples and self._closings.takes(triples) else None
-
-    @property
-    def background_triples(self) -> int:
-        return sum(self._sizes.values())
-
-    def _may_be_due(self) -> bool:
-        return any(member.has_due for member in self.members.values())
+    # --- rows that are taken, now or later
 
     def _hold(self, row: Row) -> Iterator[Message]:
         """Keep an entry until it can be taken. Who is deleted waits for nothing."""
-        self.waiting = True
+        self.wait.is_on = True
         if row.kind == "unregister" and row.seq > self.reached:
-            self.held.forget(json.loads(row.payload or b"")["id"])
+            self.wait.held.forget(json.loads(row.payload or b"")["id"])
             self._unregister(row)
-            self.held.hold(row)
+            self.wait.held.hold(row)
             yield from self._resume()
         elif row.kind in REPEATED or row.seq > self.reached:
             known = self.graphs if row.kind == "background" else {}
             if row.seq > known.get(row.subject or "", 0):
-                self.held.hold(row)
+                self.wait.held.hold(row)
 
     def _resume(self) -> Iterator[Message]:
         """Answer what is due, and take what has waited, as far as nothing need wait any longer."""
-        if not self.waiting or self._must_wait() and self._may_be_due():
-            return
-        self.waiting = False
-        yield from self._answer()
-        while self.held and not self.waiting:
-            if self.held.head.kind in ANSWERING and self._must_wait():
-                self.waiting = True
-            else:
-                yield from self._take(self.held.take())
+        if self.wait.end():
+            yield from self._answer()
+            for row in self.wait.released():
+                yield from self._take(row)
+
+    def _answer(self, members: Iterable[Member] | None = None) -> Iterator[Message]:
+        return self._due.tell(self.seq, self._entry_at, members)
 
     def _answer_or_wait(self, members: Iterable[Member] | None = None) -> Iterator[Message]:
-        if self._must_wait() and self._may_be_due():
-            self.waiting = True
-        else:
+        if not self.wait.begin_if_due():
             yield from self._answer(members)
 
     # --- what a row changes
@@ -188,7 +159,7 @@ class Group:
         if row.seq <= self.seq:
             return
         self.seq = row.seq
-        self._arrival = None if row.kind == "tick" and row.subject is not None else row.at
+        self._entry_at = None if row.kind == "tick" and row.subject is not None else row.at
         match row.kind:
             case "register":
                 yield from self._register(row)
@@ -205,7 +176,7 @@ class Group:
                 if row.subject is None:
                     self.arrival.tick(row.at)
                 else:
-                    for member in self.untimed:
+                    for member in self._due.untimed:
                         member.progress.tick(row.subject, row.at)
         yield from self._answer_or_wait()
 
@@ -217,7 +188,7 @@ class Group:
                 if registration.get("failed") is None:
                     yield QueryFailure(row.seq, failure["instant"], failure["reason"])
                 return
-            member = self._guard.evaluated(
+            member = self._due.guard.evaluated(
                 row.seq,
                 READING,
                 0.0 if failure is None else math.inf,
@@ -266,11 +237,11 @@ class Group:
         if member is None:
             return  # it could not be read
         member.progress.tick(None, row.at - 1)
-        self._soonest = None
+        self._due.forget_soonest()
         # What has passed is answered before a pause, and passed over before a resume.
         yield from self._answer()
         member.paused = row.kind == "pause"
-        self._soonest = None
+        self._due.forget_soonest()
 
     def _fail_as_logged(self, row: Row) -> Iterator[Message]:
         """The log says that a query has failed. Mostly that is known here; an engine that has taken a batch again may
@@ -283,14 +254,18 @@ class Group:
 
     def members_changed(self) -> None:
         """Members have come, gone or failed: how far back somebody may look is another question now."""
-        self._untimed = self._soonest = self._pending = None
+        self._due.members_changed()
+        self.wait.ask_again()
         self._views.closures.changed()
 
-    @property
-    def untimed(self) -> list[Member]:
-        if self._untimed is None:
-            self._untimed = [member for member in self.members.values() if not member.timed]
-        return self._untimed
+    def _fail(self, member: Member, instant: int, error: Exception) -> QueryFailure:
+        """A member answers no more. What is to be told."""
+        reason = str(error) or type(error).__name__
+        if member.failure is not None:  # it is the one that the log tells
+            instant, reason = member.failure.instant, member.failure.reason
+        member.fail(reason)
+        self.members_changed()
+        return QueryFailure(member.id, instant, reason)
 
     def set_background(self, graph: str, seq: int, payload: bytes) -> None:
         """Take a background graph, unless it is known at `seq` or later."""
@@ -299,15 +274,14 @@ class Group:
             self.new_graphs[graph] = payload
             self._views.closures.set_background(graph, payload)
             chunk = Chunk.from_ipc(payload)
-            self._sizes[graph] = len(chunk)
-            self._pending = None
+            self.wait.set_background(graph, len(chunk))
             self.content.replace(self.number(graph), chunk)
 
     def set_rules(self, name: str, seq: int, text: str) -> None:
         """Take a user's rule set, unless it is known at `seq` or later."""
         if seq > self.rules.get(name, (0, ""))[0]:
             self.rules[name] = seq, text
-            self._pending = None
+            self.wait.ask_again()
             self._views.closures.set_rules(name, text)
 
     def _chunk(self, row: Row) -> None:
@@ -320,7 +294,7 @@ class Group:
         self.fresh[-1].take(stream, row.seq, chunk)
         self.arrival.logged(row.at)
         apart = False
-        for member in self.untimed:
+        for member in self._due.untimed:
             progress = member.progress
             if row.subject in progress.clocks:
                 reading = progress.reading(row.subject)
@@ -341,11 +315,11 @@ class Group:
 
     def guard(self, guard: EvaluationGuard) -> None:
         """What its queries are evaluated under from now on."""
-        self._guard = guard
+        self._due.guard = guard
 
     def close_by(self, closings: Closings) -> None:
         """Where its background is closed from now on."""
-        self._closings = closings
+        self.wait.closings = closings
 
     def maintain(self, strategy: str) -> None:
         """How its closures are maintained from now on (see `maintain.strategies`). Answers are the same."""
@@ -355,138 +329,19 @@ class Group:
         """What is held for a query, about; what it shares with others counts for each of them."""
         return self._views.state_bytes(member)
 
-    def number(self, iri: str) -> int:
-        return self.streams.setdefault(iri, len(self.streams))
-
-    # --- answering
-
-    def _answer(self, members: Iterable[Member] | None = None) -> Iterator[Message]:
-        """Tell what is due to these members, or to all."""
-        due, failed = [], []
-        for member in self._awake() if members is None else members:
-            if member.failed is None and member.paused:
-                member.pass_over()
-            elif member.failed is None:
-                try:
-                    due += [(instant, -member.widest, member.id) for instant in member.due()]
-                except TooManyInstants as error:
-                    failed.append((member, error))
-        for member, too_many in failed:
-            yield self._fail(member, too_many.instant, too_many)
-        if members is None and (self._soonest is None or self.arrival.reading >= self._soonest):
-            self._soonest = min(
-                (member.soonest() for member in self.members.values() if member.timed and member.failed is None),
-                default=END_OF_TIME,
-            )
-        # The widest windows first: the others may cut their answers out of theirs.
-        due.sort()
-        for verdict in self._guard.rehearse(
-            lambda: [self._evaluation(self.members[id], instant) for instant, _, id in due]
-        ):
-            # What it says before it fails comes first.
-            if verdict.instant == next(instant for instant, _, id in due if id == verdict.member):
-                yield self._fail(self.members[verdict.member], verdict.instant, TooMuch(verdict.reason))
-        try:
-            for instant, _, id in due:
-                yield from self._say(self.members[id], instant)
-        finally:  # also where whoever writes the answers breaks off
-            self._guard.rest()
-
-    def _say(self, member: Member, instant: int) -> Iterator[Message]:
-        """What a member says at an instant that is due."""
-        if member.failed is None and member.failure is not None and member.failure.precedes(instant):
-            yield self._fail(member, instant, ValueError(member.failure.reason))
-        elif member.is_over(instant):
-            member.see(instant)
-        elif member.failed is None:
-            limits = None if member.failure is not None else self._views.given
-            if limits is None:  # nobody waits
-                yield self._tell(member, instant)
-            else:
-                yield self._tell_in_time(member, instant, limits)
-                # Now it is written, too. Stamps that producers give say nothing of how fast they come, nor do the
-                # milliseconds by which the turns of one push are kept apart.
-                progress = member.progress
-                member.arrears.end(
-                    min(instant, progress.arrival), entry=self.seq if progress.event else 0, arrival=self._arrival
-                )
-            if member.failed is not None:
-                self._forget_views()  # what was held for it is no reason for others to fail
-            if self._guard.is_full:
-                yield from self._relieve(instant)
-
-    def _awake(self) -> Iterable[Member]:
-        """The members that may have instants that have passed. Rows are many, and few of them make somebody's due."""
-        if self._soonest is not None and self.arrival.reading < self._soonest:
-            return self.untimed
-        return self.members.values()
-
-    def _tell_in_time(self, member: Member, instant: int, limits: Limits) -> Message:
-        """Tell it, unless the others have waited for too many of its answers."""
-        try:
-            member.arrears.check(limits)
-        except TooMuch as error:
-            return self._fail(member, instant, error)
-        member.arrears.begin()
-        return self._tell(member, instant)
-
-    def _tell(self, member: Member, instant: int) -> Message:
-        begun = time.perf_counter_ns()
-        try:
-            with counted() as refused:
-                _, rows, payload = self._guard.evaluated(*self._evaluation(member, instant))
-            self._costs.refused += refused.count
-        except Exception as error:  # whatever a query does to the evaluator, it does to itself alone
-            return self._fail(member, instant, error)
-        self._costs.note(
-            member,
-            instant=instant,
-            rows=rows,
-            micros=(time.perf_counter_ns() - begun) // 1000,
-            due=self._arrival if member.progress.event else instant,
-        )
-        return InstantAnswer(member.id, instant, 0, rows, payload)
-
-    def _evaluation(self, member: Member, instant: int) -> DueEvaluation[MemberReply]:
-        return DueEvaluation(
-            member.id, instant, self._views.closing_seconds(member), lambda: self._views.say(member, instant, self.seq)
-        )
-
-    def _relieve(self, instant: int) -> Iterator[Message]:
-        """Where there is too much in the process, those fail that most is held for."""
-        while (error := self._guard.crowded(self.key, lambda: self._largest()[0])) is not None:
-            yield self._fail(self.members[self._largest()[1]], instant, error)
-            self._forget_views()
-
-    def _largest(self) -> tuple[int, int]:
-        """The query that most is held for, behind how much that is. Nobody fails for one of which the log says how it
-        fails, and that one fails there."""
-        shares = self._views.shares([id for id, member in self.members.items() if member.failed is None])
-        most, id = max(((nbytes, id) for id, nbytes in shares.items()), default=(0, 0))
-        return (most, id) if id and self.members[id].failure is None else (0, 0)
-
     def costs(self) -> BatchCosts | None:
         """What the answers have cost since this was asked last, if there were any. It is beside what is true: the same
         log may cost something else."""
-        payload = self._costs.report(elements=self._views.elements, state=self.state_bytes, nodes=self._views.nodes)
-        return None if payload is None else BatchCosts(payload)
+        return self._due.report()
 
-    def _fail(self, member: Member, instant: int, error: Exception) -> QueryFailure:
-        reason = str(error) or type(error).__name__
-        if member.failure is not None:  # it is the one that the log tells
-            instant, reason = member.failure.instant, member.failure.reason
-        member.fail(reason)
-        self.members_changed()
-        return QueryFailure(member.id, instant, reason)
+    def number(self, iri: str) -> int:
+        return self.streams.setdefault(iri, len(self.streams))
 
     # --- forgetting
 
     def _forget(self) -> None:
         self.content.forget(self.horizons(), self.places())
-        self._forget_views()
-
-    def _forget_views(self) -> None:
-        self._views.forget({id for id, member in self.members.items() if member.failed is None and not member.paused})
+        self._due.forget()
 
     def horizons(self) -> dict[int, int]:
         """For each stream that it is known of: elements stamped this or earlier are not seen again through any window

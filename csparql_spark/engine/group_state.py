@@ -111,9 +111,9 @@ def restore(key: str, state: State, remembered: StoredGroup | None = None) -> St
     for id in group.members.keys() - {int(name) for name in summary["members"]}:
         del group.members[id]
     group.members_changed()
-    group.waiting = summary.get("waiting", False)
+    group.wait.is_on = summary.get("waiting", False)
     first, next = summary.get("pieces", (0, 0))
-    group.held = HeldEntries.restored((state.get(StateKey.held(piece)) for piece in range(first, next)), first)
+    group.wait.held = HeldEntries.restored((state.get(StateKey.held(piece)) for piece in range(first, next)), first)
     return group
 
 
@@ -211,9 +211,9 @@ def save(group: StoredGroup, state: State) -> None:
     }
     for id, extent in group.stored_answers.items():
         permanent |= {StateKey.last_answer(id), *(StateKey.changes(id, piece) for piece in range(extent.pieces))}
-    for piece, rows in group.held.pieces():
+    for piece, rows in group.wait.held.pieces():
         state.put(StateKey.held(piece), rows)
-    permanent |= {StateKey.held(piece) for piece in range(group.held.first, group.held.next)}
+    permanent |= {StateKey.held(piece) for piece in range(group.wait.held.first, group.wait.held.next)}
     group.stored |= dict.fromkeys(permanent)
     for key in itertools.chain(group.permanent - permanent, group.departures.due(horizons, places)):
         if key in group.stored and key not in permanent:
@@ -228,7 +228,7 @@ def save(group: StoredGroup, state: State) -> None:
         "members": {str(id): member.state() for id, member in group.members.items()},
     }
     if group.waiting:
-        summary |= {"reached": group.reached, "waiting": True, "pieces": (group.held.first, group.held.next)}
+        summary |= {"reached": group.reached, "waiting": True, "pieces": (group.wait.held.first, group.wait.held.next)}
     state.set_summary(json.dumps(summary).encode())
 
 

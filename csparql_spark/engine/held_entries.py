@@ -1,5 +1,5 @@
 """Held entries: those that a group has been given and does not take yet, because what it would answer them with is
-being closed beside (see `closings`).
+being closed beside (see `background_wait`).
 
     rows     ──▶ 41 ─ 42 ─ 43 ─ 44 ──▶     42 makes an instant due: it is taken, and answered later; 43 and 44 are held
     group        taken  │ 43  44           ready: the instant of 42 is answered, and 43 and 44 are taken

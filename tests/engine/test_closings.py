@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import closings, closures
+from csparql_spark.engine.background_wait import BackgroundWait
 from csparql_spark.engine.closings import Closing, Closings, ForkedClosings
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import restore, save
@@ -89,7 +90,7 @@ class WaitingCluster(Cluster):
             self.batch(key, [wake(key)])
 
 
-def any_background(group: Group, member: object) -> Closing:
+def any_background(wait: BackgroundWait, member: object) -> Closing:
     return Closing("any", 1, lambda: pytest.fail("nobody closes it"))
 
 
@@ -99,7 +100,7 @@ def test_what_is_held_is_answered_as_if_it_had_not_been(log: list[Logged], data:
     """Cut into batches anyhow, given to any worker, failing and coming twice. Who is deleted is told nothing more, so
     of those it is a beginning."""
     written, cluster = entries(log), WaitingCluster(data)
-    with mock.patch.object(Group, "_closing", any_background):
+    with mock.patch.object(BackgroundWait, "_closing", any_background):
         cluster.run(log)
     expected = by_query(in_one_go(written))
     told = by_query(cluster.told)
@@ -198,7 +199,7 @@ def told_beside(
             meanwhile()
         ended(made)
         told += group.feed([wake(group.key)])
-    assert not group.waiting and not group.held
+    assert not group.waiting and not group.wait.held
     return told
 
 
@@ -413,7 +414,7 @@ def test_too_much_is_not_held(
     expected = here(log)
     closed_backgrounds._known.clear()
     slow_at_first(9)
-    monkeypatch.setattr("csparql_spark.engine.group.MOST_BYTES", 100)
+    monkeypatch.setattr("csparql_spark.engine.background_wait.MOST_BYTES", 100)
     rows = routed(log)
     group = Group(rows[0].group)
     group.close_by(beside)

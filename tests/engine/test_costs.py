@@ -44,7 +44,7 @@ def measured(group: Group) -> list[dict]:
 def ticking(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """Each evaluation takes 50 µs. Plans are told when this clock says so."""
     took, now = iter(range(0, 10**12, 50_000)), [1000.0]
-    monkeypatch.setattr("csparql_spark.engine.group.time.perf_counter_ns", lambda: next(took))
+    monkeypatch.setattr("csparql_spark.engine.due_answers.time.perf_counter_ns", lambda: next(took))
     monkeypatch.setattr(costs.time, "monotonic", lambda: now[0])
     yield now
 

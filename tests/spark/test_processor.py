@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csparql_spark.engine.background_wait import BackgroundWait
 from csparql_spark.engine.closings import Closing, Closings
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import restore, save
@@ -300,7 +301,7 @@ def test_who_waits_for_a_background_is_noted_until_that_is_stored(
             return not ready
 
     monkeypatch.setattr(processors, "_closings", lambda data, limits: Told())
-    monkeypatch.setattr(Group, "_closing", lambda group, member: Closing("any", 1, lambda: None))
+    monkeypatch.setattr(BackgroundWait, "_closing", lambda wait, member: Closing("any", 1, lambda: None))
     monkeypatch.setattr(processors, "_guard", lambda terms, limits: EvaluationGuard())
     terms = GuardTerms(store.directory.checkpoint / "notes", beside=str(store.directory.path))
     waiting, handle, log = WaitingGroups(store.database), Handle(), a_log()
