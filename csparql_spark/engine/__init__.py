@@ -20,7 +20,10 @@
 - `moment`            an instant of a query, where the log stands, and since when it looks
 - `costs`             what queries take while they answer
 - `guard`             what each evaluation is held to by the kernel, and what becomes of the one a worker dies of
+- `kernel_limits`     the memory and the time that the kernel allows this process meanwhile
+- `trials`            evaluations that are made in a child first, since the worker might die of them
 - `trial_budget`      what those that need too much may take of all others' time in a batch
+- `crowding`          who fails where all that is held for queries is too much
 - `notes`             whom a worker evaluates, where the next one finds it
 - `group_state`       what of a group is kept between batches, and how it comes back
 - `departures`        which stored slides no window will see again

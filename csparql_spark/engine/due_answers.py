@@ -23,9 +23,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.engine.costs import Costs
-from csparql_spark.engine.guard import DueEvaluation, EvaluationGuard
+from csparql_spark.engine.guard import EvaluationGuard
 from csparql_spark.engine.member import Member, TooManyInstants
 from csparql_spark.engine.messages import BatchCosts, InstantAnswer, Message, QueryFailure
+from csparql_spark.engine.trials import DueEvaluation
 from csparql_spark.engine.views import MemberReply, Views
 from csparql_spark.entailment.evaluate.patterns import counted
 from csparql_spark.windows.content import END_OF_TIME

@@ -12,7 +12,7 @@ import pytest
 
 from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.asking.replay import NO_FAILURES
-from csparql_spark.engine import guard as guards
+from csparql_spark.engine import crowding
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.guard import EvaluationGuard
 from csparql_spark.engine.messages import QueryFailure
@@ -111,7 +111,7 @@ def test_where_all_is_too_much_the_one_fails_that_most_is_held_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: int, fails: bool
 ) -> None:
     """And not the one that is asked last; what is held for the others is little, and they go on."""
-    monkeypatch.setattr(guards, "LEAST", 20_000)
+    monkeypatch.setattr(crowding, "LEAST", 20_000)
     log = by_hand(
         narrow("first"),
         (0, "register", "large", HEALTHY),

@@ -23,12 +23,14 @@ from csparql_spark.answers import confinement, forked
 from csparql_spark.answers.forked import apart
 from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.asking.replay import NO_FAILURES
-from csparql_spark.engine import guard as guards
+from csparql_spark.engine import kernel_limits, trials
 from csparql_spark.engine.group import Group
-from csparql_spark.engine.guard import SPARE, DueEvaluation, KernelGuard
+from csparql_spark.engine.guard import KernelGuard
+from csparql_spark.engine.kernel_limits import SPARE
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.engine.notes import READING, Ledger, Notes
+from csparql_spark.engine.trials import DueEvaluation
 from csparql_spark.engine.views import MemberReply, Views
 from csparql_spark.entailment.evaluate.bounds import TooMuchDerived
 from csparql_spark.log import Entry
@@ -55,7 +57,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """What else the machine does ends nobody here, and who is over its own time keeps nobody waiting."""
     for module in (forked, confinement):
         monkeypatch.setattr(module, "PATIENCE", 1000)
-    monkeypatch.setattr(guards, "GRACE", 0.3)
+    monkeypatch.setattr(kernel_limits, "GRACE", 0.3)
 
 
 def doubled(times: int, after: str = "") -> str:
@@ -265,7 +267,7 @@ def test_one_child_rehearses_all_that_is_due_together(tmp_path: Path) -> None:
             children += 1
             return apart(work, seconds=seconds, room=room)
 
-        guards.apart = counted
+        trials.apart = counted
         return [*worked(log, tmp_path), QueryFailure(0, children, "")]
 
     status, told = in_a_worker(work)
@@ -545,11 +547,11 @@ def of_new_memory(size: int) -> int:
 
 def test_a_child_has_less_room_than_the_worker(tmp_path: Path) -> None:
     """Who needs what is between the two fails apart, and does not end a second worker."""
-    between = LIMITS.bytes + SPARE - guards.MARGIN // 2
+    between = LIMITS.bytes + SPARE - trials.MARGIN // 2
     (tmp_path / "ledger.json").write_text(json.dumps(asdict(Ledger(suspects={"7": 1}))))
     deaths, said = evaluated_by_workers(tmp_path, lambda: of_new_memory(between))
     assert deaths == [] and said.startswith(MEMORY)
-    innocent = LIMITS.bytes + SPARE - 2 * guards.MARGIN
+    innocent = LIMITS.bytes + SPARE - 2 * trials.MARGIN
     notes = Notes(tmp_path)
     notes.read()
     notes.forget([7])
