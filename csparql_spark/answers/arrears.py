@@ -108,7 +108,7 @@ class Arrears:
 def too_far_behind(seconds: float, most: float) -> TooMuch:
     return TooMuch(
         f"its answers take longer than the time between them, and keep the others waiting for {seconds:,.0f} s by now, "
-        f"where {most:g} s is the limit: choose a larger STEP or a narrower RANGE, or ask for less"
+        f"where {most:g} s is the limit: choose a larger STEP or a narrower RANGE, push less at once, or ask for less"
     )
 
 
