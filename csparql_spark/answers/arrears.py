@@ -85,10 +85,10 @@ class Arrears:
         between = (moment - self._moment) / 1000
         self._moment = moment
         if entry and arrival is not None:
-            if self._arrival is not None:  # before the first there is none
+            if self._arrival is not None:  # before the first push there is none
                 self.pushed = max(0.0, self.pushed + took - (arrival - self._arrival) / 1000)
             self._arrival = arrival
-        if entry != self._entry:  # before the first there is none
+        if entry != self._entry:  # of what this one makes due it is the first: there is no time before it
             self._entry, self.seconds, self._begun = entry, 0.0, None
         elif self._begun is not None:
             worked = processor.now().processor - self._begun

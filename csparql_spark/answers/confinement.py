@@ -2,6 +2,7 @@
 
     begin()                                     # what ends it, or what libraries say then, is no news to anybody
     let_grow(resource.RLIMIT_DATA, size)        # it may become so large, and no larger
+    let_grow_by(room)                           # it may name so many bytes more than now
     start_timers(seconds)                       # of the processor; ten times that on the clock. Then it is ended
     end_of(signal.SIGPROF)                      # End.PROCESSOR: what the signal says by which it has ended
 
@@ -38,6 +39,7 @@ _SHORTEST = 0.001  # seconds of a timer: none would mean that there is none
 limited = False
 # What a container may have, in the second and in the first version of the kernel's interface.
 _CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_ADDRESSES = 0  # of the sizes of a process: all that it may name
 _PARENT_DEATH = 1  # of prctl: the signal at the end of the thread that has forked
 _STATISTICS = Path("/proc/self/statm")
 
@@ -109,6 +111,13 @@ def let_grow(limit: int, size: int) -> None:
     limited = True
     _, most = resource.getrlimit(limit)
     resource.setrlimit(limit, (size if most == resource.RLIM_INFINITY else min(size, most), most))
+
+
+def let_grow_by(room: int) -> None:
+    """Let all that the process may name become so many bytes larger than it is, and no larger. Where there is no
+    telling how large it is, it may grow."""
+    if (size := pages(_ADDRESSES)) is not None:
+        let_grow(resource.RLIMIT_AS, size + room)
 
 
 def machine() -> int:

@@ -19,7 +19,6 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
-import resource
 import select
 import signal
 import struct
@@ -35,7 +34,6 @@ _HEAD = struct.Struct("<cQ")  # how it ended, and how many bytes follow
 _DONE, _FAILED, _FULL = b"+", b"-", b"!"
 _AT_ONCE = 1 << 20
 TRIES = 3  # of work whose child somebody else kills
-_ADDRESSES = 0  # of the sizes of a process: all that it may name
 
 
 # Whether this process may be ended as it is, and somebody waits to say why (see `asking.guarded`).
@@ -139,9 +137,7 @@ def _work(work: Callable[[], bytes], writing: int, seconds: float, room: int) ->
         confinement.start_timers(seconds)
         gc.disable()  # it would write to all that is shared
         faulthandler.disable()  # that a child ends is no news to whoever reads what the process prints
-        # Where there is no telling how large it is, it may grow.
-        if (size := confinement.pages(_ADDRESSES)) is not None:
-            confinement.let_grow(resource.RLIMIT_AS, size + room)
+        confinement.let_grow_by(room)
         try:
             how, reply = _DONE, work()
         except MemoryError:

@@ -38,6 +38,7 @@ from csparql_spark.answers import confinement
 from csparql_spark.answers.confinement import End
 from csparql_spark.answers.excess import OF_BACKGROUNDS, broken
 from csparql_spark.answers.limits import Limits, TooMuch
+from csparql_spark.engine.kernel_limits import SPARE
 from csparql_spark.entailment.evaluate.bounds import TooMuchDerived, bounded, closing_seconds
 from csparql_spark.entailment.rules import closed_backgrounds
 from csparql_spark.entailment.rules.closed_backgrounds import ClosedBackground
@@ -45,7 +46,6 @@ from csparql_spark.entailment.rules.closed_backgrounds import ClosedBackground
 LARGE = 50_000  # triples, from which a background is closed beside: less takes about as long as an answer may
 TRIES = 3  # children that are killed from outside
 MOST_FILES = closed_backgrounds.MOST_KNOWN
-SPARE = 64 << 20  # bytes beyond what a query may have
 NICE = 5  # the child lets others go first where there are few processors
 
 _WHY = ".why"
@@ -222,9 +222,7 @@ class ForkedClosings(Closings):
             gc.disable()  # it would write to all that is shared
             seconds = self._seconds(closing)
             confinement.start_timers(seconds + self._limits.seconds)  # for what the rules do not look at the time in
-            room = self._limits.bytes + SPARE
-            if (size := confinement.pages(0)) is not None:
-                confinement.let_grow(resource.RLIMIT_AS, size + room)
+            confinement.let_grow_by(self._limits.bytes + SPARE)
             try:
                 with bounded(seconds, self._limits.bytes):
                     closed = closing.work()

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import mmap
-import resource
 import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -132,8 +131,7 @@ def _gone_through(evaluations: Sequence[DueEvaluation[Any]], place: mmap.mmap, r
     for number, one in enumerate(evaluations):
         _PLACE.pack_into(place, 0, number, time.process_time())
         confinement.start_timers(one.seconds)
-        if (size := confinement.pages(0)) is not None:
-            confinement.let_grow(resource.RLIMIT_AS, size + room)
+        confinement.let_grow_by(room)
         if reason := _sentence(one.work):
             return reason
     _PLACE.pack_into(place, 0, len(evaluations), time.process_time())

@@ -1,3 +1,5 @@
+"""Which slides go is found without a look at those that stay: it is what such a look would find."""
+
 from __future__ import annotations
 
 from hypothesis import given, settings

@@ -61,6 +61,8 @@ SHARES: Final = {_QUESTIONS: 2, _LONG_TEXTS: 1, _LONG_BODIES: 1, _BODIES: 1, _LO
 # Where work of a kind is tried, and where it is begun again.
 _ROUTES: Final = {TEXT: (_TEXTS, _LONG_TEXTS), CHECKED_TEXT: (_LOOKS, _LONG_TEXTS), BODY: (_BODIES, _LONG_BODIES)}
 _ROUTE_OF_QUESTIONS: Final = (_LOOKS, _QUESTIONS)
+# What is said where work of a kind needs too much.
+_EXCESS: Final = {TEXT: OF_TEXTS, CHECKED_TEXT: OF_TEXTS, BODY: OF_BODIES}
 
 _ENDS = "the server ends: ask again when it is there again"
 
@@ -69,9 +71,6 @@ _T = TypeVar("_T")
 
 class Crowded(Exception):
     """Too many wait for a place, or the machine has no room for a child: it may be asked again."""
-
-
-_EXCESS: Final = {TEXT: OF_TEXTS, CHECKED_TEXT: OF_TEXTS, BODY: OF_BODIES}
 
 
 @dataclass(frozen=True)

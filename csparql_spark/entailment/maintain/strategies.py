@@ -61,13 +61,12 @@ BY_TAGS = Movement(INSTANTS)
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to maintain a closure: its name, how a materialization is made, and what it looks at before."""
+    """A way to maintain a closure: its name, how a materialization is made, and what it looks at before, which raises
+    RecursiveRules for those that it cannot maintain."""
 
     name: str
     make: Callable[[TermDictionary, Iterable[Rule]], Materialization]
-    check: Callable[[Sequence[Rule]], None] = lambda rules: (
-        None
-    )  # raises RecursiveRules for those that it cannot maintain
+    check: Callable[[Sequence[Rule]], None] = lambda rules: None
 
 
 @dataclass(frozen=True)
