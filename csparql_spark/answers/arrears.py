@@ -10,6 +10,7 @@ Both raise `TooMuch` when others have waited for as long as one answer may take.
 
 from __future__ import annotations
 
+import math
 import time
 
 from csparql_spark.answers import processor
@@ -49,10 +50,14 @@ class Arrears:
     Where these follow the clock that all see, be they steps or the pushes that make turns, that is counted for as long
     as it lasts. Where stamps of producers make them, a recording of an hour may come in a second: there it is counted
     among those that one entry has made due, and besides, on the clock, from push to push, where the others wait for ten
-    times as long before it is too much.
+    times as long before it is too much. All instants that a push makes due have the time since the one before: after a
+    silence they are many.
 
         stamps        12:00   12:10   12:20  ...          ten minutes apart, and so are the instants that they make due
         arrivals      09:00:00.0  .1  .2  .3  ...         a tenth of a second apart: that is all the time there is
+
+    What another query has said, and not a producer, comes all at once when that has caught up. So there the time
+    between the instants counts, if it is more.
 
     An answer that is there before the next moment is measured by the clock alone: it need not be exact.
 
@@ -63,31 +68,41 @@ class Arrears:
         arrears.check(limits)
     """
 
-    __slots__ = ("_arrival", "_begun", "_clock", "_entry", "_moment", "pushed", "seconds")
+    __slots__ = ("_arrival", "_balance", "_begun", "_clock", "_entry", "_moment", "_pushed_by", "seconds")
 
     def __init__(self) -> None:
-        self.seconds = self.pushed = 0.0
+        self.seconds = 0.0
+        self._balance = 0.0  # of pushes; below zero there is time left for what the last of them makes due
+        self._pushed_by: int | None = None
         self._entry: int | None = None
         self._moment = 0
         self._arrival: int | None = None
         self._clock = 0.0
         self._begun: float | None = None  # by the processor, where that is looked at
 
+    @property
+    def pushed(self) -> float:
+        """How far it is behind from push to push."""
+        return max(0.0, self._balance)
+
     def begin(self) -> None:
         if self._begun is not None:
             self._begun = processor.now().processor
         self._clock = time.perf_counter()
 
-    def end(self, moment: int, *, entry: int, arrival: int | None) -> None:
+    def end(self, moment: int, *, entry: int, arrival: int | None, relayed: bool = False) -> None:
         """The answer that was due at a moment is there. `entry`: what has made it due, 0 where the clock does that all
-        see; `arrival`: when that came, if it was pushed."""
+        see; `arrival`: when that came, if it was pushed, or `relayed` from another query."""
         took = time.perf_counter() - self._clock
         between = (moment - self._moment) / 1000
         self._moment = moment
         if entry and arrival is not None:
-            if self._arrival is not None:  # before the first push there is none
-                self.pushed = max(0.0, self.pushed + took - (arrival - self._arrival) / 1000)
-            self._arrival = arrival
+            if entry != self._pushed_by:
+                # Before the first push there is none: as if it were long ago.
+                apart = math.inf if self._arrival is None else (arrival - self._arrival) / 1000
+                self._balance = self.pushed - (max(apart, between) if relayed else apart)
+                self._arrival, self._pushed_by = arrival, entry
+            self._balance += took
         if entry != self._entry:  # of what this one makes due it is the first: there is no time before it
             self._entry, self.seconds, self._begun = entry, 0.0, None
         elif self._begun is not None:

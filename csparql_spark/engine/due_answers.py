@@ -11,7 +11,7 @@ that fails says so once, and the others go on; where there is too much in the pr
 one after the other.
 
     due = DueAnswers("1f0c…", members, arrival, views, fail)
-    for message in due.tell(seq, entry_at): ...         # an entry has moved the clocks: whatever is due now
+    for message in due.tell(seq, entry_at, stream): ... # an entry has moved the clocks: whatever is due now
     due.members_changed()
     due.forget()                                        # what no living member looks at
 """
@@ -45,6 +45,7 @@ class DueAnswers:
         self._soonest: int | None = None  # no other member has an instant before; None: not known
         self._seq = 0  # where the log stands
         self._entry_at: int | None = None  # when that entry has arrived, if that is known
+        self._stream: str | None = None  # and where
 
     def members_changed(self) -> None:
         """Members have come, gone or failed."""
@@ -61,10 +62,12 @@ class DueAnswers:
             self._untimed = [member for member in self._members.values() if not member.timed]
         return self._untimed
 
-    def tell(self, seq: int, entry_at: int | None, members: Iterable[Member] | None = None) -> Iterator[Message]:
+    def tell(
+        self, seq: int, entry_at: int | None, stream: str | None, members: Iterable[Member] | None = None
+    ) -> Iterator[Message]:
         """Tell what is due to these members, or to all, where the log stands at `seq`; `entry_at`: when that entry has
-        arrived."""
-        self._seq, self._entry_at = seq, entry_at
+        arrived, `stream`: and where, if in a stream."""
+        self._seq, self._entry_at, self._stream = seq, entry_at, stream
         due, failed = [], []
         for member in self._awake() if members is None else members:
             if member.failed is None and member.paused:
@@ -110,9 +113,11 @@ class DueAnswers:
                 # Now it is written, too. Stamps that producers give say nothing of how fast they come, nor do the
                 # milliseconds by which the turns of one push are kept apart.
                 progress = member.progress
-                member.arrears.end(
-                    min(instant, progress.arrival), entry=self._seq if progress.event else 0, arrival=self._entry_at
-                )
+                if progress.event:
+                    relayed = progress.is_derived(self._stream)
+                    member.arrears.end(instant, entry=self._seq, arrival=self._entry_at, relayed=relayed)
+                else:
+                    member.arrears.end(min(instant, progress.arrival), entry=0, arrival=None)
             if member.failed is not None:
                 self.forget()  # what was held for it is no reason for others to fail
             if self.guard.is_full:

@@ -81,6 +81,7 @@ class Group:
         self.wait = BackgroundWait(key, self.members, self._views)
         self._due = DueAnswers(key, self.members, self.arrival, self._views, self._fail)
         self._entry_at: int | None = None  # when the entry arrived that was taken last, if that is known
+        self._entry_subject: str | None = None  # and where, if it is of a stream
 
     def feed(self, rows: Iterable[Row]) -> Iterator[Message]:
         """Take the next rows, in the order of the log; say what became true."""
@@ -134,7 +135,7 @@ class Group:
                 yield from self._take(row)
 
     def _answer(self, members: Iterable[Member] | None = None) -> Iterator[Message]:
-        return self._due.tell(self.seq, self._entry_at, members)
+        return self._due.tell(self.seq, self._entry_at, self._entry_subject, members)
 
     def _answer_or_wait(self, members: Iterable[Member] | None = None) -> Iterator[Message]:
         if not self.wait.begin_if_due():
@@ -160,6 +161,7 @@ class Group:
             return
         self.seq = row.seq
         self._entry_at = None if row.kind == "tick" and row.subject is not None else row.at
+        self._entry_subject = row.subject
         match row.kind:
             case "register":
                 yield from self._register(row)

@@ -97,6 +97,11 @@ class Progress:
     def reading(self, stream: str) -> int:
         return self.event.get(stream, self.arrival)
 
+    def is_derived(self, stream: str | None) -> bool:
+        """Whether a query says what comes there."""
+        clock = None if stream is None else self.clocks.get(stream)
+        return clock is not None and clock.kind == "derived"
+
     @property
     def passed(self) -> int:
         return min(self.reading(stream) for stream in self.clocks)

@@ -36,6 +36,11 @@ def pushed(at: int, **stamped: int) -> tuple:
     return at, "chunk", "urn:e", [((f"<urn:{s}>", "<urn:p>", "<urn:o>"), t) for s, t in stamped.items()]
 
 
+def relayed(at: int, instant: int) -> tuple:
+    """What a query has said at an instant, in the stream that it makes."""
+    return at, "chunk", "urn:d", [(("<urn:s>", "<urn:p>", "<urn:o>"), instant)]
+
+
 def shown(told: list[Message]) -> dict[int, dict[int, str]]:
     """What each query that has not failed says at its instants: the subjects, one after the other."""
     return {
@@ -322,6 +327,40 @@ def test_what_nobody_has_pushed_is_not_counted_by_pushes(monkeypatch: pytest.Mon
     )
     told = behind(log, monkeypatch, 0.9, Limits(milliseconds=1_000))
     assert [one.instant for one in told if isinstance(one, InstantAnswer)] == list(range(1000, 201_000, 1000))
+
+
+def test_derived_streams_that_catch_up_are_counted_by_their_instants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine was down: the query before it says within a second what it would have said in minutes."""
+    log = by_hand(
+        (0, "stream", "urn:d", ("derived", 0)),
+        (0, "register", "q", asked(1000, 1000, "urn:d")),
+        *(relayed(900_000 + second, 1000 * second) for second in range(1, 101)),
+    )
+    told = behind(log, monkeypatch, 0.9, Limits(milliseconds=1_000))
+    assert [one.instant for one in told if isinstance(one, InstantAnswer)] == list(range(1000, 101_000, 1000))
+    *told, failure = behind(log, monkeypatch, 1.5, Limits(milliseconds=1_000))
+    # But who takes longer than the time between them never catches up.
+    assert isinstance(failure, QueryFailure) and failure.reason.startswith("its answers take longer than the time betw")
+    assert len(told) == 22  # before the first there is none; then each takes half a second more than there is
+
+
+def test_after_a_silence_there_is_the_time_that_it_has_lasted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sensor says nothing for ten minutes: its next push makes all the instants due that have passed meanwhile."""
+    log = by_hand(
+        (0, "register", "q", asked(1000, 1000)),
+        pushed(1_000, s=1_000),
+        pushed(601_000, s=601_000),
+        pushed(602_000, s=602_000),
+    )
+    told = behind(log, monkeypatch, 0.9, Limits(milliseconds=1_000))
+    assert [one.instant for one in told if isinstance(one, InstantAnswer)] == list(range(1000, 602_000, 1000))
+
+
+def test_stamps_that_are_ahead_are_as_far_apart_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recording whose stamps are of another zone, or of a simulation."""
+    log = by_hand((0, "register", "q", asked(1000, 1000)), pushed(500, s=1000, r=901_000))
+    told = behind(log, monkeypatch, 0.005, Limits(milliseconds=1_000))
+    assert [one.instant for one in told if isinstance(one, InstantAnswer)] == list(range(1000, 901_000, 1000))
 
 
 @pytest.mark.parametrize(
