@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -58,14 +59,14 @@ def test_a_large_background_keeps_nobody_waiting(served: Served, killed: bool, t
     healthy = registry.query("Healthy").id
     until(answers, lambda: answers.newest_instant(healthy) is not None)
 
-    served.ask("PUT", "/queries/Large", LARGE, "application/sparql-query")
-    push(served, 2)
-    large = registry.query("Large").id
-    until(answers, lambda: bool(waiting(served)))
-    if killed:
-        served.kill("engine")
-    else:
-        with stopped(closing(directory.closed)):
+    with stopped_when_begun(directory.closed):
+        served.ask("PUT", "/queries/Large", LARGE, "application/sparql-query")
+        push(served, 2)
+        large = registry.query("Large").id
+        until(answers, lambda: bool(waiting(served)))
+        if killed:
+            served.kill("engine")
+        else:
             now = answers.newest_instant(healthy)
             until(answers, lambda: answers.newest_instant(healthy) > now + 1_000)
     until(answers, lambda: answers.newest_instant(large) is not None)
@@ -94,26 +95,38 @@ def test_a_large_background_keeps_nobody_waiting(served: Served, killed: bool, t
     assert instants(told, large) == list(range(begun, max(instants(told, large)) + 1, 500)), "none is left out"
 
 
-def closing(directory: Path) -> list[int]:
-    """The processes that close a background: they write to a file there. None, if that is done."""
-    found = []
-    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            if descriptor.readlink().is_relative_to(directory):
-                found.append(int(descriptor.parts[2]))
-    return found
-
-
 @contextlib.contextmanager
-def stopped(processes: list[int]) -> Iterator[None]:
-    """However quick they are, the others have time to show that they do not wait for them."""
-    for process in processes:
-        os.kill(process, signal.SIGSTOP)
+def stopped_when_begun(directory: Path) -> Iterator[None]:
+    """The first process that closes a background there stops when it has begun, and goes on at the end, if it is there
+    still: however quick it is, one can see that it is waited for."""
+    over, found = threading.Event(), list[int]()
+
+    def look() -> None:
+        while not over.wait(0.001):
+            if any(directory.glob("*.part")) and (process := next(closing(directory), None)) is not None:
+                os.kill(process, signal.SIGSTOP)
+                found.append(process)
+                return
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
     try:
         yield
     finally:
-        for process in processes:
-            os.kill(process, signal.SIGCONT)
+        over.set()
+        looking.join()
+        for process in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
+
+
+def closing(directory: Path) -> Iterator[int]:
+    """The children that close a background: they have nothing open but what they write it to."""
+    for descriptors in Path("/proc").glob("[0-9]*/fd"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            opened = [one.readlink() for one in descriptors.iterdir() if int(one.name) > 2]
+            if opened and all(one.is_relative_to(directory) for one in opened):
+                yield int(descriptors.parts[2])
 
 
 def push(served: Served, number: int) -> None:
