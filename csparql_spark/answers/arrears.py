@@ -68,12 +68,11 @@ class Arrears:
         arrears.check(limits)
     """
 
-    __slots__ = ("_arrival", "_balance", "_begun", "_clock", "_entry", "_moment", "_pushed_by", "seconds")
+    __slots__ = ("_arrival", "_balance", "_begun", "_clock", "_entry", "_moment", "seconds")
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self._balance = 0.0  # of pushes; below zero there is time left for what the last of them makes due
-        self._pushed_by: int | None = None
         self._entry: int | None = None
         self._moment = 0
         self._arrival: int | None = None
@@ -96,14 +95,15 @@ class Arrears:
         took = time.perf_counter() - self._clock
         between = (moment - self._moment) / 1000
         self._moment = moment
+        first = entry != self._entry  # of what this one makes due
         if entry and arrival is not None:
-            if entry != self._pushed_by:
+            if first:
                 # Before the first push there is none: as if it were long ago.
                 apart = math.inf if self._arrival is None else (arrival - self._arrival) / 1000
                 self._balance = self.pushed - (max(apart, between) if relayed else apart)
-                self._arrival, self._pushed_by = arrival, entry
+                self._arrival = arrival
             self._balance += took
-        if entry != self._entry:  # of what this one makes due it is the first: there is no time before it
+        if first:  # there is no time before it
             self._entry, self.seconds, self._begun = entry, 0.0, None
         elif self._begun is not None:
             worked = processor.now().processor - self._begun

@@ -62,8 +62,8 @@ def _filled(form: BatchForm, terms: Sequence[str], columns: Sequence[Sequence[in
     cells = rows * len(columns)
     begin = len(form.names) + 16  # of the terms' offsets
     offsets, length = 4 * count + 4, len(text)
-    data = begin + offsets + (-offsets & 7)
-    last = data + length + (-length & 7)  # of the list of cells
+    data = begin + _padded(offsets)
+    last = data + _padded(length)  # of the list of cells
     head = bytearray(form.head)
     _NUMBER.pack_into(head, BODY, last + 8 + _padded(4 * cells))
     _BUFFERS.pack_into(head, BUFFERS, begin, offsets, data, length, last, 0, last, 8, last + 8, 0, last + 8, 4 * cells)
