@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -16,6 +17,7 @@ from csparql_spark.cli.suggestions import nearest
 from csparql_spark.client import IRI, Answer, BlankNode, Client, Event, Literal, ProblemError, Term
 
 INSTANT = InstantParameter()
+SIDES = {"after": "after", "before": "next"}  # of a gap
 
 
 class Start(click.ParamType):
@@ -79,13 +81,23 @@ def _notice(event: Event) -> None:
         f"{data.get('after')} is not so any more",
         "damaged": f"answers of {query} at {data.get('first')} are damaged on the disk of the server",
     }
-    gone = f"answers of {query} between {data.get('after')} and {data.get('next')} are kept no longer"
     sentences = {
-        "gap": gaps.get(data.get("reason", ""), gone),
+        "gap": gaps.get(data.get("reason", "")) or _gone(query, data),
         "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
         "end": f"the query {query} has ended: {data.get('reason')}",
     }
     click.echo(f"csparql-spark: {sentences.get(event.kind, f'{event.kind}: {query}')}", err=True)
+
+
+def _gone(query: object, data: dict[str, Any]) -> str:
+    """What the server does not tell any more, or not to this reader."""
+    from csparql_spark.asking.timeline import written
+
+    sides = [f"{side} {written(data[name])}" for side, name in SIDES.items() if data.get(name) is not None]
+    between = f"answers of {query} {' and '.join(sides)}".rstrip()
+    if data.get("reason") != "forgotten":
+        return f"{between} are not told here"
+    return f"{between} are kept no longer: the server's setting keep-answers says how many are"
 
 
 class _Json:

@@ -6,8 +6,9 @@
     GET /queries/HotRooms/answers    Accept: text/event-stream      server-sent events
 
 A range is an array of what events hold, or (application/x-ndjson) a line for each; it is sent as it is read, at most
-`limit` instants, and a Link header with rel="next" says where it goes on. In the place of an answer that is damaged on
-the disk there is {"query", "at", "problem"}.
+`limit` instants, and a Link header with rel="next" says where it goes on. Where it asks for what is kept no longer,
+X-CSPARQL-Forgotten says up to when that is gone. In the place of an answer that is damaged on the disk there is
+{"query", "at", "problem"}.
 
 Events begin after `Last-Event-ID` (or `?lastEventId=`), at `?from=beginning`, after `?from=<instant>`, or with the
 newest answer (`?from=latest`, and by default). What a client has seen counts more than what its URL asks for: a browser
@@ -40,7 +41,14 @@ from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers import instants
 from csparql_spark.server.subscribers.fanout import instants_of
 from csparql_spark.server.subscribers.instants import whole, windows_of
-from csparql_spark.server.subscribers.subscription import FIRST, LATEST, SubscriptionStart, after_instant, start_after
+from csparql_spark.server.subscribers.subscription import (
+    FIRST,
+    KEEPING,
+    LATEST,
+    SubscriptionStart,
+    after_instant,
+    start_after,
+)
 from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.store.order import AnswerOrder
@@ -92,6 +100,8 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
         if len(found) > limit:
             given = {**request.args.to_dict(), "from": str(found.pop()), "limit": str(limit)}
             headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
+        if (gone := threads.fanout.order.gone(query.id)) is not None and low <= gone[1]:
+            headers["X-CSPARQL-Forgotten"] = forgotten(query, gone[1])
         holding = holdings.take(HELD * stores.answers.largest(query.id, found))
         envelopes = (
             instants.envelope_pieces(query.name, parts, windows_of(query, instant))
@@ -103,15 +113,26 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
         response.call_on_close(holding.release)
         return response
 
+    def forgotten(query: QueryRecord, last: int) -> str:
+        """Up to which instant answers are gone, which is the oldest that is there, and how many are kept."""
+        bounds = stores.answers.bounds(query.id)
+        oldest = f"; oldest={bounds[0]}" if bounds else ""
+        return f"{last}{oldest}; {KEEPING}={settings.keep_answers}"
+
     def parts_at(query: QueryRecord, instant: int) -> list[StoredAnswer]:
         parts = stores.answers.at(query.id, instant)
         if not parts:
             bounds = stores.answers.bounds(query.id)
+            gone = threads.fanout.order.gone(query.id)
             known = (
                 f"answers are kept from {written(bounds[0])} to {written(bounds[1])}"
                 if bounds
                 else "it has no answers yet"
             )
+            if gone is not None and instant <= gone[1]:
+                known += (
+                    f", older ones no longer (the server's setting {KEEPING} says how many: {settings.keep_answers})"
+                )
             raise Problem(
                 "no-answer",
                 f"The query {query.name} has no answer at {written(instant)}: {known}.",

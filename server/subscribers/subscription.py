@@ -7,11 +7,12 @@
     data: {"query":"HotRooms","at":1700000000000,"windows":[…],"results":{"head":…,"results":…}}
 
 `event: gap`         {"query", "after", "next", "reason"}: the instants between the two are not told. They are kept no
-                     longer ("forgotten"), or the reader is too slow ("slow": then `first` and `last` name them, and
-                     they can still be had), or one is damaged on the disk ("damaged": `first` and `last` are it),
-                     or has too much text for an event ("large": `first` and `last` are it, and it can be had).
-                     null: not known, or not told yet. "restored": a copy of the database was put back, and what the
-                     reader was told after `after` is not so any more; what is, follows
+                     longer ("forgotten": `setting` is what says how many are), or the reader is too slow ("slow":
+                     then `first` and `last` name them, and they can still be had), or one is damaged on the disk
+                     ("damaged": `first` and `last` are it), or has too much text for an event ("large": `first` and
+                     `last` are it, and it can be had). null: not known, or not told yet. "restored": a copy of the
+                     database was put back, and what the reader was told after `after` is not so any more; what is,
+                     follows
 `event: problem`     {"query", "at", "reason"}: the query has failed
 `event: end`         {"query", "reason"}: the query is deleted
 `event: registered`  {"query", "id"}: there is a query that was not there when the connection began
@@ -25,7 +26,8 @@ all of its queries, whichever they are. How queries stand is no part of that ord
 if a query does not run, and whenever it changes, after the answers that were there by then.
 
 Invariant: a client that comes back with the last id it has seen misses nothing and sees nothing twice. If it was told
-what the log has lost since, it is told so before anything else.
+what the log has lost since, it is told so before anything else. Who asks for the past, with an id or without one, is
+told where what is kept of it begins.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ from csparql_spark.store.order import AnswerOrder, AnswerPlace
 RETRY = b"retry: 1000\n\n"
 HEARTBEAT = b":\n\n"
 BEGINNING = 0
+KEEPING = "keep-answers"  # the setting
 PAGE_BYTES = 256 << 10
 _QUERY_AND_INSTANT = re.compile(r"([0-9]{1,18})-(-?[0-9]{1,18})")
 
@@ -117,7 +120,7 @@ class Subscription:
         self._last = dict(start.instants)  # the newest instant that it knows, by query
         self._heartbeat, self._slow, self._progress = heartbeat_seconds, slow_instants, progress
         self._live = False  # it has caught up once: what it asked for of the past was not skipped
-        self._forgiven: dict[int, int] = {}  # gaps up to here were there before it
+        self._forgiven: dict[int, int] = {}  # gaps up to here are not told
         self.finished = False  # nothing will come any more
         self.caught_up = -1  # version of the news of which everything was told
         fanout.join(self)
@@ -137,7 +140,7 @@ class Subscription:
             self._newest = self._order.newest(live if self._ids is None else live & self._ids, news.head)
         self._cursor = news.head if start.after is None else start.after
         self._restored = start.restored  # it is to be told so
-        if not start.returning:
+        if start.restored and not start.returning:  # of all that is told again it is told already where it begins
             self._forgiven = {place.query: place.position for place in self._order.gaps(self._cursor, news.head)}
 
     def close(self) -> None:
@@ -286,7 +289,9 @@ class Subscription:
             self._last[place.query] = place.instant
         return piece
 
-    def _gap(self, query: int, position: int, news: News, reason: str, **more: int) -> bytes:
+    def _gap(self, query: int, position: int, news: News, reason: str, **more: int | str) -> bytes:
+        if reason == "forgotten":
+            more["setting"] = KEEPING
         return notice(
             "gap",
             {

@@ -253,6 +253,32 @@ def test_a_range(client, engine: Engine, asked: str, expected: list[int]) -> Non
     assert [json.loads(line) for line in lines.text.splitlines()] == found.json
 
 
+def test_a_range_says_what_of_it_is_kept_no_longer(client, backend: Backend, engine: Engine) -> None:
+    """
+    told    1 ── 2 ── 3 ── 4 ── 5 s
+    kept                   4    5
+    """
+    engine.count(registered(client), 1000, 2000, 3000, 4000, 5000)
+    assert "X-CSPARQL-Forgotten" not in client.get("/queries/q/answers?from=0").headers
+    backend.stores.retention.forget(keep_log=0, reach=0, keep_answers=2)
+    for asked, kept in {
+        "from=0": [4000, 5000],
+        "from=beginning&limit=1": [4000],
+        "to=2000": [],
+        "from=3000": [4000, 5000],
+    }.items():
+        found = client.get(f"/queries/q/answers?{asked}")
+        assert [one["at"] for one in found.json] == kept
+        assert found.headers["X-CSPARQL-Forgotten"] == "3000; oldest=4000; keep-answers=1000"
+    assert "X-CSPARQL-Forgotten" not in client.get("/queries/q/answers?from=3001").headers
+    assert (
+        client.get("/queries/q/answers?at=2000")
+        .json["detail"]
+        .endswith("older ones no longer (the server's setting keep-answers says how many: 1000).")
+    )
+    assert "keep-answers" not in client.get("/queries/q/answers?at=4001").json["detail"]
+
+
 def test_a_range_is_followed_link_by_link(client, engine: Engine) -> None:
     engine.count(registered(client), *range(1000, 8000, 1000))
     url, seen = "/queries/q/answers?to=6000&limit=2&format=ndjson", []

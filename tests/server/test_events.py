@@ -115,9 +115,15 @@ def test_a_gap(client, port: int, engine: Engine, backend: Backend) -> None:
     engine.count(query, *range(1000, 9000, 1000))
     backend.stores.retention.forget(keep_log=0, reach=0, keep_answers=2)
     listener = Listener(port, Last_Event_ID=f"{query}-3000")
-    assert listener.next() == Event("gap", {"query": "q", "after": 3000, "next": 7000, "reason": "forgotten"}, "6")
+    told = {"query": "q", "after": 3000, "next": 7000, "reason": "forgotten", "setting": "keep-answers"}
+    assert listener.next() == Event("gap", told, "6")
     assert instants(listener.take(2)) == [7000, 8000]
     listener.close()
+    for start, after in (("beginning", None), ("0", 0), ("1970-01-01T00:00:02Z", 2000)):
+        first = Listener(port, f"/queries/q/answers?from={start}")
+        assert first.next() == Event("gap", {**told, "after": after}, "6")
+        assert instants(first.take(2)) == [7000, 8000]
+        first.close()
 
 
 def test_failure_and_end(client, port: int, engine: Engine) -> None:

@@ -202,6 +202,23 @@ def test_tail_prints_answers(port: int, backend: Backend, engine: Engine) -> Non
     )
 
 
+def test_tail_says_what_is_kept_no_longer(port: int, backend: Backend, engine: Engine) -> None:
+    engine.count(registered(backend_client(backend)), 1000, 2000, 3000, 4000, 5000)
+    backend.stores.retention.forget(keep_log=0, reach=0, keep_answers=2)
+    for start, sides in {
+        "beginning": "before 1970-01-01T00:00:04.000Z",
+        "2000": "after 1970-01-01T00:00:02.000Z and before 1970-01-01T00:00:04.000Z",
+    }.items():
+        told = command(port, "tail", "q", "--from", start, "--count", "2", "--format", "csv")
+        assert told.stdout == "query,at,n\nq,4000,4000\nq,5000,5000\n"
+        assert told.stderr == (
+            f"csparql-spark: answers of q {sides} are kept no longer: the server's setting keep-answers says how many "
+            "are\n"
+        )
+    assert command(port, "tail", "q", "--from", "3000", "--count", "2", "--format", "csv").stderr == ""
+    assert command(port, "tail", "q", "--count", "1").stderr == ""
+
+
 def test_tail_ends_with_its_query(port: int, backend: Backend, engine: Engine) -> None:
     client = backend_client(backend)
     query = registered(client)
