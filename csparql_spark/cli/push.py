@@ -58,6 +58,18 @@ class Rate(click.ParamType):
         return float(match[1])
 
 
+class Delay(click.ParamType):
+    """A number with a unit, which the server reads; or nothing at all, 0."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> str:
+        text = str(value).strip()
+        if text.isdecimal() and int(text):
+            self.fail(f"{text} has no unit: write {text}s for seconds, or {text}ms", param, context)
+        return text
+
+
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--stream", required=True, help="The stream: its name or its IRI.")
@@ -79,7 +91,7 @@ class Rate(click.ParamType):
     show_default=True,
     help="With --create: the stream's clock.",
 )
-@click.option("--delay", default="0", help="With --create: how late timestamps may be, as 2s.")
+@click.option("--delay", type=Delay(), default="0", help="With --create: how late timestamps may be, as 2s.")
 @reaching
 # The parameters are many: click hands over each argument and each option by its name.
 def push(

@@ -3,6 +3,7 @@
 For example:
 
     length_of_time("delay", "5s")       # 5000
+    remark("delay", "5")                # The delay 5 has no unit, and is taken for 5 ms. Write 5s if seconds are meant.
 """
 
 from __future__ import annotations
@@ -33,3 +34,12 @@ def length_of_time(setting: str, value: object) -> int:
             reason = " ".join(filter(None, (problem.message, problem.hint)))
             raise Problem("bad-setting", f"The {setting} cannot be read: {reason}") from None
     raise Problem("bad-setting", f'The {setting} {value!r} is not a length of time: write 5000 (milliseconds) or "5s".')
+
+
+def remark(setting: str, value: object) -> str | None:
+    """What there is to say of a length that was understood: that of a text without a unit may be another one than was
+    meant. Numbers of JSON are written by programs, which know what they count."""
+    if isinstance(value, str) and value.strip().isdecimal() and int(value):
+        text = value.strip()
+        return f"The {setting} {text} has no unit, and is taken for {text} ms. Write {text}s if seconds are meant."
+    return None

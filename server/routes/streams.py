@@ -28,7 +28,7 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.dependents import asked_of, readers, streams_of
 from csparql_spark.server.http import bodies
 from csparql_spark.server.http.documents import json_of
-from csparql_spark.server.http.lengths import length_of_time
+from csparql_spark.server.http.lengths import length_of_time, remark
 from csparql_spark.server.http.negotiation import asked_type, drawn
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.quotas import room, tell_if_full
@@ -62,6 +62,7 @@ class StreamBody(TypedDict):
     created: int
     mqtt: NotRequired[str]
     mqtt_format: NotRequired[str]
+    warnings: NotRequired[list[str]]
 
 
 class CountsBody(TypedDict):
@@ -211,8 +212,12 @@ def routes(backend: Backend) -> Blueprint:
 
     @blueprint.put("/streams/<name:name>")
     def create_stream(name: str) -> tuple[StreamBody, int, dict[str, str]]:
-        stream, made = streams.make(name, asked_settings(broker=backend.threads.mqtt is not None))
-        return streams.described(stream), 201 if made else 200, {"Location": names.stream_url(stream.iri)}
+        wanted, remarks = asked_settings(broker=backend.threads.mqtt is not None)
+        stream, made = streams.make(name, wanted)
+        body = streams.described(stream)
+        if remarks:
+            body["warnings"] = remarks
+        return body, 201 if made else 200, {"Location": names.stream_url(stream.iri)}
 
     @blueprint.get("/streams/<name:name>")
     def describe_stream(name: str) -> StreamContentBody | Response:
@@ -259,8 +264,9 @@ def routes(backend: Backend) -> Blueprint:
     return blueprint
 
 
-def asked_settings(broker: bool) -> StreamSettings:
-    """The settings that the request asks for: in a JSON body, or as arguments of the URL."""
+def asked_settings(broker: bool) -> tuple[StreamSettings, list[str]]:
+    """The settings that the request asks for, in a JSON body, or as arguments of the URL; and what there is to say of
+    how they were understood."""
     body = bodies.utf8(bodies.read(request.environ, LONGEST_SETTINGS), "The body")
     settings = json_of(body, "The body", '{"clock": "event", "delay": "5s"}') if body.strip() else {}
     if not isinstance(settings, dict):
@@ -280,7 +286,9 @@ def asked_settings(broker: bool) -> StreamSettings:
     delay = length_of_time("delay", settings.get("delay", 0))
     if delay and clock == "arrival":
         raise Problem("bad-setting", 'A delay is how late timestamps may be: it goes with clock "event".')
-    return StreamSettings(clock, delay, *asked_topics(settings.get("mqtt"), settings.get("mqtt_format"), broker))
+    said = remark("delay", settings.get("delay"))
+    wanted = StreamSettings(clock, delay, *asked_topics(settings.get("mqtt"), settings.get("mqtt_format"), broker))
+    return wanted, [] if said is None else [said]
 
 
 def asked_topics(topics: object, format: object, broker: bool) -> tuple[str | None, str | None]:

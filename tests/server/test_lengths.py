@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csparql_spark.language.durations import LONGEST
-from csparql_spark.server.http.lengths import length_of_time
+from csparql_spark.server.http.lengths import length_of_time, remark
 from csparql_spark.server.http.problems import Problem
 
 
@@ -53,3 +53,15 @@ def test_what_is_none(value: object, said: str) -> None:
     with pytest.raises(Problem) as caught:
         length_of_time("delay", value)
     assert (caught.value.code, caught.value.detail) == ("bad-setting", said)
+
+
+@pytest.mark.parametrize("value, number", [("2", "2"), (" 2 ", "2"), ("2000", "2000"), ("020", "020")])
+def test_a_text_without_a_unit_is_remarked_on(value: str, number: str) -> None:
+    assert remark("delay", value) == (
+        f"The delay {number} has no unit, and is taken for {number} ms. Write {number}s if seconds are meant."
+    )
+
+
+@pytest.mark.parametrize("value", [2, 0, None, "0", "00", "2s", "2 ms", "PT2S", ""])
+def test_of_a_length_that_is_clear_there_is_nothing_to_say(value: object) -> None:
+    assert remark("delay", value) is None

@@ -135,3 +135,12 @@ def test_settings_that_cannot_be_make_no_stream(port: int, backend: Backend, tmp
     result = push(port, str(tmp_path / "a.nt"), "--delay", "5s")
     assert result.exit_code == 2 and "it goes with clock" in result.stderr
     assert kinds(backend) == []
+
+
+def test_a_delay_needs_its_unit(port: int, backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_text(GOOD)
+    told = push(port, str(tmp_path / "a.nt"), "--clock", "event", "--delay", "2")
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert "2 has no unit: write 2s for seconds, or 2ms" in told.stderr
+    assert kinds(backend) == []
+    assert push(port, str(tmp_path / "a.nt"), "--clock", "event", "--delay", "0").exit_code == 0

@@ -80,6 +80,19 @@ def test_the_clock_is_chosen_in_the_url(client) -> None:
     assert (made.json["clock"], made.json["delay"]) == ("event", 2000)
 
 
+@pytest.mark.parametrize("asked", [{"query_string": "clock=event&delay=2"}, {"json": {"clock": "event", "delay": "2"}}])
+def test_a_delay_without_a_unit_is_said_back(client, asked: dict[str, object]) -> None:
+    for status in (201, 200):
+        made = client.put("/streams/temp", **asked)
+        assert (made.status_code, made.json["delay"]) == (status, 2)
+        assert made.json["warnings"] == [
+            "The delay 2 has no unit, and is taken for 2 ms. Write 2s if seconds are meant."
+        ]
+    assert "warnings" not in client.get("/streams/temp").json
+    for clear in ("2ms", 2):
+        assert "warnings" not in client.put("/streams/temp", json={"clock": "event", "delay": clear}).json
+
+
 def test_the_content_type_of_settings_does_not_matter(client) -> None:
     made = client.put("/streams/temp", data='{"clock": "event"}', content_type="application/x-www-form-urlencoded")
     assert made.json["clock"] == "event"

@@ -92,7 +92,7 @@ function NewStream({ onClose }: { onClose: () => void }): JSX.Element {
         <Field label="Clock" hint={clock === "event" ? "Producers say when something happened." : "What comes is stamped when it comes."}>
           <select value={clock} onChange={(event) => setClock(event.currentTarget.value)}><option value="arrival">arrival</option><option value="event">event</option></select>
         </Field>
-        {clock === "event" && <Field label="Delay" hint="How late a timestamp may be: 0s, 500ms, 1m."><input value={delay} onInput={(event) => setDelay(event.currentTarget.value.trim())} /></Field>}
+        {clock === "event" && <Field label="Delay" hint="How late a timestamp may be: 0s, 500ms, 1m."><input value={delay} onInput={(event) => setDelay(event.currentTarget.value.trim())} pattern="0*|.*[^0-9].*" title="A number with its unit: 2s, 500ms, 1m." required /></Field>}
         <div class="buttons">
           <button type="button" onClick={onClose}>Cancel</button>
           <button type="submit" class="primary" disabled={!name}>Create</button>
