@@ -117,4 +117,5 @@ def console(health: dict[str, object]) -> str:
     if not isinstance(engine, dict):
         return "server does not answer"
     behind = ", behind" if health["status"] == "behind" else ""
-    return f"engine {engine['state']}{behind} · lag {engine['lag_ms'] / 1000:.1f} s · {engine['behind']} entries behind"
+    state = "starting" if health["status"] == "starting" else engine["state"]
+    return f"engine {state}{behind} · lag {engine['lag_ms'] / 1000:.1f} s · {engine['behind']} entries behind"

@@ -40,10 +40,12 @@ class Child:
     log: Path | None = None  # where what it prints goes; None: where what we print goes
     environment: dict[str, str] = field(default_factory=dict, repr=False)  # besides ours; secrets may be there
     watch: Watch | None = None  # None: nobody asks whether it hangs
+    ready: Callable[[int], bool] | None = None  # asked with the number of its process, until it is
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     pause: float = 0.0
     resume: float = 0.0
+    is_ready: bool = False
 
 
 def _say_on_stderr(line: str) -> None:
@@ -77,7 +79,7 @@ class Supervisor:
         self._stopping = True
 
     def _start(self, child: Child, lifeline: int) -> None:
-        child.started = time.monotonic()
+        child.started, child.is_ready = time.monotonic(), False
         if child.watch is not None:
             try:
                 child.watch.begin(child.started)
@@ -118,6 +120,8 @@ class Supervisor:
                 child.watch.end()  # it is not asked again until it has been started again
                 self._say(f"csparql-spark: the {child.name} process hangs: {silent}; it is killed")
                 os.killpg(child.process.pid, signal.SIGKILL)
+            elif child.ready is not None and not child.is_ready:
+                child.is_ready = child.ready(child.process.pid)
 
     def _end(self) -> None:
         running = [(child, child.process) for child in self._children if child.process is not None]

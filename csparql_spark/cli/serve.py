@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -36,8 +36,9 @@ POOLS = "MALLOC_ARENA_MAX"
 def serve(config: Path | None, **given: object) -> None:
     """Start the server.
 
-    Two processes: the web process answers HTTP at once; the engine (Spark) is ready some seconds later. Either is
-    started again when it dies. Ctrl-C stops both; nothing that was acknowledged is lost, however they end.
+    Two processes: the web process answers HTTP at once; the engine (Spark) is ready some seconds later, and a line
+    says so. Either is started again when it dies. Ctrl-C stops both; nothing that was acknowledged is lost, however
+    they end.
 
     Each flag is a setting, and may stand in csparql-spark.toml or in the environment, too: `csparql-spark config`
     tells what holds, and why.
@@ -107,6 +108,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                         WORKER_MEMORY: str(settings.worker_memory),
                     },
                     watch=engine_watch(settings, directory),
+                    ready=engine_ready(database),
                 ),
             ]
             if settings.demo:
@@ -119,8 +121,7 @@ def start(settings: Settings, *, browser: bool = False) -> None:
                     )
                 )
             click.echo(
-                f"csparql-spark serves {settings.base} from {directory.path}; "
-                "the engine is ready in some seconds (Ctrl-C stops)"
+                f"csparql-spark serves {settings.base} from {directory.path}; the engine is starting (Ctrl-C stops)"
             )
             sys.stdout.flush()
             Supervisor(children).run()
@@ -180,6 +181,24 @@ def limits(settings: Settings) -> dict[str, str]:
     """What one query may have, as the environment tells it to `csparql_spark.answers.limits`."""
     most = {"ROWS": settings.row_limit, "MILLISECONDS": settings.time_limit, "BYTES": settings.state_limit}
     return {f"{LIMITS}{name}": str(number) for name, number in most.items()}
+
+
+def engine_ready(database: Database) -> Callable[[int], bool]:
+    """Whether the engine of that process runs; when it does, it is said on stdout."""
+
+    def ready(process: int) -> bool:
+        try:
+            words = Status(database).of("engine") or {}
+        except DatabaseFault:  # whoever has to use it says what is the matter
+            return False
+        if words.get("state") != "running" or words.get("pid") != process:
+            return False
+        database.close()
+        click.echo("csparql-spark: the engine is ready")
+        sys.stdout.flush()
+        return True
+
+    return ready
 
 
 def web_watch(settings: Settings, directory: DataDirectory) -> Watch | None:

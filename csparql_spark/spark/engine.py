@@ -26,6 +26,7 @@ from csparql_spark.spark.delete_on_exit import Closed, DeleteOnExit
 from csparql_spark.spark.session import EngineError, open_session
 from csparql_spark.spark.stages import Stages
 from csparql_spark.store import Status
+from csparql_spark.store.progress import answered
 from csparql_spark.store.witness import Witness
 
 LOOK_SECONDS = 1.0  # between two looks at what Spark tells of its batches
@@ -60,7 +61,7 @@ def main(data: Path, master: str, line: int | None, to_the_end: bool) -> None:
         spark = open_session(directory, master=master)
         stages = Stages(status)
         query = job.start(spark, directory, to_the_end=to_the_end, stages=stages)
-        say("running")
+        say("running", began=answered(database.connection))
         _wait(query, stages, DeleteOnExit(spark._jvm), Pulse(directory.bell("life-engine"), DRIVER))
         if to_the_end:
             say("ended")

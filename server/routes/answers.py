@@ -35,6 +35,7 @@ from csparql_spark.server.http.holdings import Holding, Holdings
 from csparql_spark.server.http.negotiation import asked_type, spelled
 from csparql_spark.server.http.problems import Problem, sentence
 from csparql_spark.server.routes.events import EVENTS, last_event_id, subscribed
+from csparql_spark.server.routes.health import engine_now, starts
 from csparql_spark.server.routes.registration import found
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
@@ -151,16 +152,14 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
         refuse_failed(stores, query)
         grid, now = instants_of(query), stores.now()
         seconds = 1 if grid is None else math.ceil((grid.after(now) + 1 - now) / 1000)
-        return Response(
-            status=204,
-            headers={
-                "Retry-After": str(seconds),
-                "Cache-Control": "no-store",
-                "X-CSPARQL-Status": "its background is being closed under its rules"
-                if stores.waiting.of(query.id)
-                else "waiting for the first instant",
-            },
-        )
+        if starts(engine_now(stores, threads.ticker), now):
+            status = "the engine is starting"
+        elif stores.waiting.of(query.id):
+            status = "its background is being closed under its rules"
+        else:
+            status = "waiting for the first instant"
+        headers = {"Retry-After": str(seconds), "Cache-Control": "no-store", "X-CSPARQL-Status": status}
+        return Response(status=204, headers=headers)
 
     return blueprint
 

@@ -2,11 +2,11 @@
 
     GET /health     {"status": "ok", "engine": {"state": "running", "position": 812, "behind": 0, "lag_ms": 0, …}, …}
 
-`starting`: the engine is not there yet; what is pushed is kept for it. `behind`: it runs, and something has waited for
-it for longer than `lag-limit`. `degraded`: it has failed or is gone, or something that is stored is damaged: `damaged`
-names the entries of the log and the answers that were found to be, the newest first, and `skipped` the entries that
-were decided to be passed over. The web process itself serves in all of them, so the response is 200; it is 503 when the
-store cannot be read.
+`starting`: the engine is not there yet, or is at its first batch, which takes some seconds; what is pushed is kept for
+it. `behind`: it runs, and something has waited for it for longer than `lag-limit`. `degraded`: it has failed or is
+gone, or something that is stored is damaged: `damaged` names the entries of the log and the answers that were found to
+be, the newest first, and `skipped` the entries that were decided to be passed over. The web process itself serves in
+all of them, so the response is 200; it is 503 when the store cannot be read.
 
 What waits is an entry of the log that no batch has gone through, or an instant that has passed and that nobody has
 written down yet: answers are told before their batch ends, so a server that is `ok` has told all that is due, but for
@@ -33,6 +33,7 @@ from csparql_spark.store.waiting_groups import WaitingGroup
 
 HEALTH = ("starting", "ok", "behind", "degraded")
 MOST_DAMAGES = 100
+FIRST_BATCH_MS = 180_000  # the longest that an engine is still said to start, from the beginning of its process
 # What the subject of an entry is.
 SUBJECTS = {"chunk": "stream", "stream": "stream", "background": "graph", "rules": "rules", "register": "query"}
 
@@ -43,6 +44,7 @@ class EngineBody(TypedDict, total=False):
     state: Required[str]
     pid: int
     since: int
+    began: int
     error: str
     position: int
     behind: int
@@ -106,12 +108,10 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
 
     @blueprint.get("/health")
     def health() -> HealthBody:
-        tail, waiting = stores.log.tail(), backlog(stores, threads.ticker)
-        engine = engine_of(stores.status.of("engine") or {})
-        engine |= {"position": waiting.position, "behind": waiting.entries, "lag_ms": waiting.lag_ms}
+        tail, engine = stores.log.tail(), engine_now(stores, threads.ticker)
         damages = stores.damages.all()
         damaged = [one for one in damages if one.skipped is None]
-        status = status_of(engine, settings.lag_limit, bool(damaged))
+        status = status_of(engine, settings.lag_limit, bool(damaged), stores.now())
         if not may("read"):  # whether it lives is no secret; what it does is
             return {"status": status}
         skipped = [one for one in damages if one.skipped is not None]
@@ -165,9 +165,29 @@ def engine_of(words: Mapping[str, object]) -> EngineBody:
     return body
 
 
-def status_of(engine: EngineBody, lag_limit: int, damaged: bool) -> str:
-    if engine["state"] != "running" or damaged:
-        return "starting" if engine["state"] == "starting" and not damaged else "degraded"
+def engine_now(stores: Stores, ticker: Ticker) -> EngineBody:
+    """What the engine says of itself, and what waits for it."""
+    waiting = backlog(stores, ticker)
+    engine = engine_of(stores.status.of("engine") or {})
+    return engine | {"position": waiting.position, "behind": waiting.entries, "lag_ms": waiting.lag_ms}
+
+
+def starts(engine: EngineBody, now: int) -> bool:
+    """Whether the engine is not there yet, or has something to do and is not through with its first batch, which is the
+    longest: a JVM that has compiled nothing, workers that have to begin. For some time: it may be stuck in it, too."""
+    if engine["state"] == "running" and "began" in engine:
+        first = engine["position"] <= engine["began"] and (engine["behind"] > 0 or engine["lag_ms"] > 0)
+        return first and now - engine.get("since", now) < FIRST_BATCH_MS
+    return engine["state"] == "starting"
+
+
+def status_of(engine: EngineBody, lag_limit: int, damaged: bool, now: int) -> str:
+    if damaged:
+        return "degraded"
+    if starts(engine, now):
+        return "starting"
+    if engine["state"] != "running":
+        return "degraded"
     return "ok" if engine["lag_ms"] <= lag_limit else "behind"
 
 

@@ -26,7 +26,7 @@ from prometheus_client.metrics_core import (
 
 from csparql_spark.server.dependents import asked_of, streams_of
 from csparql_spark.server.routes.description import status_of
-from csparql_spark.server.routes.health import HEALTH, backlog, engine_of
+from csparql_spark.server.routes.health import HEALTH, engine_now
 from csparql_spark.server.routes.health import status_of as health_of
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
@@ -97,11 +97,10 @@ class Collected:
 
     def _server(self, statuses: dict[int, str]) -> Iterator[Metric]:
         stores = self._stores
-        engine = engine_of(stores.status.of("engine") or {})
-        waiting = backlog(stores, self._threads.ticker)
+        engine = engine_now(stores, self._threads.ticker)
         health = GaugeMetricFamily("csparql_health", "What GET /health says, as 1.", labels=["status"])
         damaged = sum(one.skipped is None for one in stores.damages.all())
-        state = health_of({**engine, "lag_ms": waiting.lag_ms}, self._settings.lag_limit, damaged > 0)
+        state = health_of(engine, self._settings.lag_limit, damaged > 0, stores.now())
         for status in HEALTH:
             health.add_metric([status], float(status == state))
         yield health
@@ -109,9 +108,9 @@ class Collected:
         yield GaugeMetricFamily(
             "csparql_engine_lag_seconds",
             "How long the oldest of what waits for the engine has waited.",
-            waiting.lag_ms / 1000,
+            engine["lag_ms"] / 1000,
         )
-        yield GaugeMetricFamily("csparql_log_position", "Up to where the log is answered.", waiting.position)
+        yield GaugeMetricFamily("csparql_log_position", "Up to where the log is answered.", engine["position"])
         yield GaugeMetricFamily("csparql_log_tail", "The place of the newest entry of the log.", stores.log.tail())
         yield GaugeMetricFamily(
             "csparql_damaged",

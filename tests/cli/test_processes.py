@@ -227,6 +227,31 @@ def test_pauses_begin_anew_after_a_long_life_or_a_violent_death(monkeypatch: pyt
     assert stage.pauses(7) == [0.5, 1.0, 0.0, 0.5, 1.0, 0.0, 0.5]
 
 
+def test_it_is_asked_whether_it_is_ready_until_it_is_and_again_in_each_life() -> None:
+    reading, writing = os.pipe()
+    answers, asked = iter([False, False, True, False, True]), []
+
+    def ready(process: int) -> bool:
+        asked.append(process)
+        return next(answers)
+
+    child = Child("child", [sys.executable, "-c", STEADY.replace(SAY, "pass")], ready=ready)
+    supervisor = Supervisor([child], lambda line: None)
+    supervisor._start(child, reading)
+    first = child.process
+    for _ in range(5):
+        supervisor._look(reading)
+    assert asked == [first.pid] * 3
+    first.kill()
+    first.wait()
+    for _ in range(5):
+        supervisor._look(reading)
+    assert asked == [first.pid] * 3 + [child.process.pid] * 2 and child.process.pid != first.pid
+    supervisor._end()
+    os.close(reading)
+    os.close(writing)
+
+
 # --- who hangs
 
 BEAT = "from pathlib import Path; from csparql_spark.pulse import Pulse; pulse = Pulse(Path({path!r}), 'f')"

@@ -14,9 +14,10 @@ from csparql_spark.answers.limits import Limits
 from csparql_spark.cli import main, serve
 from csparql_spark.cli.processes import Child
 from csparql_spark.cli.serve import limits
-from csparql_spark.disk import Database
+from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.errors import DatabaseFull
 from csparql_spark.settings import WORKER_MEMORY, Settings
+from csparql_spark.store import Status
 from csparql_spark.store.tokens import Tokens, made
 
 
@@ -59,6 +60,23 @@ def test_the_engine_gets_its_master_and_the_limits(children: dict[str, Child]) -
     assert engine.command[engine.command.index("--master") + 1] == "local[1]"
     for child in (engine, children["web"]):
         assert Limits.from_environment(child.environment) == Limits(rows=5, milliseconds=3000, bytes=1 << 20)
+
+
+def test_that_the_engine_is_ready_is_said_when_it_says_so_itself(
+    children: dict[str, Child], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("serve")
+    capsys.readouterr()
+    ready, database = children["engine"].ready, Database(DataDirectory(tmp_path / "data").database)
+    assert not ready(17)
+    for words in ({"state": "starting", "pid": 17}, {"state": "running", "pid": 16}):
+        Status(database).say("engine", words)
+        assert not ready(17)
+    Status(database).say("engine", {"state": "running", "pid": 17})
+    assert capsys.readouterr().out == ""
+    assert ready(17) and capsys.readouterr().out == "csparql-spark: the engine is ready\n"
+    assert children["web"].ready is None
+    database.close()
 
 
 def test_the_engine_is_told_what_a_worker_may_have(children: dict[str, Child]) -> None:

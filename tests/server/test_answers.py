@@ -171,8 +171,10 @@ def test_parts_of_one_instant_are_one_answer(client, engine: Engine, parts: list
     )
 
 
-def test_before_the_first_instant(client) -> None:
+def test_before_the_first_instant(client, backend: Backend) -> None:
     registered(client, TEXT.replace("STEP 1s", "STEP 365d"))
+    assert client.get("/queries/q/answers").headers["X-CSPARQL-Status"] == "the engine is starting"
+    backend.stores.status.say("engine", {"state": "running"})
     response = client.get("/queries/q/answers")
     assert (response.status_code, response.data) == (204, b"")
     assert 0 < int(response.headers["Retry-After"]) <= 365 * 86400
@@ -180,6 +182,7 @@ def test_before_the_first_instant(client) -> None:
 
 
 def test_while_its_background_is_closed(client, backend) -> None:
+    backend.stores.status.say("engine", {"state": "running"})
     backend.stores.waiting.note("g", queries=[registered(client)], triples=70_000, now=1_000)
     response = client.get("/queries/q/answers")
     assert response.status_code == 204

@@ -11,7 +11,7 @@ import pytest
 from csparql_spark.disk.errors import PageDamaged
 from csparql_spark.log import Draft
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.routes.health import alive, engine_of, status_of
+from csparql_spark.server.routes.health import FIRST_BATCH_MS, alive, engine_of, status_of
 from csparql_spark.store import Status
 from csparql_spark.store.progress import advance
 from tests.server.playing import registered
@@ -92,9 +92,17 @@ def test_the_first_batch_after_a_start_takes_long(client, backend: Backend, hand
         backend.stores.writer.append(Draft("chunk", "http://csparql.test/streams/s", b"", rows=1))
     hand.at += 10_000
     assert said(client) == ("starting", tail + 300, 10_000)
-    running(backend)
+    words = {"state": "running", "pid": os.getpid(), "since": hand.at - 10_000, "began": 0}
+    backend.stores.status.say("engine", words)
     hand.at += 19_000
-    assert said(client) == ("behind", tail + 300, 29_000)
+    assert said(client) == ("starting", tail + 300, 29_000)
+    hand.at += FIRST_BATCH_MS - 29_001
+    assert said(client) == ("starting", tail + 300, FIRST_BATCH_MS - 1)
+    hand.at += 1
+    assert said(client) == ("behind", tail + 300, FIRST_BATCH_MS), "nobody is stuck for ever in a start"
+    hand.at -= FIRST_BATCH_MS - 29_000
+    batch_ends(backend, 2)
+    assert said(client) == ("behind", tail + 298, 29_000), "it is through with a batch, and there is more than it does"
     batch_ends(backend, backend.stores.log.tail())
     assert said(client) == ("ok", 0, 0), "also where Spark does not say that it has ended before there is another one"
     hand.at += 3_600_000
@@ -157,9 +165,23 @@ def test_an_instant_that_has_passed_and_is_not_in_the_log(client, backend: Backe
 )
 def test_states(told: dict[str, object], lag: int, expected: str) -> None:
     engine = engine_of(told)
-    assert status_of({**engine, "lag_ms": lag}, 30_000, damaged=False) == expected
-    assert status_of({**engine, "lag_ms": lag}, 30_000, damaged=True) == "degraded"
+    assert status_of({**engine, "lag_ms": lag}, 30_000, damaged=False, now=0) == expected
+    assert status_of({**engine, "lag_ms": lag}, 30_000, damaged=True, now=0) == "degraded"
     assert {**engine, **told} == engine, "what the engine says of itself is passed on"
+
+
+def test_an_engine_with_nothing_to_do_is_no_longer_starting(client, backend: Backend, hand: Hand) -> None:
+    """Its first batch may be hours away; it is starting again, for the time of that batch, when something comes."""
+    since = hand.at
+    batch_ends(backend, backend.stores.log.tail())
+    words = {"state": "running", "pid": os.getpid(), "since": since, "began": backend.stores.log.tail()}
+    backend.stores.status.say("engine", words)
+    assert said(client) == ("ok", 0, 0)
+    registered(client)
+    told = client.get("/health").json
+    assert (told["status"], told["engine"]["behind"]) == ("starting", 2)
+    batch_ends(backend, backend.stores.log.tail())
+    assert said(client) == ("ok", 0, 0)
 
 
 def test_an_engine_that_was_killed_cannot_say_so() -> None:

@@ -26,7 +26,7 @@ export function StatusBar(): JSX.Element {
     <footer class="status" aria-label="Status">
       <span data-testid="engine">
         <i class={`dot ${!there || !health ? "bad" : HEALTH[health.status]}`} />
-        {!there ? "server does not answer" : engine ? `engine ${engine.state}${health.status === "behind" ? ", behind" : ""}` : "asking…"}
+        {!there ? "server does not answer" : engine ? `engine ${health.status === "starting" ? "starting" : engine.state}${health.status === "behind" ? ", behind" : ""}` : "asking…"}
       </span>
       {there && engine && (
         <span title={`${count(engine.behind)} entries of the log are not read yet`}>
