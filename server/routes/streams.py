@@ -81,10 +81,11 @@ class ChunkBody(TypedDict):
 
 
 class StreamContentBody(StreamBody):
-    """… and of what it holds, and who reads it."""
+    """… and of what it holds, and who reads it; `forgotten`, and true, where more has come than is kept."""
 
     kept: CountsBody
     newest: ChunkBody | None
+    forgotten: NotRequired[bool]
     queries: list[str]
 
 
@@ -126,12 +127,15 @@ class StreamStore:
             if entry is None
             else {"seq": entry.seq, "at": entry.at, "first": entry.first, "last": entry.last, "triples": entry.rows}
         )
-        return {
+        body: StreamContentBody = {
             **self.described(stream),
             "kept": {"chunks": chunks, "triples": triples},
             "newest": newest,
             "queries": self.readers(stream),
         }
+        if log.forgotten(stream.iri) > stream.id:
+            body["forgotten"] = True
+        return body
 
     def readers(self, stream: StreamRecord) -> list[str]:
         return [

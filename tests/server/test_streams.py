@@ -131,6 +131,23 @@ def test_a_new_stream_has_nothing(client) -> None:
     assert (told["kept"], told["newest"], told["queries"]) == ({"chunks": 0, "triples": 0}, None, [])
 
 
+def test_what_came_and_is_kept_no_longer_is_told(client, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = backend.stores.writer.clock.now()
+    monkeypatch.setattr(backend.stores.writer.clock, "now", lambda: now)
+    client.put("/streams/temp")
+    client.put("/streams/silent")
+    client.post("/streams/temp", data="<urn:a> <urn:n> <urn:b> .", content_type="text/turtle")
+    assert "forgotten" not in client.get("/streams/temp").json
+    now += 1000
+    client.put("/streams/other")
+    backend.stores.retention.advance(backend.stores.log.tail())
+    assert backend.stores.retention.forget(keep_log=0, reach=0, keep_answers=1) == 1
+    told = client.get("/streams/temp").json
+    assert (told["newest"], told["kept"]["chunks"], told["forgotten"]) == (None, 0, True)
+    for name in ("silent", "other"):
+        assert "forgotten" not in client.get(f"/streams/{name}").json
+
+
 def test_deleting(client, backend: Backend) -> None:
     client.put("/streams/temp")
     gone = client.delete("/streams/temp")

@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,7 @@ from csparql_spark.answers.bindings import Result
 from csparql_spark.server.http.connections import listen
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.store import AnswerStore, Status, StoredAnswer
+from csparql_spark.store.retention import Retention
 from csparql_spark.store.tokens import Tokens
 from csparql_spark.relations.tags import ALWAYS
 
@@ -91,6 +93,14 @@ class House:
         """The IRI of a stream that is there from now on."""
         return str(self.ask("PUT", f"/streams/{name}", json.dumps({"clock": clock, **more}),
                             Content_Type="application/json")["iri"])
+
+    def forget(self) -> None:
+        """As the server does after a while: what was pushed up to now is kept no longer."""
+        time.sleep(0.002)  # until the clock of the log has gone on
+        self.stream("later")
+        retention = Retention(self.database)
+        retention.advance(1 << 30)
+        assert retention.forget(keep_log=0, reach=0, keep_answers=1000)
 
     def register(self, name: str, text: str) -> int:
         return int(self.ask("PUT", f"/queries/{name}", text)["id"])

@@ -221,6 +221,21 @@ def test_pushing_into_a_stream(house: House, watched: Watched) -> None:
     expect(page.get_by_text("3 triples in 1 push", exact=True)).to_be_visible()
 
 
+def test_a_stream_whose_pushes_are_kept_no_longer_says_so(house: House, watched: Watched) -> None:
+    for name in ("sensors", "silent"):
+        house.stream(name)
+    house.ask("POST", "/streams/sensors", "<urn:a> <urn:b> <urn:c> .", Content_Type="text/turtle")
+    house.forget()
+    page = watched.open("#/streams")
+    expect(page.locator("tbody tr", has_text="sensors")).to_contain_text("kept no longer")
+    expect(page.locator("tbody tr", has_text="silent")).to_contain_text("never")
+    page.get_by_role("link", name="silent").click()
+    expect(page.get_by_text("Nothing has come yet.")).to_be_visible()
+    page = watched.open("#/streams/sensors")
+    expect(page.get_by_text("What came is kept no longer: the log keeps")).to_be_visible()
+    expect(page.get_by_text("Nothing has come yet.")).to_have_count(0)
+
+
 def test_streams_graphs_and_rules_are_made_and_deleted(house: House, watched: Watched) -> None:
     page = watched.open("#/streams")
     page.get_by_role("button", name="New stream").click()

@@ -48,6 +48,8 @@ export interface StreamInfo {
   /** Only told of one stream, not in the list. */
   kept?: { chunks: number; triples: number };
   newest?: { seq: number; at: number; first: number | null; last: number | null; triples: number } | null;
+  /** More has come than is kept. */
+  forgotten?: boolean;
   queries?: string[];
 }
 

@@ -12,6 +12,9 @@ import { termOf } from "./patterns";
 import type { ElementTold } from "./told";
 import { ShortInstant } from "./words";
 
+/** Of a stream that holds nothing, where something has come. */
+export const FORGOTTEN = "What came is kept no longer: the log keeps what windows reach back to, and that for the time of keep-log.";
+
 const LOOKING = 2000;
 const MOST = 50;
 
@@ -39,7 +42,7 @@ export function Elements({ stream }: { stream: StreamInfo }): JSX.Element | null
     <section aria-label="Last elements">
       <div class="section-head"><h2>Last elements</h2>{elements && elements.length > 0 && <span class="quiet">the newest came <Ago at={elements[0]?.logged} /></span>}</div>
       <Wrong text={problem} />
-      {elements?.length === 0 && <p class="quiet">Nothing has come yet.</p>}
+      {elements?.length === 0 && <p class="quiet">{stream.forgotten ? FORGOTTEN : "Nothing has come yet."}</p>}
       {elements && elements.length > 0 && (
         <div class="table-wrap elements">
           <table class="live">

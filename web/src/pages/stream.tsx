@@ -69,7 +69,7 @@ export function Stream({ name }: { name: string }): JSX.Element {
           {stream.producer && <> from <a href={href(["queries", stream.producer])}>{stream.producer}</a></>}</dd></div>
         <div><dt>Kept</dt><dd>{many(stream.kept?.triples ?? 0, "triple")} in {many(stream.kept?.chunks ?? 0, "push", "pushes")}</dd></div>
         <div><dt>Last push</dt><dd>{stream.newest ? <><Ago at={stream.newest.at} />, {many(stream.newest.triples, "triple")}
-          {stream.newest.last !== null && <> up to <Instant at={stream.newest.last} /></>}</> : "never"}</dd></div>
+          {stream.newest.last !== null && <> up to <Instant at={stream.newest.last} /></>}</> : stream.forgotten ? "kept no longer" : "never"}</dd></div>
         <div><dt>Read by</dt><dd>{stream.queries?.length ? stream.queries.map((query, place) => <span key={query}>{place > 0 && ", "}<a href={href(["queries", query])}>{query}</a></span>) : "no query"}</dd></div>
       </dl>
       <Elements stream={stream} />

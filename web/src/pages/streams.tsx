@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { call, get, mayNot, session, streamPath } from "../api";
+import { FORGOTTEN } from "../live/elements";
 import { Dialog } from "../parts/dialog";
 import { Ago } from "../parts/instant";
 import { act } from "../parts/notices";
@@ -58,7 +59,7 @@ export function Streams(): JSX.Element {
                   <td>{stream.clock}{stream.delay > 0 && <span class="quiet">, delay {length(stream.delay)}</span>}</td>
                   <td class="wide number">{stream.kept ? count(stream.kept.triples) : "–"}</td>
                   <td class="number">{rate(rates.current.get(stream.iri))}</td>
-                  <td>{stream.newest ? <Ago at={stream.newest.at} /> : <span class="quiet">never</span>}</td>
+                  <td>{stream.newest ? <Ago at={stream.newest.at} /> : <span class="quiet" title={stream.forgotten ? FORGOTTEN : undefined}>{stream.forgotten ? "kept no longer" : stream.kept ? "never" : "–"}</span>}</td>
                 </tr>
               ))}
             </tbody>
