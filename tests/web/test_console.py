@@ -180,6 +180,27 @@ def test_delete_asks_first(house: House, watched: Watched) -> None:
     assert house.ask("GET", "/queries")["queries"] == []
 
 
+def test_a_dialog_is_closed_when_its_page_is_left(house: House, watched: Watched) -> None:
+    page, _ = watching(house, watched)
+    dialog = page.get_by_role("dialog")
+    page.get_by_role("button", name="Delete").click()
+    expect(dialog).to_contain_text("Delete the query Hot?")
+    page.evaluate("location.hash = '#/queries/Hot?tab=chart'")
+    expect(page.get_by_role("tab", name="Chart")).to_have_attribute("aria-selected", "true")
+    expect(dialog).to_have_count(1)
+    page.evaluate("location.hash = '#/streams'")
+    expect(page.get_by_role("heading", name="Streams")).to_be_visible()
+    expect(dialog).to_have_count(0)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Hot")).to_be_visible()
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("?")
+    expect(dialog).to_contain_text("Ctrl+Enter")
+    page.evaluate("location.hash = '#/streams'")
+    expect(dialog).to_have_count(0)
+    assert [query["name"] for query in house.ask("GET", "/queries")["queries"]] == ["Hot"]
+
+
 def test_a_draft_outlives_the_page(house: House, watched: Watched) -> None:
     page = watched.open("#/new")
     write(page, "SELECT ?half")

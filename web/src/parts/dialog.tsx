@@ -1,14 +1,22 @@
-// Dialogs: the browser's own, so that focus, Escape and screen readers are its business.
+// Dialogs: the browser's own, so that focus, Escape and screen readers are its business. A dialog belongs to the page
+// that it was opened on: who goes to another one has closed it, and what it asked is answered with no.
 //
 //     if (await sure("Delete the query HotRooms?", "Its subscribers are told that it ended.", "Delete")) …
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { route } from "../route";
 import { Store, useStore } from "../store";
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }): JSX.Element {
   const place = useRef<HTMLDialogElement>(null);
-  useEffect(() => place.current?.showModal(), []);
+  useEffect(() => {
+    place.current?.showModal();
+    const page = route.value.path.join("/");
+    return route.listen(() => {
+      if (route.value.path.join("/") !== page) place.current?.close();
+    });
+  }, []);
   return (
     <dialog ref={place} aria-label={title} onClose={onClose} onClick={(event) => event.target === place.current && place.current?.close()}>
       <div class="dialog">
