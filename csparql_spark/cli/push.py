@@ -19,7 +19,16 @@ from csparql_spark.cli.pieces import Recording, as_arrow, later
 from csparql_spark.cli.reaching import reaching
 from csparql_spark.client import Client, ProblemError
 from csparql_spark.rdf.formats import RdfFormat, contents_of
-from csparql_spark.rdf.pushes import AnyFormat, Pushed, PushFormat, push_format_of_path, read_push, read_pushed
+from csparql_spark.rdf.pushes import (
+    DOCUMENT,
+    TRIPLE,
+    AnyFormat,
+    Pushed,
+    PushFormat,
+    push_format_of_path,
+    read_push,
+    read_pushed,
+)
 from csparql_spark.rdf.unmapped import told
 
 ARROW = PushFormat.ARROW.media_type
@@ -37,10 +46,11 @@ LINES = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS, PushFormat.NDJSON)
 PATIENCE_SECONDS = 0.2  # that lines on standard input wait for others
 PIECE = 1 << 16
 # What people take for RDF, and what to do with it.
+CELLS = f"write each of its cells as a line of NDJSON first, like {TRIPLE}, or "
 NO_RDF = {
-    ".csv": "make triples of its rows first, or ",
-    ".tsv": "make triples of its rows first, or ",
-    ".json": "JSON-LD is `--format jsonld`, a triple on each line is `--format ndjson`; ",
+    ".csv": CELLS,
+    ".tsv": CELLS,
+    ".json": f"JSON-LD, like {DOCUMENT}, is `--format jsonld`, a triple on each line is `--format ndjson`; ",
 }
 STDIN = "file:///dev/stdin"
 

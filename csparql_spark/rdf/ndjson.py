@@ -34,7 +34,7 @@ from csparql_spark.rdf.formats import RdfFormat, explained
 from csparql_spark.rdf.jsonterms import SHAPES, Json, JsonNumber, as_terms, of_json
 from csparql_spark.rdf.quads import split
 from csparql_spark.rdf.stamps import parse_stamp, stamps
-from csparql_spark.rdf.unmapped import unmapped_of
+from csparql_spark.rdf.unmapped import CONTEXT, mended, unmapped_of
 
 DEEPEST = 100
 BLOCK = 16 << 20  # of lines that are read as columns at once; a line is not longer, or it is read by itself
@@ -248,7 +248,13 @@ def _json_ld(
         column = why.column if text is line and why.column else 1
         raise RdfError(why.message, number + 1, column, why.offending) from error
     if not stamped and not any(name.startswith("@") for name in members):
-        raise RdfError("The line says nothing: it is neither a triple with s, p and o nor JSON-LD", number + 1, 1)
+        shown = mended(line)
+        raise RdfError(
+            "The line says nothing: it is neither a triple with s, p and o nor JSON-LD, whose @context says what its "
+            f"names mean. {f'With one it would be: {shown}' if shown else f'Write one into it, as {CONTEXT}'}",
+            number + 1,
+            1,
+        )
     columns = (quads.terms.take(pa.array(ids)).to_pylist() for ids in (quads.s, quads.p, quads.o))
     for s, p, o, t in zip(*columns, stamped, strict=True):
         yield s, p, o, at if t == Chunk.UNSTAMPED else t

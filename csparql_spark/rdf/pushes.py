@@ -41,6 +41,45 @@ PUSH_MEDIA_TYPES: tuple[str, ...] = (*MEDIA_TYPES, *(format.media_type for forma
 _BY_MEDIA_TYPE = {name: format for format in PushFormat for name in format.media_types}
 
 
+# What is taken for RDF, and what to do with it: a sentence, and what could be pushed instead.
+DOCUMENT = '{"@context": {"@vocab": "http://example.org/"}, "@id": "http://example.org/kitchen", "celsius": 21.5}'
+TRIPLE = '{"s": "<http://example.org/kitchen>", "p": "<http://example.org/celsius>", "o": 21.5}'
+
+
+class Instead(NamedTuple):
+    """What to do with data that is no RDF."""
+
+    advice: str
+    media_type: str
+    example: str
+
+
+_JSON = Instead(
+    f"JSON is read as JSON-LD ({RdfFormat.JSON_LD.media_type}), with an @context that says which IRIs its names stand "
+    f"for, or as NDJSON ({PushFormat.NDJSON.media_type}), with such an object, or a triple, on each line.",
+    RdfFormat.JSON_LD.media_type,
+    DOCUMENT,
+)
+_TABLE = Instead(
+    f"What the cells of a table mean nobody says here: write each as a triple, a line of NDJSON "
+    f"({PushFormat.NDJSON.media_type}).",
+    PushFormat.NDJSON.media_type,
+    TRIPLE,
+)
+NO_RDF = {
+    "application/json": _JSON,
+    "text/json": _JSON,
+    "text/csv": _TABLE,
+    "application/csv": _TABLE,
+    "text/tab-separated-values": _TABLE,
+}
+
+
+def instead_of(header: str | None) -> Instead | None:
+    """What to do with a body whose Content-Type names what is often taken for RDF."""
+    return NO_RDF.get((header or "").lower().partition(";")[0].strip())
+
+
 def push_format(header: str | None) -> AnyFormat:
     """The format that a Content-Type names. Raises `UnsupportedFormat`."""
     name, _, parameters = (header or "").lower().partition(";")
@@ -49,7 +88,9 @@ def push_format(header: str | None) -> AnyFormat:
         try:
             known = format_of_media_type(header if format is None else f"text/turtle;{parameters}")
         except UnsupportedFormat as error:
-            raise UnsupportedFormat(error.message, PUSH_MEDIA_TYPES) from None
+            instead = instead_of(header)
+            message = f"{error.message} {instead.advice}" if instead else error.message
+            raise UnsupportedFormat(message, PUSH_MEDIA_TYPES) from None
         return known if format is None else format
     return format
 

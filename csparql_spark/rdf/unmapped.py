@@ -4,6 +4,7 @@
     unmapped_in(b'{"@context": {"@vocab": "urn:"}, "celsius": 21.5}')            # 0: there is a context
     unmapped_of({"@id": "urn:a", "celsius": 21.5})                                # 1: of one that is read
     told(2)                                                                       # 2 of the keys …
+    mended(b'{"celsius": 21.5}')          # '{"@context": {"@vocab": "http://example.org/"}, "celsius": 21.5}'
 
 That is told of documents that have no @context at all: who writes one decides what it leaves out.
 """
@@ -14,6 +15,8 @@ import json
 from collections.abc import Iterator
 
 _CONTEXT = b'"@context"'
+CONTEXT = '"@context": {"@vocab": "http://example.org/"}'
+LONGEST_SHOWN = 300  # bytes of a document that is shown
 _WITH_NODES = ("@graph", "@included", "@list", "@set", "@reverse")
 
 
@@ -21,9 +24,17 @@ def told(keys: int) -> str:
     """What to say of a body in which so many keys were left out."""
     return (
         f"{keys} of the keys could not be read as IRIs, and what they say was left out: where they stand there is no "
-        '@context, which says what JSON\'s names mean. Write one into it, as "@context": {"@vocab": '
-        '"http://example.org/"}, or use IRIs as keys.'
+        f"@context, which says what JSON's names mean. Write one into it, as {CONTEXT}, or use IRIs as keys."
     )
+
+
+def mended(document: bytes) -> str | None:
+    """The document with a context, to be copied; None if it is not one object, or long."""
+    text = document.strip()
+    if not text.startswith(b"{") or len(text) > LONGEST_SHOWN or b"\n" in text:
+        return None
+    rest = text[1:].lstrip().decode("utf-8", "replace")
+    return None if rest == "}" else f"{{{CONTEXT}, {rest}"
 
 
 def unmapped_in(document: bytes) -> int:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from flask import Request
 
 from csparql_spark.rdf.errors import UnsupportedFormat
+from csparql_spark.rdf.pushes import instead_of
 from csparql_spark.server.http.problems import Problem
 
 if TYPE_CHECKING:
@@ -105,13 +106,18 @@ def declared(request: Request, limit: int, accepted: tuple[str, ...], what: str)
     return utf8(read(request.environ, limit), what)
 
 
-def strange(error: UnsupportedFormat, kind: str | None) -> Problem:
-    """What is said of a body that is called something else than RDF."""
-    curl = (
-        " With curl that is -H 'Content-Type: text/turtle'; without it, curl says that it sends a form."
-        if (kind or "").startswith("application/x-www-form-urlencoded")
-        else ""
-    )
+def strange(error: UnsupportedFormat, kind: str | None, stream: str | None = None) -> Problem:
+    """What is said of a body that is called something else than RDF; `stream`: the URL of the one that it is for."""
+    instead = None if stream is None else instead_of(kind)
+    if (kind or "").startswith("application/x-www-form-urlencoded"):
+        curl = " With curl that is -H 'Content-Type: text/turtle'; without it, curl says that it sends a form."
+    elif instead is not None:
+        curl = (
+            f" With curl that is: curl -X POST '{stream}' -H 'Content-Type: {instead.media_type}' "
+            f"--data-binary '{instead.example}'"
+        )
+    else:
+        curl = ""
     return Problem("unsupported-format", f"{error}{curl}", accepted=list(error.accepted))
 
 

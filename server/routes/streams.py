@@ -247,7 +247,7 @@ def routes(backend: Backend) -> Blueprint:
         try:
             format = push_format(content_type)
         except UnsupportedFormat as error:
-            raise bodies.strange(error, content_type) from None
+            raise bodies.strange(error, content_type, names.stream_url(iri)) from None
         key = request.headers.get("Idempotency-Key")
         body = bodies.read(request.environ, backend.settings.body_limit)
         if not body:

@@ -25,7 +25,7 @@ from csparql_spark.rdf.errors import RdfError
 from csparql_spark.rdf.formats import RdfFormat, parse_graph
 from csparql_spark.rdf.hazards import hazardous, usual_needs
 from csparql_spark.rdf.pushes import AnyFormat, Pushed, read_pushed
-from csparql_spark.rdf.unmapped import told
+from csparql_spark.rdf.unmapped import mended, told
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.stores import Stores
 
@@ -43,7 +43,9 @@ class BodyReader:
         else:
             found = read_pushed(body, format, base=iri, blank_prefix=prefix)
         if found.unmapped and not len(found.chunk):
-            raise RdfError(f"Nothing is left of the body: {told(found.unmapped)}")
+            shown = mended(body)
+            more = f" With one it would be: {shown}" if shown else ""
+            raise RdfError(f"Nothing is left of the body: {told(found.unmapped)}{more}")
         return found
 
     def graph(self, body: bytes, format: RdfFormat, iri: str) -> Chunk:

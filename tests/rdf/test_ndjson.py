@@ -200,7 +200,14 @@ WRONG = [
     (('{"s": NaN}',), "Line 1, column 1: The line is not JSON: NaN is not a number."),
     (
         ({"subject": "urn:a"},),
-        "Line 1, column 1: The line says nothing: it is neither a triple with s, p and o nor JSON-LD.",
+        "Line 1, column 1: The line says nothing: it is neither a triple with s, p and o nor JSON-LD, whose @context "
+        "says what its names mean. With one it would be: "
+        '{"@context": {"@vocab": "http://example.org/"}, "subject": "urn:a"}.',
+    ),
+    (
+        ({"name": "x" * 300},),
+        "Line 1, column 1: The line says nothing: it is neither a triple with s, p and o nor JSON-LD, whose @context "
+        'says what its names mean. Write one into it, as "@context": {"@vocab": "http://example.org/"}.',
     ),
     (
         ({"@context": "http://x.org/", "@id": "urn:x"},),

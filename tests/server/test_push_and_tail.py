@@ -149,12 +149,14 @@ def backend_client(backend: Backend):
         ),
         (
             ["{tmp}/a.csv", "--stream", "s"],
-            "{tmp}/a.csv: the extension .csv is not that of a format of RDF: make triples of "
-            "its rows first, or say which it is with --format (nt, nq, ",
+            "{tmp}/a.csv: the extension .csv is not that of a format of RDF: write each of its cells as a line of "
+            'NDJSON first, like {"s": "<http://example.org/kitchen>", "p": "<http://example.org/celsius>", "o": 21.5}, '
+            "or say which it is with --format (nt, nq, ",
         ),
         (
             ["{tmp}/a.json", "--stream", "s"],
-            "{tmp}/a.json: the extension .json is not that of a format of RDF: JSON-LD is "
+            "{tmp}/a.json: the extension .json is not that of a format of RDF: JSON-LD, like "
+            '{"@context": {"@vocab": "http://example.org/"}, "@id": "http://example.org/kitchen", "celsius": 21.5}, is '
             "`--format jsonld`, a triple on each line is `--format ndjson`; say which",
         ),
         (["{tmp}/bad.nt", "--stream", "s"], "{tmp}/bad.nt: Line 2, column 1:"),

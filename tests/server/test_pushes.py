@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import shlex
 import threading
 
 import pytest
@@ -170,8 +171,45 @@ def test_a_push_of_which_nothing_is_left_is_none(
     response = client.post("/streams/s", data=b'{"@id": "urn:a", "celsius": 21.5}' + more, content_type=media_type)
     assert (response.status_code, response.json["type"].rpartition("/")[2]) == (400, "bad-rdf")
     assert response.json["detail"].startswith("Nothing is left of the body: 1 of the keys could not be read as IRIs")
-    assert response.json["detail"].endswith("or use IRIs as keys. Nothing of this push was kept.")
+    mended = '{"@context": {"@vocab": "http://example.org/"}, "@id": "urn:a", "celsius": 21.5}'
+    assert response.json["detail"].endswith(
+        f"or use IRIs as keys. With one it would be: {mended}. Nothing of this push was kept."
+    )
     assert backend.stores.log.tail() == 1
+    assert client.post("/streams/s", data=mended, content_type=media_type).json["accepted"] == 1
+
+
+@pytest.mark.parametrize(
+    "media_type, advice",
+    [
+        ("application/json", "JSON is read as JSON-LD (application/ld+json), with an @context"),
+        ("Application/JSON; charset=utf-8", "or as NDJSON (application/x-ndjson)"),
+        ("text/csv", "write each as a triple, a line of NDJSON (application/x-ndjson)."),
+        ("text/tab-separated-values", "write each as a triple, a line of NDJSON (application/x-ndjson)."),
+    ],
+)
+def test_what_is_no_rdf_is_refused_with_a_line_that_works(
+    client, stream: str, backend: Backend, media_type: str, advice: str
+) -> None:
+    refused = client.post("/streams/s", data=b"room,celsius\nlab,21.5\n", content_type=media_type)
+    assert (refused.status_code, refused.json["code"]) == (415, "unsupported-format")
+    said, found, line = refused.json["detail"].partition(" With curl that is: ")
+    assert advice in said and found
+    curl, method, post, url, header, kind, data, body = shlex.split(line)
+    assert (curl, method, post, url, header, data) == ("curl", "-X", "POST", stream, "-H", "--data-binary")
+    path = url.removeprefix(BASE)
+    assert client.post(path, data=body, content_type=kind.removeprefix("Content-Type: ")).json["accepted"] == 1
+    graph = client.post("/graphs?graph=urn:g", data=b"x", content_type=media_type)
+    assert graph.status_code == 415 and "curl" not in graph.json["detail"]
+
+
+@pytest.mark.parametrize("media_type", ["application/ld+json", "application/x-ndjson"])
+def test_plain_json_is_refused_with_itself_as_it_would_be_read(client, stream: str, media_type: str) -> None:
+    refused = client.post("/streams/s", data=b'{"room": "lab", "celsius": 21.5}', content_type=media_type)
+    assert refused.status_code == 400
+    body = refused.json["detail"].partition(" With one it would be: ")[2].partition(". Nothing of this push")[0]
+    assert body == '{"@context": {"@vocab": "http://example.org/"}, "room": "lab", "celsius": 21.5}'
+    assert client.post("/streams/s", data=body, content_type=media_type).json["accepted"] == 2
 
 
 def test_a_push_into_a_stream_that_became_another_one(client, backend: Backend) -> None:
