@@ -40,6 +40,7 @@ def register(backend: Backend, name: str, text: str, *, paused: bool = False) ->
             if live is not None:
                 if live.text == text and asks_the_same(backend.texts, live, base):
                     return live, False
+                backend.texts.read(text, base)  # what is wrong with it is told before what is in its way
                 raise Problem(
                     "query-exists",
                     f"The query {name} is registered and asks for something else: delete it "

@@ -147,6 +147,15 @@ def test_a_query_may_be_named_by_an_iri(client, stream: str) -> None:
     assert client.get(url).json["name"] == "http://ex.org/q/answers"
 
 
+def test_a_mistake_comes_before_a_name_that_is_taken(client, stream: str) -> None:
+    client.put("/queries/q", data=TEXT)
+    broken = client.put("/queries/q", data=TEXT.replace("STEP 1s", "STEP 1"))
+    assert (broken.status_code, broken.json["code"]) == (400, "bad-query")
+    assert broken.json["errors"][0]["hint"] == "Write 1s for seconds."
+    another = client.put("/queries/q", data=TEXT.replace("STEP 1s", "STEP 2s"))
+    assert (another.status_code, another.json["code"]) == (409, "query-exists")
+
+
 def test_queries_are_listed_in_order(client, stream: str) -> None:
     for name in ("b", "a"):
         client.put(f"/queries/{name}", data=TEXT.replace("QUERY q", f"QUERY {name}"))
