@@ -17,8 +17,6 @@ from csparql_spark.server.dependents import asked_of, streams_of
 from csparql_spark.server.stores import Stores
 from csparql_spark.store import QueryRecord, Registry
 
-ADVICE = "Delete the query and register it again."  # what has failed answers no more, whatever becomes of the cause
-
 
 class WindowBody(TypedDict, total=False):
     """A window of a query; milliseconds, triples or elements, as its text has it."""
@@ -101,11 +99,16 @@ def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) ->
         **reading(asked),
         "stream": streams.get(query.name),
         "status": status_of(stores, query),
-        "failure": None if failure is None else {"at": failure[0], "reason": failure[1], "advice": ADVICE},
+        "failure": None if failure is None else {"at": failure[0], "reason": failure[1], "advice": advice(url)},
         "waiting_for": waiting_for(stores, asked, streams),
         "oldest": bounds[0] if bounds else None,
         "latest": bounds[1] if bounds else None,
     }
+
+
+def advice(url: str) -> str:
+    """How a query that has failed is changed: what has failed answers no more, whatever becomes of the cause."""
+    return f"To change it, DELETE {url} and PUT the changed text there (or the same text, if the cause is gone)."
 
 
 def status_of(stores: Stores, query: QueryRecord) -> str:

@@ -16,7 +16,7 @@ from flask import Blueprint
 from csparql_spark.log import Refused
 from csparql_spark.log.guards import IsPaused
 from csparql_spark.server.http.problems import Problem, sentence
-from csparql_spark.server.routes.description import ADVICE, QueryBody, described, made_streams
+from csparql_spark.server.routes.description import QueryBody, advice, described, made_streams
 from csparql_spark.server.routes.registration import found
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
@@ -52,9 +52,10 @@ def _set_paused(stores: Stores, threads: Threads, name: str, paused: bool) -> Qu
         query = found(stores, name)
         failure = stores.answers.failure(query.id)
         if failure is not None:
+            mend = advice(stores.names.query_url(name))
             raise Problem(
                 "query-failed",
-                f"The query {name} failed at {failure[0]}, and answers no more: {sentence(failure[1])} {ADVICE}",
+                f"The query {name} failed at {failure[0]}, and answers no more: {sentence(failure[1])} {mend}",
                 query=name,
                 at=failure[0],
                 reason=failure[1],

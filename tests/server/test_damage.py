@@ -14,7 +14,7 @@ from csparql_spark.schedule.relay import draft_of
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.remarks import remarks
-from csparql_spark.server.routes.description import ADVICE
+from csparql_spark.server.routes.description import advice
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import Status
 from tests.server.playing import BASE, TEXT, Engine, Listener, number, registered
@@ -169,7 +169,11 @@ def test_a_registration(settings: Settings, client, backend: Backend, engine: En
     damage(backend, query)
     engine.fail(query, 1000, "the engine says why")
     told = {one["name"]: (one["text"], one["status"], one["failure"]) for one in client.get("/queries").json["queries"]}
-    assert told["q"] == ("", "failed", {"at": 1000, "reason": "the engine says why", "advice": ADVICE})
+    assert told["q"] == (
+        "",
+        "failed",
+        {"at": 1000, "reason": "the engine says why", "advice": advice(f"{BASE}/queries/q")},
+    )
     assert told["other"][1:] == ("running", None)
     sentence = "The registration of the query q is damaged on the disk: delete the query and register it again."
     assert problem(client.get("/queries/q/explain")) == (500, "damaged", sentence)

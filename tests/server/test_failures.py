@@ -11,7 +11,7 @@ from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.settings import Settings
 from csparql_spark.store import AnswerStore
-from tests.server.playing import TEXT, Engine, registered
+from tests.server.playing import BASE, TEXT, Engine, registered
 
 PATIENCE_SECONDS = 30
 
@@ -35,7 +35,12 @@ def test_a_failure_is_told_at_once_and_logged_once(client, backend: Backend, eng
     told = client.get("/queries/q").json
     assert (told["status"], told["failure"]) == (
         "failed",
-        {"at": 3000, "reason": "it is too much", "advice": "Delete the query and register it again."},
+        {
+            "at": 3000,
+            "reason": "it is too much",
+            "advice": f"To change it, DELETE {BASE}/queries/q and PUT the changed text there (or the same text, if the "
+            "cause is gone).",
+        },
     )
     first = QueryFailed(query, 3000, "it is too much", 2000)
     assert logged(backend, 1) == [first]

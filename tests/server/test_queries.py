@@ -14,6 +14,9 @@ from csparql_spark.store import QueryRecord
 from tests.server.playing import BASE, TEXT, Engine, registered
 
 STREAM = f"{BASE}/streams/s"
+ADVICE = (
+    f"To change it, DELETE {BASE}/queries/q and PUT the changed text there (or the same text, if the cause is gone)."
+)
 DESCRIBED = {
     "name": "q",
     "id": 2,
@@ -171,7 +174,7 @@ def test_a_description_tells_how_it_goes(client, engine: Engine) -> None:
         "oldest": 1000,
         "latest": 3000,
         "status": "failed",
-        "failure": {"at": 4000, "reason": "too many rows", "advice": "Delete the query and register it again."},
+        "failure": {"at": 4000, "reason": "too many rows", "advice": ADVICE},
     }
 
 

@@ -91,7 +91,7 @@ def test_a_query_that_has_failed_says_how_to_go_on(house: House, watched: Watche
     page, query = watching(house, watched)
     house.store.write((), [(query, NOW + 5_000, "its answer has too many rows")])
     told = page.locator("p.wrong-box", has_text="Failed at")
-    expect(told).to_contain_text("its answer has too many rows. Delete the query and register it again.")
+    expect(told).to_contain_text(f"its answer has too many rows. To change it, DELETE {house.url}/queries/Hot and PUT")
 
 
 def test_an_instant_of_producers_is_told_as_it_is_stamped(house: House, watched: Watched) -> None:
