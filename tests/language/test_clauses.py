@@ -180,6 +180,35 @@ def test_warnings_about_windows(clause: str, warning: str) -> None:
     assert query.warnings == (warning,)
 
 
+@pytest.mark.parametrize(
+    ("head", "window", "column", "told"),
+    [
+        ("", "[RANGE 10s STEP 1ms]", 50, "1 ms is 1,000"),
+        ("", "[RANGE 9ms]", 50, "9 ms is 111"),
+        ("COMPUTE EVERY 2ms ", "[RANGE 10s STEP 1ms]", 18, "2 ms is 500"),
+    ],
+)
+def test_a_warning_about_more_instants_than_can_be_answered(head: str, window: str, column: int, told: str) -> None:
+    query = parse(f"REGISTER QUERY q {head}AS SELECT * FROM STREAM <urn:s> {window} {BODY}")
+    assert query.warnings == (
+        f"line 1, column {column}: an instant every {told} answers a second, more than can be worked out. Write a longer "
+        "STEP: elements are seen to the millisecond all the same.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "window"),
+    [
+        ("", "[RANGE 10s STEP 10ms]"),
+        ("", "[RANGE 10ms]"),
+        ("COMPUTE EVERY 10ms ", "[RANGE 10s STEP 1ms]"),
+        ("", "[RANGE TRIPLES 10 STEP 1]"),
+    ],
+)
+def test_no_warning_about_instants_that_can_be_answered(head: str, window: str) -> None:
+    assert parse(f"REGISTER QUERY q {head}AS SELECT * FROM STREAM <urn:s> {window} {BODY}").warnings == ()
+
+
 def test_a_warning_about_an_evaluation_that_misses_elements() -> None:
     query = parse(f"REGISTER QUERY q COMPUTE EVERY 1m AS SELECT * {WINDOW} {BODY}")
     assert query.warnings == ("line 1, column 1: COMPUTE EVERY is longer than the windows: 50 s are never seen.",)

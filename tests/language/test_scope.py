@@ -72,6 +72,45 @@ def test_what_is_wrong(text: str, code: str, column: int) -> None:
     assert (caught.value.code, caught.value.column) == (code, column)
 
 
+NONE = "is bound nowhere, so it is unbound in this FILTER."
+OTHER = "is bound in other braces only, so it is unbound in this FILTER. Write the FILTER where ?{0} is bound."
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("?a ?p ?b FILTER(^?c > 1)", ["?c " + NONE]),
+        ("?a ?p ?celsius FILTER(^?celcius > 1)", ["?celcius " + NONE + " Did you mean ?celsius?"]),
+        ("?a ?p ?b FILTER(!bound(^?c) && ?b > ^?d)", ["?c " + NONE, "?d " + NONE]),
+        ("?a ?p ?b { ?a ?q ?c FILTER(^?b > ?c) }", ["?b " + OTHER.format("b")]),
+        ("?a ?p ?b MINUS { ?a ?q ?c FILTER(?c > ^?b) }", ["?b " + OTHER.format("b")]),
+        ("{ ?a ?p ?b } UNION { ?a ?p ?c FILTER(^?b > 1) }", ["?b " + OTHER.format("b")]),
+        ("?a ?p ?b OPTIONAL { ?a ?q ?c { ?a ?r ?d FILTER(?d > ^?b) } }", ["?b " + OTHER.format("b")]),
+        ("?a ?p ?b OPTIONAL { ?a ?q ?c OPTIONAL { ?a ?r ?d FILTER(?d > ^?b) } }", ["?b " + OTHER.format("b")]),
+        ("?a ?p ?b { SELECT ?a { ?a ?q ?c FILTER(?c > ^?b) } }", ["?b " + OTHER.format("b")]),
+        ("{ SELECT ?a { ?a ?q ?c } } FILTER(^?c > 1)", ["?c " + OTHER.format("c")]),
+        ("?a ?p ?b FILTER EXISTS { ?a ?q ?c FILTER(?c > ^?d) }", ["?d " + NONE]),
+        # what is right
+        ("FILTER(?b > 1) ?a ?p ?b", []),
+        ("?a ?p ?b OPTIONAL { ?a ?q ?c FILTER(?c > ?b) } FILTER(!bound(?c))", []),
+        ("?a ?p ?b FILTER NOT EXISTS { ?a ?q ?c { ?a ?r ?d FILTER(?d > ?b) } FILTER(?c > ?b) }", []),
+        ("?a ?p ?b { ?a ?q ?b FILTER(?b > 1) } UNION { BIND(1 AS ?c) FILTER(?c = 1) }", []),
+        ("?a ?p ?b BIND(EXISTS { ?a ?q ?c FILTER(?c > ?b) } AS ?d) FILTER(?d)", []),
+        ("VALUES ?b { 1 } FILTER(?b = 1)", []),
+        ("{ SELECT (COUNT(*) AS ?n) { ?a ?p ?b } } FILTER(?n > 1)", []),
+        ("{ { ?a ?p ?b } } FILTER(?b > 1)", []),
+    ],
+)
+def test_what_filters_do_not_see(body: str, expected: list[str]) -> None:
+    """Each ^ is where a warning points to."""
+    before, *rest = f"SELECT * {{ {body} }}".split("^")
+    places = []
+    for piece in rest:
+        places.append(f"line 1, column {len(before) + 1}: the variable ")
+        before += piece
+    assert list(parse(before).warnings) == [place + told for place, told in zip(places, expected, strict=True)]
+
+
 LATE = "is computed by SELECT, after HAVING: it is unbound here. Write {} instead."
 APART = "is not grouped by, so it is unbound in HAVING. Add it to GROUP BY, or aggregate it."
 NOWHERE = "the variable ?c is bound nowhere, so this forms one group."

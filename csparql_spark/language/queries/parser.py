@@ -68,6 +68,7 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
     registration = _registration(tree, form, clauses)
     _check_registration(tree, form, registration, dataset, require_register, diagnostics)
     check_projections(tree, diagnostics)
+    _warn_of_instants(tree, datasets, dataset, registration, diagnostics)
     if datasets.children:
         rewriting.drop(datasets.start, datasets.end, "\n")
     output = form.node("Output")
@@ -94,6 +95,9 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
         variables=_variables(tree, form),
         warnings=diagnostics.warnings,
     )
+
+
+LEAST_STEP = 10  # ms between instants: a step that is shorter is most likely a unit that was mistaken
 
 
 @dataclass
@@ -181,6 +185,24 @@ def _check_registration(
         diagnostics.warn(
             tree.child("Register").start, f"COMPUTE EVERY is longer than the windows: {lost} are never seen."
         )
+
+
+def _warn_of_instants(
+    tree: Node, datasets: Node, dataset: DatasetClauses, registration: _Registration, diagnostics: Diagnostics
+) -> None:
+    """Each instant is answered by itself: there may be more of them than anything can answer."""
+    if registration.every is not None:
+        steps = [(tree.child("Register").child("Every"), registration.every)]
+    else:
+        windows = zip(datasets.walk("Window"), dataset.windows, strict=True)
+        steps = [(node, window.step) for node, window in windows if window.step is not None]
+    for node, step in steps:
+        if step < LEAST_STEP:
+            diagnostics.warn(
+                node.start,
+                f"an instant every {step} ms is {1000 // step:,} answers a second, more than can be worked out. Write "
+                "a longer STEP: elements are seen to the millisecond all the same.",
+            )
 
 
 def _tree(text: str, tokens: list[Token], diagnostics: Diagnostics) -> tuple[Node, int | None]:

@@ -9,6 +9,9 @@ blank node label belongs to one basic graph pattern. These checks say it, each a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from difflib import get_close_matches
+
 from csparql_spark.language.diagnostics import Diagnostics
 from csparql_spark.language.queries.syntax import Node
 from csparql_spark.language.tokens import Token
@@ -77,6 +80,10 @@ def check_projections(unit: Node, diagnostics: Diagnostics) -> None:
         _check_projection(select, unit.nodes("Values") if select is form else select.nodes("Values"), diagnostics)
     if form.rule == "Construct":
         _check_template(form, diagnostics)
+    where = form.node("Where")
+    if where is not None:
+        computed = {token.text[1:] for clause in form.walk("Aggregate") for token in _aggregated(clause)}
+        _check_filters(where.child("Group"), unit, set(), computed, diagnostics)
 
 
 def check_patterns(unit: Node, diagnostics: Diagnostics) -> None:
@@ -202,6 +209,53 @@ def _not_grouped(variable: Token, name: str, diagnostics: Diagnostics) -> None:
         f"The variable ?{name} is neither grouped nor aggregated.",
         hint=f"Add GROUP BY ?{name}, or write (SAMPLE(?{name}) AS ?one).",
     )
+
+
+def _check_filters(group: Node, unit: Node, around: set[str], outer: set[str], diagnostics: Diagnostics) -> None:
+    """A FILTER sees what its own group binds, one in OPTIONAL what the group around binds besides (`around`), and one
+    in EXISTS whatever is bound where that stands (`outer`): the rest is unbound in it, which nobody means."""
+    below = group.node("SubSelect")
+    if below is not None:
+        _check_filters(below.child("Where").child("Group"), unit, set(), outer, diagnostics)
+    body = group.node("GroupBody")
+    if body is None:
+        return
+    bound = set(visible(body))
+    here = bound | around | outer
+    for part in body.nodes():
+        if part.rule in ("Filter", "Bind"):
+            for inner in _outermost(part):
+                _check_filters(inner, unit, set(), here, diagnostics)
+        if part.rule == "Filter":
+            for variable in part.all_tokens("VAR", outside=("Group",)):
+                if variable.text[1:] not in here:
+                    _warn_of_unbound(variable, here, unit, diagnostics)
+            continue
+        # What is said of a graph's name says the check of its block.
+        names = {token.text[1:] for target in part.nodes("VarOrIri") for token in target.tokens("VAR")}
+        for inner in part.nodes("Group"):
+            _check_filters(inner, unit, bound if part.rule == "Optional" else set(), outer | names, diagnostics)
+
+
+def _outermost(node: Node) -> Iterator[Node]:
+    """The groups below a node that are in no other one."""
+    for child in node.nodes():
+        if child.rule == "Group":
+            yield child
+        else:
+            yield from _outermost(child)
+
+
+def _warn_of_unbound(variable: Token, here: set[str], unit: Node, diagnostics: Diagnostics) -> None:
+    name = variable.text[1:]
+    if any(name in visible(body) for body in unit.walk("GroupBody")):
+        told = (
+            f"is bound in other braces only, so it is unbound in this FILTER. Write the FILTER where ?{name} is bound."
+        )
+    else:
+        near = get_close_matches(name, sorted(here), n=1)
+        told = f"is bound nowhere, so it is unbound in this FILTER.{f' Did you mean ?{near[0]}?' if near else ''}"
+    diagnostics.warn(variable.start, f"the variable {variable.text} {told}")
 
 
 def _check_binds(body: Node, diagnostics: Diagnostics) -> None:
