@@ -83,6 +83,7 @@ def play(document: Path, reader: dict[str, object], within: str | None = None) -
         assert done.returncode == 0, f"{place}: {done.stderr}"
         assert shown, f"{place} shows\n{command.prints}\nand it prints\n{printed}"
         assert "Traceback" not in printed + done.stderr, place
+        assert "% Total" not in done.stderr, f"{place}: curl shows a progress meter where its output is piped"
         assert not re.search(r'"code":"(internal|not-found)"', printed), f"{place}: {printed}"
 
 
