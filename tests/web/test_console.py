@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 import pytest
 
@@ -255,6 +256,18 @@ def test_a_stream_whose_pushes_are_kept_no_longer_says_so(house: House, watched:
     page = watched.open("#/streams/sensors")
     expect(page.get_by_text("What came is kept no longer: the log keeps")).to_be_visible()
     expect(page.get_by_text("Nothing has come yet.")).to_have_count(0)
+
+
+def test_a_recorded_past_that_is_pushed_is_said_to_be_one(house: House, watched: Watched) -> None:
+    for name, stamp in (("past", NOW), ("now", int(time.time() * 1000))):
+        house.stream(name, clock="event")
+        house.ask("POST", f"/streams/{name}", f"<urn:a> <urn:b> <urn:c> <urn:t:{stamp}> .",
+                  Content_Type="application/n-quads")
+    page = watched.open("#/streams/past")
+    expect(page.get_by_test_id("past")).to_contain_text("a recorded past. Windows go by the stamps")
+    page = watched.open("#/streams/now")
+    expect(page.get_by_text("1 triple in 1 push", exact=True)).to_be_visible()
+    expect(page.get_by_test_id("past")).to_have_count(0)
 
 
 def test_streams_graphs_and_rules_are_made_and_deleted(house: House, watched: Watched) -> None:

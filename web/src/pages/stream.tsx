@@ -13,10 +13,11 @@ import { Empty, Field, Page, Wrong } from "../parts/page";
 import { go, href } from "../route";
 import { usePolled, useStore } from "../store";
 import { Iri } from "../terms";
-import { count, length, many } from "../time";
+import { about, count, length, many } from "../time";
 import type { Mistake, Pushed, StreamInfo } from "../types";
 
 const LOOKING = 2000;
+const RECORDED = 3_600_000; // so old is nothing that a producer only held back
 
 interface Format {
   type: string;
@@ -56,6 +57,7 @@ export function Stream({ name }: { name: string }): JSX.Element {
   }, LOOKING, [name]);
   if (stream === null) return <Page title={name}><Empty><p>There is no stream {name}.</p><p><a href={href(["streams"])}>To the streams</a></p></Empty></Page>;
   if (!stream) return <Page title={name}><Wrong text={problem} /><p class="quiet">Loading…</p></Page>;
+  const past = stream.clock === "event" && stream.newest?.last != null ? stream.newest.at - stream.newest.last : 0;
   const remove = async (): Promise<void> => {
     if (!(await sure(`Delete the stream ${stream.name}?`, "What it holds is forgotten. A stream that a query reads stays.", "Delete"))) return;
     if (await act(() => call("DELETE", streamPath(stream.name)), `${stream.name} is deleted.`)) go(["streams"]);
@@ -72,6 +74,12 @@ export function Stream({ name }: { name: string }): JSX.Element {
           {stream.newest.last !== null && <> up to <Instant at={stream.newest.last} /></>}</> : stream.forgotten ? "kept no longer" : "never"}</dd></div>
         <div><dt>Read by</dt><dd>{stream.queries?.length ? stream.queries.map((query, place) => <span key={query}>{place > 0 && ", "}<a href={href(["queries", query])}>{query}</a></span>) : "no query"}</dd></div>
       </dl>
+      {past > RECORDED && (
+        <p class="quiet" data-testid="past">
+          What came last is stamped {about(past)} before it came: a recorded past. Windows go by the stamps, so each instant that these pass is
+          answered as they come, one after the other; of each query the newest are kept (keep-answers).
+        </p>
+      )}
       <Elements stream={stream} />
       {stream.producer === null && !mayNot("push", who) && <PushBox stream={stream} onPushed={again} />}
     </Page>
