@@ -66,6 +66,7 @@ class Backend:
 
     def close(self) -> None:
         """Write what was accepted, end the threads."""
+        self.texts.stop()
         self.threads.stop()
         self.pool.close()
         self.stores.database.close()

@@ -10,7 +10,8 @@ import pytest
 from csparql_spark.answers.limits import TooMuch
 from csparql_spark.asking.guarded import Crowded, texts
 from csparql_spark.asking.guarded.pool import Pool
-from csparql_spark.language import ContinuousQuery, LanguageError, parse
+from csparql_spark.disk import StoreError
+from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries import query_cache
 from csparql_spark.language.queries.query_cache import Readings
 from csparql_spark.log.contents import QueryRegistered, draft_of, registered
@@ -32,7 +33,7 @@ def nobody_parses_here(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("it is parsed in the process that serves")
 
     monkeypatch.setattr(query_cache, "_readings", Readings(300, 32 << 20, parsed=refuse))
-    monkeypatch.setattr(texts, "parse", refuse)
+    monkeypatch.setattr(texts, "parse", refuse, raising=False)
 
 
 def test_old_entries_are_read_in_children(settings: Settings, nobody_parses_here: None) -> None:
@@ -96,13 +97,54 @@ def test_what_cannot_be_read_any_more_is_none(monkeypatch: pytest.MonkeyPatch) -
             read(TEXT, None)
 
 
-def test_where_no_child_can_be_had_it_is_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    with contextlib.closing(Pool(memory=64 << 20)) as pool:
-        read = texts.Texts(pool).stored
-        assert read(TEXT, None) == parse(TEXT, base=None)
+class CrowdedPool:
+    """A pool that has no child so many times."""
 
-        def crowded(*_: object, **__: object) -> bytes:
-            raise Crowded("so many wait already")
+    def __init__(self, pool: Pool, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+        self.asked = 0
+        attempt = pool.attempt
+
+        def crowded(*words: object, **more: object) -> object:
+            self.asked += 1
+            if self.asked <= times:
+                raise Crowded("so many wait already")
+            return attempt(*words, **more)
 
         monkeypatch.setattr(pool, "attempt", crowded)
-        assert read(TEXT, None) == parse(TEXT, base=None)
+
+
+def test_where_no_child_can_be_had_it_waits_for_one(monkeypatch: pytest.MonkeyPatch, nobody_parses_here: None) -> None:
+    with contextlib.closing(Pool(memory=64 << 20)) as pool:
+        crowd = CrowdedPool(pool, monkeypatch, times=3)
+        assert [window.stream for window in texts.Texts(pool).stored(TEXT, None).windows] == [f"{BASE}/streams/s"]
+        assert crowd.asked == 4
+
+
+def test_where_none_comes_it_is_not_read_here_either(monkeypatch: pytest.MonkeyPatch, nobody_parses_here: None) -> None:
+    with contextlib.closing(Pool(memory=64 << 20)) as pool:
+        crowd = CrowdedPool(pool, monkeypatch, times=1000)
+        reader = texts.Texts(pool, patience=0.02)
+        for known in (Crowded, StoreError):  # for those who ask, and for threads that try again
+            with pytest.raises(known, match="cannot be read now: so many wait already"):
+                reader.stored(TEXT, None)
+        assert crowd.asked > 2
+        waiting = texts.Texts(pool, patience=3600)
+        waiting.stop()
+        with pytest.raises(texts.NotRead):
+            waiting.stored(TEXT, None)
+
+
+def test_whoever_asks_about_such_a_query_is_told_that_it_is_crowded(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, nobody_parses_here: None
+) -> None:
+    with Backend(settings) as backend:
+        client = create_app(backend).test_client()
+        client.put("/streams/s?clock=event")
+        backend.stores.writer.append(draft_of(QueryRegistered(TEXT, f"{BASE}/", False, None), "q"), Every(()))
+        monkeypatch.setattr(backend.texts, "_patience", 0.02)
+        with monkeypatch.context() as crowded:
+            crowd = CrowdedPool(backend.pool, crowded, times=1000)
+            refused = client.get("/queries/q")
+            assert (refused.status_code, refused.json["code"]) == (503, "busy")
+            assert crowd.asked > 0
+        assert client.get("/queries/q").json["windows"][0]["range"] == 2000

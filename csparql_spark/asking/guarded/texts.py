@@ -10,6 +10,8 @@ Nearly every text is understood in some milliseconds, in a quick place; what nee
 long texts (see `pool`). Whatever is only looked at (checked, explained, asked), what is to be done (registered, set)
 has to wait for hardly a moment.
 
+No text of a user is parsed in the process that serves, whatever is crowded: a stored one, too, waits for a child.
+
 Nothing is evaluated for that: a query is parsed, and planned over nothing, rules are checked without facts. What is
 there (streams, graphs, names) is looked up by whoever asks, and does not travel.
 """
@@ -18,6 +20,8 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+import time
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
@@ -25,10 +29,19 @@ from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.asking.admission import Refusal
 from csparql_spark.asking.guarded import work
 from csparql_spark.asking.guarded.pool import TEXT, Crowded, Pool
-from csparql_spark.language import ContinuousQuery, LanguageError, parse
+from csparql_spark.disk import StoreError
+from csparql_spark.language import ContinuousQuery, LanguageError
 from csparql_spark.language.queries.compiled import restored
 from csparql_spark.language.queries.mentions import Mention
 from csparql_spark.language.queries.query_cache import read
+
+PATIENCE = 10.0  # seconds
+FIRST_PAUSE = 0.01
+
+
+class NotRead(Crowded, StoreError):
+    """A text that is stored cannot be read now. For whoever asks the machine is crowded; for threads that go on, a
+    query cannot be had from the store, and they try again."""
 
 
 class QuerySummary(NamedTuple):
@@ -47,8 +60,14 @@ class FileSummary(NamedTuple):
 
 
 class Texts:
-    def __init__(self, pool: Pool, kind: str = TEXT) -> None:
-        self._pool, self._kind = pool, kind
+    def __init__(self, pool: Pool, kind: str = TEXT, *, patience: float = PATIENCE) -> None:
+        """`patience`: seconds for which a stored text waits for a child."""
+        self._pool, self._kind, self._patience = pool, kind, patience
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Whoever waits for a child to read a stored text, or will, waits no more: the server ends."""
+        self._stopping.set()
 
     def read(self, text: str, base: str) -> QuerySummary:
         """Raises `LanguageError`."""
@@ -61,15 +80,23 @@ class Texts:
 
     def stored(self, text: str, base: str | None) -> ContinuousQuery:
         """The query of a text that was let in once, and of which the log has no form that can be used: an old one, or
-        one that would be far longer than the text. It is read here only if no child can be had for it: what is asked
-        of a query that is there must not depend on how many wait. Raises `LanguageError`."""
-        try:
-            form = json.loads(self.run(work.compiled_form, text, base))
-        except TooMuch as error:
-            raise LanguageError("too-much", f"The text of the query cannot be read any more: {error}.") from error
-        except Crowded:
-            return parse(text, base=base)
-        return restored(form, text) or parse(text, base=base)
+        one that would be far longer than the text. Where no child is to be had it waits for one: what is asked of a
+        query that is there is not to depend on how many wait. Raises `LanguageError`, and `NotRead`."""
+        deadline, pause = time.monotonic() + self._patience, FIRST_PAUSE
+        while True:
+            try:
+                form = json.loads(self.run(work.compiled_form, text, base))
+                break
+            except TooMuch as error:
+                raise LanguageError("too-much", f"The text of the query cannot be read any more: {error}.") from error
+            except Crowded as error:
+                if time.monotonic() + pause > deadline or self._stopping.wait(pause):
+                    raise NotRead(f"the text of a query that is there cannot be read now: {error}") from error
+                pause *= 2
+        query = restored(form, text)
+        if query is None:
+            raise NotRead("the text of a query that is there cannot be read now: what reads it is of another version")
+        return query
 
     def rule_file(
         self, name: str, text: str, others: Mapping[str, str], used: Collection[tuple[str, ...]]
