@@ -32,7 +32,7 @@ from csparql_spark.entailment.evaluate.derivations import why as derived
 from csparql_spark.entailment.evaluate.lookup import Triple
 from csparql_spark.entailment.rules.pruning import prune
 from csparql_spark.language import ContinuousQuery
-from csparql_spark.language.queries.prologue import WELL_KNOWN, declared
+from csparql_spark.language.queries.prologue import WELL_KNOWN, base_of, declared
 from csparql_spark.language.rules.rule import Atom, Rule, is_variable
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import TermError
@@ -86,9 +86,9 @@ class Reason(NamedTuple):
     derivation: Derivation
 
 
-def triple_of(text: str, query: ContinuousQuery | None = None) -> Triple:
-    """The triple of a text: three terms as in Turtle, with the prefixes of a query. No more than two are read of
-    whatever it is, and of no longer text. Raises `Refusal`."""
+def triple_of(text: str, query: ContinuousQuery | None = None, base: str | None = None) -> Triple:
+    """The triple of a text: three terms as in Turtle, with the prefixes and the BASE of a query, whose text was read
+    with that base. No more than two are read of whatever it is, and of no longer text. Raises `Refusal`."""
     shown = repr(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…")
     if len(text) > LONGEST_TRIPLE:
         raise Refusal(
@@ -100,7 +100,8 @@ def triple_of(text: str, query: ContinuousQuery | None = None) -> Triple:
     prefixes = {} if query is None else WELL_KNOWN | declared(query.body)
     head = "".join(f"@prefix {prefix}: <{iri}> . " for prefix, iri in prefixes.items())
     try:
-        quads = islice(ox.parse(f"{head}{written} .", format=ox.RdfFormat.TURTLE), 2)
+        start = base if query is None else base_of(query.text, base)
+        quads = islice(ox.parse(f"{head}{written} .", format=ox.RdfFormat.TURTLE, base_iri=start), 2)
         triples = [
             (from_oxigraph(quad.subject), from_oxigraph(quad.predicate), from_oxigraph(quad.object)) for quad in quads
         ]

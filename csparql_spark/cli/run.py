@@ -107,7 +107,7 @@ def run(
         click.echo(f"csparql-spark: {query}: warning: {warning}", err=True)
     if why is not None:
         with as_failure("--why"):
-            _print_all(script, engine, Reasons(script, triple_of(why, script.query), form))
+            _print_all(script, engine, Reasons(script, triple_of(why, script.query, base), form))
         return
     printers: dict[str, Printer] = {"json": _print_json, "csv": _CsvPrinter(), "table": _print_table}
     _print_all(script, engine, printers[form])

@@ -1,5 +1,5 @@
 """Why a triple holds: GET /queries/{name}/why?triple=<s> <p> <o>, at the query's latest instant or at `at`. The triple
-may be written with the query's prefixes.
+may be written with the query's prefixes and its BASE.
 
 The answer is a derivation for each graph of the query that holds it (its default graph, its named windows and graphs):
 the rule, its premises, theirs, each with the instant until which it holds. It is made from the log, beside the engine:
@@ -43,7 +43,7 @@ def routes(stores: Stores, pool: Pool) -> Blueprint:
             )
         query = whole(record)
         try:
-            triple = triple_of(text, query)
+            triple = triple_of(text, query, record.base)
         except Refusal as refusal:
             raise Problem("bad-triple", sentence(str(refusal))) from refusal
         instant = asked_instant(stores, record, ", so there is nothing to explain: try again after its first instant.")

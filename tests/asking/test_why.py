@@ -160,6 +160,32 @@ def test_a_triple_may_be_written_with_the_prefixes_of_the_query() -> None:
 
 
 @pytest.mark.parametrize(
+    ("prologue", "start"),
+    [
+        ("REGISTER QUERY q AS", "http://server/"),
+        ("BASE <http://ex.org/x/> REGISTER QUERY base AS", "http://ex.org/x/"),
+        ("BASE <x/> REGISTER QUERY q AS", "http://server/x/"),
+        ("BASE <http://a/> REGISTER QUERY q AS BASE<y/> PREFIX base: <http://no/>", "http://a/y/"),
+        (
+            "# BASE <http://no/>\nBASE # SELECT\n <http://ex.org/>\nREGISTER QUERY q USING ENTAILMENT <r> AS",
+            "http://ex.org/",
+        ),
+    ],
+)
+def test_relative_iris_of_a_triple_start_where_those_of_the_query_do(prologue: str, start: str) -> None:
+    text = f"{prologue} SELECT ?s FROM STREAM <s> [RANGE 5s STEP 1s] WHERE {{ ?s <p> 'BASE <http://no/>' }}"
+    query = parse(text, base="http://server/")
+    assert query.windows[0].stream == f"{start}s", "the parser says the same"
+    assert triple_of("<a> <p> <#b>", query, "http://server/") == (f"<{start}a>", f"<{start}p>", f"<{start}#b>")
+
+
+def test_without_a_base_a_relative_iri_is_none() -> None:
+    query = parse("REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE 5s STEP 1s] WHERE { ?s ?p ?o }")
+    with pytest.raises(Refusal, match="No scheme found"):
+        triple_of("<a> <p> <b>", query)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         f"<urn:a> <urn:p> {'[ <urn:p> ' * 3000}",

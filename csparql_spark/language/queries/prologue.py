@@ -6,6 +6,7 @@ replaces an earlier one. Four prefixes that everybody forgets are known without 
     names = Names(base="http://ex.org/a")
     names.resolve("b")              ->  'http://ex.org/b'
     declared("PREFIX e: <urn:e:>\nASK {}")   ->  {'e': 'urn:e:'}
+    base_of("BASE <http://ex.org/> ASK {}", None)   ->  'http://ex.org/'
 
 `resolve` follows RFC 3986 (pyoxigraph does the work), so what comes out is always an absolute, valid IRI.
 """
@@ -46,6 +47,8 @@ USUAL = {
 
 _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _DECLARATION = re.compile(r"\s*(?:BASE\s*<[^>]*>|PREFIX\s+([^\s:]*):\s*<([^>]*)>)", re.IGNORECASE)
+_PROLOGUE_WORD = re.compile(r"#[^\r\n]*|<[^<>\s]*>|[^\s<#]+")
+_FORMS = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
@@ -139,6 +142,20 @@ def declared(body: str) -> dict[str, str]:
             found[match[1]] = match[2]
         place = match.end()
     return found
+
+
+def base_of(text: str, base: str | None) -> str | None:
+    """What relative IRIs start from at the end of the prologues of a text that was read with that base."""
+    names, before = Names(base), ""
+    for match in _PROLOGUE_WORD.finditer(text):
+        word = match[0]
+        if word.upper() in _FORMS:
+            break
+        if word.startswith("<") and before.upper() == "BASE":
+            names.declare_base(word[1:-1])
+        if not word.startswith("#"):
+            before = word
+    return names.base
 
 
 def undeclared(prefix: str) -> NameProblem:
