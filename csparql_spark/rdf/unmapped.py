@@ -58,12 +58,12 @@ def unmapped_of(document: object) -> int:
 
 
 def _names(document: object) -> Iterator[str]:
-    """The members that a parser comes to."""
+    """The members that a parser comes to, and that say something: null says nothing, with a context or without."""
     left = [document]
     while left:
         value = left.pop()
         if isinstance(value, list):
             left += value
         elif isinstance(value, dict):
-            yield from value
+            yield from (name for name, inner in value.items() if inner is not None or name == "@context")
             left += [inner for name, inner in value.items() if ":" in name or name in _WITH_NODES]

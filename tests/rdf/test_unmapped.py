@@ -25,6 +25,8 @@ from tests.examples import examples
         ('{"@id": "urn:a", "urn:p": {"@type": "@json", "@value": {"x": 1}}}', 0),
         ('{"@id": "urn:a", "@type": "T", "urn:p": 1}', 0),
         ('{"@context": {"@vocab": "urn:"}, "x": 1}', 0),
+        ('{"@id": "urn:a", "x": null, "urn:p": {"y": null, "z": 1}}', 1),
+        ('{"@id": "urn:a", "urn:p": [null, {"y": null}], "x": [null]}', 1),
         ('{"@graph": [{"@id": "urn:a", "x": 1}, {"@\\u0063ontext": {}, "y": 1}]}', 0),
         ("[]", 0),
         ("[" * 100_000, 0),
@@ -37,7 +39,7 @@ def test_what_is_left_out(document: str, keys: int) -> None:
 
 names = st.sampled_from(["x", "y", "urn:p", "urn:q"])
 nodes = st.recursive(
-    st.sampled_from([1, "text", {"@id": "urn:b"}]),
+    st.sampled_from([1, "text", {"@id": "urn:b"}, None]),
     lambda inner: st.one_of(
         st.lists(inner, max_size=2),
         st.fixed_dictionaries(
@@ -58,9 +60,8 @@ def without(document: object) -> tuple[object, int]:
     if not isinstance(document, dict):
         return document, 0
     kept = {name: without(value) for name, value in document.items() if name[0] == "@" or ":" in name}
-    return {name: part for name, (part, _) in kept.items()}, (
-        len(document) - len(kept) + sum(count for _, count in kept.values())
-    )
+    lost = [name for name, value in document.items() if name not in kept and value is not None]
+    return {name: part for name, (part, _) in kept.items()}, len(lost) + sum(count for _, count in kept.values())
 
 
 def quads(document: object) -> list[str]:
