@@ -14,6 +14,7 @@ from csparql_spark.language import parse
 from csparql_spark.language.queries.syntax import Node as Tree
 from csparql_spark.language.queries.syntax import read_tree
 from csparql_spark.language.tokens import tokenize
+from csparql_spark.testing import replay
 from tests.examples import examples
 
 from .asked import Quad, cells, default
@@ -159,3 +160,21 @@ def test_both_evaluators_say_what_the_algebra_defines(seed: int) -> None:
             assert rows_of(scene.snapshot(body, scene.now)) == wanted, (body, now)
             if body in scene.queries:
                 assert rows_of(scene.check(body)) == wanted, (body, now)
+
+
+@pytest.mark.parametrize("evaluator", ["snapshot", "incremental"])
+def test_an_empty_set_leaves_every_link_also_of_a_registered_text(evaluator: str) -> None:
+    text = (
+        "REGISTER QUERY q AS SELECT ?s ?o FROM STREAM <urn:s> [RANGE 10s STEP 10s] "
+        "WHERE { ?s !() ?o . FILTER(isIRI(?o)) }"
+    )
+    stream = (
+        "<urn:a> <urn:p> <urn:b> <urn:t:1000> .\n<urn:a> <urn:q> <urn:b> <urn:t:1000> .\n"
+        '<urn:b> <urn:q> <urn:a> <urn:t:2000> .\n<urn:b> <urn:q> "no" <urn:t:2000> .\n'
+    )
+    (answer,) = replay(text, streams={"urn:s": stream}, until=10_000, evaluator=evaluator)
+    assert sorted((row["s"], row["o"]) for row in answer.rows) == [
+        ("<urn:a>", "<urn:b>"),
+        ("<urn:a>", "<urn:b>"),
+        ("<urn:b>", "<urn:a>"),
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.language.test_w3c_syntax import GOOD
 
 BASE = "http://base.example/"
 LONGEST = 1500  # rdflib takes its time
+EMPTY_SET = re.compile(r"!\s*\(\s*\)")
 
 
 def read(text: str) -> str | None:
@@ -25,8 +27,9 @@ def read(text: str) -> str | None:
         body = parse(text, base=BASE).body
     except LanguageError:
         return None
-    # rdflib takes what follows a "#" in an IRI for a comment, if SERVICE comes after it on the same line.
-    return None if "SERVICE" in body else body
+    # rdflib takes what follows a "#" in an IRI for a comment, if SERVICE comes after it on the same line; it reads
+    # !(), and has no algebra for it.
+    return None if "SERVICE" in body or EMPTY_SET.search(body) else body
 
 
 @pytest.mark.parametrize("text", [*texts.TWELVE.values(), *texts.RARE, *texts.citybench().values()])

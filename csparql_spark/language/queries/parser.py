@@ -254,6 +254,9 @@ def _without_answers(form: Node, rewriting: Rewriting) -> dict[int, str]:
     for service in form.walk("Service"):
         for token in service.tokens("SERVICE", "SILENT"):
             changes[token.start] = "GRAPH" if token.key == "SERVICE" else ""
+    for negated in form.walk("PathNegated"):
+        if (nothing := negated.token("NIL")) is not None:  # Oxigraph does not read it: what evaluates it, writes it so
+            changes[nothing.start] = "(<urn:x-nothing>)"
     where = form.node("Where") or form.node("ShortWhere")
     if where is None:
         return changes
