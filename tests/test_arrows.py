@@ -54,6 +54,7 @@ TOP = ["cli", "testing", "server", "client", "__main__"]
 STORES = {"store", "log", "disk"}
 GROUND = ["lifeline", "pulse", "remembering", "worker_thread"]
 LONGEST_MODULE = 600
+LONGEST_LINE = 170  # of prose
 LONGEST_FUNCTION, MOST_PARAMETERS = 60, 6
 
 
@@ -327,6 +328,17 @@ def test_the_paths_in_documents_are_there() -> None:
     made = "web/dist/"  # by the build of the console
     lost = {(document, path) for document, path in paths if not path.startswith(made) and not (ROOT / path).exists()}
     assert lost == set()
+
+
+@pytest.mark.parametrize("name", ["reliability", "tutorial", "settings", "dependencies"])
+def test_prose_is_broken_into_lines(name: str) -> None:
+    """Rows of tables and code stay as they are."""
+    within, long = False, []
+    for number, line in enumerate((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8").splitlines(), 1):
+        within ^= line.startswith("```")
+        if len(line) > LONGEST_LINE and not within and not line.startswith("|"):
+            long.append(number)
+    assert long == []
 
 
 def test_nobody_is_a_he_or_a_she() -> None:
