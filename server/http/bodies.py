@@ -112,9 +112,10 @@ def strange(error: UnsupportedFormat, kind: str | None, stream: str | None = Non
     if (kind or "").startswith("application/x-www-form-urlencoded"):
         curl = " With curl that is -H 'Content-Type: text/turtle'; without it, curl says that it sends a form."
     elif instead is not None:
+        # In $'…' a shell reads \" as ", so it may be copied from the JSON of the problem as it is, too.
         curl = (
-            f" With curl that is: curl -X POST '{stream}' -H 'Content-Type: {instead.media_type}' "
-            f"--data-binary '{instead.example}'"
+            f" With curl that is: curl -sS -X POST '{stream}' -H 'Content-Type: {instead.media_type}' "
+            f"--data-binary $'{instead.example}'"
         )
     else:
         curl = ""
