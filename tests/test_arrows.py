@@ -17,6 +17,7 @@ From the top:
     store                             what is known of queries, and their answers
     log                               entries in one total order
     disk                              knows no other room
+    kernel                            loops over columns; it knows no other room either
     lifeline  pulse  remembering  worker_thread     the ground: modules that know nothing and that every room may stand on
 """
 
@@ -49,6 +50,7 @@ ROOMS = [
     "store",
     "log",
     "disk",
+    "kernel",
 ]
 TOP = ["cli", "testing", "server", "client", "__main__"]
 STORES = {"store", "log", "disk"}

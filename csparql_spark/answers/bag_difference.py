@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.tables import numbered
-from csparql_spark.relations.keys import ordered, stable_order_of
+from csparql_spark.relations.keys import order_of, ordered
 
 FEW = 64  # rows of both that are compared one by one: columns take more calls than these have cells
 
@@ -50,7 +50,7 @@ def unshared(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> tuple[
         some, others = (list(zip(*(column.tolist() for column in columns))) for columns in (mine, theirs))
         return _alone(some, others), _alone(others, some)
     numbers = numbered([np.concatenate(pair) for pair in zip(mine, theirs, strict=True)])
-    order = stable_order_of(numbers)  # of equal rows, mine come first
+    order = order_of(numbers)  # of equal rows, mine come first
     values, first = numbers[order], order < count
     same = np.concatenate([[False], values[1:] == values[:-1], [False]])  # as the one before
     # Most rows are there once in either: these go at once, and few are left to be counted.

@@ -31,8 +31,8 @@ from csparql_spark.answers import tables
 from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.answers.tables import latest_of
+from csparql_spark.kernel.limits import TooMuchAtOnce
 from csparql_spark.relations.graph import Facts, Selection, TaggedGraph
-from csparql_spark.relations.runs import TooMuchAtOnce
 from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL
 
 LINK = 0  # the only predicate of the graphs here

@@ -27,13 +27,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
+from csparql_spark.kernel.limits import TooMuchAtOnce
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.changes import REMOVED, Signed
 from csparql_spark.relations.graph import TaggedGraph
 from csparql_spark.relations.joins import Node, Plan, Relation, Shape, matched, plan, run
-from csparql_spark.relations.keys import stable_order_of
+from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.moving import Moving
-from csparql_spark.relations.runs import TooMuchAtOnce
 from csparql_spark.relations.union import GraphUnion
 
 MANY = 8  # members that are worth it
@@ -206,7 +206,7 @@ class TemplateFamily:
         numbers = columns[self._constants[0]].astype(np.int64)
         for name in self._constants[1:]:
             numbers = (numbers << ID_BITS) | columns[name]
-        order = stable_order_of(numbers)
+        order = order_of(numbers)
         distinct, starts = np.unique(numbers[order], return_index=True)
         ends = [*starts[1:].tolist(), len(order)]
         places = dict(zip(distinct.tolist(), map(slice, starts.tolist(), ends), strict=True))

@@ -21,7 +21,7 @@ import numpy as np
 
 from csparql_spark.answers.matches import Columns, TooManyMatches
 from csparql_spark.relations.keys import distinct as distinct_of_sorted
-from csparql_spark.relations.keys import order_of, ordered, stable_order_of
+from csparql_spark.relations.keys import order_of, ordered
 from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL
 
 UNBOUND = -1
@@ -225,7 +225,7 @@ def dense(values: np.ndarray) -> np.ndarray:
 
 def groups(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The places of all rows, those with equal numbers together, and where each group begins among them."""
-    order = stable_order_of(numbers)
+    order = order_of(numbers)
     sorted_ = numbers[order]
     new = np.ones(len(numbers), dtype=bool)
     new[1:] = sorted_[1:] != sorted_[:-1]

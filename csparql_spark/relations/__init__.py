@@ -14,7 +14,6 @@ The life of a tuple:
 - `rows`     sets of triples of ids: sorted, distinct, with differences
 - `keys`     triples packed into one integer, in any of four orders
 - `records`  rows of several columns as one integer each
-- `sieve`    holds back keys that are not in a set
 - `tags`     what a tag is: until when a row holds, how often it was derived, or both
 - `runs`     a sorted map from integers to tags, in which expired rows are no longer there
 - `graph`    tagged triples, found by any of their places

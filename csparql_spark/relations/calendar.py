@@ -17,7 +17,7 @@ import numpy as np
 
 from csparql_spark.relations.changes import EXPIRED, Signed, together
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.keys import stable_order_of
+from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.tags import ALWAYS
 
 
@@ -61,4 +61,4 @@ class Calendar:
 
 
 def _in_order(facts: Facts) -> Facts:
-    return facts.where(stable_order_of(facts.tag - facts.tag.min()))
+    return facts.where(order_of(facts.tag - facts.tag.min()))

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Packing, Permutation, distinct, order_of, ordered
-from csparql_spark.relations.runs import UNBOUNDED, Runs
+from csparql_spark.kernel.limits import UNBOUNDED
+from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Packing, Permutation, distinct, ordered
+from csparql_spark.relations.runs import Runs
 from csparql_spark.relations.tags import NEVER, UNTIL, Algebra
 
 IDLE = 1  # an order is given up when so many times its rows were added since it was asked for
@@ -92,10 +93,7 @@ class TaggedGraph:
         ordered by predicate, subject and object. They are the fresh ones now. Facts that do not hold any more are
         ignored."""
         keys, tags = self._keys(blocks)
-        if len(tags) and tags.min() <= self.now:
-            hold = tags > self.now
-            keys, tags = keys[hold], tags[hold]
-        keys, tags = self.algebra.united(keys, tags)
+        keys, tags = self.algebra.united(keys, tags, self.now)
         grown, known = self._main.add(keys, tags)
         if not grown.all():
             keys, tags, known = keys[grown], tags[grown], known[grown]
@@ -125,9 +123,7 @@ class TaggedGraph:
             if self._idle[order] > IDLE * self._main.rows:
                 del self._others[order], self._idle[order]
                 continue
-            other = self._packing.reordered(keys, order)
-            rows = order_of(other)
-            self._others[order].follow(other[rows], tags[rows], known[rows])
+            self._others[order].follow(*self._packing.turned(order, keys, tags, known))
 
     def _widen(self, previous: int) -> None:
         self._main.rewrite(lambda keys: self._packing.widened(keys, previous))
@@ -153,9 +149,8 @@ class TaggedGraph:
         return self._others[order]
 
     def _load(self, runs: Runs, order: Permutation, keys: np.ndarray, tags: np.ndarray) -> None:
-        keys = self._packing.reordered(keys, order)
-        rows = order_of(keys)
-        runs.add(keys[rows], tags[rows])
+        keys, tags, _ = self._packing.turned(order, keys, tags, np.zeros(len(keys), dtype=bool), in_order=False)
+        runs.add(keys, tags)
 
     def _all(self) -> list[Runs]:
         return [self._main, *self._others.values()]

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
 from csparql_spark.relations.graph import Facts, Selection, TaggedGraph
-from csparql_spark.relations.runs import UNBOUNDED, TooMuchAtOnce
 from csparql_spark.relations.union import GraphUnion, UnionSelection
 
 Node = int | str  # the id of a term, or a variable

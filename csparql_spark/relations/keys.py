@@ -18,6 +18,10 @@ from typing import Literal
 
 import numpy as np
 
+from csparql_spark.kernel.sort import distinct, order, turn
+
+__all__ = ["distinct"]
+
 BITS = 63
 RANK_BITS = 11  # at first; there are 26 for each term then
 Column = np.ndarray | int
@@ -43,6 +47,10 @@ PSO, POS, SPO, OSP = map(Permutation, ("pso", "pos", "spo", "osp"))
 # The order in which the triples that have these places in common are neighbours.
 BY_BOUND = {"p": PSO, "ps": PSO, "ops": PSO, "op": POS, "s": SPO, "o": OSP, "os": OSP}
 
+# The places at the end of an order that are sorted as soon as those before them are, by a sort that leaves equal keys
+# in the order PSO, which they had.
+ALREADY = {PSO: "pso", POS: "s", SPO: "po", OSP: "p"}
+
 
 class Packing:
     def __init__(self) -> None:
@@ -55,6 +63,13 @@ class Packing:
         self.width = (BITS - rank_bits) // 2
         self.shifts = {order: order.shifts(self.width) for order in (PSO, POS, SPO, OSP)}
         self.masks = {"p": (1 << BITS - 2 * self.width) - 1, "s": (1 << self.width) - 1, "o": (1 << self.width) - 1}
+        self._masks = _by_place(self.masks)
+        self._turns = {order: (_by_place(shifts), self._in_order(order)) for order, shifts in self.shifts.items()}
+
+    def _in_order(self, order: Permutation) -> int:
+        """How many of the lowest bits of keys are in order as soon as the others are, where they come sorted in PSO."""
+        least = ALREADY[order]
+        return min((shift for place, shift in self.shifts[order].items() if place not in least), default=BITS)
 
     def learn(self, p: Column) -> int | None:
         """Give ranks to predicates that have none. Where that changes the widths, the result is the previous width."""
@@ -115,6 +130,14 @@ class Packing:
             result |= ((keys >> here[place]) & self.masks[place]) << shifts[place]
         return result
 
+    def turned(
+        self, order: Permutation, keys: np.ndarray, tags: np.ndarray, known: np.ndarray, in_order: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The keys in `order` of triples that have these keys in PSO, sorted, and what goes with them. `in_order`:
+        whether they are sorted, so that the places at the end of the other order need not be looked at."""
+        new, skip = self._turns[order]
+        return turn(keys, tags, known, self._turns[PSO][0], self._masks, new, skip if in_order else 0)
+
     def prefix(self, order: Permutation, bound: dict[str, Column]) -> tuple[Column, int]:
         """The least key that has these terms in its first places, and the distance to the first key beyond them."""
         low: Column = 0
@@ -156,42 +179,21 @@ class Packing:
             self._ranks = np.concatenate([self._ranks, more])
 
 
+def _by_place(numbers: dict[str, int]) -> np.ndarray:
+    return np.array([numbers[place] for place in "pso"], dtype=np.int64)
+
+
 def ordered(values: np.ndarray) -> np.ndarray:
     """The values, sorted."""
     return np.sort(values, kind=_kind(values))
 
 
 def order_of(values: np.ndarray) -> np.ndarray:
-    """The rows in which the values, -1 or greater, are sorted."""
-    return _order(values, None)
-
-
-def stable_order_of(values: np.ndarray) -> np.ndarray:
-    """The rows in which the values, -1 or greater, are sorted; equal ones stay in the order that they have."""
-    return _order(values, "stable")
-
-
-def _order(values: np.ndarray, kind: Literal["stable"] | None) -> np.ndarray:
-    if _kind(values):
-        return np.argsort(values, kind="stable")
-    bits = len(values).bit_length()
-    if int(values.max(initial=0)).bit_length() + bits > BITS:
-        return np.argsort(values, kind=kind)
-    # Numbers are sorted several times as quickly as it is found out in which order they are: the rows go with them.
-    return np.sort((values.astype(np.int64, copy=False) << bits) | np.arange(len(values))) & ((1 << bits) - 1)
+    """The rows in which the values are sorted; equal ones stay in the order that they have."""
+    return order(np.ascontiguousarray(values, dtype=np.int64))
 
 
 def _kind(values: np.ndarray) -> Literal["stable"] | None:
     """What was joined with sorted rows is nearly sorted: then a merge sort is several times as quick as the default."""
     sample = values[::64]
     return "stable" if 8 * np.count_nonzero(sample[1:] < sample[:-1]) < len(sample) else None
-
-
-def distinct(values: np.ndarray) -> np.ndarray:
-    """The distinct values of a sorted array. (numpy's own `unique` hashes or sorts once more.)"""
-    if len(values) < 2:
-        return values
-    new = np.empty(len(values), dtype=bool)
-    new[0] = True
-    np.not_equal(values[1:], values[:-1], out=new[1:])
-    return values[new]

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.relations.keys import distinct, order_of, ordered
+from csparql_spark.kernel.sort import unite
 
 ALWAYS = int(np.iinfo(np.int64).max)  # the tag of what never expires
 NEVER = int(np.iinfo(np.int64).min)  # the tag of what does not hold
@@ -46,19 +46,9 @@ class Algebra:
     one: int
     idempotent: bool  # whether a fact that is derived again in the same way stays as it is
 
-    def united(self, keys: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct keys, sorted, each with the union of its tags."""
-        if len(keys) < 2:
-            return keys, tags
-        if self.idempotent and tags.min() == tags.max():
-            keys = distinct(ordered(keys))
-            return keys, np.full(len(keys), tags[0])
-        order = order_of(keys)
-        keys, tags = keys[order], tags[order]
-        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-        if len(starts) == len(keys):
-            return keys, tags
-        return keys[starts], self.union.reduceat(tags, starts)
+    def united(self, keys: np.ndarray, tags: np.ndarray, now: int = NEVER) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct keys, sorted, each with the union of its tags. Tags up to `now` do not count."""
+        return unite(keys, tags, self.union, now)
 
 
 UNTIL = Algebra(union=np.maximum, join=np.minimum, zero=NEVER, one=ALWAYS, idempotent=True)

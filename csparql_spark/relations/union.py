@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from csparql_spark.kernel.limits import UNBOUNDED
 from csparql_spark.relations.graph import TaggedGraph
 from csparql_spark.relations.keys import Column
-from csparql_spark.relations.runs import UNBOUNDED
 
 
 class UnionSelection:

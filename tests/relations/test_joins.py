@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.kernel.limits import TooMuchAtOnce
 from csparql_spark.relations.graph import TaggedGraph
 from csparql_spark.relations.joins import Pattern, Relation, Shape, matched, plan, run
-from csparql_spark.relations.runs import TooMuchAtOnce
 from csparql_spark.relations.tags import COUNT, UNTIL, Algebra
 from tests.examples import examples
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -10,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from csparql_spark.kernel.limits import TooMuchAtOnce
+from csparql_spark.kernel.twin import merge as twin_merge
+from csparql_spark.kernel.twin import probe as twin_probe
 from csparql_spark.relations import runs as module
-from csparql_spark.relations.runs import Runs, found, grouped, merged
-from csparql_spark.relations.tags import ALWAYS, COUNT, NEVER, UNTIL
+from csparql_spark.relations.runs import Runs
+from csparql_spark.relations.tags import ALWAYS, COUNT, UNTIL
 from tests.examples import examples
 
 keys = st.integers(0, 40)
@@ -20,11 +22,22 @@ tags = st.integers(1, 12) | st.just(ALWAYS)
 SPAN = 5
 
 
-@pytest.fixture(params=[(0, 1, 2, 0), (8, 2, 4, 10), None], ids=["tiny", "small", "as it is"])
+@pytest.fixture(params=[(0, 1), (8, 2), None], ids=["tiny", "small", "as it is"])
 def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in zip(("SMALL", "RATIO", "MANY", "SIEVED"), request.param or ()):
+        for name, value in zip(("SMALL", "RATIO"), request.param or ()):
             patch.setattr(module, name, value)
+        yield
+
+
+@pytest.fixture(params=["as it is", "numpy"])
+def functions(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The kernel's functions as they are here, and those that run where nothing is compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "numpy":
+            for twin in (twin_merge, twin_probe):
+                for name in set(vars(twin)) & {"merge", "held", "absorb", "drop", "slices", "tags_of"}:
+                    patch.setattr(module, name, getattr(twin, name))
         yield
 
 
@@ -130,7 +143,7 @@ class CountsTwin(Twin):
 
 
 @pytest.mark.parametrize("twin", [Twin, CountsTwin])
-def test_like_a_dict(bounds: None, twin: type[Twin]) -> None:
+def test_like_a_dict(bounds: None, functions: None, twin: type[Twin]) -> None:
     run_state_machine_as_test(twin, settings=settings(max_examples=examples(40), stateful_step_count=20, deadline=None))
 
 
@@ -156,21 +169,19 @@ def test_what_was_found_does_not_change_when_rows_are_dropped() -> None:
     assert one.tolist() == many.tolist() == [5] * 4
 
 
-@given(st.lists(st.integers(-3, 40), min_size=1, max_size=30), st.integers(0, 60), st.booleans())
+@given(st.lists(st.integers(-3, 40), min_size=1, max_size=30), st.integers(0, 60))
 @settings(max_examples=examples(100), deadline=None)
-def test_a_search_that_comes_across_too_much_ends_before_it_has_it(low: list[int], most: int, many: bool) -> None:
+def test_a_search_that_comes_across_too_much_ends_before_it_has_it(low: list[int], most: int) -> None:
     runs = Runs()
     for start in (0, 1, 2):
         runs.add(np.arange(start, 30, 3), np.full(10, ALWAYS))
     found = runs.slices(np.array(low), SPAN)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MANY", 1 if many else 1000)  # whether equal look-ups are looked up once
-        if len(found[0]) > most:
-            with pytest.raises(module.TooMuchAtOnce):
-                runs.slices(np.array(low), SPAN, most=most)
-        else:
-            again = runs.slices(np.array(low), SPAN, most=most)
-            assert sorted(zip(*map(np.ndarray.tolist, again))) == sorted(zip(*map(np.ndarray.tolist, found)))
+    if len(found[0]) > most:
+        with pytest.raises(TooMuchAtOnce):
+            runs.slices(np.array(low), SPAN, most=most)
+    else:
+        again = runs.slices(np.array(low), SPAN, most=most)
+        assert sorted(zip(*map(np.ndarray.tolist, again))) == sorted(zip(*map(np.ndarray.tolist, found)))
 
 
 def test_the_lower_tag_of_a_followed_map_is_forgotten() -> None:
@@ -181,48 +192,7 @@ def test_the_lower_tag_of_a_followed_map_is_forgotten() -> None:
     assert [column.tolist() for column in runs.slices(0, 9, fresh=False)][1:] == [[0, 1, 3, 4, 5], [5] * 5]
 
 
-@given(st.dictionaries(st.integers(0, ALWAYS), tags, max_size=30), st.data())
-@settings(max_examples=examples(60), deadline=None)
-def test_merged(rows: dict[int, int], data: st.DataObject) -> None:
-    chosen = data.draw(st.sets(st.sampled_from(sorted(rows)))) if rows else set()
-    one, other = (
-        (np.array(sorted(part), np.int64), np.array([rows[key] for key in sorted(part)], np.int64))
-        for part in (chosen, set(rows) - chosen)
-    )
-    for tiny in (module.TINY, -1):
-        with mock.patch.object(module, "TINY", tiny):
-            both, all_tags = merged(one, other)
-        assert list(zip(both.tolist(), all_tags.tolist())) == sorted(rows.items())
-
-
-@given(st.lists(keys, max_size=30))
-@settings(max_examples=examples(60), deadline=None)
-def test_grouped(values: list[int]) -> None:
-    array = np.array(values, np.int64)
-    distinct, places = grouped(array)
-    assert distinct.tolist() == sorted(set(values)) and distinct[places].tolist() == values
-    assert [part.tolist() for part in found(np.array([3, 5]), array)] == [
-        [place for place, key in enumerate(values) if key in (3, 5)],
-        [(3, 5).index(key) for key in values if key in (3, 5)],
-    ]
-
-
-@given(st.lists(st.integers(-5, 40), max_size=30), st.integers(0, 56), st.integers(-100, 1000))
-@settings(max_examples=examples(100), deadline=None)
-def test_grouped_values_that_are_close_together(values: list[int], shift: int, least: int) -> None:
-    values = [(value << shift) + least for value in values]
-    array = np.array(values, np.int64)
-    distinct, places = grouped(array)
-    assert distinct.tolist() == sorted(set(values)) and distinct[places].tolist() == values
-
-
-def test_grouped_values_that_are_as_far_apart_as_can_be() -> None:
-    distinct, places = grouped(np.array([ALWAYS, NEVER, 0, ALWAYS]))
-    assert (distinct.tolist(), places.tolist()) == ([NEVER, 0, ALWAYS], [2, 0, 1, 2])
-
-
-def test_keys_that_were_rewritten_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SIEVED", 0)
+def test_keys_that_were_rewritten_are_found() -> None:
     runs, many = Runs(), np.arange(1000)
     for tag in (5, 6):
         runs.add(many, np.full(1000, tag))

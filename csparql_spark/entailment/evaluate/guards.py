@@ -17,9 +17,9 @@ import numpy as np
 
 from csparql_spark.entailment.evaluate.builtins import MAKERS, TESTS
 from csparql_spark.entailment.evaluate.patterns import all_match
+from csparql_spark.kernel.sort import groups
 from csparql_spark.language.rules.rule import Guard, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.runs import grouped
 
 INVENTORS = frozenset(MAKERS) - {"min", "max"}  # what they make need not have been there before
 
@@ -97,7 +97,7 @@ class BoundGuard:
         answers = self._answers[ids]
         unknown = answers == UNKNOWN
         if unknown.any():
-            new, _ = grouped(ids[unknown])
+            new, _ = groups(ids[unknown])
             self._answers[new] = self._asked([(term,) for term in self._terms.dictionary.decode(new)])
             answers = self._answers[ids]
         return answers
@@ -116,9 +116,9 @@ class BoundGuard:
         """One question for each distinct combination."""
         codes, values = np.zeros(len(inputs[0]), dtype=np.int64), []
         for column in inputs:
-            distinct, places = grouped(column)
+            distinct, places = groups(column)
             values.append(distinct)
-            _, codes = grouped(codes * len(distinct) + places)
+            _, codes = groups(codes * len(distinct) + places)
         if not len(codes):
             return codes
         first = np.zeros(int(codes.max()) + 1, dtype=np.int64)

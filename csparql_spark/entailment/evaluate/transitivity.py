@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.relations.graph import Block, Facts, Selection, TaggedGraph
-from csparql_spark.relations.runs import UNBOUNDED, TooMuchAtOnce
 from csparql_spark.relations.tags import UNTIL
 
 

@@ -1,0 +1,17 @@
+"""The loops that everything else stands on: over columns of int64, compiled where that is possible.
+
+Each function is there twice under one name: in C (`c`, called by `compiled`), and in numpy (`twin`), which shares no
+code with it, does the same to the last bit, and runs where the compiled one is not there. Nobody above asks which.
+
+- `limits`     as many rows as there may be, and what is raised when there would be more
+- `native`     the library that was compiled: whether it is there, and why not
+- `merge`      two sorted maps from keys to tags become one
+- `probe`      looking up in a map of several sorted runs
+- `sort`       sorting keys, and what goes with them
+- `compiled`, `twin`   both of them, module by module
+
+    keys, tags = merge(keys, tags, more_keys, more_tags, now)
+
+Invariants: columns are contiguous int64, flags bool; what a function returns is the caller's, who may write into it;
+nothing is kept from one call to the next.
+"""

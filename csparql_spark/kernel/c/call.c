@@ -1,0 +1,92 @@
+#include "call.h"
+
+enum { MUCH = 20000 }; /* rows from which it pays to release the lock: that costs as much as about a hundred rows */
+
+void begin(Call *call, PyObject *const *arguments, Py_ssize_t count)
+{
+    call->arguments = arguments;
+    call->count = count;
+    call->next = 0;
+    call->columns = 0;
+    call->failed = 0;
+    call->thread = NULL;
+    if (count > MOST_ARGUMENTS)
+        wrong(call, "too many arguments");
+}
+
+void wrong(Call *call, const char *sentence)
+{
+    if (!call->failed)
+        PyErr_SetString(PyExc_TypeError, sentence);
+    call->failed = 1;
+}
+
+static PyObject *next(Call *call)
+{
+    if (!call->failed && call->next >= call->count)
+        wrong(call, "too few arguments");
+    return call->failed ? NULL : call->arguments[call->next++];
+}
+
+static Py_buffer *buffer(Call *call, int how, Py_ssize_t itemsize)
+{
+    PyObject *argument = next(call);
+    if (!argument)
+        return NULL;
+    Py_buffer *view = &call->held[call->columns];
+    if (PyObject_GetBuffer(argument, view, how)) {
+        call->failed = 1;
+        return NULL;
+    }
+    call->columns++;
+    if (view->itemsize != itemsize) {
+        wrong(call, "a column of another type");
+        return NULL;
+    }
+    return view;
+}
+
+static Column integers(Call *call, int how)
+{
+    Py_buffer *view = buffer(call, how, 8);
+    return view ? (Column){view->buf, view->len / 8} : (Column){NULL, 0};
+}
+
+static Flags flags(Call *call, int how)
+{
+    Py_buffer *view = buffer(call, how, 1);
+    return view ? (Flags){view->buf, view->len} : (Flags){NULL, 0};
+}
+
+Column column(Call *call) { return integers(call, PyBUF_SIMPLE); }
+Column column_out(Call *call) { return integers(call, PyBUF_WRITABLE); }
+Flags flags_in(Call *call) { return flags(call, PyBUF_SIMPLE); }
+Flags flags_out(Call *call) { return flags(call, PyBUF_WRITABLE); }
+
+int64_t number(Call *call)
+{
+    PyObject *argument = next(call);
+    if (!argument)
+        return 0;
+    long long value = PyLong_AsLongLong(argument);
+    if (value == -1 && PyErr_Occurred())
+        call->failed = 1;
+    return value;
+}
+
+Py_ssize_t left(const Call *call) { return call->failed ? 0 : call->count - call->next; }
+
+void let_others_run(Call *call, Py_ssize_t rows)
+{
+    if (rows > MUCH && !call->failed)
+        call->thread = PyEval_SaveThread();
+}
+
+PyObject *end(Call *call, int64_t result)
+{
+    if (call->thread)
+        PyEval_RestoreThread(call->thread);
+    for (int i = 0; i < call->columns; i++)
+        PyBuffer_Release(&call->held[i]);
+    return call->failed ? NULL : PyLong_FromLongLong(result);
+}

@@ -1,0 +1,49 @@
+/* The arguments of a call: columns, which are held until it ends, and numbers.
+ *
+ *     Call call = called(arguments, count);
+ *     Column keys = column(&call, 8), out = writable(&call, 8);
+ *     int64_t now = number(&call);
+ *     if (call.failed)
+ *         return end(&call, 0);
+ *     …
+ *     return end(&call, rows);
+ *
+ * Arguments are taken in the order in which they were given. After the first that is wrong, `failed` is set, and what
+ * is taken then is empty. */
+#ifndef KERNEL_CALL_H
+#define KERNEL_CALL_H
+
+#include "python.h"
+
+enum { MOST_ARGUMENTS = 144 }; /* ten columns, and two for each run of a map */
+
+typedef struct {
+    int64_t *data;
+    Py_ssize_t size;
+} Column;
+
+typedef struct {
+    uint8_t *data;
+    Py_ssize_t size;
+} Flags;
+
+typedef struct {
+    PyObject *const *arguments;
+    Py_ssize_t count, next;
+    Py_buffer held[MOST_ARGUMENTS];
+    int columns, failed;
+    PyThreadState *thread;
+} Call;
+
+void begin(Call *call, PyObject *const *arguments, Py_ssize_t count);
+Column column(Call *call);          /* of int64, to be read */
+Column column_out(Call *call);      /* of int64, to be written */
+Flags flags_in(Call *call);         /* of bool, to be read */
+Flags flags_out(Call *call);        /* of bool, to be written */
+int64_t number(Call *call);
+Py_ssize_t left(const Call *call);  /* how many arguments were not taken yet */
+void wrong(Call *call, const char *sentence);
+void let_others_run(Call *call, Py_ssize_t rows); /* releases the interpreter's lock where there is much to do */
+PyObject *end(Call *call, int64_t result);
+
+#endif

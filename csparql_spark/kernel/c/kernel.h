@@ -1,0 +1,27 @@
+/* The functions of this room, as Python calls them. Each is described where it is, and does what its twin in numpy
+ * does, which is beside it in Python under the same name. */
+#ifndef KERNEL_H
+#define KERNEL_H
+
+#include "call.h"
+
+/* merge.c */
+PyObject *merge(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *held(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+/* probe.c */
+PyObject *found(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *slices(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *tags_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *absorb(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *drop(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *bounds(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+/* sort.c */
+PyObject *order(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *unite(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *turn(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *groups(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+#endif

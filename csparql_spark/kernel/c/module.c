@@ -1,0 +1,28 @@
+#include "kernel.h"
+
+#define FUNCTION(name) {#name, name, METH_FASTCALL, NULL}
+
+enum { VERSION = 1 }; /* as `native.py` wants it */
+
+static PyObject *version(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module, (void)arguments, (void)count;
+    return PyLong_FromLongLong(VERSION);
+}
+
+static PyMethodDef functions[] = {
+    FUNCTION(version),
+    FUNCTION(merge), FUNCTION(held),
+    FUNCTION(found), FUNCTION(slices), FUNCTION(tags_of), FUNCTION(absorb), FUNCTION(drop), FUNCTION(bounds),
+    FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(groups),
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef definition = {
+    .references = 1, .name = "_kernel", .doc = "Compiled loops over columns.", .size = -1, .methods = functions,
+};
+
+__attribute__((visibility("default"))) PyObject *PyInit__kernel(void)
+{
+    return PyModule_Create2(&definition, PYTHON_API_VERSION);
+}

@@ -1,0 +1,93 @@
+/* Where a key is among sorted ones.
+ *
+ * Whoever asks for keys that ascend walks: from where the last one was, in steps that double (a gallop), so that near
+ * keys are found in a few steps and far ones in a logarithm. Whoever asks in no order halves, several at a time, so
+ * that the waits for memory overlap. */
+#ifndef KERNEL_SEARCH_H
+#define KERNEL_SEARCH_H
+
+#include "call.h"
+
+enum { TOGETHER = 8 };
+
+/* The first place from `begin` on whose key is not less than `key`. */
+static inline Py_ssize_t gallop(const int64_t *keys, Py_ssize_t begin, Py_ssize_t size, int64_t key)
+{
+    if (begin >= size || keys[begin] >= key)
+        return begin;
+    Py_ssize_t low = begin, step = 1; /* keys[low] < key */
+    while (low + step < size && keys[low + step] < key) {
+        low += step;
+        step *= 2;
+    }
+    Py_ssize_t high = low + step < size ? low + step : size;
+    while (high - low > 1) {
+        Py_ssize_t middle = low + (high - low) / 2;
+        if (keys[middle] < key)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* The first places whose keys are not less than `TOGETHER` sought ones. */
+static inline void halve(const int64_t *keys, Py_ssize_t size, const int64_t *sought, Py_ssize_t *places)
+{
+    const int64_t *at[TOGETHER];
+    for (int k = 0; k < TOGETHER; k++)
+        at[k] = keys;
+    Py_ssize_t length = size;
+    while (length > 1) {
+        Py_ssize_t half = length / 2;
+        for (int k = 0; k < TOGETHER; k++)
+            at[k] += at[k][half - 1] < sought[k] ? half : 0;
+        length -= half;
+    }
+    for (int k = 0; k < TOGETHER; k++)
+        places[k] = at[k] - keys + (size > 0 && *at[k] < sought[k]);
+}
+
+static inline int ascending(Column keys)
+{
+    for (Py_ssize_t i = 1; i < keys.size; i++)
+        if (keys.data[i - 1] > keys.data[i])
+            return 0;
+    return 1;
+}
+
+/* Iteration over the places of many keys: `seek` names up to TOGETHER of them at a time. */
+typedef struct {
+    Column sought;
+    int ascend;
+    Py_ssize_t next, walked;
+    Py_ssize_t places[TOGETHER];
+} Search;
+
+static inline void search(Search *search, Column sought, int ascend)
+{
+    search->sought = sought;
+    search->ascend = ascend;
+    search->next = search->walked = 0;
+}
+
+/* How many places were found; they belong to the keys sought from `first` on. 0 at the end. */
+static inline int seek(Search *search, const int64_t *keys, Py_ssize_t size, Py_ssize_t *first)
+{
+    const int64_t *sought = search->sought.data;
+    Py_ssize_t count = search->sought.size - search->next;
+    *first = search->next;
+    if (count > TOGETHER)
+        count = TOGETHER;
+    if (count == TOGETHER && !search->ascend)
+        halve(keys, size, sought + *first, search->places);
+    else
+        for (Py_ssize_t k = 0; k < count; k++) {
+            Py_ssize_t begin = search->ascend ? search->walked : 0;
+            search->places[k] = search->walked = gallop(keys, begin, size, sought[*first + k]);
+        }
+    search->next += count;
+    return (int)count;
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* Sorting keys, and what goes with them.
+ *
+ * Keys are packed triples: many have most of their bits in common. A radix sort looks only at the bits in which keys
+ * differ, some at a time, from the lowest; and not at those in which they are sorted already. It is stable. What is
+ * sorted already is seen at once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+
+enum { DIGIT = 11, CELLS = 1 << DIGIT, FEW = 48 };
+
+typedef struct {
+    int64_t key, tag; /* the tag, or the row that the key had */
+} Pair;
+
+static void sort_few(Pair *pairs, Py_ssize_t size)
+{
+    for (Py_ssize_t i = 1; i < size; i++) {
+        Pair pair = pairs[i];
+        Py_ssize_t j = i;
+        for (; j > 0 && pairs[j - 1].key > pair.key; j--)
+            pairs[j] = pairs[j - 1];
+        pairs[j] = pair;
+    }
+}
+
+static int bits(uint64_t value) { return value ? 64 - __builtin_clzll(value) : 0; }
+
+/* Sorts `pairs` by their keys, of which the lowest `skip` bits are in order already among pairs that are equal in the
+ * others. `spare` has room for as many. The result is in the one or in the other. */
+static Pair *sort_pairs(Pair *pairs, Pair *spare, Py_ssize_t size, int skip)
+{
+    if (size <= FEW) {
+        sort_few(pairs, size);
+        return pairs;
+    }
+    uint64_t differing = 0;
+    int sorted = 1;
+    for (Py_ssize_t i = 1; i < size; i++) {
+        differing |= (uint64_t)pairs[i].key ^ (uint64_t)pairs[0].key;
+        sorted &= pairs[i - 1].key <= pairs[i].key;
+    }
+    if (sorted)
+        return pairs;
+    /* The bit of the sign is turned around: negative keys come first. */
+    const uint64_t sign = (uint64_t)1 << 63;
+    int low = skip;
+    const int high = bits(differing);
+    while (low < high) {
+        if (!((differing >> low) & 1)) {
+            low++;
+            continue;
+        }
+        int width = high - low < DIGIT ? high - low : DIGIT;
+        if (size < 2048 && width > 8)
+            width = 8;
+        const uint64_t mask = ((uint64_t)1 << width) - 1;
+        Py_ssize_t start[CELLS] = {0};
+        for (Py_ssize_t i = 0; i < size; i++)
+            start[(((uint64_t)pairs[i].key ^ sign) >> low) & mask]++;
+        Py_ssize_t place = 0;
+        for (uint64_t cell = 0; cell <= mask; cell++) {
+            Py_ssize_t count = start[cell];
+            start[cell] = place;
+            place += count;
+        }
+        for (Py_ssize_t i = 0; i < size; i++)
+            spare[start[(((uint64_t)pairs[i].key ^ sign) >> low) & mask]++] = pairs[i];
+        Pair *other = pairs;
+        pairs = spare;
+        spare = other;
+        low += width;
+    }
+    return pairs;
+}
+
+static Pair *room(Call *call, Py_ssize_t size)
+{
+    Pair *pairs = malloc((size_t)(size ? 2 * size : 1) * sizeof *pairs);
+    if (!pairs) {
+        PyErr_NoMemory();
+        call->failed = 1;
+    }
+    return pairs;
+}
+
+/* order(values, out rows) -> 0: the rows in which the values are sorted; equal ones stay as they are. */
+PyObject *order(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    Call call;
+    begin(&call, arguments, count);
+    Column values = column(&call), rows = column_out(&call);
+    if (!call.failed && rows.size != values.size)
+        wrong(&call, "columns of lengths that do not fit");
+    Pair *pairs = call.failed ? NULL : room(&call, values.size);
+    if (call.failed)
+        return end(&call, 0);
+    let_others_run(&call, values.size);
+    for (Py_ssize_t i = 0; i < values.size; i++)
+        pairs[i] = (Pair){values.data[i], i};
+    Pair *sorted = sort_pairs(pairs, pairs + values.size, values.size, 0);
+    for (Py_ssize_t i = 0; i < values.size; i++)
+        rows.data[i] = sorted[i].tag;
+    free(pairs);
+    return end(&call, 0);
+}
+
+/* unite(keys, tags, union, now, out keys, out tags) -> rows
+ *
+ * The distinct keys, sorted, each with the union of its tags; those whose tags are now or less before that, are left
+ * out. */
+PyObject *unite(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    Call call;
+    begin(&call, arguments, count);
+    Column keys = column(&call), tags = column(&call);
+    int64_t union_ = number(&call), now = number(&call);
+    Column out_keys = column_out(&call), out_tags = column_out(&call);
+    if (!call.failed && (tags.size != keys.size || out_keys.size < keys.size || out_tags.size < keys.size))
+        wrong(&call, "columns of lengths that do not fit");
+    Pair *pairs = call.failed ? NULL : room(&call, keys.size);
+    if (call.failed)
+        return end(&call, 0);
+    let_others_run(&call, keys.size);
+    Py_ssize_t size = 0;
+    for (Py_ssize_t i = 0; i < keys.size; i++) {
+        pairs[size] = (Pair){keys.data[i], tags.data[i]};
+        size += tags.data[i] > now;
+    }
+    Pair *sorted = sort_pairs(pairs, pairs + size, size, 0);
+    Py_ssize_t rows = 0;
+    for (Py_ssize_t i = 0; i < size; i++) {
+        int64_t tag = sorted[i].tag;
+        if (rows && out_keys.data[rows - 1] == sorted[i].key) {
+            int64_t *all = &out_tags.data[rows - 1];
+            if (union_)
+                *all = (int64_t)((uint64_t)*all + (uint64_t)tag);
+            else if (*all < tag)
+                *all = tag;
+            continue;
+        }
+        out_keys.data[rows] = sorted[i].key;
+        out_tags.data[rows++] = tag;
+    }
+    free(pairs);
+    return end(&call, rows);
+}
+
+/* turn(keys, tags, known, shifts, masks, new shifts, skip, out keys, out tags, out known) -> 0
+ *
+ * The keys with their three places in another order, sorted, and their tags and flags with them. `skip`: of the lowest
+ * bits of the new keys, so many are in order already among keys that are equal in the others. */
+PyObject *turn(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    Call call;
+    begin(&call, arguments, count);
+    Column keys = column(&call), tags = column(&call);
+    Flags known = flags_in(&call);
+    Column from = column(&call), masks = column(&call), to = column(&call);
+    int64_t skip = number(&call);
+    Column out_keys = column_out(&call), out_tags = column_out(&call);
+    Flags out_known = flags_out(&call);
+    Py_ssize_t size = keys.size;
+    if (!call.failed && (tags.size != size || known.size != size || out_keys.size != size || out_tags.size != size ||
+                         out_known.size != size || from.size != 3 || masks.size != 3 || to.size != 3))
+        wrong(&call, "columns of lengths that do not fit");
+    Pair *pairs = call.failed ? NULL : room(&call, size);
+    if (call.failed)
+        return end(&call, 0);
+    let_others_run(&call, size);
+    const int64_t *f = from.data, *m = masks.data, *t = to.data;
+    for (Py_ssize_t i = 0; i < size; i++) {
+        int64_t key = keys.data[i];
+        int64_t turned = ((key >> f[0]) & m[0]) << t[0] | ((key >> f[1]) & m[1]) << t[1] | ((key >> f[2]) & m[2]) << t[2];
+        pairs[i] = (Pair){turned, i};
+    }
+    Pair *sorted = sort_pairs(pairs, pairs + size, size, (int)skip);
+    for (Py_ssize_t i = 0; i < size; i++) {
+        Py_ssize_t row = sorted[i].tag;
+        out_keys.data[i] = sorted[i].key;
+        out_tags.data[i] = tags.data[row];
+        out_known.data[i] = known.data[row];
+    }
+    free(pairs);
+    return end(&call, 0);
+}
+
+/* distinct(sorted, out) -> how many distinct values there are. */
+PyObject *distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    Call call;
+    begin(&call, arguments, count);
+    Column values = column(&call), out = column_out(&call);
+    if (!call.failed && out.size < values.size)
+        wrong(&call, "columns of lengths that do not fit");
+    if (call.failed)
+        return end(&call, 0);
+    let_others_run(&call, values.size);
+    Py_ssize_t rows = 0;
+    for (Py_ssize_t i = 0; i < values.size; i++) {
+        out.data[rows] = values.data[i];
+        rows += i + 1 == values.size || values.data[i + 1] != values.data[i];
+    }
+    return end(&call, rows);
+}
+
+/* groups(values, out distinct, out places) -> how many distinct values there are; for each value its place among
+ * them, which are sorted. */
+PyObject *groups(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    Call call;
+    begin(&call, arguments, count);
+    Column values = column(&call), out = column_out(&call), places = column_out(&call);
+    if (!call.failed && (out.size < values.size || places.size != values.size))
+        wrong(&call, "columns of lengths that do not fit");
+    Pair *pairs = call.failed ? NULL : room(&call, values.size);
+    if (call.failed)
+        return end(&call, 0);
+    let_others_run(&call, values.size);
+    for (Py_ssize_t i = 0; i < values.size; i++)
+        pairs[i] = (Pair){values.data[i], i};
+    Pair *sorted = sort_pairs(pairs, pairs + values.size, values.size, 0);
+    Py_ssize_t rows = 0;
+    for (Py_ssize_t i = 0; i < values.size; i++) {
+        if (!i || sorted[i].key != sorted[i - 1].key)
+            out.data[rows++] = sorted[i].key;
+        places.data[sorted[i].tag] = rows - 1;
+    }
+    free(pairs);
+    return end(&call, rows);
+}

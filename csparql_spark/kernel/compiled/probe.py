@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from csparql_spark.kernel import native
+from csparql_spark.kernel.limits import TooMuchAtOnce
+
+_library = native.library
+assert _library is not None
+_found, _slices, _tags_of = _library.found, _library.slices, _library.tags_of
+_absorb, _drop, _bounds = _library.absorb, _library.drop, _library.bounds
+UNIONS = {np.maximum: 0, np.add: 1}  # as `probe.c` numbers them
+TOO_MUCH = int(np.iinfo(np.int64).min)
+ROOM = 64  # rows that there is always room for
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def found(sorted_keys: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    places, rows = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+    hits = _found(sorted_keys, keys, places, rows)
+    return places[:hits], rows[:hits]
+
+
+def slices(runs: Sequence[np.ndarray], low: np.ndarray, span: int, now: int, most: int) -> Rows:
+    room = 2 * len(low) + ROOM
+    while True:
+        index, keys, tags = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+        rows = _slices(low, span, now, most, index, keys, tags, *runs)
+        if rows >= 0:
+            return index[:rows], keys[:rows], tags[:rows]
+        if rows == TOO_MUCH:
+            raise TooMuchAtOnce
+        room = -1 - rows
+
+
+def bounds(sorted_values: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    first, counts = np.empty(len(low), np.int64), np.empty(len(low), np.int64)
+    _bounds(sorted_values, low, high, first, counts)
+    return first, counts
+
+
+def tags_of(runs: Sequence[np.ndarray], keys: np.ndarray, tags: np.ndarray, union: np.ufunc) -> np.ndarray:
+    tags = tags.copy()
+    _tags_of(keys, UNIONS[union], tags, *runs)
+    return tags
+
+
+def absorb(
+    runs: Sequence[np.ndarray], keys: np.ndarray, tags: np.ndarray, union: np.ufunc, zero: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    tags = tags.copy()
+    grown, known = np.ones(len(keys), np.bool_), np.zeros(len(keys), np.bool_)
+    dropped = np.zeros(len(runs) // 2, np.int64)
+    _absorb(keys, tags, UNIONS[union], zero, grown, known, dropped, *runs)
+    return tags, grown, known, dropped
+
+
+def drop(runs: Sequence[np.ndarray], keys: np.ndarray, zero: int) -> np.ndarray:
+    dropped = np.zeros(len(runs) // 2, np.int64)
+    _drop(keys, zero, dropped, *runs)
+    return dropped

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+
+from csparql_spark.kernel import native
+
+UNIONS = {np.maximum: 0, np.add: 1}  # as `sort.c` numbers them
+_library = native.library
+assert _library is not None
+_order, _unite, _turn, _distinct, _groups = (
+    _library.order,
+    _library.unite,
+    _library.turn,
+    _library.distinct,
+    _library.groups,
+)
+
+
+def order(values: np.ndarray) -> np.ndarray:
+    rows = np.empty(len(values), np.int64)
+    _order(values, rows)
+    return rows
+
+
+def unite(keys: np.ndarray, tags: np.ndarray, union: np.ufunc, now: int) -> tuple[np.ndarray, np.ndarray]:
+    out_keys, out_tags = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+    rows = _unite(keys, tags, UNIONS[union], now, out_keys, out_tags)
+    return out_keys[:rows], out_tags[:rows]
+
+
+def turn(
+    keys: np.ndarray,
+    tags: np.ndarray,
+    known: np.ndarray,
+    shifts: np.ndarray,
+    masks: np.ndarray,
+    new: np.ndarray,
+    skip: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    size = len(keys)
+    out_keys, out_tags, out_known = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.bool_)
+    _turn(keys, tags, known, shifts, masks, new, skip, out_keys, out_tags, out_known)
+    return out_keys, out_tags, out_known
+
+
+def distinct(values: np.ndarray) -> np.ndarray:
+    out = np.empty(len(values), np.int64)
+    return out[: _distinct(values, out)]
+
+
+def groups(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    out, places = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
+    return out[: _groups(values, out, places)], places

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def found(sorted_keys: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows = sorted_keys.searchsorted(keys)
+    if not len(sorted_keys):
+        return rows[:0], rows[:0]
+    places = (sorted_keys.take(rows, mode="clip") == keys).nonzero()[0]
+    return places, rows[places]
+
+
+def slices(runs: Sequence[np.ndarray], low: np.ndarray, span: int, now: int, most: int) -> Rows:
+    parts = []
+    high = np.where(low > UNBOUNDED - span, UNBOUNDED, low + np.int64(span))
+    for keys, tags in _pairs(runs):
+        first, counts = bounds(keys, low, high)
+        total = int(counts.sum())
+        if total > most:
+            raise TooMuchAtOnce
+        most -= total
+        index = np.repeat(np.arange(len(low)), counts)
+        rows = np.arange(total) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        hold = tags[rows] > now
+        parts.append((index[hold], keys[rows[hold]], tags[rows[hold]]))
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return nothing, nothing.copy(), nothing.copy()
+    index, keys, tags = (np.concatenate(columns) for columns in zip(*parts))
+    return index, keys, tags
+
+
+def bounds(sorted_values: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    first = sorted_values.searchsorted(low)
+    return first, np.maximum(sorted_values.searchsorted(high) - first, 0)
+
+
+def tags_of(runs: Sequence[np.ndarray], keys: np.ndarray, tags: np.ndarray, union: np.ufunc) -> np.ndarray:
+    result = tags.copy()
+    for run_keys, run_tags in _pairs(runs):
+        places, rows = found(run_keys, keys)
+        result[places] = union(result[places], run_tags[rows])
+    return result
+
+
+def absorb(
+    runs: Sequence[np.ndarray], keys: np.ndarray, tags: np.ndarray, union: np.ufunc, zero: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    tags = tags.copy()
+    grown, known, dropped = np.ones(len(keys), dtype=bool), np.zeros(len(keys), dtype=bool), []
+    for run_keys, run_tags in _pairs(runs):
+        places, rows = found(run_keys, keys)
+        known[places] = True
+        before = run_tags[rows]
+        after = union(before, tags[places])
+        grows = after != before
+        grown[places[~grows]] = False
+        dropped.append(np.count_nonzero(before[grows] != zero))
+        run_tags[rows[grows]] = zero
+        if union is not np.maximum:  # otherwise, what has grown is the new tag
+            tags[places] = after
+    return tags, grown, known, np.array(dropped, np.int64)
+
+
+def drop(runs: Sequence[np.ndarray], keys: np.ndarray, zero: int) -> np.ndarray:
+    dropped = []
+    for run_keys, run_tags in _pairs(runs):
+        _, rows = found(run_keys, keys)
+        dropped.append(np.count_nonzero(run_tags[rows] != zero))
+        run_tags[rows] = zero
+    return np.array(dropped, np.int64)
+
+
+def _pairs(runs: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    return zip(runs[::2], runs[1::2])
