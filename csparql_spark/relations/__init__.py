@@ -18,6 +18,7 @@ The life of a tuple:
 - `runs`     a sorted map from integers to tags, in which expired rows are no longer there
 - `graph`    tagged triples, found by any of their places
 - `union`    two graphs that are searched as one
+- `links`    what one predicate's triples compose to
 - `joins`    the ways to match some patterns in a graph, as columns
 - `changes`  what makes another graph of a graph: signed, tagged facts
 - `calendar` facts by the instant at which they cease

@@ -47,6 +47,18 @@ class Facts(NamedTuple):
         return cls(nothing, nothing, nothing, nothing)
 
 
+class Keyed(NamedTuple):
+    """Triples that are packed already, by the packing of the graph that they are for when a term had this width."""
+
+    keys: np.ndarray
+    tag: np.ndarray
+    width: int
+
+    @property
+    def size(self) -> int:
+        return len(self.tag)
+
+
 Block = tuple[np.ndarray, Column, np.ndarray, np.ndarray]  # facts; the predicate may be one for all of them
 
 
@@ -72,9 +84,9 @@ class Selection:
 
 
 class TaggedGraph:
-    def __init__(self, now: int | None = None, algebra: Algebra = UNTIL) -> None:
+    def __init__(self, now: int | None = None, algebra: Algebra = UNTIL, packing: Packing | None = None) -> None:
         self.algebra = algebra
-        self._packing = Packing()
+        self.packing = Packing() if packing is None else packing
         self._main = Runs(now, algebra)  # in the order PSO
         self._others: dict[Permutation, Runs] = {}
         self._idle: dict[Permutation, int] = {}  # rows added since an order was asked for
@@ -88,33 +100,48 @@ class TaggedGraph:
         """The number of rows in memory, dead ones included."""
         return self._main.rows
 
-    def add(self, blocks: Iterable[Block]) -> Facts:
+    def add(self, blocks: Iterable[Block | Keyed]) -> Facts:
         """Returns those that are new or hold longer than before (whose tags have grown): each once, with its tag now,
         ordered by predicate, subject and object. They are the fresh ones now. Facts that do not hold any more are
         ignored."""
-        keys, tags = self._keys(blocks)
-        keys, tags = self.algebra.united(keys, tags, self.now)
+        keys, tags, _ = self.add_keyed(blocks)
+        return Facts(*self.packing.unpack(keys), tags)
+
+    def add_keyed(self, blocks: Iterable[Block | Keyed]) -> Keyed:
+        """As `add`, but packed."""
+        keys, tags = self.algebra.united(*self._keys(blocks), self.now)
         grown, known = self._main.add(keys, tags)
         if not grown.all():
             keys, tags, known = keys[grown], tags[grown], known[grown]
         if not self.algebra.idempotent:
             tags = self._main.tags_of(keys)
         self._follow(keys, tags, known)
-        return Facts(*self._packing.unpack(keys), tags)
+        return Keyed(keys, tags, self.packing.width)
 
-    def _keys(self, blocks: Iterable[Block]) -> tuple[np.ndarray, np.ndarray]:
-        blocks = [block for block in blocks if len(block[3])]
-        for _, p, _, _ in blocks:  # first, because it may change how keys are packed
-            previous = self._packing.learn(p)
+    def _keys(self, blocks: Iterable[Block | Keyed]) -> tuple[np.ndarray, np.ndarray]:
+        blocks = list(blocks)
+        for block in blocks:  # first, because it may change how keys are packed
+            previous = None if isinstance(block, Keyed) or not len(block[3]) else self.packing.learn(block[1])
             if previous is not None:
                 self._widen(previous)
-        keys = [self._packing.pack(s, p, o) for s, p, o, _ in blocks]
-        tags = [tag for *_, tag in blocks]
-        if len(blocks) == 1:
-            return keys[0], tags[0]
-        if not blocks:
+        parts = [self._packed(block) for block in blocks]
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        return np.concatenate(keys), np.concatenate(tags)
+        keys, tags = (np.concatenate(columns) for columns in zip(*parts))
+        return keys, tags
+
+    def _packed(self, block: Block | Keyed) -> tuple[np.ndarray, np.ndarray]:
+        if not isinstance(block, Keyed):
+            s, p, o, tag = block
+            return self.packing.pack(s, p, o), tag
+        same = block.width == self.packing.width
+        return block.keys if same else self.packing.widened(block.keys, block.width), block.tag
+
+    def keyed(self, facts: Facts) -> Keyed:
+        """Facts of the graph, packed."""
+        return Keyed(self.packing.pack(facts.s, facts.p, facts.o), facts.tag, self.packing.width)
 
     def _follow(self, keys: np.ndarray, tags: np.ndarray, known: np.ndarray) -> None:
         """Bring the other orders up to date with what was added."""
@@ -123,17 +150,18 @@ class TaggedGraph:
             if self._idle[order] > IDLE * self._main.rows:
                 del self._others[order], self._idle[order]
                 continue
-            self._others[order].follow(*self._packing.turned(order, keys, tags, known))
+            self._others[order].follow(*self.packing.turned(order, keys, tags, known))
 
     def _widen(self, previous: int) -> None:
-        self._main.rewrite(lambda keys: self._packing.widened(keys, previous))
+        self._main.rewrite(lambda keys: self.packing.widened(keys, previous))
         self._forget_orders()
 
     def _forget_orders(self) -> None:
         self._others.clear()
         self._idle.clear()
 
-    def _in(self, order: Permutation) -> Runs:
+    def ordered_by(self, order: Permutation) -> Runs:
+        """The triples in one of their orders."""
         if order == PSO:
             return self._main
         self._idle[order] = 0
@@ -149,7 +177,7 @@ class TaggedGraph:
         return self._others[order]
 
     def _load(self, runs: Runs, order: Permutation, keys: np.ndarray, tags: np.ndarray) -> None:
-        keys, tags, _ = self._packing.turned(order, keys, tags, np.zeros(len(keys), dtype=bool), in_order=False)
+        keys, tags, _ = self.packing.turned(order, keys, tags, np.zeros(len(keys), dtype=bool), in_order=False)
         runs.add(keys, tags)
 
     def _all(self) -> list[Runs]:
@@ -176,11 +204,11 @@ class TaggedGraph:
     def _others_too(
         self, change: Callable[[Runs, np.ndarray], None], s: np.ndarray, p: np.ndarray, o: np.ndarray
     ) -> None:
-        keys = self._packing.pack(s, p, o)
+        keys = self.packing.pack(s, p, o)
         keys = distinct(ordered(keys[keys >= 0]))
         change(self._main, keys)
         for order, runs in self._others.items():
-            change(runs, ordered(self._packing.reordered(keys, order)))
+            change(runs, ordered(self.packing.reordered(keys, order)))
 
     def expire(self, now: int) -> None:
         for runs in self._all():
@@ -188,7 +216,7 @@ class TaggedGraph:
 
     def tags_of(self, s: np.ndarray, p: Column, o: np.ndarray) -> np.ndarray:
         """The tags of these triples, zero for those that are not there."""
-        return self._main.tags_of(self._packing.pack(s, p, o))
+        return self._main.tags_of(self.packing.pack(s, p, o))
 
     def search(
         self,
@@ -203,19 +231,19 @@ class TaggedGraph:
         bound = {place: column for place, column in (("o", o), ("p", p), ("s", s)) if column is not None}
         order = BY_BOUND["".join(bound)] if bound else PSO
         if not bound:
-            return Selection(*self._main.slices(0, ALL, fresh, most), order, self._packing)
-        low, span = self._packing.prefix(order, bound)
-        return Selection(*self._in(order).slices(low, span, fresh, most), order, self._packing)
+            return Selection(*self._main.slices(0, ALL, fresh, most), order, self.packing)
+        low, span = self.packing.prefix(order, bound)
+        return Selection(*self.ordered_by(order).slices(low, span, fresh, most), order, self.packing)
 
     def count(self, p: int) -> int:
         """About how many rows have this predicate."""
-        low, span = self._packing.prefix(PSO, {"p": p})
+        low, span = self.packing.prefix(PSO, {"p": p})
         bounds = np.array([low, low + span])
         return int(sum(np.diff(run.keys.searchsorted(bounds))[0] for run in self._main.runs))
 
     def holding(self, after: int, p: int | None = None) -> int:
         """How many facts (with this predicate) have tags later than `after`."""
-        low, span = (0, ALL) if p is None else self._packing.prefix(PSO, {"p": p})
+        low, span = (0, ALL) if p is None else self.packing.prefix(PSO, {"p": p})
         after, total = max(after, self.now), 0
         for run in self._main.runs:
             first, last = run.keys.searchsorted(np.array([low, low + span]))
@@ -229,7 +257,11 @@ class TaggedGraph:
         if after > self.now:
             later = tags > after
             keys, tags = keys[later], tags[later]
-        return Facts(*self._packing.unpack(keys), tags.copy())
+        return Facts(*self.packing.unpack(keys), tags.copy())
+
+    def all_keyed(self) -> Keyed:
+        """All facts, packed. The columns may be the graph's own: do not write into them."""
+        return Keyed(*self._main.holding(), self.packing.width)
 
     def terms(self) -> np.ndarray:
         """The ids that occur in what holds, sorted, each once."""
@@ -240,7 +272,7 @@ class TaggedGraph:
         """Each id `i` becomes `table[i]`. The new ids of all that are in use must be in the order of the old ones."""
         self._main.compact()
         keys, tags = self._main.holding()
-        keys = self._packing.renumbered(table, keys)
+        keys = self.packing.renumbered(table, keys)
         now = self.now
         self._main = Runs(now, self.algebra)
         self._main.add(keys, tags)

@@ -79,7 +79,7 @@ class Runs:
         that is not what it was before. Returns which ones these are, and which ones had a row before (it may have been
         dead)."""
         self.settle()
-        tags, grown, known, dropped = absorb(self._columns(), keys, tags, self.algebra.union, self.algebra.zero)
+        tags, grown, known, dropped = absorb(self.columns(), keys, tags, self.algebra.union, self.algebra.zero)
         self._note(dropped)
         self._append(keys, tags, grown)
         return grown, known
@@ -90,11 +90,13 @@ class Runs:
         self.settle()
         again = keys[known]
         if len(again):
-            self._note(drop(self._columns(), again, self.algebra.zero))
+            self._note(drop(self.columns(), again, self.algebra.zero))
         self._append(keys, tags, np.ones(len(keys), dtype=bool))
 
-    def _columns(self) -> list[np.ndarray]:
-        return [column for run in self.runs for column in (run.keys, run.tags)]
+    def columns(self, fresh: bool = True) -> list[np.ndarray]:
+        """The runs as the kernel wants them: keys and tags by turns. `fresh`: with the fresh rows."""
+        runs = self.runs if fresh or not self.fresh else self.runs[:-1]
+        return [column for run in runs for column in (run.keys, run.tags)]
 
     def _note(self, dropped: np.ndarray) -> None:
         for run, count in zip(self.runs, dropped.tolist()):
@@ -137,7 +139,7 @@ class Runs:
         self.runs[-2:] = [Run(keys, tags)] if len(keys) else []
 
     def remove(self, keys: np.ndarray) -> None:
-        self._note(drop(self._columns(), keys, self.algebra.zero))
+        self._note(drop(self.columns(), keys, self.algebra.zero))
         self._tidy()
 
     def expire(self, now: int) -> None:
@@ -183,7 +185,7 @@ class Runs:
     def tags_of(self, keys: np.ndarray) -> np.ndarray:
         """The tags of these keys, zero where there is no row that holds."""
         none = np.full(len(keys), self.algebra.zero, dtype=np.int64)
-        result = tags_of(self._columns(), keys, none, self.algebra.union)
+        result = tags_of(self.columns(), keys, none, self.algebra.union)
         result[result <= self.now] = self.algebra.zero
         return result
 
@@ -191,9 +193,6 @@ class Runs:
         """The rows with low ≤ key < low + span, for each `low`, as (place in `low`, keys, tags), in no order.
         `fresh`: whether the fresh rows are looked at too. `TooMuchAtOnce`, before room is made for them, if it comes
         across more than `most` rows, dead ones included."""
-        columns = self._columns()
-        if not fresh and self.fresh:
-            del columns[-2:]
         if not isinstance(low, np.ndarray):
             low = np.array([low], dtype=np.int64)
-        return slices(columns, low, span, self.now, most)
+        return slices(self.columns(fresh), low, span, self.now, most)

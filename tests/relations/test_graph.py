@@ -28,8 +28,6 @@ def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
             for owner, name, value in (
                 (runs, "SMALL", 0),
                 (runs, "RATIO", 1),
-                (runs, "MANY", 2),
-                (runs, "SIEVED", 0),
                 (module, "IDLE", 3),
                 (keys, "RANK_BITS", 1),
             ):

@@ -14,14 +14,14 @@ from collections.abc import Iterable
 
 from csparql_spark.entailment.evaluate.bounds import check_facts
 from csparql_spark.entailment.evaluate.program import Program
-from csparql_spark.relations.graph import Block, Facts, TaggedGraph
+from csparql_spark.relations.graph import Block, Facts, Keyed, TaggedGraph
 
 
 def saturate(graph: TaggedGraph, program: Program, blocks: Iterable[Block]) -> list[Facts]:
     """Add facts, and what they entail together with what is in the graph, which is closed. Returns all that is new, or
     holds longer than before. Raises `TooMuchDerived`; the graph is of no use then."""
     added: list[Facts] = []
-    waiting: dict[int | None, list[Block]] = {None: list(blocks)}
+    waiting: dict[int | None, list[Block | Keyed]] = {None: list(blocks)}
     while waiting:
         source = min(waiting, key=program.turn)
         delta = graph.add(waiting.pop(source))

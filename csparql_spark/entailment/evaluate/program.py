@@ -24,7 +24,7 @@ from csparql_spark.entailment.rules.safety import check
 from csparql_spark.kernel.limits import TooMuchAtOnce
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.graph import Block, Facts, TaggedGraph
+from csparql_spark.relations.graph import Block, Facts, Keyed, TaggedGraph
 from csparql_spark.relations.joins import Pattern, Plan, Relation, Shape, matched, plan, run
 from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.tags import ALWAYS
@@ -132,7 +132,7 @@ class Program:
             if len(start.tag):
                 yield from rule.heads(self._matches(graph, number, "body", place, start))
 
-    def step(self, graph: TaggedGraph, delta: Facts, source: int | None) -> Iterator[tuple[int | None, Block]]:
+    def step(self, graph: TaggedGraph, delta: Facts, source: int | None) -> Iterator[tuple[int | None, Block | Keyed]]:
         """As `consequences`, but for what closing the graph can do without: some matches are found twice, and a rule
         that `absorbs` is not applied to what it has derived itself. The heads come with their source, the number of
         such a rule, or None; `source`: that of the delta. Raises `TooMuchDerived`."""
@@ -204,7 +204,7 @@ class Program:
         except TooMuchAtOnce:
             raise too_many_rows(rules) from None
 
-    def _extended(self, graph: TaggedGraph, number: int, facts: Facts) -> Iterator[Block]:
+    def _extended(self, graph: TaggedGraph, number: int, facts: Facts) -> Iterator[Keyed]:
         """What a transitive rule makes of these."""
         rules = self.compiled[number].table.rules
         check_time(rules)

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator
 
 from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
 from csparql_spark.language.rules.rule import Rule, is_variable
-from csparql_spark.relations.graph import Block, Facts, Selection, TaggedGraph
-from csparql_spark.relations.tags import UNTIL
+from csparql_spark.relations.graph import Facts, Keyed, TaggedGraph
+from csparql_spark.relations.links import Links
 
 
 def is_transitivity(rule: Rule) -> bool:
@@ -43,33 +43,23 @@ def is_transitivity(rule: Rule) -> bool:
 
 def extended(
     graph: TaggedGraph, predicate: int, delta: Facts, most: int = UNBOUNDED, check: Callable[[], None] = lambda: None
-) -> Iterator[Block]:
-    """All paths that use one of the new facts, each with the greatest tag that one of its kind has. `TooMuchAtOnce` if
-    more than `most` rows are to be looked at for paths of one length, or if there are more paths. With each length the
-    `check` is made of whether there is time: a long chain has thousands."""
+) -> Iterator[Keyed]:
+    """All paths that use one of the new facts, each with the greatest tag that one of its kind has, packed for the
+    graph. `TooMuchAtOnce` if more than `most` rows are to be looked at for paths of one length, or if there are more
+    paths. With each length the `check` is made of whether there is time: a long chain has thousands."""
     old = graph.count(predicate) > delta.size
-    hops = TaggedGraph()
-    hops.add(
-        [delta, _left(delta, predicate, graph.search(p=predicate, o=delta.s, fresh=False, most=most))]
-        if old
-        else [delta]
-    )
-    paths, last = TaggedGraph(), hops.facts()
-    paths.add([last])
-    while last.size:
+    links, new = Links(graph, predicate), graph.keyed(delta)
+    hops = TaggedGraph(packing=graph.packing)
+    whole = hops.add_keyed([new, links.before(new, fresh=False, most=most)] if old else [new])
+    hop = Links(hops, predicate)
+    paths = TaggedGraph(packing=graph.packing)
+    found = paths.add_keyed([whole])
+    while found.size:
         check()
         if paths.rows > most:
             raise TooMuchAtOnce
-        last = paths.add([_right(last, predicate, hops.search(p=predicate, s=last.o, most=most))])
-    last = paths.facts()
-    yield last
+        found = paths.add_keyed([hop.after(found, most=most)])
+    all_paths = paths.all_keyed()
+    yield all_paths
     if old:
-        yield _right(last, predicate, graph.search(p=predicate, s=last.o, fresh=False, most=most))
-
-
-def _left(facts: Facts, predicate: int, found: Selection) -> Block:
-    return found.column("s"), predicate, facts.o[found.index], UNTIL.join(facts.tag[found.index], found.tag)
-
-
-def _right(facts: Facts, predicate: int, found: Selection) -> Block:
-    return facts.s[found.index], predicate, found.column("o"), UNTIL.join(facts.tag[found.index], found.tag)
+        yield links.after(all_paths, fresh=False, most=most)

@@ -12,6 +12,7 @@ PyObject *held(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 /* probe.c */
 PyObject *found(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *slices(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *join(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *tags_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *absorb(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *drop(PyObject *module, PyObject *const *arguments, Py_ssize_t count);

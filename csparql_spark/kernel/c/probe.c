@@ -116,6 +116,60 @@ static int64_t together(int64_t one, int64_t other, int64_t union_)
     return one > other ? one : other;
 }
 
+/* join(low, span, carried, tags, now, most, shift, mask, place, out keys, out tags, run keys, run tags, …) -> rows
+ *
+ * As `slices`; what comes out of a row that was found is a key: the part of it that whoever asks brings along
+ * (`carried`), and one field of the key that was found, which is put in its place. It holds as long as both. */
+PyObject *join(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    Call call;
+    begin(&call, arguments, count);
+    Column low = column(&call);
+    int64_t span = number(&call);
+    Column carried = column(&call), until = column(&call);
+    int64_t now = number(&call), most = number(&call);
+    int64_t shift = number(&call), mask = number(&call), place = number(&call);
+    Column keys = column_out(&call), tags = column_out(&call);
+    Map map;
+    runs(&call, &map, 0);
+    Py_ssize_t room = keys.size, rows = 0;
+    if (!call.failed && (tags.size != room || carried.size != low.size || until.size != low.size || shift < 0 ||
+                         shift > 62 || place < 0 || place > 62))
+        wrong(&call, "columns of lengths that do not fit");
+    if (call.failed)
+        return end(&call, 0);
+    let_others_run(&call, low.size);
+    int ascend = ascending(low);
+    for (int r = 0; r < map.count; r++) {
+        Run run = map.run[r];
+        Py_ssize_t first;
+        Search sought;
+        search(&sought, low, ascend);
+        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));)
+            for (int k = 0; k < n; k++) {
+                Py_ssize_t row = sought.places[k];
+                int64_t high = beyond(low.data[first + k], span);
+                uint64_t part = (uint64_t)carried.data[first + k];
+                int64_t longest = until.data[first + k];
+                for (; row < run.keys.size && run.keys.data[row] < high; row++) {
+                    if (--most < 0)
+                        return end(&call, INT64_MIN);
+                    int64_t tag = run.tags.data[row];
+                    if (tag <= now)
+                        continue;
+                    if (rows < room) {
+                        uint64_t field = (uint64_t)((run.keys.data[row] >> shift) & mask);
+                        keys.data[rows] = (int64_t)(part | field << place);
+                        tags.data[rows] = tag < longest ? tag : longest;
+                    }
+                    rows++;
+                }
+            }
+    }
+    return end(&call, rows > room ? -1 - rows : rows);
+}
+
 /* tags_of(keys, union, out tags, run keys, run tags, …) -> 0: the unions of the tags of these keys with what is in
  * `out tags`. */
 PyObject *tags_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
@@ -182,14 +236,14 @@ PyObject *absorb(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
                 continue;
             int64_t before = run.tags.data[row], after = together(before, tags.data[i], union_);
             known.data[i] = 1;
+            if (union_ == SUM)
+                tags.data[i] = after;
             if (after == before) {
                 grown.data[i] = 0;
                 continue;
             }
             dropped.data[r] += before != zero;
             run.tags.data[row] = zero;
-            if (union_ == SUM)
-                tags.data[i] = after;
         }
     }
     return end(&call, 0);

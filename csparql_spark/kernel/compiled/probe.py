@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from csparql_spark.kernel import native
-from csparql_spark.kernel.limits import TooMuchAtOnce
+from csparql_spark.kernel.limits import Field, TooMuchAtOnce
 
 _library = native.library
 assert _library is not None
 _found, _slices, _tags_of = _library.found, _library.slices, _library.tags_of
-_absorb, _drop, _bounds = _library.absorb, _library.drop, _library.bounds
+_absorb, _drop, _bounds, _join = _library.absorb, _library.drop, _library.bounds, _library.join
 UNIONS = {np.maximum: 0, np.add: 1}  # as `probe.c` numbers them
 TOO_MUCH = int(np.iinfo(np.int64).min)
 ROOM = 64  # rows that there is always room for
@@ -30,6 +30,27 @@ def slices(runs: Sequence[np.ndarray], low: np.ndarray, span: int, now: int, mos
         rows = _slices(low, span, now, most, index, keys, tags, *runs)
         if rows >= 0:
             return index[:rows], keys[:rows], tags[:rows]
+        if rows == TOO_MUCH:
+            raise TooMuchAtOnce
+        room = -1 - rows
+
+
+def join(
+    runs: Sequence[np.ndarray],
+    low: np.ndarray,
+    span: int,
+    carried: np.ndarray,
+    tags: np.ndarray,
+    now: int,
+    most: int,
+    field: Field,
+) -> tuple[np.ndarray, np.ndarray]:
+    room = len(low) + ROOM
+    while True:
+        keys, until = np.empty(room, np.int64), np.empty(room, np.int64)
+        rows = _join(low, span, carried, tags, now, most, *field, keys, until, *runs)
+        if rows >= 0:
+            return keys[:rows], until[:rows]
         if rows == TOO_MUCH:
             raise TooMuchAtOnce
         room = -1 - rows

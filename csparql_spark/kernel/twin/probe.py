@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
+from csparql_spark.kernel.limits import UNBOUNDED, Field, TooMuchAtOnce
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -35,6 +35,21 @@ def slices(runs: Sequence[np.ndarray], low: np.ndarray, span: int, now: int, mos
         return nothing, nothing.copy(), nothing.copy()
     index, keys, tags = (np.concatenate(columns) for columns in zip(*parts))
     return index, keys, tags
+
+
+def join(
+    runs: Sequence[np.ndarray],
+    low: np.ndarray,
+    span: int,
+    carried: np.ndarray,
+    tags: np.ndarray,
+    now: int,
+    most: int,
+    field: Field,
+) -> tuple[np.ndarray, np.ndarray]:
+    index, keys, until = slices(runs, low, span, now, most)
+    shift, mask, place = field
+    return carried[index] | ((keys >> shift) & mask) << place, np.minimum(tags[index], until)
 
 
 def bounds(sorted_values: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -69,7 +69,7 @@ def groups(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     least = values.min()
     cell = values - least
     differing = int(np.bitwise_or.reduce(cell))
-    shift = (differing & -differing).bit_length() - 1  # all differ by multiples of two to this power
+    shift = max(0, (differing & -differing).bit_length() - 1)  # all differ by multiples of two to this power
     if 0 <= differing >> shift < DENSE * len(values):  # a table of all that are possible takes no sorting
         cell >>= shift
         there = np.zeros((differing >> shift) + 1, dtype=bool)
