@@ -227,24 +227,25 @@ PyObject *absorb(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     let_others_run(&call, keys.size);
     for (int r = 0; r < map.count; r++) {
         Run run = map.run[r];
-        Py_ssize_t row = 0;
-        for (Py_ssize_t i = 0; i < keys.size; i++) {
-            row = gallop(run.keys.data, row, run.keys.size, keys.data[i]);
-            if (row == run.keys.size)
-                break;
-            if (run.keys.data[row] != keys.data[i])
-                continue;
-            int64_t before = run.tags.data[row], after = together(before, tags.data[i], union_);
-            known.data[i] = 1;
-            if (union_ == SUM)
-                tags.data[i] = after;
-            if (after == before) {
-                grown.data[i] = 0;
-                continue;
+        Py_ssize_t first;
+        Search sought;
+        search(&sought, keys, 1);
+        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));)
+            for (int k = 0; k < n; k++) {
+                Py_ssize_t row = sought.places[k], i = first + k;
+                if (row == run.keys.size || run.keys.data[row] != keys.data[i])
+                    continue;
+                int64_t before = run.tags.data[row], after = together(before, tags.data[i], union_);
+                known.data[i] = 1;
+                if (union_ == SUM)
+                    tags.data[i] = after;
+                if (after == before) {
+                    grown.data[i] = 0;
+                    continue;
+                }
+                dropped.data[r] += before != zero;
+                run.tags.data[row] = zero;
             }
-            dropped.data[r] += before != zero;
-            run.tags.data[row] = zero;
-        }
     }
     return end(&call, 0);
 }
@@ -268,14 +269,17 @@ PyObject *drop(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     let_others_run(&call, keys.size);
     for (int r = 0; r < map.count; r++) {
         Run run = map.run[r];
-        Py_ssize_t row = 0;
-        for (Py_ssize_t i = 0; i < keys.size && row < run.keys.size; i++) {
-            row = gallop(run.keys.data, row, run.keys.size, keys.data[i]);
-            if (row < run.keys.size && run.keys.data[row] == keys.data[i]) {
-                dropped.data[r] += run.tags.data[row] != zero;
-                run.tags.data[row] = zero;
+        Py_ssize_t first;
+        Search sought;
+        search(&sought, keys, 1);
+        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));)
+            for (int k = 0; k < n; k++) {
+                Py_ssize_t row = sought.places[k];
+                if (row < run.keys.size && run.keys.data[row] == keys.data[first + k]) {
+                    dropped.data[r] += run.tags.data[row] != zero;
+                    run.tags.data[row] = zero;
+                }
             }
-        }
     }
     return end(&call, 0);
 }

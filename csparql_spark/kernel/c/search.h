@@ -1,14 +1,14 @@
-/* Where a key is among sorted ones.
+/* Where keys are among sorted ones.
  *
- * Whoever asks for keys that ascend walks: from where the last one was, in steps that double (a gallop), so that near
- * keys are found in a few steps and far ones in a logarithm. Whoever asks in no order halves, several at a time, so
- * that the waits for memory overlap. */
+ * Whoever asks for keys that ascend walks: from where the last ones were, in steps that double (a gallop), to a stretch
+ * that the next few are in. In it, or among all where keys come in no order, several are sought at once by halving, and
+ * without branches: so the waits for memory overlap, and nothing is guessed wrong. */
 #ifndef KERNEL_SEARCH_H
 #define KERNEL_SEARCH_H
 
 #include "call.h"
 
-enum { TOGETHER = 8 };
+enum { TOGETHER = 16 };
 
 /* The first place from `begin` on whose key is not less than `key`. */
 static inline Py_ssize_t gallop(const int64_t *keys, Py_ssize_t begin, Py_ssize_t size, int64_t key)
@@ -31,13 +31,14 @@ static inline Py_ssize_t gallop(const int64_t *keys, Py_ssize_t begin, Py_ssize_
     return high;
 }
 
-/* The first places whose keys are not less than `TOGETHER` sought ones. */
-static inline void halve(const int64_t *keys, Py_ssize_t size, const int64_t *sought, Py_ssize_t *places)
+/* The first places, from `begin` to `end`, whose keys are not less than `TOGETHER` sought ones. */
+static inline void halve(
+    const int64_t *keys, Py_ssize_t begin, Py_ssize_t end, const int64_t *sought, Py_ssize_t *places)
 {
     const int64_t *at[TOGETHER];
     for (int k = 0; k < TOGETHER; k++)
-        at[k] = keys;
-    Py_ssize_t length = size;
+        at[k] = keys + begin;
+    Py_ssize_t length = end - begin;
     while (length > 1) {
         Py_ssize_t half = length / 2;
         for (int k = 0; k < TOGETHER; k++)
@@ -45,7 +46,7 @@ static inline void halve(const int64_t *keys, Py_ssize_t size, const int64_t *so
         length -= half;
     }
     for (int k = 0; k < TOGETHER; k++)
-        places[k] = at[k] - keys + (size > 0 && *at[k] < sought[k]);
+        places[k] = at[k] - keys + (length > 0 && *at[k] < sought[k]);
 }
 
 static inline int ascending(Column keys)
@@ -79,9 +80,14 @@ static inline int seek(Search *search, const int64_t *keys, Py_ssize_t size, Py_
     *first = search->next;
     if (count > TOGETHER)
         count = TOGETHER;
-    if (count == TOGETHER && !search->ascend)
-        halve(keys, size, sought + *first, search->places);
-    else
+    if (count == TOGETHER) {
+        Py_ssize_t begin = 0, end = size;
+        if (search->ascend) {
+            begin = search->walked;
+            end = search->walked = gallop(keys, begin, size, sought[*first + TOGETHER - 1]);
+        }
+        halve(keys, begin, end, sought + *first, search->places);
+    } else
         for (Py_ssize_t k = 0; k < count; k++) {
             Py_ssize_t begin = search->ascend ? search->walked : 0;
             search->places[k] = search->walked = gallop(keys, begin, size, sought[*first + k]);
