@@ -21,6 +21,15 @@ void wrong(Call *call, const char *sentence)
     call->failed = 1;
 }
 
+void no_memory(Call *call)
+{
+    if (call->thread)
+        PyEval_RestoreThread(call->thread);
+    call->thread = NULL;
+    PyErr_NoMemory();
+    call->failed = 1;
+}
+
 static PyObject *next(Call *call)
 {
     if (!call->failed && call->next >= call->count)
@@ -63,6 +72,12 @@ Column column_out(Call *call) { return integers(call, PyBUF_WRITABLE); }
 Flags flags_in(Call *call) { return flags(call, PyBUF_SIMPLE); }
 Flags flags_out(Call *call) { return flags(call, PyBUF_WRITABLE); }
 
+Ids ids_out(Call *call)
+{
+    Py_buffer *view = buffer(call, PyBUF_WRITABLE, 4);
+    return view ? (Ids){view->buf, view->len / 4} : (Ids){NULL, 0};
+}
+
 int64_t number(Call *call)
 {
     PyObject *argument = next(call);
@@ -82,11 +97,22 @@ void let_others_run(Call *call, Py_ssize_t rows)
         call->thread = PyEval_SaveThread();
 }
 
-PyObject *end(Call *call, int64_t result)
+static void let_go(Call *call)
 {
     if (call->thread)
         PyEval_RestoreThread(call->thread);
     for (int i = 0; i < call->columns; i++)
         PyBuffer_Release(&call->held[i]);
+}
+
+PyObject *end(Call *call, int64_t result)
+{
+    let_go(call);
     return call->failed ? NULL : PyLong_FromLongLong(result);
+}
+
+PyObject *end_with(Call *call, PyObject *result)
+{
+    let_go(call);
+    return result;
 }

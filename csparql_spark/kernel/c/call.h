@@ -28,6 +28,11 @@ typedef struct {
 } Flags;
 
 typedef struct {
+    int32_t *data;
+    Py_ssize_t size;
+} Ids;
+
+typedef struct {
     PyObject *const *arguments;
     Py_ssize_t count, next;
     Py_buffer held[MOST_ARGUMENTS];
@@ -38,12 +43,15 @@ typedef struct {
 void begin(Call *call, PyObject *const *arguments, Py_ssize_t count);
 Column column(Call *call);          /* of int64, to be read */
 Column column_out(Call *call);      /* of int64, to be written */
-Flags flags_in(Call *call);         /* of bool, to be read */
-Flags flags_out(Call *call);        /* of bool, to be written */
+Flags flags_in(Call *call);         /* of bool or of bytes, to be read */
+Flags flags_out(Call *call);        /* of bool or of bytes, to be written */
+Ids ids_out(Call *call);            /* of int32, to be written */
 int64_t number(Call *call);
 Py_ssize_t left(const Call *call);  /* how many arguments were not taken yet */
 void wrong(Call *call, const char *sentence);
+void no_memory(Call *call);
 void let_others_run(Call *call, Py_ssize_t rows); /* releases the interpreter's lock where there is much to do */
 PyObject *end(Call *call, int64_t result);
+PyObject *end_with(Call *call, PyObject *result); /* NULL: it says itself what was wrong */
 
 #endif

@@ -25,4 +25,7 @@ PyObject *turn(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *groups(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
+/* lines.c */
+PyObject *lines(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
 #endif

@@ -2,7 +2,7 @@
 
 #define FUNCTION(name) {#name, name, METH_FASTCALL, NULL}
 
-enum { VERSION = 1 }; /* as `native.py` wants it */
+enum { VERSION = 2 }; /* as `native.py` wants it */
 
 static PyObject *version(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -15,6 +15,7 @@ static PyMethodDef functions[] = {
     FUNCTION(merge), FUNCTION(held),
     FUNCTION(found), FUNCTION(slices), FUNCTION(join), FUNCTION(tags_of), FUNCTION(absorb), FUNCTION(drop), FUNCTION(bounds),
     FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(groups),
+    FUNCTION(lines),
     {NULL, NULL, 0, NULL},
 };
 

@@ -52,6 +52,10 @@ void PyBuffer_Release(Py_buffer *view);
 PyObject *PyModule_Create2(PyModuleDef *definition, int api_version);
 PyObject *PyLong_FromLongLong(long long value);
 long long PyLong_AsLongLong(PyObject *number);
+PyObject *PyList_New(Py_ssize_t size);
+int PyList_SetItem(PyObject *list, Py_ssize_t place, PyObject *item); /* takes the reference to the item */
+PyObject *PyUnicode_DecodeUTF8(const char *bytes, Py_ssize_t size, const char *errors);
+void Py_DecRef(PyObject *object);
 PyObject *PyErr_Occurred(void);
 void PyErr_SetString(PyObject *type, const char *sentence);
 PyObject *PyErr_NoMemory(void);
