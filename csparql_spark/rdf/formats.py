@@ -26,7 +26,7 @@ import pyoxigraph as ox
 from csparql_spark.rdf.bounds import TRIPLE_TERMS, BoundedSink, place, refuse_explosive
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import NamesGraphs, RdfError, UnsupportedFormat
-from csparql_spark.rdf.quads import renamed, split
+from csparql_spark.rdf.quads import plain, renamed, split
 from csparql_spark.rdf.stamps import stamps
 
 
@@ -61,6 +61,7 @@ EXTENSIONS: tuple[str, ...] = tuple(extension for syntax in RdfFormat for extens
 _BY_MEDIA_TYPE = {name: syntax for syntax in RdfFormat for name in syntax.media_types}
 _BY_EXTENSION = {extension: syntax for syntax in RdfFormat for extension in syntax.extensions}
 NAMING = (RdfFormat.N_QUADS, RdfFormat.TRIG, RdfFormat.JSON_LD)  # formats in which a body can name graphs
+LINES = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS)  # formats that are quicker to read where they are canonical
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_STATEMENT = "16 MiB"
 LONGEST_MESSAGE = 1000  # characters of what a parser says, which may be all that it was given
@@ -90,7 +91,8 @@ def format_of_path(path: str) -> RdfFormat | None:
 
 def parse_push(body: bytes, format: RdfFormat, *, base: str | None, blank_prefix: str) -> Chunk:
     """The triples of a push. Raises `RdfError` if the body is not what `format` says."""
-    return _chunk(_canonical(body, format, base), body, blank_prefix)
+    chunk = _plain_chunk(body, format, blank_prefix)
+    return _chunk(_canonical(body, format, base), body, blank_prefix) if chunk is None else chunk
 
 
 def parse_graph(body: bytes, format: RdfFormat, *, base: str | None, blank_prefix: str) -> Chunk:
@@ -135,8 +137,25 @@ def read_recording(
 
 
 def _recorded(body: bytes, format: RdfFormat | None, base: str | None, blank_prefix: str) -> Chunk:
+    chunk = _plain_chunk(body, format or RdfFormat.N_QUADS, blank_prefix)
+    if chunk is not None:
+        return chunk
     document = _canonical_guess(body, base) if format is None else _canonical(body, format, base)
     return _chunk(document, body, blank_prefix)
+
+
+def _plain_chunk(body: bytes, format: RdfFormat, blank_prefix: str) -> Chunk | None:
+    """The chunk of a body that is canonical already; None of another one, or if there is anything to say about it."""
+    if format not in LINES:
+        return None
+    quads = plain(body, named=format is RdfFormat.N_QUADS)
+    if quads is None:
+        return None
+    try:
+        t = stamps(quads)
+    except RdfError:
+        return None  # said by who knows where in the body it is
+    return Chunk(renamed(quads.terms, blank_prefix), quads.s, quads.p, quads.o, t)
 
 
 def _chunk(document: bytes, body: bytes, blank_prefix: str) -> Chunk:

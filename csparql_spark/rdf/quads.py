@@ -9,8 +9,9 @@ token that starts with `<` or `_` follows the object's end.
     quads.terms.to_pylist()            # ['<urn:a>', '<urn:p>', '"x y"']
     quads.graphs.to_pylist(), quads.g  # ['<urn:g>'], [0]
 
-`terms` are the distinct terms of s, p and o in order of first appearance, `graphs` the distinct graph names; `g` is
--1 where a line names no graph.
+`terms` are the distinct terms of s, p and o, `graphs` the distinct graph names; `g` is -1 where a line names no graph.
+Where a document is of a plain kind, compiled loops take it apart (`kernel.lines`); `plain` says so of what may not even
+be N-Quads: they read no body of which there is a doubt that it is canonical.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from csparql_spark.kernel.lines import columns
+from csparql_spark.kernel.texts import TextColumn
 from csparql_spark.rdf.errors import RdfError
 
 LONGEST_DOCUMENT = 2**31 - 1  # offsets into it are int32
@@ -38,10 +41,24 @@ class Quads:
     g: np.ndarray
 
 
+def plain(body: bytes, *, named: bool) -> Quads | None:
+    """The columns of a body of N-Triples or, if lines may name graphs, of N-Quads; None where there is any doubt that
+    it is canonical. Terms are in order of first use."""
+    read = columns(body, named)
+    if read is None:
+        return None
+    return Quads(_strings(read.terms), read.s, read.p, read.o, _strings(read.graphs), read.g)
+
+
 def split(document: bytes) -> Quads:
     """The columns of a document of canonical N-Quads."""
     if len(document) > LONGEST_DOCUMENT:
         raise RdfError(f"The data has {len(document)} bytes as N-Quads, more than {LONGEST_DOCUMENT}: push it in parts")
+    return plain(document, named=True) or split_any(document)
+
+
+def split_any(document: bytes) -> Quads:
+    """The columns of a document of canonical N-Quads, of whatever kind its terms are."""
     text = np.frombuffer(document, np.uint8)
     feeds = np.flatnonzero(text == 10)
     lines = len(feeds)
@@ -91,6 +108,10 @@ def renamed(terms: pa.StringArray, prefix: str) -> pa.StringArray:
     numbers = pa.array(np.arange(count)).cast(pa.string())
     labels = pc.binary_join_element_wise("_:" + prefix, numbers, "")
     return pc.replace_with_mask(terms, blank, labels)
+
+
+def _strings(texts: TextColumn) -> pa.StringArray:
+    return pa.StringArray.from_buffers(len(texts.offsets) - 1, pa.py_buffer(texts.offsets), pa.py_buffer(texts.data))
 
 
 def _object_ends(
