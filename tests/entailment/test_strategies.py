@@ -33,8 +33,6 @@ def bounds(request: pytest.FixtureRequest) -> Iterator[None]:
             for module, name, value in (
                 (runs, "SMALL", 0),
                 (runs, "RATIO", 1),
-                (runs, "MANY", 2),
-                (runs, "SIEVED", 0),
                 (graph, "IDLE", 1),
                 (keys, "RANK_BITS", 1),
                 (explicit, "WAITING", 2),

@@ -132,16 +132,14 @@ PyObject *merge(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     int a_holds = holds(a_tags, now);
     Py_ssize_t i = 0, j = 0;
     if (FEW * b.size < a.size) {
-        Search places;
-        search(&places, b, 1);
-        for (int n; (n = seek(&places, a.data, a.size, &j));)
-            for (int k = 0; k < n; k++) {
-                append(&out, a, a_tags, i, places.places[k], a_holds, now);
-                i = places.places[k];
-                out.keys[out.rows] = b.data[j + k];
-                out.tags[out.rows] = b_tags.data[j + k];
-                out.rows += b_tags.data[j + k] > now;
-            }
+        for (; j < b.size; j++) {
+            Py_ssize_t next = gallop(a.data, i, a.size, b.data[j]);
+            append(&out, a, a_tags, i, next, a_holds, now);
+            out.keys[out.rows] = b.data[j];
+            out.tags[out.rows] = b_tags.data[j];
+            out.rows += b_tags.data[j] > now;
+            i = next;
+        }
     } else {
         return end(&call, side_by_side(a, a_tags, b, b_tags, now, out));
     }
