@@ -140,8 +140,8 @@ class Program:
         for number, place, facts in self._triggered(delta):
             if number in self.transitive:
                 if place == 0 and number != source:
-                    for block in self._extended(graph, number, facts):
-                        yield number, block
+                    for paths in self._extended(graph, number, facts):
+                        yield number, paths
                 continue
             rule, absorbed = self.compiled[number], self._absorbed.get(number)
             if number == source and place == absorbed:

@@ -11,7 +11,7 @@ _library = native.library
 assert _library is not None
 _found, _slices, _tags_of = _library.found, _library.slices, _library.tags_of
 _absorb, _drop, _bounds, _join = _library.absorb, _library.drop, _library.bounds, _library.join
-UNIONS = {np.maximum: 0, np.add: 1}  # as `probe.c` numbers them
+UNIONS: dict[np.ufunc, int] = {np.maximum: 0, np.add: 1}  # as `probe.c` numbers them
 TOO_MUCH = int(np.iinfo(np.int64).min)
 ROOM = 64  # rows that there is always room for
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]

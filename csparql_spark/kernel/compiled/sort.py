@@ -4,7 +4,7 @@ import numpy as np
 
 from csparql_spark.kernel import native
 
-UNIONS = {np.maximum: 0, np.add: 1}  # as `sort.c` numbers them
+UNIONS: dict[np.ufunc, int] = {np.maximum: 0, np.add: 1}  # as `sort.c` numbers them
 _library = native.library
 assert _library is not None
 _order, _unite, _turn, _distinct, _groups = (
