@@ -87,7 +87,8 @@ PyObject *slices(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
         Py_ssize_t first;
         Search sought;
         search(&sought, low, ascend);
-        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));)
+        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));) {
+            ask_for(run.tags.data, sought.places, n);
             for (int k = 0; k < n; k++) {
                 Py_ssize_t row = sought.places[k];
                 int64_t high = beyond(low.data[first + k], span);
@@ -105,6 +106,7 @@ PyObject *slices(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
                     rows++;
                 }
             }
+        }
     }
     return end(&call, rows > room ? -1 - rows : rows);
 }
@@ -146,7 +148,8 @@ PyObject *join(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
         Py_ssize_t first;
         Search sought;
         search(&sought, low, ascend);
-        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));)
+        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));) {
+            ask_for(run.tags.data, sought.places, n);
             for (int k = 0; k < n; k++) {
                 Py_ssize_t row = sought.places[k];
                 int64_t high = beyond(low.data[first + k], span);
@@ -166,6 +169,7 @@ PyObject *join(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
                     rows++;
                 }
             }
+        }
     }
     return end(&call, rows > room ? -1 - rows : rows);
 }
@@ -193,12 +197,14 @@ PyObject *tags_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count
         Py_ssize_t first;
         Search sought;
         search(&sought, keys, ascend);
-        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));)
+        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));) {
+            ask_for(run.tags.data, sought.places, n);
             for (int k = 0; k < n; k++) {
                 Py_ssize_t row = sought.places[k], place = first + k;
                 if (row < run.keys.size && run.keys.data[row] == keys.data[place])
                     tags.data[place] = together(tags.data[place], run.tags.data[row], union_);
             }
+        }
     }
     return end(&call, 0);
 }
@@ -230,7 +236,8 @@ PyObject *absorb(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
         Py_ssize_t first;
         Search sought;
         search(&sought, keys, 1);
-        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));)
+        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));) {
+            ask_for(run.tags.data, sought.places, n);
             for (int k = 0; k < n; k++) {
                 Py_ssize_t row = sought.places[k], i = first + k;
                 if (row == run.keys.size || run.keys.data[row] != keys.data[i])
@@ -246,6 +253,7 @@ PyObject *absorb(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
                 dropped.data[r] += before != zero;
                 run.tags.data[row] = zero;
             }
+        }
     }
     return end(&call, 0);
 }
@@ -272,7 +280,8 @@ PyObject *drop(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
         Py_ssize_t first;
         Search sought;
         search(&sought, keys, 1);
-        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));)
+        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));) {
+            ask_for(run.tags.data, sought.places, n);
             for (int k = 0; k < n; k++) {
                 Py_ssize_t row = sought.places[k];
                 if (row < run.keys.size && run.keys.data[row] == keys.data[first + k]) {
@@ -280,6 +289,7 @@ PyObject *drop(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
                     run.tags.data[row] = zero;
                 }
             }
+        }
     }
     return end(&call, 0);
 }
