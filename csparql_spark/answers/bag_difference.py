@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.tables import numbered
-from csparql_spark.relations.keys import order_of, ordered
+from csparql_spark.kernel.sort import dense_ranks, order_of, ordered
 
 FEW = 64  # rows of both that are compared one by one: columns take more calls than these have cells
 
@@ -35,7 +35,7 @@ def difference(answer: Result, other: Result | None) -> Result:
     mine, theirs = ids[:count], ids[count:]
     left, right = np.arange(count), np.arange(len(theirs))
     if answer.until is not None and other.until is not None:
-        _, lasting = np.unique(np.concatenate([answer.until, other.until]), return_inverse=True)
+        _, lasting = dense_ranks(np.concatenate([answer.until, other.until]))
         left, right = unshared([mine, lasting[:count]], [theirs, lasting[count:]])
     new = left[unshared([mine[left]], [theirs[right]])[0]]
     changed = Result.from_table(table.take(new))
@@ -92,5 +92,5 @@ def _numbered(mine: Bindings, theirs: Bindings) -> np.ndarray:
     for first, second in zip(mine.columns, theirs.columns, strict=True):
         codes = pa.concat_arrays([first, second]).dictionary_encode(null_encoding="encode").indices.to_numpy()
         # Numbers stay small: each step renumbers the distinct pairs.
-        _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+        _, number = dense_ranks(number * (int(codes.max(initial=0)) + 1) + codes)
     return number

@@ -28,7 +28,7 @@ import pyoxigraph as ox
 from csparql_spark.answers.functions import Functions
 from csparql_spark.answers.patterns import Constant, Piece
 from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, OTHER, Plain
-from csparql_spark.kernel.sort import groups
+from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.relations.records import KeysTooWide, Records
 from csparql_spark.relations.runs import Runs
 from csparql_spark.relations.tags import NEVER
@@ -166,7 +166,7 @@ class Computing:
         if not given:
             return np.full(length, self._asked(kind, expression, [], 1)[0])
         results, keys = self._keys(kind, expression, given)
-        keys, inverse = groups(keys)
+        keys, inverse = dense_ranks(keys)
         found = results.runs.tags_of(keys)
         new = found == NEVER
         if new.any():

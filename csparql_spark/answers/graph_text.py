@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyoxigraph as ox
 
 from csparql_spark.answers.media_types import JSON_LD, N_QUADS, N_TRIPLES, PLAIN_JSON, RDF_XML, TRIG, TURTLE, Unwritable
+from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.rdf.chunk import Chunk
 
 AT_ONCE = 1 << 20  # bytes of lines that are written together, about
@@ -138,7 +139,7 @@ def _spans(sizes: np.ndarray) -> Iterator[tuple[int, int]]:
 
 def _lines(terms: pa.StringArray, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> bytes:
     """Lines of N-Triples from ids. No more terms are made large than these."""
-    used, ids = np.unique(np.concatenate((s, p, o)), return_inverse=True)
+    used, ids = dense_ranks(np.concatenate((s, p, o)))
     large = terms.take(pa.array(used)).cast(pa.large_string())
     columns = [large.take(pa.array(column)) for column in np.split(ids, 3)]
     gap, end = (pa.scalar(one, pa.large_string()) for one in (" ", ".\n"))

@@ -29,11 +29,11 @@ import numpy as np
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.answers.shared_templates import Generalized, TemplateFamily, TemplateSpan, generalized
 from csparql_spark.kernel.limits import TooMuchAtOnce
+from csparql_spark.kernel.sort import distinct, order_of, ordered
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.changes import ADDED, REMOVED, Signed
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.joins import PLACES, Plan, Relation, Shape, in_order, matched, plan, run
-from csparql_spark.relations.keys import distinct, order_of, ordered
 from csparql_spark.relations.moving import Mark, Moving
 from csparql_spark.relations.records import KeysTooWide, Records
 from csparql_spark.relations.runs import Runs

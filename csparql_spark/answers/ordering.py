@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 
 from csparql_spark.answers.tables import ROOM
-from csparql_spark.relations.keys import order_of
+from csparql_spark.kernel.sort import order_of
 
 
 class Ordered(NamedTuple):

@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from csparql_spark.kernel.sort import dense_ranks, ordered
+from csparql_spark.kernel.sort import distinct as distinct_of_sorted
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.keys import distinct as distinct_of_sorted
-from csparql_spark.relations.keys import ordered
 
 LEAST = 1024  # ids that there is room for at first
 FEW = 500  # cells of an answer that is put in order by itself
@@ -65,7 +65,7 @@ class Ranks:
         """The same, for something that the next answer has nothing in common with."""
         if not columns:
             return pa.array([], pa.string()), []
-        distinct, cells = np.unique(np.concatenate(columns), return_inverse=True)
+        distinct, cells = dense_ranks(np.concatenate(columns))
         unbound = int(distinct.searchsorted(0))  # 1 if some cell is, or 0
         terms = self._dictionary.decode(distinct[unbound:])
         order = sorted(range(len(terms)), key=terms.__getitem__)
@@ -98,7 +98,7 @@ class Ranks:
 def ranks_by(key: Callable[[str], str] | None, dictionary: TermDictionary, ids: np.ndarray) -> np.ndarray:
     """The places of ids in the order of their terms, or of what `key` makes of these; -1 for what is unbound. Equal
     keys have equal places."""
-    distinct, inverse = np.unique(ids, return_inverse=True)
+    distinct, inverse = dense_ranks(ids)
     bound = distinct[distinct >= 0]
     terms = dictionary.decode(bound)
     keys = terms if key is None else list(map(key, terms))

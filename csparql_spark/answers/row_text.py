@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from csparql_spark.answers.bindings import Bindings
+from csparql_spark.kernel.sort import dense_ranks
 
 BLOCK = 50_000  # rows that are looked at together
 AT_ONCE = 1 << 20  # bytes of terms in the rows that are written together, unless that is one row
@@ -83,10 +84,10 @@ class RowText:
     def _cells(self, rows: list[np.ndarray]) -> list[pa.Array]:
         spellings = self._spellings
         if spellings is None:
-            used = np.unique(np.concatenate(rows))
-            used = used[used >= 0]
-            spellings = self._form.spell(self.terms.take(pa.array(used)))
-            rows = [np.where(column < 0, -1, np.searchsorted(used, column)) for column in rows]
+            used, places = dense_ranks(np.concatenate(rows))
+            unbound = int(used.searchsorted(0))  # 1 if some cell is, or 0
+            spellings = self._form.spell(self.terms.take(pa.array(used[unbound:])))
+            rows = np.split(places - unbound, len(rows))
         return [
             self._form.cell(name, spellings.take(pa.array(column, mask=column < 0)))
             for name, column in zip(self._names, rows)

@@ -28,11 +28,11 @@ import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.kernel.limits import TooMuchAtOnce
+from csparql_spark.kernel.sort import order_of
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.changes import REMOVED, Signed
 from csparql_spark.relations.graph import TaggedGraph
 from csparql_spark.relations.joins import Node, Plan, Relation, Shape, matched, plan, run
-from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.moving import Moving
 from csparql_spark.relations.union import GraphUnion
 

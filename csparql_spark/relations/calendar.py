@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from csparql_spark.kernel.sort import order_of
 from csparql_spark.relations.changes import EXPIRED, Signed, together
 from csparql_spark.relations.graph import Facts
-from csparql_spark.relations.keys import order_of
 from csparql_spark.relations.tags import ALWAYS
 
 

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.kernel.limits import UNBOUNDED
-from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Packing, Permutation, distinct, ordered
+from csparql_spark.kernel.sort import distinct, ordered
+from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Packing, Permutation
 from csparql_spark.relations.runs import Runs
 from csparql_spark.relations.tags import NEVER, UNTIL, Algebra
 

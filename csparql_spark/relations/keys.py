@@ -14,13 +14,10 @@ keys that were packed before then have to be packed again (`widened`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from csparql_spark.kernel.sort import distinct, order, turn
-
-__all__ = ["distinct"]
+from csparql_spark.kernel.sort import distinct, ordered, turn
 
 BITS = 63
 RANK_BITS = 11  # at first; there are 26 for each term then
@@ -181,19 +178,3 @@ class Packing:
 
 def _by_place(numbers: dict[str, int]) -> np.ndarray:
     return np.array([numbers[place] for place in "pso"], dtype=np.int64)
-
-
-def ordered(values: np.ndarray) -> np.ndarray:
-    """The values, sorted."""
-    return np.sort(values, kind=_kind(values))
-
-
-def order_of(values: np.ndarray) -> np.ndarray:
-    """The rows in which the values are sorted; equal ones stay in the order that they have."""
-    return order(np.ascontiguousarray(values, dtype=np.int64))
-
-
-def _kind(values: np.ndarray) -> Literal["stable"] | None:
-    """What was joined with sorted rows is nearly sorted: then a merge sort is several times as quick as the default."""
-    sample = values[::64]
-    return "stable" if 8 * np.count_nonzero(sample[1:] < sample[:-1]) < len(sample) else None

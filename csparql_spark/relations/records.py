@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from csparql_spark.relations.keys import distinct, ordered
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.relations.runs import Runs
 from csparql_spark.relations.tags import NEVER
 

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.relations.graph import Block, Facts
-from csparql_spark.relations.keys import Packing, distinct, ordered
+from csparql_spark.relations.keys import Packing
 from csparql_spark.relations.tags import COUNTED, Counted
 
 

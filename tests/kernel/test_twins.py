@@ -129,8 +129,9 @@ def test_bounds(sorted_values: list[int], pairs: list[tuple[int, int]]) -> None:
 @example([MOST, LEAST, 0, MOST] * 50)
 @settings(max_examples=examples(200), deadline=None)
 def test_order_and_groups(unsorted: list[int]) -> None:
-    same(sort.order(ints(unsorted)), twin_sort.order(ints(unsorted)))
-    same(sort.groups(ints(unsorted)), twin_sort.groups(ints(unsorted)))
+    same(sort.order_of(ints(unsorted)), twin_sort.order_of(ints(unsorted)))
+    same(sort.ordered(ints(unsorted)), twin_sort.ordered(ints(unsorted)))
+    same(sort.dense_ranks(ints(unsorted)), twin_sort.dense_ranks(ints(unsorted)))
     same(sort.distinct(ints(sorted(unsorted))), twin_sort.distinct(ints(sorted(unsorted))))
 
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csparql_spark.kernel.sort import distinct, order_of, ordered
 from csparql_spark.relations import keys
-from csparql_spark.relations.keys import OSP, POS, PSO, SPO, Packing, distinct, order_of, ordered
+from csparql_spark.relations.keys import OSP, POS, PSO, SPO, Packing
 from tests.examples import examples
 
 ids = st.integers(0, 1 << 18)

@@ -17,7 +17,7 @@ import numpy as np
 
 from csparql_spark.entailment.evaluate.builtins import MAKERS, TESTS
 from csparql_spark.entailment.evaluate.patterns import all_match
-from csparql_spark.kernel.sort import groups
+from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.language.rules.rule import Guard, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 
@@ -97,7 +97,7 @@ class BoundGuard:
         answers = self._answers[ids]
         unknown = answers == UNKNOWN
         if unknown.any():
-            new, _ = groups(ids[unknown])
+            new, _ = dense_ranks(ids[unknown])
             self._answers[new] = self._asked([(term,) for term in self._terms.dictionary.decode(new)])
             answers = self._answers[ids]
         return answers
@@ -116,9 +116,9 @@ class BoundGuard:
         """One question for each distinct combination."""
         codes, values = np.zeros(len(inputs[0]), dtype=np.int64), []
         for column in inputs:
-            distinct, places = groups(column)
+            distinct, places = dense_ranks(column)
             values.append(distinct)
-            _, codes = groups(codes * len(distinct) + places)
+            _, codes = dense_ranks(codes * len(distinct) + places)
         if not len(codes):
             return codes
         first = np.zeros(int(codes.max()) + 1, dtype=np.int64)

@@ -22,11 +22,11 @@ from csparql_spark.entailment.evaluate.tables import RuleTable, tables
 from csparql_spark.entailment.evaluate.transitivity import extended, is_transitivity
 from csparql_spark.entailment.rules.safety import check
 from csparql_spark.kernel.limits import TooMuchAtOnce
+from csparql_spark.kernel.sort import distinct
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, Keyed, TaggedGraph
 from csparql_spark.relations.joins import Pattern, Plan, Relation, Shape, matched, plan, run
-from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.tags import ALWAYS
 
 FEW = 8  # so many rules of the same form are evaluated one by one; more of them, together

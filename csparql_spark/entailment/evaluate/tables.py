@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from csparql_spark.kernel.sort import distinct, order_of, ordered
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.joins import Node, Pattern, Relation
-from csparql_spark.relations.keys import distinct, order_of, ordered
 
 IDS = 31  # bits of an id: two fit into a key
 MOST = 10_000_000  # pairs of rules that are looked at to see whether a third makes both steps

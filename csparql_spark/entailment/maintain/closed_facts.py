@@ -14,8 +14,8 @@ import numpy as np
 from csparql_spark.entailment.evaluate.program import Program
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.maintain.strategy import Materialization
+from csparql_spark.kernel.sort import distinct
 from csparql_spark.relations.graph import Facts, TaggedGraph
-from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.moving import Moving
 
 

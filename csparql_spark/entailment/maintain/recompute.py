@@ -20,11 +20,11 @@ from csparql_spark.entailment.evaluate.fixpoint import saturate
 from csparql_spark.entailment.evaluate.program import Program
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.maintain.strategy import Materialization
+from csparql_spark.kernel.sort import distinct
 from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.changes import Changes
 from csparql_spark.relations.graph import Facts, TaggedGraph
-from csparql_spark.relations.keys import distinct
 from csparql_spark.relations.moving import Mark, Moving
 from csparql_spark.relations.tags import NEVER
 

@@ -22,7 +22,8 @@ PyObject *bounds(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 PyObject *order(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *unite(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *turn(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
-PyObject *groups(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *dense_ranks(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *ordered(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* lines.c */

@@ -14,7 +14,8 @@ static PyMethodDef functions[] = {
     FUNCTION(version),
     FUNCTION(merge), FUNCTION(held),
     FUNCTION(found), FUNCTION(slices), FUNCTION(join), FUNCTION(tags_of), FUNCTION(absorb), FUNCTION(drop), FUNCTION(bounds),
-    FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(groups),
+    FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(dense_ranks),
+    FUNCTION(ordered),
     FUNCTION(lines),
     {NULL, NULL, 0, NULL},
 };

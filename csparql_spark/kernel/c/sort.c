@@ -8,72 +8,71 @@
 
 #include "kernel.h"
 
-enum { DIGIT = 11, CELLS = 1 << DIGIT, FEW = 48 };
+/* Bits that are looked at together; so many rows are few enough to be put in order one by one, or need fewer cells. */
+enum { DIGIT = 11, CELLS = 1 << DIGIT, BYTE = 8, FEW = 48, SOME = 2048 };
 
 typedef struct {
     int64_t key, tag; /* the tag, or the row that the key had */
 } Pair;
 
-static void sort_few(Pair *pairs, Py_ssize_t size)
-{
-    for (Py_ssize_t i = 1; i < size; i++) {
-        Pair pair = pairs[i];
-        Py_ssize_t j = i;
-        for (; j > 0 && pairs[j - 1].key > pair.key; j--)
-            pairs[j] = pairs[j - 1];
-        pairs[j] = pair;
-    }
-}
-
 static int bits(uint64_t value) { return value ? 64 - __builtin_clzll(value) : 0; }
 
-/* Sorts `pairs` by their keys, of which the lowest `skip` bits are in order already among pairs that are equal in the
- * others. `spare` has room for as many. The result is in the one or in the other. */
-static Pair *sort_pairs(Pair *pairs, Pair *spare, Py_ssize_t size, int skip)
+static inline uint64_t digit(int64_t key, int low, uint64_t mask)
 {
-    if (size <= FEW) {
-        sort_few(pairs, size);
-        return pairs;
-    }
-    uint64_t differing = 0;
-    int sorted = 1;
-    for (Py_ssize_t i = 1; i < size; i++) {
-        differing |= (uint64_t)pairs[i].key ^ (uint64_t)pairs[0].key;
-        sorted &= pairs[i - 1].key <= pairs[i].key;
-    }
-    if (sorted)
-        return pairs;
-    /* The bit of the sign is turned around: negative keys come first. */
-    const uint64_t sign = (uint64_t)1 << 63;
-    int low = skip;
-    const int high = bits(differing);
-    while (low < high) {
-        if (!((differing >> low) & 1)) {
-            low++;
-            continue;
-        }
-        int width = high - low < DIGIT ? high - low : DIGIT;
-        if (size < 2048 && width > 8)
-            width = 8;
-        const uint64_t mask = ((uint64_t)1 << width) - 1;
-        Py_ssize_t start[CELLS] = {0};
-        for (Py_ssize_t i = 0; i < size; i++)
-            start[(((uint64_t)pairs[i].key ^ sign) >> low) & mask]++;
-        Py_ssize_t place = 0;
-        for (uint64_t cell = 0; cell <= mask; cell++) {
-            Py_ssize_t count = start[cell];
-            start[cell] = place;
-            place += count;
-        }
-        for (Py_ssize_t i = 0; i < size; i++)
-            spare[start[(((uint64_t)pairs[i].key ^ sign) >> low) & mask]++] = pairs[i];
-        Pair *other = pairs;
-        pairs = spare;
-        spare = other;
-        low += width;
-    }
-    return pairs;
+    return (((uint64_t)key ^ (uint64_t)1 << 63) >> low) & mask; /* the sign is turned around: negative keys come first */
 }
+
+/* The sorts of pairs and of keys alone are the same but for what is moved. `skip`: so many of the lowest bits are in
+ * order already among items whose keys are equal in the others. `spare` has room for as many items; the result is in the
+ * one or in the other. */
+#define SORT(name, Item, key_of)                                                                                       \
+    static Item *name(Item *items, Item *spare, Py_ssize_t size, int skip)                                             \
+    {                                                                                                                  \
+        if (size <= FEW) {                                                                                             \
+            for (Py_ssize_t i = 1; i < size; i++) {                                                                    \
+                Item item = items[i];                                                                                  \
+                Py_ssize_t j = i;                                                                                      \
+                for (; j > 0 && items[j - 1] key_of > item key_of; j--)                                                \
+                    items[j] = items[j - 1];                                                                           \
+                items[j] = item;                                                                                       \
+            }                                                                                                          \
+            return items;                                                                                              \
+        }                                                                                                              \
+        uint64_t differing = 0;                                                                                        \
+        int sorted = 1;                                                                                                \
+        for (Py_ssize_t i = 1; i < size; i++) {                                                                        \
+            differing |= (uint64_t)items[i] key_of ^ (uint64_t)items[0] key_of;                                        \
+            sorted &= items[i - 1] key_of <= items[i] key_of;                                                          \
+        }                                                                                                              \
+        const int high = sorted ? 0 : bits(differing), most = size < SOME ? BYTE : DIGIT;                              \
+        for (int low = skip; low < high;) {                                                                            \
+            if (!((differing >> low) & 1)) {                                                                           \
+                low++;                                                                                                 \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const int width = high - low < most ? high - low : most;                                                   \
+            const uint64_t mask = ((uint64_t)1 << width) - 1;                                                          \
+            Py_ssize_t start[CELLS], place = 0;                                                                        \
+            memset(start, 0, (mask + 1) * sizeof *start);                                                              \
+            for (Py_ssize_t i = 0; i < size; i++)                                                                      \
+                start[digit(items[i] key_of, low, mask)]++;                                                            \
+            for (uint64_t cell = 0; cell <= mask; cell++) {                                                            \
+                Py_ssize_t count = start[cell];                                                                        \
+                start[cell] = place;                                                                                   \
+                place += count;                                                                                        \
+            }                                                                                                          \
+            for (Py_ssize_t i = 0; i < size; i++)                                                                      \
+                spare[start[digit(items[i] key_of, low, mask)]++] = items[i];                                          \
+            Item *other = items;                                                                                       \
+            items = spare;                                                                                             \
+            spare = other;                                                                                             \
+            low += width;                                                                                              \
+        }                                                                                                              \
+        return items;                                                                                                  \
+    }
+
+SORT(sort_pairs, Pair, .key)
+SORT(sort_keys, int64_t, )
 
 static Pair *room(Call *call, Py_ssize_t size)
 {
@@ -209,9 +208,9 @@ PyObject *distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t coun
     return end(&call, rows);
 }
 
-/* groups(values, out distinct, out places) -> how many distinct values there are; for each value its place among
+/* dense_ranks(values, out distinct, out places) -> how many distinct values there are; for each value its place among
  * them, which are sorted. */
-PyObject *groups(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+PyObject *dense_ranks(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
     Call call;
@@ -234,4 +233,28 @@ PyObject *groups(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     }
     free(pairs);
     return end(&call, rows);
+}
+
+/* ordered(values, out) -> 0: the values, sorted. */
+PyObject *ordered(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    Call call;
+    begin(&call, arguments, count);
+    Column values = column(&call), out = column_out(&call);
+    if (!call.failed && out.size != values.size)
+        wrong(&call, "columns of lengths that do not fit");
+    int64_t *spare = call.failed ? NULL : malloc((size_t)(values.size ? values.size : 1) * sizeof *spare);
+    if (!call.failed && !spare) {
+        PyErr_NoMemory();
+        call.failed = 1;
+    }
+    if (call.failed)
+        return end(&call, 0);
+    let_others_run(&call, values.size);
+    memcpy(out.data, values.data, (size_t)values.size * 8);
+    if (sort_keys(out.data, spare, values.size, 0) != out.data)
+        memcpy(out.data, spare, (size_t)values.size * 8);
+    free(spare);
+    return end(&call, 0);
 }

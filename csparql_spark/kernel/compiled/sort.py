@@ -7,19 +7,28 @@ from csparql_spark.kernel import native
 UNIONS: dict[np.ufunc, int] = {np.maximum: 0, np.add: 1}  # as `sort.c` numbers them
 _library = native.library
 assert _library is not None
-_order, _unite, _turn, _distinct, _groups = (
+_order, _unite, _turn, _distinct, _groups, _ordered = (
     _library.order,
     _library.unite,
     _library.turn,
     _library.distinct,
-    _library.groups,
+    _library.dense_ranks,
+    _library.ordered,
 )
 
 
-def order(values: np.ndarray) -> np.ndarray:
+def order_of(values: np.ndarray) -> np.ndarray:
+    values = np.ascontiguousarray(values, np.int64)
     rows = np.empty(len(values), np.int64)
     _order(values, rows)
     return rows
+
+
+def ordered(values: np.ndarray) -> np.ndarray:
+    values = np.ascontiguousarray(values, np.int64)
+    out = np.empty(len(values), np.int64)
+    _ordered(values, out)
+    return out
 
 
 def unite(keys: np.ndarray, tags: np.ndarray, union: np.ufunc, now: int) -> tuple[np.ndarray, np.ndarray]:
@@ -44,10 +53,12 @@ def turn(
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
+    values = np.ascontiguousarray(values, np.int64)
     out = np.empty(len(values), np.int64)
     return out[: _distinct(values, out)]
 
 
-def groups(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def dense_ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values = np.ascontiguousarray(values, np.int64)
     out, places = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
     return out[: _groups(values, out, places)], places

@@ -8,7 +8,8 @@ BITS = 63
 DENSE = 8  # cells of a table for each value that is looked for in it
 
 
-def order(values: np.ndarray) -> np.ndarray:
+def order_of(values: np.ndarray) -> np.ndarray:
+    values = np.asarray(values, np.int64)
     if _kind(values):
         return np.argsort(values, kind="stable")
     bits = len(values).bit_length()
@@ -24,6 +25,11 @@ def _kind(values: np.ndarray) -> Literal["stable"] | None:
     return "stable" if 8 * np.count_nonzero(sample[1:] < sample[:-1]) < len(sample) else None
 
 
+def ordered(values: np.ndarray) -> np.ndarray:
+    values = np.asarray(values, np.int64)
+    return np.sort(values, kind=_kind(values))
+
+
 def unite(keys: np.ndarray, tags: np.ndarray, union: np.ufunc, now: int) -> tuple[np.ndarray, np.ndarray]:
     hold = tags > now
     keys, tags = keys[hold], tags[hold]
@@ -32,7 +38,7 @@ def unite(keys: np.ndarray, tags: np.ndarray, union: np.ufunc, now: int) -> tupl
     if union is np.maximum and tags.min() == tags.max():
         keys = distinct(np.sort(keys, kind=_kind(keys)))
         return keys, np.full(len(keys), tags[0])
-    rows = order(keys)
+    rows = order_of(keys)
     keys, tags = keys[rows], tags[rows]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     return keys[starts], union.reduceat(tags, starts)
@@ -50,11 +56,12 @@ def turn(
     turned = np.zeros(len(keys), dtype=np.int64)
     for shift, mask, after in zip(shifts.tolist(), masks.tolist(), new.tolist()):
         turned |= ((keys >> shift) & mask) << after
-    rows = order(turned)
+    rows = order_of(turned)
     return turned[rows], tags[rows], known[rows]
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
+    values = np.asarray(values, np.int64)
     if len(values) < 2:
         return values.copy()
     new = np.empty(len(values), dtype=bool)
@@ -63,7 +70,8 @@ def distinct(values: np.ndarray) -> np.ndarray:
     return values[new]
 
 
-def groups(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def dense_ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values = np.asarray(values, np.int64)
     if not len(values):
         return values.copy(), values.copy()
     least = values.min()
@@ -75,7 +83,7 @@ def groups(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         there = np.zeros((differing >> shift) + 1, dtype=bool)
         there[cell] = True
         return (np.flatnonzero(there) << shift) + least, (np.cumsum(there) - 1)[cell]
-    rows = order(values)
+    rows = order_of(values)
     values = values[rows]
     new = np.concatenate([[True], values[1:] != values[:-1]])
     places = np.empty(len(values), dtype=np.int64)
