@@ -20,8 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from csparql_spark.answers.matches import Columns, TooManyMatches
+from csparql_spark.kernel.limits import TooMuchAtOnce
+from csparql_spark.kernel.probe import pairs
+from csparql_spark.kernel.sort import dense_ranks, order_of, ordered
 from csparql_spark.kernel.sort import distinct as distinct_of_sorted
-from csparql_spark.kernel.sort import order_of, ordered
 from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL
 
 UNBOUND = -1
@@ -188,13 +190,10 @@ def matching(left: Sequence[np.ndarray], right: Sequence[np.ndarray], lefts: int
         return np.repeat(np.arange(lefts), rights), np.tile(np.arange(rights), lefts)
     mine, theirs = _numbered_alike(left, right)
     order = order_of(theirs)
-    keys = theirs[order]
-    first, last = keys.searchsorted(mine), keys.searchsorted(mine, side="right")
-    counts = last - first
-    total = int(counts.sum())
-    _check(total)
-    hits = np.repeat(np.arange(lefts), counts)
-    rows = np.arange(total) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    try:
+        hits, rows = pairs(theirs[order], mine, MOST_ROWS)
+    except TooMuchAtOnce:
+        raise _too_many_rows() from None
     return hits, order[rows]
 
 
@@ -216,11 +215,7 @@ def numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 def dense(values: np.ndarray) -> np.ndarray:
     """The place of each value among the distinct ones."""
-    order = order_of(values)
-    ranks = np.empty(len(values), dtype=np.int64)
-    ordered_values = values[order]
-    ranks[order] = np.cumsum(np.concatenate([[False], ordered_values[1:] != ordered_values[:-1]])) if len(values) else 0
-    return ranks
+    return dense_ranks(values)[1]
 
 
 def groups(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -268,7 +263,11 @@ def _bits(column: np.ndarray) -> int:
 
 def _check(rows: int) -> None:
     if rows > MOST_ROWS:
-        raise TooManyMatches(f"a table on the way to the answer has more than {MOST_ROWS:,} rows")
+        raise _too_many_rows()
+
+
+def _too_many_rows() -> TooManyMatches:
+    return TooManyMatches(f"a table on the way to the answer has more than {MOST_ROWS:,} rows")
 
 
 def _check_cells(cells: int) -> None:

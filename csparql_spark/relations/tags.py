@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.kernel.sort import unite
+from csparql_spark.kernel.sort import order_of, unite
 
 ALWAYS = int(np.iinfo(np.int64).max)  # the tag of what never expires
 NEVER = int(np.iinfo(np.int64).min)  # the tag of what does not hold
@@ -74,7 +74,8 @@ class Product:
 
     def united(self, keys: np.ndarray, tags: Counted) -> tuple[np.ndarray, Counted]:
         """Sorted by key and instant; each pair of them once, and none that has no derivation."""
-        order = np.lexsort((tags.until, keys))
+        order = order_of(tags.until)
+        order = order[order_of(keys[order])]
         keys, until, number = keys[order], tags.until[order], tags.number[order]
         if len(keys):
             new = np.concatenate([[True], (keys[1:] != keys[:-1]) | (until[1:] != until[:-1])])

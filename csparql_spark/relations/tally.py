@@ -15,6 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from csparql_spark.kernel.limits import UNBOUNDED
+from csparql_spark.kernel.probe import pairs
 from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.relations.graph import Block, Facts
 from csparql_spark.relations.keys import Packing
@@ -55,9 +57,7 @@ class Tally:
 
     def _take(self, concerned: np.ndarray) -> tuple[np.ndarray, Counted]:
         """Take out the rows of these keys."""
-        first, last = self._keys.searchsorted(concerned), self._keys.searchsorted(concerned, side="right")
-        counts = last - first
-        rows = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        _, rows = pairs(self._keys, concerned, UNBOUNDED)
         keys, tags = self._keys[rows], Counted(self._tags.until[rows], self._tags.number[rows])
         rest = np.ones(len(self._keys), dtype=bool)
         rest[rows] = False

@@ -118,11 +118,18 @@ def test_tags_of_what_is_looked_up_and_what_comes(
     same(tuple(mine), tuple(theirs))
 
 
-@given(values.map(sorted), st.lists(st.tuples(few | extremes, few | extremes), max_size=40))
+@given(values.map(sorted), values, st.sampled_from([0, 3, UNBOUNDED]))
+@example([3] * 200, [3] * 200, UNBOUNDED)
 @settings(max_examples=examples(200), deadline=None)
-def test_bounds(sorted_values: list[int], pairs: list[tuple[int, int]]) -> None:
-    low, high = (ints([pair[place] for pair in pairs]) for place in (0, 1))
-    same(probe.bounds(ints(sorted_values), low, high), twin_probe.bounds(ints(sorted_values), low, high))
+def test_pairs(sorted_values: list[int], sought: list[int], most: int) -> None:
+    for places in (ints(sought), ints(sorted(sought))):
+        try:
+            expected = twin_probe.pairs(ints(sorted_values), places, most)
+        except TooMuchAtOnce:
+            with pytest.raises(TooMuchAtOnce):
+                probe.pairs(ints(sorted_values), places, most)
+        else:
+            same(probe.pairs(ints(sorted_values), places, most), expected)
 
 
 @given(values | many().map(lambda map_: np.random.default_rng(5).permutation(map_[0]).tolist()))

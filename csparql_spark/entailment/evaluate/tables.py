@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
+from csparql_spark.kernel.probe import pairs
 from csparql_spark.kernel.sort import distinct, order_of, ordered
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
@@ -59,10 +61,8 @@ class RuleTable:
             self._indexes[names] = keys[order], order
         keys, order = self._indexes[names]
         sought = _key(bindings.columns, names)
-        first = keys.searchsorted(sought)
-        counts = keys.searchsorted(sought, side="right") - first
-        index = np.repeat(np.arange(len(sought)), counts)
-        rows = order[np.arange(len(index)) + np.repeat(first - np.cumsum(counts) + counts, counts)]
+        index, rows = pairs(keys, sought, UNBOUNDED)
+        rows = order[rows]
         for name in names[2:]:
             same = self.columns[name][rows] == bindings.columns[name][index]
             index, rows = index[same], rows[same]
@@ -79,14 +79,13 @@ class RuleTable:
         old, new = changed[0]
         if not (isinstance(old, str) and isinstance(new, str)) or not {old, new} <= self.columns.keys():
             return False
-        pairs = distinct(ordered(_key(self.columns, (old, new))))
-        first, next_ = pairs >> IDS, pairs & (1 << IDS) - 1
-        begin = first.searchsorted(next_)
-        counts = first.searchsorted(next_, side="right") - begin
-        if counts.sum() > MOST:
+        both = distinct(ordered(_key(self.columns, (old, new))))
+        first, next_ = both >> IDS, both & (1 << IDS) - 1
+        try:
+            one, other = pairs(first, next_, MOST)
+        except TooMuchAtOnce:
             return False
-        rows = np.arange(counts.sum()) + np.repeat(begin - np.cumsum(counts) + counts, counts)
-        return bool(np.isin(np.repeat(first, counts) << IDS | next_[rows], pairs).all())
+        return bool(np.isin(first[one] << IDS | next_[other], both).all())
 
     def only(self, rules: set[Rule]) -> RuleTable | None:
         """The part of the table that is about these rules."""

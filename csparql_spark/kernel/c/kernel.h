@@ -16,7 +16,7 @@ PyObject *join(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *tags_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *absorb(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *drop(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
-PyObject *bounds(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *pairs(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* sort.c */
 PyObject *order(PyObject *module, PyObject *const *arguments, Py_ssize_t count);

@@ -13,7 +13,7 @@ static PyObject *version(PyObject *module, PyObject *const *arguments, Py_ssize_
 static PyMethodDef functions[] = {
     FUNCTION(version),
     FUNCTION(merge), FUNCTION(held),
-    FUNCTION(found), FUNCTION(slices), FUNCTION(join), FUNCTION(tags_of), FUNCTION(absorb), FUNCTION(drop), FUNCTION(bounds),
+    FUNCTION(found), FUNCTION(slices), FUNCTION(join), FUNCTION(tags_of), FUNCTION(absorb), FUNCTION(drop), FUNCTION(pairs),
     FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(dense_ranks),
     FUNCTION(ordered),
     FUNCTION(lines),

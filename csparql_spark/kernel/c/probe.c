@@ -294,31 +294,38 @@ PyObject *drop(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     return end(&call, 0);
 }
 
-/* bounds(sorted, low, high, out first, out counts) -> all counts together: how many of the sorted values are from low
- * on and below high, for each pair, and where they begin. */
-PyObject *bounds(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+/* pairs(sorted, sought, most, out places, out rows) -> rows
+ *
+ * For each value that is sought, all rows of the sorted ones that are equal to it. Where there is no room for them: how
+ * much is needed, as -1 - rows; where there are more than `most`: the least int64. */
+PyObject *pairs(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
     Call call;
     begin(&call, arguments, count);
-    Column sorted = column(&call), low = column(&call), high = column(&call);
-    Column first_out = column_out(&call), counts = column_out(&call);
-    if (!call.failed && (high.size != low.size || first_out.size != low.size || counts.size != low.size))
+    Column sorted = column(&call), values = column(&call);
+    int64_t most = number(&call);
+    Column places = column_out(&call), rows = column_out(&call);
+    if (!call.failed && places.size != rows.size)
         wrong(&call, "columns of lengths that do not fit");
     if (call.failed)
         return end(&call, 0);
-    let_others_run(&call, low.size);
-    Py_ssize_t first;
-    int64_t total = 0;
+    let_others_run(&call, values.size);
+    Py_ssize_t total = 0, first;
     Search sought;
-    search(&sought, low, ascending(low));
+    search(&sought, values, ascending(values));
     for (int n; (n = seek(&sought, sorted.data, sorted.size, &first));)
         for (int k = 0; k < n; k++) {
-            Py_ssize_t row = sought.places[k], place = first + k;
-            Py_ssize_t after = gallop(sorted.data, row, sorted.size, high.data[place]);
-            first_out.data[place] = row;
-            counts.data[place] = after - row;
-            total += after - row;
+            int64_t value = values.data[first + k];
+            for (Py_ssize_t row = sought.places[k]; row < sorted.size && sorted.data[row] == value; row++) {
+                if (total == most)
+                    return end(&call, INT64_MIN);
+                if (total < rows.size) {
+                    places.data[total] = first + k;
+                    rows.data[total] = row;
+                }
+                total++;
+            }
         }
-    return end(&call, total);
+    return end(&call, total > rows.size ? -1 - total : total);
 }

@@ -10,7 +10,7 @@ from csparql_spark.kernel.limits import Field, TooMuchAtOnce
 _library = native.library
 assert _library is not None
 _found, _slices, _tags_of = _library.found, _library.slices, _library.tags_of
-_absorb, _drop, _bounds, _join = _library.absorb, _library.drop, _library.bounds, _library.join
+_absorb, _drop, _pairs, _join = _library.absorb, _library.drop, _library.pairs, _library.join
 UNIONS: dict[np.ufunc, int] = {np.maximum: 0, np.add: 1}  # as `probe.c` numbers them
 TOO_MUCH = int(np.iinfo(np.int64).min)
 ROOM = 64  # rows that there is always room for
@@ -56,10 +56,16 @@ def join(
         room = -1 - rows
 
 
-def bounds(sorted_values: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    first, counts = np.empty(len(low), np.int64), np.empty(len(low), np.int64)
-    _bounds(sorted_values, low, high, first, counts)
-    return first, counts
+def pairs(sorted_values: np.ndarray, sought: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    room = len(sought) + ROOM
+    while True:
+        places, rows = np.empty(room, np.int64), np.empty(room, np.int64)
+        total = _pairs(sorted_values, sought, most, places, rows)
+        if total >= 0:
+            return places[:total], rows[:total]
+        if total == TOO_MUCH:
+            raise TooMuchAtOnce
+        room = -1 - total
 
 
 def tags_of(runs: Sequence[np.ndarray], keys: np.ndarray, tags: np.ndarray, union: np.ufunc) -> np.ndarray:

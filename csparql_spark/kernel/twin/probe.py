@@ -21,13 +21,9 @@ def slices(runs: Sequence[np.ndarray], low: np.ndarray, span: int, now: int, mos
     parts = []
     high = np.where(low > UNBOUNDED - span, UNBOUNDED, low + np.int64(span))
     for keys, tags in _pairs(runs):
-        first, counts = bounds(keys, low, high)
-        total = int(counts.sum())
-        if total > most:
-            raise TooMuchAtOnce
-        most -= total
-        index = np.repeat(np.arange(len(low)), counts)
-        rows = np.arange(total) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        first = keys.searchsorted(low)
+        index, rows = _expanded(first, keys.searchsorted(high) - first, most)
+        most -= len(rows)
         hold = tags[rows] > now
         parts.append((index[hold], keys[rows[hold]], tags[rows[hold]]))
     if not parts:
@@ -52,9 +48,18 @@ def join(
     return carried[index] | ((keys >> shift) & mask) << place, np.minimum(tags[index], until)
 
 
-def bounds(sorted_values: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    first = sorted_values.searchsorted(low)
-    return first, np.maximum(sorted_values.searchsorted(high) - first, 0)
+def pairs(sorted_values: np.ndarray, sought: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    first = sorted_values.searchsorted(sought)
+    return _expanded(first, sorted_values.searchsorted(sought, side="right") - first, most)
+
+
+def _expanded(first: np.ndarray, counts: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """So many rows from there on, for each place."""
+    total = int(counts.sum())
+    if total > most:
+        raise TooMuchAtOnce
+    places = np.repeat(np.arange(len(first)), counts)
+    return places, np.arange(total) + np.repeat(first - np.cumsum(counts) + counts, counts)
 
 
 def tags_of(runs: Sequence[np.ndarray], keys: np.ndarray, tags: np.ndarray, union: np.ufunc) -> np.ndarray:
