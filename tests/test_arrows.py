@@ -370,6 +370,7 @@ SAME_NAMES = {
     "Plan": "how a query is answered, and how a join is run",
     "QueryFailed": "in a log, and as a test of a user is told it",
     "Term": "of RDF: ours, Oxigraph's, and that of the client, which stands on nothing of ours",
+    "Terms": "a table of them, compiled, and its twin",
     "Time": "of processors, and what the client takes for an instant",
     "Triple": "of RDF: ours, and the client's",
 }

@@ -9,11 +9,12 @@ code with it, does the same to the last bit, and runs where the compiled one is 
 - `probe`      looking up in a map of several sorted runs
 - `sort`       sorting keys, and what goes with them
 - `lines`      lines of N-Triples and N-Quads become columns of ids
+- `terms`      terms have ids, and ids terms
 - `texts`      texts as bytes and offsets, as functions about text give them back
 - `compiled`, `twin`   both of them, module by module
 
     keys, tags = merge(keys, tags, more_keys, more_tags, now)
 
 Invariants: columns are contiguous int64, flags bool, ids of lines int32; what a function returns is the caller's, who
-may write into it; nothing is kept from one call to the next.
+may write into it; what is compiled keeps nothing from one call to the next: a table of terms is columns, too.
 """

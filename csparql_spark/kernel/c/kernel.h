@@ -29,4 +29,10 @@ PyObject *distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t coun
 /* lines.c */
 PyObject *lines(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
+/* terms.c */
+PyObject *encode(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *find(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *spread(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *texts(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
 #endif
