@@ -32,9 +32,10 @@ def few_in_order(
     if not rows.length:
         return Bindings.from_lists(variables, [], [()] * len(variables)), rows.tag
     columns = [rows.column(f"?{name}").tolist() for name in variables]
-    ids = set().union(*columns)
-    ids.discard(-1)
-    terms = sorted((dictionary.term(id), id) for id in ids)
+    cells = set().union(*columns)
+    cells.discard(-1)
+    ids = list(cells)
+    terms = sorted(zip(dictionary.decode(np.array(ids, np.int64)), ids))
     rank = {id: place for place, (_, id) in enumerate(terms)}
     rank[-1] = -1  # what is unbound comes first
     ranks: list[Sequence[int]] = [[rank[id] for id in column] for column in columns]

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from csparql_spark.kernel.terms import distinct
 from csparql_spark.rdf.errors import CorruptChunk
 
 _SCHEMA = pa.schema(
@@ -88,15 +89,14 @@ class Chunk:
             return cls.empty()
         if len(chunks) == 1:
             return chunks[0]
-        encoded = pa.concat_arrays([chunk.terms for chunk in chunks]).dictionary_encode()
-        unified = encoded.indices.to_numpy()
+        terms, unified = distinct(pa.concat_arrays([chunk.terms for chunk in chunks]))
         starts = np.cumsum([0] + [len(chunk.terms) for chunk in chunks[:-1]])
         s, p, o = (
             np.concatenate([unified[start + getattr(chunk, name)] for start, chunk in zip(starts, chunks)])
             for name in ("s", "p", "o")
         )
         # Each chunk's terms are in order of first use, hence so are the unified ones: nothing is left to reorder.
-        return cls(encoded.dictionary, s, p, o, np.concatenate([chunk.t for chunk in chunks]))
+        return cls(terms, s, p, o, np.concatenate([chunk.t for chunk in chunks]))
 
     def take(self, selection: np.ndarray) -> Chunk:
         """The triples that a boolean mask or an array of positions selects, with the terms they use."""
