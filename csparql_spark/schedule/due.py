@@ -3,8 +3,9 @@
 A trigger of Spark costs about the same for one triple as for a hundred thousand. So small tails are held back until
 something in them can be answered: an instant has passed, a query was registered or deleted. They go anyway when they
 have grown large, or old. A batch is bounded, in triples and in answers, so that catching up goes in steps of even size,
-and what has been answered is told before everything is. None of this changes an answer: it only moves the cuts between
-batches.
+and what has been answered is told before everything is. Where the last step was full and took less than a second, the
+next may be larger: a quick query over a long log should not wait for triggers. None of this changes an answer: it only
+moves the cuts between batches.
 
     due = Due(router)
     due.end(start, outline, now)       # the seq to read to; `start` itself when nothing is due
@@ -13,6 +14,7 @@ batches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Router
@@ -24,9 +26,19 @@ DUE_AT_ONCE = frozenset({"tick", "register", "unregister", "pause", "resume", "f
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
     batch_rows: int = 500_000  # triples in one batch, at most (a single chunk may be larger)
+    most_rows: int = 2_000_000  # the same, where so many take no longer than `full_ms`
+    full_ms: int = 1000
     batch_answers: int = 5_000  # answers in one batch, about (one entry may make more due)
     large_rows: int = 100_000  # a tail of this size is worth a trigger
     hold_ms: int = 1000  # the longest that a tail waits
+
+
+class FullBatch(NamedTuple):
+    """Where it ends, how many triples it has, and when it was begun."""
+
+    end: int
+    rows: int
+    at: int
 
 
 class Due:
@@ -35,14 +47,17 @@ class Due:
         self._limits = limits
         self._passed: dict[str, int] = {}  # readings of the event clocks, as far as outlines have shown them
         self._ticked: int | None = None  # the newest tick of the arrival clock that was let through
+        self._full: FullBatch | None = None  # the last batch, if there was more than it could take
 
     def end(self, start: int, outline: list[Entry], now: int, *, finish: bool = False) -> int:
         """How far to read. `outline`: the next entries after `start`, without payloads; `now`: the arrival clock;
         `finish`: hold nothing back."""
         rows, answers, end = 0, 0, start
         due = finish
+        most, self._full = self._most(start, now), None
         for entry in outline:
-            if rows and rows + entry.rows > self._limits.batch_rows or answers >= self._limits.batch_answers:
+            if rows and rows + entry.rows > most or answers >= self._limits.batch_answers:
+                self._full = FullBatch(end, rows, now)
                 return end
             rows += entry.rows
             end = entry.seq
@@ -55,6 +70,15 @@ class Due:
         if due or rows >= self._limits.large_rows or abs(now - outline[0].at) >= self._limits.hold_ms:
             return end
         return start
+
+    def _most(self, start: int, now: int) -> int:
+        """How many triples the next batch has at most: where the last one was full, as many as are done in `full_ms` at
+        its pace, but no more than twice as many as it had."""
+        limits, full = self._limits, self._full
+        if full is None or full.end != start or now <= full.at:
+            return limits.batch_rows
+        paced = min(full.rows * limits.full_ms // (now - full.at), 2 * full.rows, limits.most_rows)
+        return max(paced, limits.batch_rows)
 
     def pass_over(self, outline: list[Entry]) -> None:
         """These are read already: what they have shown to have passed is due no more."""

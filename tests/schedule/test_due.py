@@ -54,6 +54,33 @@ def test_a_large_tail_goes() -> None:
     assert due(asked("urn:a")).end(7, [chunk(8, rows=20), chunk(9, rows=20)], 10_000) == 9
 
 
+def test_full_batches_grow_while_they_are_quick() -> None:
+    """
+    begun at s  10.0    10.1    10.3    10.7     11.7      13.7      15.7      18.7
+    triples      100 ──▶ 200 ──▶ 400 ──▶ 450 ───▶ 450 ────▶ 220 ────▶ 110 ────▶ 100
+    took ms      100     200     400     1000     2000      2000      3000
+    """
+    limits = BatchLimits(batch_rows=100, most_rows=450, full_ms=1000, large_rows=40)
+    outline = [chunk(8 + n, rows=10) for n in range(1000)]
+    batches, start, scheduled = [], 7, due(asked("urn:a"), limits=limits)
+    for now in (10_000, 10_100, 10_300, 10_700, 11_700, 13_700, 15_700, 18_700):
+        end = scheduled.end(start, [entry for entry in outline if entry.seq > start], now)
+        batches.append((end - start) * 10)
+        start = end
+    assert batches == [100, 200, 400, 450, 450, 220, 110, 100]
+
+
+def test_a_batch_that_follows_no_full_one_is_as_large_as_any() -> None:
+    outline = [chunk(8 + n, rows=10) for n in range(100)]
+    for start, now in ((17, 10_001), (16, 10_050), (17, 10_000), (17, 9_000)):
+        scheduled = due(asked("urn:a"))
+        assert scheduled.end(7, outline, 10_000) == 17
+        rest = [entry for entry in outline if entry.seq > start]
+        doubled = (start, now) == (17, 10_001)
+        assert scheduled.end(start, rest, now) == start + (20 if doubled else 10)
+        assert scheduled.end(start + 50, rest[50:], now + 1) == start + 60  # another one was in between
+
+
 def test_whatever_is_left_goes_in_the_end() -> None:
     assert due(asked("urn:a")).end(7, [chunk(8), chunk(9)], 10_000, finish=True) == 9
 
