@@ -71,7 +71,7 @@ class Plain:
             self._read_at_once(ids)
 
     def _read_at_once(self, ids: np.ndarray) -> None:
-        parts = pc.extract_regex(pa.array(self._dictionary.decode(ids), pa.string()), _NUMBER)
+        parts = pc.extract_regex(self._dictionary.array(ids), _NUMBER)
         number, whole, places, exponent, kind = (
             pc.struct_field(parts, name) for name in ("number", "whole", "places", "exponent", "kind")
         )

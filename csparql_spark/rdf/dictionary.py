@@ -24,6 +24,7 @@ import pyarrow as pa
 from csparql_spark.kernel.terms import Terms
 
 SPARE = 1024  # terms that may be forgotten without anything being compacted
+FEW = 10  # terms that are found sooner one by one than made a column
 LONG = 4096  # bytes, from which terms are counted one by one: a few of them may be more than all the others
 SPARE_BYTES = 4 << 20  # of long terms that may be forgotten
 
@@ -50,7 +51,12 @@ class TermDictionary:
     def encode(self, terms: pa.Array | Iterable[str]) -> np.ndarray:
         """The ids of `terms`, which are added if they are new. The work is per distinct term of a push, not per
         triple."""
-        return self._terms.encode(terms if isinstance(terms, pa.Array) else pa.array(terms, pa.string()))
+        if not isinstance(terms, pa.Array):
+            terms = list(terms)
+            if len(terms) <= FEW and -1 not in (known := [self._terms.find(term) for term in terms]):
+                return np.array(known, np.int64)
+            terms = pa.array(terms, pa.string())
+        return self._terms.encode(terms)
 
     def find(self, term: str) -> int | None:
         id = self._terms.find(term)
