@@ -1,6 +1,6 @@
 /* Where keys are among sorted ones.
  *
- * Whoever asks for keys that ascend walks: from where the last ones were, in steps that double (a gallop), to a stretch
+ * Whoever asks for many keys that ascend goes through all. Whoever asks for fewer walks: from where the last ones were, in steps that double (a gallop), to a stretch
  * that the next few are in. In it, or among all where keys come in no order, several are sought at once by halving, and
  * without branches: so the waits for memory overlap, and nothing is guessed wrong. */
 #ifndef KERNEL_SEARCH_H
@@ -8,7 +8,8 @@
 
 #include "call.h"
 
-enum { TOGETHER = 16 };
+/* So many keys are sought at once; where there are less than so many times as many, one looks at all of them. */
+enum { TOGETHER = 16, DENSE = 64 };
 
 /* The first place from `begin` on whose key is not less than `key`. */
 static inline Py_ssize_t gallop(const int64_t *keys, Py_ssize_t begin, Py_ssize_t size, int64_t key)
@@ -35,18 +36,18 @@ static inline Py_ssize_t gallop(const int64_t *keys, Py_ssize_t begin, Py_ssize_
 static inline void halve(
     const int64_t *keys, Py_ssize_t begin, Py_ssize_t end, const int64_t *sought, Py_ssize_t *places)
 {
-    const int64_t *at[TOGETHER];
     for (int k = 0; k < TOGETHER; k++)
-        at[k] = keys + begin;
+        places[k] = begin;
     Py_ssize_t length = end - begin;
     while (length > 1) {
-        Py_ssize_t half = length / 2;
+        const Py_ssize_t half = length / 2;
         for (int k = 0; k < TOGETHER; k++)
-            at[k] += at[k][half - 1] < sought[k] ? half : 0;
+            places[k] += -(Py_ssize_t)(keys[places[k] + half - 1] < sought[k]) & half;
         length -= half;
     }
-    for (int k = 0; k < TOGETHER; k++)
-        places[k] = at[k] - keys + (length > 0 && *at[k] < sought[k]);
+    if (length > 0)
+        for (int k = 0; k < TOGETHER; k++)
+            places[k] += keys[places[k]] < sought[k];
 }
 
 static inline int ascending(Column keys)
@@ -87,7 +88,16 @@ static inline int seek(Search *search, const int64_t *keys, Py_ssize_t size, Py_
     *first = search->next;
     if (count > TOGETHER)
         count = TOGETHER;
-    if (count == TOGETHER) {
+    if (search->ascend && size < DENSE * search->sought.size) {
+        Py_ssize_t row = search->walked;
+        for (Py_ssize_t k = 0; k < count; k++) {
+            int64_t key = sought[*first + k];
+            while (row < size && keys[row] < key)
+                row++;
+            search->places[k] = row;
+        }
+        search->walked = row;
+    } else if (count == TOGETHER) {
         Py_ssize_t begin = 0, end = size;
         if (search->ascend) {
             begin = search->walked;
