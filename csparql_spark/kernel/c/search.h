@@ -1,8 +1,9 @@
 /* Where keys are among sorted ones.
  *
- * Whoever asks for many keys that ascend goes through all. Whoever asks for fewer walks: from where the last ones were, in steps that double (a gallop), to a stretch
- * that the next few are in. In it, or among all where keys come in no order, several are sought at once by halving, and
- * without branches: so the waits for memory overlap, and nothing is guessed wrong. */
+ * Whoever asks for many keys that ascend goes through all. Whoever asks for fewer walks: from where the last ones were,
+ * in steps that double (a gallop), to a stretch that the next few are in. In it, or among all where keys come in no
+ * order, several are sought at once by halving, and without branches: so the waits for memory overlap, and nothing is
+ * guessed wrong. */
 #ifndef KERNEL_SEARCH_H
 #define KERNEL_SEARCH_H
 
