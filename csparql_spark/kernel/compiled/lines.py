@@ -9,6 +9,7 @@ from csparql_spark.kernel import native
 from csparql_spark.kernel.texts import LineColumns, TextColumn
 
 LONGEST = 2**31 - 1  # offsets are int32
+SHORTEST = len("_:a <b:c> _:d .\n")
 _library = native.library
 assert _library is not None
 _lines = _library.lines
@@ -21,6 +22,8 @@ def columns(body: bytes, named: bool) -> LineColumns | None:
     if len(body) > LONGEST:
         return None
     most = body.count(b"\n")
+    if most > len(body) // SHORTEST:  # no room for what is not read
+        return None
     s, p, o, g = (np.empty(size, np.int32) for size in (most, most, most, most if named else 0))
     # Pages that nothing is written to take no memory.
     data, offsets = np.empty(len(body), np.uint8), np.empty(3 * most + 1, np.int32)
