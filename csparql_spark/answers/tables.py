@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from csparql_spark.answers.matches import Columns, TooManyMatches
+from csparql_spark.kernel.join import pairs
 from csparql_spark.kernel.limits import TooMuchAtOnce
-from csparql_spark.kernel.probe import pairs
 from csparql_spark.kernel.sort import dense_ranks, order_of, ordered
 from csparql_spark.kernel.sort import distinct as distinct_of_sorted
 from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL

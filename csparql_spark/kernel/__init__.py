@@ -6,7 +6,8 @@ code with it, does the same to the last bit, and runs where the compiled one is 
 - `limits`     as many rows as there may be, and what is raised when there would be more
 - `native`     the library that was compiled: whether it is there, and why not
 - `merge`      two sorted maps from keys to tags become one
-- `probe`      looking up in a map of several sorted runs
+- `probe`      single keys, looked up in a map of several sorted runs
+- `join`       rows, joined with those of a map that they find
 - `sort`       sorting keys, and what goes with them
 - `lines`      lines of N-Triples and N-Quads become columns of ids
 - `terms`      terms have ids, and ids terms

@@ -1,10 +1,7 @@
-"""Looking up in a map that is kept as several sorted runs of keys, each with its tags: `runs` names them one after the
-other, keys and tags by turns.
+"""Single keys, looked up in a map that is kept as several sorted runs: `runs` names them one after the other, keys and
+tags by turns.
 
     found(sorted_keys, keys)                    # which of the keys are there, and where
-    slices(runs, low, 5, now, UNBOUNDED)        # the rows with low ≤ key < low + 5 that hold, for each low
-    join(runs, low, 5, carried, tags, now, UNBOUNDED, field)    # keys that are made of `carried` and the rows found
-    pairs(sorted_keys, keys, UNBOUNDED)        # for each of the keys, all rows that are equal to it
     tags_of(runs, keys, tags, union)            # the unions of `tags` with those of these keys
     absorb(runs, keys, tags, union, zero)       # keys come with tags: what they are then, and which of them changes
     drop(runs, keys, zero)                      # the rows of these keys get the tag `zero`
@@ -15,8 +12,8 @@ from __future__ import annotations
 from csparql_spark.kernel import native
 
 if native.library is not None:
-    from csparql_spark.kernel.compiled.probe import absorb, drop, found, join, pairs, slices, tags_of
+    from csparql_spark.kernel.compiled.probe import absorb, drop, found, tags_of
 else:
-    from csparql_spark.kernel.twin.probe import absorb, drop, found, join, pairs, slices, tags_of
+    from csparql_spark.kernel.twin.probe import absorb, drop, found, tags_of
 
-__all__ = ["absorb", "drop", "found", "join", "pairs", "slices", "tags_of"]
+__all__ = ["absorb", "drop", "found", "tags_of"]

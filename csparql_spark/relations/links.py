@@ -14,8 +14,8 @@ may name a triple more than once. Each holds as long as both that it is made of.
 
 from __future__ import annotations
 
+from csparql_spark.kernel.join import join
 from csparql_spark.kernel.limits import UNBOUNDED, Field
-from csparql_spark.kernel.probe import join
 from csparql_spark.relations.graph import Keyed, TaggedGraph
 from csparql_spark.relations.keys import POS, PSO
 

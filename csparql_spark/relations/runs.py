@@ -18,9 +18,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from csparql_spark.kernel.join import slices
 from csparql_spark.kernel.limits import UNBOUNDED
 from csparql_spark.kernel.merge import held, merge
-from csparql_spark.kernel.probe import absorb, drop, slices, tags_of
+from csparql_spark.kernel.probe import absorb, drop, tags_of
 from csparql_spark.relations.tags import UNTIL, Algebra
 
 SMALL = 4096  # rows that are merged without a thought

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from csparql_spark.kernel.join import pairs
 from csparql_spark.kernel.limits import UNBOUNDED
-from csparql_spark.kernel.probe import pairs
 from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.relations.graph import Block, Facts
 from csparql_spark.relations.keys import Packing

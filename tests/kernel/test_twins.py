@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.kernel import native
-from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
+from csparql_spark.kernel.limits import UNBOUNDED, Field, TooMuchAtOnce
+from csparql_spark.kernel.twin import join as twin_join
 from csparql_spark.kernel.twin import merge as twin_merge
 from csparql_spark.kernel.twin import probe as twin_probe
 from csparql_spark.kernel.twin import sort as twin_sort
@@ -21,8 +22,8 @@ from tests.examples import examples
 if native.library is None:
     pytest.skip(f"nothing to compare: {native.missing}", allow_module_level=True)
 
-merge, probe, sort = (
-    importlib.import_module(f"csparql_spark.kernel.compiled.{name}") for name in ("merge", "probe", "sort")
+merge, probe, join, sort = (
+    importlib.import_module(f"csparql_spark.kernel.compiled.{name}") for name in ("merge", "probe", "join", "sort")
 )
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
@@ -90,12 +91,35 @@ def test_slices(runs: list[tuple[np.ndarray, np.ndarray]], low: list[int], span:
     flat = [column for run in runs for column in run]
     for sought in (ints(low), ints(sorted(low))):
         try:
-            expected = rows_of(twin_probe.slices(flat, sought, span, now, most))
+            expected = rows_of(twin_join.slices(flat, sought, span, now, most))
         except TooMuchAtOnce:
             with pytest.raises(TooMuchAtOnce):
-                probe.slices(flat, sought, span, now, most)
+                join.slices(flat, sought, span, now, most)
         else:
-            assert rows_of(probe.slices(flat, sought, span, now, most)) == expected
+            assert rows_of(join.slices(flat, sought, span, now, most)) == expected
+
+
+@given(
+    st.lists(maps() | many(), max_size=3),
+    st.lists(st.tuples(few | extremes, st.integers(0, 1 << 40), tags), max_size=60),
+    st.sampled_from([0, 1, 5]),
+    st.sampled_from([Field(0, 15, 0), Field(2, 3, 50)]),
+    st.sampled_from([0, 50, UNBOUNDED]),
+)
+@settings(max_examples=examples(200), deadline=None)
+def test_join(
+    runs: list[tuple[np.ndarray, np.ndarray]], rows: list[tuple[int, int, int]], span: int, field: Field, most: int
+) -> None:
+    flat = [column for run in runs for column in run]
+    low, carried, until = (ints([row[place] for row in rows]) for place in range(3))
+    arguments = flat, low, span, carried & ~(15 << 50), until, 3, most, field
+    try:
+        expected = rows_of(twin_join.join(*arguments))
+    except TooMuchAtOnce:
+        with pytest.raises(TooMuchAtOnce):
+            join.join(*arguments)
+    else:
+        assert rows_of(join.join(*arguments)) == expected
 
 
 def rows_of(columns: tuple[np.ndarray, ...]) -> list[tuple[int, ...]]:
@@ -124,12 +148,12 @@ def test_tags_of_what_is_looked_up_and_what_comes(
 def test_pairs(sorted_values: list[int], sought: list[int], most: int) -> None:
     for places in (ints(sought), ints(sorted(sought))):
         try:
-            expected = twin_probe.pairs(ints(sorted_values), places, most)
+            expected = twin_join.pairs(ints(sorted_values), places, most)
         except TooMuchAtOnce:
             with pytest.raises(TooMuchAtOnce):
-                probe.pairs(ints(sorted_values), places, most)
+                join.pairs(ints(sorted_values), places, most)
         else:
-            same(probe.pairs(ints(sorted_values), places, most), expected)
+            same(join.pairs(ints(sorted_values), places, most), expected)
 
 
 @given(values | many().map(lambda map_: np.random.default_rng(5).permutation(map_[0]).tolist()))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from csparql_spark.kernel.limits import TooMuchAtOnce
+from csparql_spark.kernel.twin import join as twin_join
 from csparql_spark.kernel.twin import merge as twin_merge
 from csparql_spark.kernel.twin import probe as twin_probe
 from csparql_spark.relations import runs as module
@@ -35,7 +36,7 @@ def functions(request: pytest.FixtureRequest) -> Iterator[None]:
     """The kernel's functions as they are here, and those that run where nothing is compiled."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "numpy":
-            for twin in (twin_merge, twin_probe):
+            for twin in (twin_merge, twin_probe, twin_join):
                 for name in set(vars(twin)) & {"merge", "held", "absorb", "drop", "slices", "tags_of"}:
                     patch.setattr(module, name, getattr(twin, name))
         yield

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from csparql_spark.kernel.join import pairs
 from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
-from csparql_spark.kernel.probe import pairs
 from csparql_spark.kernel.sort import distinct, order_of, ordered
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary

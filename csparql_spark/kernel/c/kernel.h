@@ -11,11 +11,13 @@ PyObject *held(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* probe.c */
 PyObject *found(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
-PyObject *slices(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
-PyObject *join(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *tags_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *absorb(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *drop(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+/* join.c */
+PyObject *slices(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *join(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *pairs(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* sort.c */

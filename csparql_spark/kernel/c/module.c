@@ -2,7 +2,7 @@
 
 #define FUNCTION(name) {#name, name, METH_FASTCALL, NULL}
 
-enum { VERSION = 3 }; /* as `native.py` wants it */
+enum { VERSION = 4 }; /* as `native.py` wants it */
 
 static PyObject *version(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -13,9 +13,9 @@ static PyObject *version(PyObject *module, PyObject *const *arguments, Py_ssize_
 static PyMethodDef functions[] = {
     FUNCTION(version),
     FUNCTION(merge), FUNCTION(held),
-    FUNCTION(found), FUNCTION(slices), FUNCTION(join), FUNCTION(tags_of), FUNCTION(absorb), FUNCTION(drop), FUNCTION(pairs),
-    FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(dense_ranks),
-    FUNCTION(ordered),
+    FUNCTION(found), FUNCTION(tags_of), FUNCTION(absorb), FUNCTION(drop),
+    FUNCTION(slices), FUNCTION(join), FUNCTION(pairs),
+    FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(dense_ranks), FUNCTION(ordered),
     FUNCTION(lines),
     FUNCTION(encode), FUNCTION(find), FUNCTION(spread), FUNCTION(texts),
     {NULL, NULL, 0, NULL},
