@@ -5,7 +5,8 @@
 # make bench    install, measure everything (hours: TIMES runs of what is short), and write docs/performance.md from it
 # make bench-quick  the same at small sizes, in five minutes, into build/bench; peers are installed besides
 # make faults   install, poison servers and break them on purpose, and check what they promise (docs/reliability.md); needs root for a full disk
-# make install  only make .venv; quick when nothing has changed
+# make install  only make .venv and compile the kernel; quick when nothing has changed
+# make wheels   build wheels that carry the compiled kernel, for x86_64 and for arm64, into build/wheels
 # make console  only build the console, where Node is there to do it
 
 ROOT    := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
@@ -14,6 +15,8 @@ VENV    := $(ROOT)/.venv
 BIN     := $(VENV)/bin
 DATA    ?= $(ROOT)/data
 STAMP   := $(VENV)/.installed
+KERNEL  := $(ROOT)/csparql_spark/kernel
+LIBRARY := $(KERNEL)/_kernel.abi3.so
 WEB     := $(ROOT)/web
 CONSOLE := $(WEB)/dist/index.html
 RESULTS ?= bench/results/all.jsonl
@@ -25,18 +28,28 @@ SIDE    ?= --numprocesses auto --dist loadgroup
 TESTS   ?=
 PLOTTER := $(VENV)/.installed-bench
 
-.PHONY: install serve check test bench bench-quick faults java console clean
+.PHONY: install serve check test bench bench-quick faults java console wheels clean
 
-install: $(STAMP)
+install: $(STAMP) $(LIBRARY)
 
-$(STAMP): $(ROOT)/setup.cfg $(ROOT)/pyproject.toml $(ROOT)/constraints.txt
+$(STAMP): $(ROOT)/setup.cfg $(ROOT)/setup.py $(ROOT)/pyproject.toml $(ROOT)/constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "Python was not found: install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, and $(PYTHON) is $$($(PYTHON) --version 2>&1): name a newer one: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv module was not found: install it (on Debian: apt-get install python3-venv)" >&2; exit 2; }
 	@echo "Installing into $(VENV) …"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint $(ROOT)/constraints.txt --editable "$(ROOT)[test]"
+	@CSPARQL_SPARK_KERNEL=numpy $(BIN)/pip install --quiet --disable-pip-version-check --constraint $(ROOT)/constraints.txt --editable "$(ROOT)[test]"
 	@touch $@
+
+# Compiled by itself, and not by pip: so it is compiled anew when a file of it has changed, and what is said of it is seen.
+# Where that fails, it says so in a sentence, and the functions in numpy run.
+$(LIBRARY): $(wildcard $(KERNEL)/c/*) $(KERNEL)/build.py | $(STAMP)
+	@echo "Compiling the kernel …"
+	@$(BIN)/python -m csparql_spark.kernel.build || true
+
+wheels: $(STAMP)
+	@for machine in x86_64 aarch64; do $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(ROOT)/build/wheels \
+		--config-settings="--build-option=--plat-name=manylinux_2_28_$$machine" $(ROOT) || exit 1; done
 
 java:
 	@command -v java >/dev/null || test -x "$$JAVA_HOME/bin/java" || { echo "Java was not found: install a Java runtime, 17 or newer, and put it on PATH or point JAVA_HOME at it" >&2; exit 2; }
@@ -76,8 +89,8 @@ bench-quick: java $(PLOTTER)
 	@cd $(ROOT) && rm -rf $(QUICK) && $(BIN)/python -m bench --quick --output $(QUICK)/quick.jsonl; status=$$?; \
 		$(BIN)/python -m bench.book $(QUICK)/quick.jsonl --page $(QUICK)/performance.md && exit $$status
 
-$(PLOTTER): $(STAMP)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint $(ROOT)/constraints.txt --editable "$(ROOT)[bench]"
+$(PLOTTER): $(STAMP) | $(LIBRARY)
+	@CSPARQL_SPARK_KERNEL=numpy $(BIN)/pip install --quiet --disable-pip-version-check --constraint $(ROOT)/constraints.txt --editable "$(ROOT)[bench]"
 	@touch $@
 
 faults: java install
@@ -85,4 +98,4 @@ faults: java install
 		$(BIN)/python -m bench.faults && exit $$status
 
 clean:
-	rm -rf $(VENV) $(ROOT)/*.egg-info $(WEB)/dist $(WEB)/node_modules
+	rm -rf $(VENV) $(LIBRARY) $(ROOT)/*.egg-info $(WEB)/dist $(WEB)/node_modules

@@ -23,8 +23,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "hand")
 
 # What tests start inherits this: the jobs of a script in the background ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# Tests say themselves what is set.
-for _name in [name for name in os.environ if name.startswith("CSPARQL_")]:
+# Tests say themselves what is set, but for what they are run with: all of them run in numpy where that is asked for.
+for _name in [name for name in os.environ if name.startswith("CSPARQL_") and name != "CSPARQL_SPARK_KERNEL"]:
     del os.environ[_name]
 
 # What needs the machine, by the group in which it waits for its turn: what starts Spark takes as long as all the rest. The

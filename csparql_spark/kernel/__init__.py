@@ -4,6 +4,7 @@ Each function is there twice under one name: in C (`c`, called by `compiled`), a
 code with it, does the same to the last bit, and runs where the compiled one is not there. Nobody above asks which.
 
 - `limits`     as many rows as there may be, and what is raised when there would be more
+- `build`      compiles it, where a tree or a wheel is built
 - `native`     the library that was compiled: whether it is there, and why not
 - `merge`      two sorted maps from keys to tags become one
 - `probe`      single keys, looked up in a map of several sorted runs

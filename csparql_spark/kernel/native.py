@@ -6,6 +6,7 @@ answers are the same, later.
 
     native.library          # the module, or None
     native.missing          # why there is none, as a sentence; "" where there is one
+    native.runs()           # "compiled", or "numpy"
 """
 
 from __future__ import annotations
@@ -21,13 +22,21 @@ VERSION = 4  # of what it is called with: a library of another version is not us
 def _loaded() -> tuple[ModuleType | None, str]:
     if os.environ.get(CHOICE) == "numpy":
         return None, f"{CHOICE}=numpy asks for the functions in numpy."
+    again = "`python -m csparql_spark.kernel.build` compiles it"
     try:
         library = importlib.import_module("csparql_spark.kernel._kernel")
+    except ModuleNotFoundError:
+        return None, f"There is no compiled kernel: {again}."
     except ImportError as error:
-        return None, f"There is no compiled kernel ({error}): `make install` compiles it."
+        return None, f"The compiled kernel cannot be loaded ({error}): {again} anew."
     if library.version() != VERSION:
-        return None, "The compiled kernel is of another version: `make install` compiles it again."
+        return None, f"The compiled kernel is of another version: {again} anew."
     return library, ""
+
+
+def runs() -> str:
+    """What runs in this process, in a word."""
+    return "numpy" if library is None else "compiled"
 
 
 library, missing = _loaded()
