@@ -30,6 +30,7 @@ import click
 from csparql_spark.cli.flags import flags, resolved
 from csparql_spark.disk import DatabaseFault, DataDirectory, StoreError
 from csparql_spark.disk.database import SCHEMA_VERSION, SINCE, Database
+from csparql_spark.kernel import native
 from csparql_spark.settings import HANDED_DOWN, Settings
 from csparql_spark.store.tokens import Tokens, refuse_open_doors
 
@@ -138,6 +139,18 @@ def against(pins: dict[str, str], installed: Callable[[str], str] = metadata.ver
             )
     if not wrong:
         yield Finding("packages", "ok", f"{len(pins)} of the versions that were tested")
+
+
+def kernel(settings: Settings) -> Iterator[Finding]:
+    if native.library is None:
+        yield Finding(
+            "kernel",
+            "warning",
+            f"its functions run in numpy: all answers are the same, later. {native.missing}",
+            "docs/reliability.md says what that means",
+        )
+    else:
+        yield Finding("kernel", "ok", "compiled")
 
 
 def java(settings: Settings) -> Iterator[Finding]:
@@ -380,4 +393,4 @@ def _asked(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-CHECKS: tuple[Check, ...] = (python, packages, java, memory, clock, directory, server, console)
+CHECKS: tuple[Check, ...] = (python, packages, kernel, java, memory, clock, directory, server, console)

@@ -20,13 +20,14 @@ from pathlib import Path
 
 from csparql_spark.cli.failure import Failure
 from csparql_spark.cli.suggestions import nearest
+from csparql_spark.kernel import native
 from csparql_spark.settings import BadValue, Setting, Settings, declared
 
 FILE = "csparql-spark.toml"
 LISTED = "`csparql-spark config` lists them all"
 PREFIX = "CSPARQL_"
-# Of the other commands: where the server is, and who asks.
-OTHERS = ("CSPARQL_CONFIG", "CSPARQL_URL", "CSPARQL_TOKEN")
+# Of the other commands: where the server is, and who asks. And of every process: what it computes with.
+OTHERS = ("CSPARQL_CONFIG", "CSPARQL_URL", "CSPARQL_TOKEN", native.CHOICE)
 # Of what a server hands to its processes (`csparql_spark.answers.limits`).
 HANDED = "CSPARQL_SPARK_MOST_"
 

@@ -12,6 +12,7 @@ What waits is an entry of the log that no batch has gone through, or an instant 
 written down yet: answers are told before their batch ends, so a server that is `ok` has told all that is due, but for
 the last `lag-limit`. Nothing waits on an idle server. `preparing` names the queries that wait for something else: their
 background is large, and is being closed under their rules. Others do not wait for it, and the server is not `behind`.
+`kernel` says whether the compiled kernel runs here, or numpy, which takes longer for the same: no state of the server.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import NamedTuple, Required, TypedDict, cast
 from flask import Blueprint
 
 from csparql_spark.disk.damage import ANSWER, Damage
+from csparql_spark.kernel import native
 from csparql_spark.schedule.ticker import Ticker
 from csparql_spark.server.http.access import may
 from csparql_spark.server.settings import Settings
@@ -79,6 +81,13 @@ class LogBody(TypedDict):
     tail: int
 
 
+class KernelBody(TypedDict, total=False):
+    """Whether the compiled kernel runs, or numpy in its place, and then why."""
+
+    runs: Required[str]
+    reason: str
+
+
 class HealthBody(TypedDict, total=False):
     """Whether answers will come; all but the status is for those who may read."""
 
@@ -88,6 +97,7 @@ class HealthBody(TypedDict, total=False):
     queries: int
     streams: int
     subscribers: int
+    kernel: KernelBody
     preparing: list[PreparationBody]
     mqtt: MqttBody
     damaged: list[DamageBody]
@@ -124,7 +134,10 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
             "queries": len(stores.registry.queries()),
             "streams": len(stores.registry.streams()),
             "subscribers": threads.fanout.subscribers,
+            "kernel": {"runs": native.runs()},
         }
+        if native.missing:
+            body["kernel"]["reason"] = native.missing
         if threads.mqtt is not None:
             body["mqtt"] = threads.mqtt.described()
         if preparing := preparations(waiting_groups, names):

@@ -20,6 +20,7 @@ from csparql_spark.cli import doctor as module
 from csparql_spark.cli import main
 from csparql_spark.cli.doctor import Finding
 from csparql_spark.disk import Database, DataDirectory
+from csparql_spark.kernel import native
 from csparql_spark.settings import Settings
 from csparql_spark.store.tokens import Tokens
 
@@ -101,6 +102,16 @@ def test_another_python_for_the_workers_does_not_count(settings: Settings, monke
     monkeypatch.setattr(module, "sys", SimpleNamespace(version_info=(3, 10, 1), executable="/p"))
     monkeypatch.delenv("PYSPARK_PYTHON")
     assert [finding.text for finding in module.python(settings)] == ["3.10.1 in /p is too old"]
+
+
+def test_a_kernel_that_is_not_there_is_no_problem(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "library", native)
+    assert list(module.kernel(settings)) == [Finding("kernel", "ok", "compiled")]
+    monkeypatch.setattr(native, "library", None)
+    monkeypatch.setattr(native, "missing", "It is of another version.")
+    (finding,) = module.kernel(settings)
+    assert finding.state == "warning" and finding.text.endswith("the same, later. It is of another version.")
+    assert module.kernel in module.CHECKS
 
 
 def test_a_directory_that_is_not_there_is_not_made(settings: Settings) -> None:

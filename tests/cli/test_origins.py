@@ -51,7 +51,13 @@ def test_the_file_before_the_defaults(house: Path) -> None:
 
 
 def test_the_environment_before_the_file_and_flags_before_all(house: Path) -> None:
-    environment = {"CSPARQL_PORT": "9002", "CSPARQL_KEEP_LOG": "6m", "CSPARQL_TOKEN": "x", "HOME": "/"}
+    environment = {
+        "CSPARQL_PORT": "9002",
+        "CSPARQL_KEEP_LOG": "6m",
+        "CSPARQL_TOKEN": "x",
+        "HOME": "/",
+        "CSPARQL_SPARK_KERNEL": "numpy",
+    }
     given = resolve({"port": 9003}, environment, house)
     assert (given.settings.port, given.settings.keep_log) == (9003, 360_000)
     assert (given.origins["port"], given.origins["keep-log"]) == ("flag --port", "CSPARQL_KEEP_LOG")

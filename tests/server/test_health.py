@@ -9,12 +9,15 @@ import sys
 import pytest
 
 from csparql_spark.disk.errors import PageDamaged
+from csparql_spark.kernel import native
 from csparql_spark.log import Draft
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.routes.health import FIRST_BATCH_MS, alive, engine_of, status_of
 from csparql_spark.store import Status
 from csparql_spark.store.progress import advance
 from tests.server.playing import registered
+
+KERNEL = {"runs": native.runs(), **({"reason": native.missing} if native.missing else {})}
 
 
 def test_before_the_engine_has_said_anything(client) -> None:
@@ -25,6 +28,7 @@ def test_before_the_engine_has_said_anything(client) -> None:
         "queries": 0,
         "streams": 0,
         "subscribers": 0,
+        "kernel": KERNEL,
     }
 
 
@@ -39,7 +43,20 @@ def test_a_server_at_work(client, backend: Backend) -> None:
         "queries": 1,
         "streams": 1,
         "subscribers": 0,
+        "kernel": KERNEL,
     }
+
+
+@pytest.mark.parametrize("missing", ["", "There is no compiled kernel."])
+def test_the_kernel_is_told_and_no_reason_for_a_worse_status(
+    client, backend: Backend, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running(backend)
+    monkeypatch.setattr(native, "library", None if missing else native)
+    monkeypatch.setattr(native, "missing", missing)
+    body = client.get("/health").json
+    assert body["status"] == "ok"
+    assert body["kernel"] == ({"runs": "numpy", "reason": missing} if missing else {"runs": "compiled"})
 
 
 def running(backend: Backend) -> None:

@@ -82,6 +82,7 @@ export interface Health {
   queries: number;
   streams: number;
   subscribers: number;
+  kernel: { runs: "compiled" | "numpy"; reason?: string };
   preparing?: { queries: string[] }[];
   damaged?: { reason: string }[];
   damages?: number;
