@@ -77,6 +77,10 @@ def _answers(results: Results) -> str:
     return "\n\n".join([tables.answers(results), made(results, set(tables.KINDS))])
 
 
+def _kernel(results: Results) -> str:
+    return "\n\n".join([tables.kernel(results), tables.plain(results, tables.KERNEL), made(results, {"kernel"})])
+
+
 def _closure(results: Results) -> str:
     return "\n\n".join(
         [
@@ -116,6 +120,7 @@ REGIONS: dict[str, Region] = {
     "closure": _closure,
     "windows": _ours(tables.WINDOWS),
     "terms": _ours(tables.TERMS),
+    "kernel": _kernel,
 }
 
 

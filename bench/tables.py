@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bench.cells import NONE, met, ranged, short, table
+from bench.kernel import CASES
 from bench.results import Results
 
 
@@ -198,6 +199,12 @@ TERMS = [
     Row("terms in dictionaries at the end", "soak-terms", "in_dictionaries"),
 ]
 
+KERNEL = [
+    Row("a call with ten columns", "kernel", "call_us", "µs", most=2),
+    Row("to load it, at a process' start", "kernel", "load_ms", "ms", most=300),
+    Row("on the disk", "kernel", "library_kb", "KB", most=60_000),
+]
+
 KINDS = {
     "answers-join": "three patterns, FILTER, GROUP BY",
     "answers-self-join": "self-join",
@@ -262,6 +269,17 @@ def answers(results: Results) -> str:
                 [*row, wanted.wanted, wanted.judged(times.median if times else None), f"`python -m bench {bench}`"]
             )
     return table(["query", "window", "slide of 1 %, ms", "slide of 10 %, ms", "wanted at 1 %", "", "command"], rows)
+
+
+def kernel(results: Results) -> str:
+    """By function: µs in C and in numpy, and how many times the one the other takes."""
+    rows = []
+    for name, case in CASES.items():
+        ours, numpys, times = (results.number("kernel", f"{name}_{what}") for what in ("us", "numpy_us", "times"))
+        rows.append(
+            [case.what, ranged(ours, "µs"), ranged(numpys, "µs"), ranged(times, "×"), "`python -m bench kernel`"]
+        )
+    return table(["what", "in C", "in numpy", "that by the first", "command"], rows)
 
 
 def changes(results: Results) -> str:
