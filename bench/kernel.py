@@ -19,6 +19,7 @@ import numpy as np
 
 from csparql_spark.kernel import native
 from csparql_spark.kernel.limits import UNBOUNDED
+from csparql_spark.kernel.twin import join as twin_join
 from csparql_spark.kernel.twin import merge as twin_merge
 from csparql_spark.kernel.twin import probe as twin_probe
 from csparql_spark.kernel.twin import sort as twin_sort
@@ -109,11 +110,11 @@ CASES = {
     "found_shuffled": Case(
         "the same in no order", "probe.found", twin_probe.found, lambda random: shuffled(random, 500_000, 40_000)
     ),
-    "slices": Case("the rows of 10,000 subjects, of two runs", "probe.slices", twin_probe.slices, narrow),
+    "slices": Case("the rows of 10,000 subjects, of two runs", "join.slices", twin_join.slices, narrow),
     "pairs": Case(
         "join 40,000 values with 500,000",
-        "probe.pairs",
-        twin_probe.pairs,
+        "join.pairs",
+        twin_join.pairs,
         lambda random: (*sought(random, 500_000, 40_000), UNBOUNDED),
     ),
     "tags_of": Case(

@@ -418,9 +418,9 @@ MANY_PARAMETERS = {
     "csparql_spark.cli.push.push",
     "csparql_spark.cli.run.run",
     # Columns, and not what they are about: what would bundle them would be made for each call.
-    "csparql_spark.kernel.compiled.probe.join",
+    "csparql_spark.kernel.compiled.join.join",
     "csparql_spark.kernel.compiled.sort.turn",
-    "csparql_spark.kernel.twin.probe.join",
+    "csparql_spark.kernel.twin.join.join",
     "csparql_spark.kernel.twin.sort.turn",
     "csparql_spark.language.diagnostics.add",
     "csparql_spark.language.errors.__init__",
