@@ -153,6 +153,12 @@ def test_every_character(before: str, after: str) -> None:
         assert lines.columns(line.encode(), False) is None
 
 
+def test_the_shortest_lines() -> None:
+    agree(b'_:a <b:c> "" .\n' * 3, False)
+    assert lines.columns(b'_:a <b:c> "" .\n' * 3, False) is not None
+    assert lines.columns(b"\n" * 1000, False) is None
+
+
 def test_many_terms_and_long_ones() -> None:
     long = "x" * 5000
     body = "".join(f'<urn:{long if n % 1000 == 0 else ""}{n}> <urn:p> "{n * 7 % 3001}" .\n' for n in range(30_000))

@@ -9,7 +9,7 @@ from csparql_spark.kernel import native
 from csparql_spark.kernel.texts import LineColumns, TextColumn
 
 LONGEST = 2**31 - 1  # offsets are int32
-SHORTEST = len("_:a <b:c> _:d .\n")
+SHORTEST = len('_:a <b:c> "" .\n')  # the shortest line that is read
 _library = native.library
 assert _library is not None
 _lines = _library.lines
