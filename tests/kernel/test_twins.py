@@ -186,3 +186,9 @@ def test_turn(keys: set[int], order: str, data: st.DataObject) -> None:
     same(sort.turn(*arguments, SKIPPED[order]), twin_sort.turn(*arguments, 0))
     shuffled = np.random.default_rng(3).permutation(len(keys))
     same(sort.turn(sorted_[shuffled], *arguments[1:], 0), twin_sort.turn(sorted_[shuffled], *arguments[1:], 0))
+
+
+def test_what_is_kept_does_not_keep_the_rest() -> None:
+    keys, until = np.zeros(1000, np.int64), np.ones(1000, np.int64)
+    for column in (*sort.unite(keys, until, np.maximum, 0), sort.distinct(keys), *merge.held(keys, until, 1)):
+        assert column.base is None

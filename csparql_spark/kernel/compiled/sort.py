@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 
 from csparql_spark.kernel import native
+from csparql_spark.kernel.compiled.columns import cut
 
 UNIONS: dict[np.ufunc, int] = {np.maximum: 0, np.add: 1}  # as `sort.c` numbers them
 _library = native.library
 assert _library is not None
-_order, _unite, _turn, _distinct, _groups, _ordered = (
+_order, _unite, _turn, _distinct, _ranks, _ordered = (
     _library.order,
     _library.unite,
     _library.turn,
@@ -34,7 +35,8 @@ def ordered(values: np.ndarray) -> np.ndarray:
 def unite(keys: np.ndarray, tags: np.ndarray, union: np.ufunc, now: int) -> tuple[np.ndarray, np.ndarray]:
     out_keys, out_tags = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
     rows = _unite(keys, tags, UNIONS[union], now, out_keys, out_tags)
-    return out_keys[:rows], out_tags[:rows]
+    out_keys, out_tags = cut(rows, out_keys, out_tags)
+    return out_keys, out_tags
 
 
 def turn(
@@ -55,10 +57,12 @@ def turn(
 def distinct(values: np.ndarray) -> np.ndarray:
     values = np.ascontiguousarray(values, np.int64)
     out = np.empty(len(values), np.int64)
-    return out[: _distinct(values, out)]
+    (out,) = cut(_distinct(values, out), out)
+    return out
 
 
 def dense_ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values = np.ascontiguousarray(values, np.int64)
     out, places = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
-    return out[: _groups(values, out, places)], places
+    (out,) = cut(_ranks(values, out, places), out)
+    return out, places
