@@ -135,6 +135,9 @@ def test_too_few_and_too_many(name: str) -> None:
             call(name, arguments[:count])
     with pytest.raises(TypeError, match="too many arguments"):
         call(name, arguments + [ints(2)] * 144)
+    if not RIGHT[name].runs:
+        with pytest.raises(TypeError, match="too many arguments"):
+            call(name, [*arguments, 1])
 
 
 @pytest.mark.parametrize("name", RIGHT)

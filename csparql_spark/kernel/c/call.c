@@ -103,6 +103,8 @@ static void let_go(Call *call)
         PyEval_RestoreThread(call->thread);
     for (int i = 0; i < call->columns; i++)
         PyBuffer_Release(&call->held[i]);
+    if (call->next < call->count)
+        wrong(call, "too many arguments");
 }
 
 PyObject *end(Call *call, int64_t result)
@@ -114,5 +116,8 @@ PyObject *end(Call *call, int64_t result)
 PyObject *end_with(Call *call, PyObject *result)
 {
     let_go(call);
-    return result;
+    if (!call->failed)
+        return result;
+    Py_DecRef(result);
+    return NULL;
 }
