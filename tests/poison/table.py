@@ -9,6 +9,7 @@ Rows are in the order of the list; over them stands what they say together.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,6 +22,7 @@ HEAD = (
     "| poison | what became of it | asked once | others late by | processors | memory | freed after |\n"
     "| --- | --- | --- | --- | --- | --- | --- |\n"
 )
+WIDTH = 160  # characters of a line of prose
 
 
 def line_of(seen: Seen) -> str:
@@ -66,10 +68,11 @@ def summary(lines: list[str], poisons: int) -> str:
     lag, processors, _, _ = max(cells, key=lambda row: _number(row[0]))
     alone = max(_number(row[0]) * _number(row[1].rstrip("%")) / 100 for row in cells)
     above, freed = (max((row[column] for row in cells), key=_number) for column in (2, 3))
-    return (
+    return textwrap.fill(
         f"Of {poisons} poisons {hold} hold. The latest answer of the others came {lag} late, with {processors} of the "
         f"processors, and none later than {alone:.1f} s in proportion to these; all processes together took {above} more "
-        f"than before, at most, and had given it back {freed} after the poison was deleted, at the latest."
+        f"than before, at most, and had given it back {freed} after the poison was deleted, at the latest.",
+        WIDTH,
     )
 
 

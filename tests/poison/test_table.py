@@ -31,9 +31,10 @@ def test_rows_stay_until_their_poison_is_tried_again(tmp_path: Path) -> None:
     )
     assert document.read_text() == (
         f"Before.\n\n{table.BEGIN}\n"
-        "Of 3 poisons 1 hold. The latest answer of the others came 8.4 s late, with 50% of the processors, and none "
-        "later than 4.2 s in proportion to these; all processes together took 2,245 MiB more than before, at most, and had "
-        "given it back 1.0 s after the poison was deleted, at the latest.\n\n"
+        "Of 3 poisons 1 hold. The latest answer of the others came 8.4 s late, with 50% of the processors, "
+        "and none later than 4.2 s in proportion to these; all\n"
+        "processes together took 2,245 MiB more than before, at most, and had given it back 1.0 s after the "
+        "poison was deleted, at the latest.\n\n"
         f"{table.HEAD}"
         "| string \\| doubled | failed: too much | 422 | 8.4 s | 50% | 2,245 MiB | 0.9 s |\n"
         "| regex | answers **broken**: it is | 200 | 0.2 s | 100% | 3 MiB | 1.0 s |\n"
