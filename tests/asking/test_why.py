@@ -164,6 +164,7 @@ def test_a_triple_may_be_written_with_the_prefixes_of_the_query() -> None:
     [
         ("REGISTER QUERY q AS", "http://server/"),
         ("BASE <http://ex.org/x/> REGISTER QUERY base AS", "http://ex.org/x/"),
+        ("REGISTER QUERY ask AS BASE <http://ex.org/x/>", "http://ex.org/x/"),
         ("BASE <x/> REGISTER QUERY q AS", "http://server/x/"),
         ("BASE <http://a/> REGISTER QUERY q AS BASE<y/> PREFIX base: <http://no/>", "http://a/y/"),
         (

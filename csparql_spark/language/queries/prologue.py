@@ -49,6 +49,7 @@ _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _DECLARATION = re.compile(r"\s*(?:BASE\s*<[^>]*>|PREFIX\s+([^\s:]*):\s*<([^>]*)>)", re.IGNORECASE)
 _PROLOGUE_WORD = re.compile(r"#[^\r\n]*|<[^<>\s]*>|[^\s<#]+")
 _FORMS = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
+_BEFORE_A_NAME = ("QUERY", "STREAM")  # that of a query, which may be the word of a form
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
@@ -149,7 +150,7 @@ def base_of(text: str, base: str | None) -> str | None:
     names, before = Names(base), ""
     for match in _PROLOGUE_WORD.finditer(text):
         word = match[0]
-        if word.upper() in _FORMS:
+        if word.upper() in _FORMS and before.upper() not in _BEFORE_A_NAME:
             break
         if word.startswith("<") and before.upper() == "BASE":
             names.declare_base(word[1:-1])
