@@ -1,8 +1,9 @@
 """What functions of this room are called with besides columns: as many rows as there may be, and what is raised when
-there would be more; bits of a key.
+there would be more; bits of a key; what becomes of two tags.
 
-if rows > most:
-    raise TooMuchAtOnce
+    slices(runs, low, span, now, most=1000)             # raises TooMuchAtOnce where there are more rows than that
+    join(…, field=Field(shift=0, mask=255, place=8))    # the lowest eight bits of a key found, as the next eight
+    UNIONS[np.maximum]                                  # 0: how the library is told that the later tag stays
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 UNBOUNDED = int(np.iinfo(np.int64).max)  # as many rows as there are
+UNIONS: dict[np.ufunc, int] = {np.maximum: 0, np.add: 1}  # what becomes of two tags of one key, as `map.h` numbers it
 
 
 class Field(NamedTuple):

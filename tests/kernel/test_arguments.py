@@ -187,6 +187,27 @@ def test_columns_of_one_map_are_of_one_length(name: str, place: int) -> None:
             call(name, put(name, place, other))
 
 
+@pytest.mark.parametrize(
+    "name, place, wrong, told",
+    [
+        ("slices", 1, -1, "a span that is less than nothing"),
+        ("join", 1, -1, "a span that is less than nothing"),
+        ("join", 6, 64, "bits that a key does not have"),
+        ("join", 8, -1, "bits that a key does not have"),
+        ("turn", 3, ints(3) - 1, "bits that a key does not have"),
+        ("turn", 5, ints(3) + 62, "bits that a key does not have"),
+        ("turn", 6, -1, "bits that a key does not have"),
+        ("turn", 6, 64, "bits that a key does not have"),
+        ("encode", 1, ints(3) - 9, "lengths that do not fit"),
+        ("find", 1, ints(1) - 9, "lengths that do not fit"),
+        ("texts", 2, ints(2) + ((1 << 63) - 2), "an id that stands for no term"),
+    ],
+)
+def test_numbers_that_lead_out_of_a_column_or_a_key(name: str, place: int, wrong: object, told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        call(name, put(name, place, wrong))
+
+
 @pytest.mark.parametrize("name", [name for name, right in RIGHT.items() if right.runs])
 def test_runs_are_pairs_of_one_length(name: str) -> None:
     arguments = RIGHT[name].arguments()

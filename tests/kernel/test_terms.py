@@ -75,7 +75,7 @@ def test_terms_that_meet_in_a_slot_are_told_apart(monkeypatch: pytest.MonkeyPatc
     assert mine.encode(array).tolist() == list(range(3_000)) == Terms().encode(array).tolist()
 
 
-@pytest.mark.parametrize("id", [-1, 2, 1 << 40])
+@pytest.mark.parametrize("id", [-1, 2, 1 << 40, (1 << 63) - 1])
 def test_an_id_that_stands_for_nothing(id: int) -> None:
     terms = Terms()
     terms.encode(pa.array(["<urn:a>", "<urn:b>"]))

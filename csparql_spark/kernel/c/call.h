@@ -47,6 +47,7 @@ Flags flags_in(Call *call);         /* of bool or of bytes, to be read */
 Flags flags_out(Call *call);        /* of bool or of bytes, to be written */
 Ids ids_out(Call *call);            /* of int32, to be written */
 int64_t number(Call *call);
+static inline int is_shift(int64_t bits) { return bits >= 0 && bits < 64; }
 Py_ssize_t left(const Call *call);  /* how many arguments were not taken yet */
 void wrong(Call *call, const char *sentence);
 void no_memory(Call *call);

@@ -24,8 +24,10 @@ PyObject *slices(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     Map map;
     runs(&call, &map, 0);
     Py_ssize_t room = index.size, rows = 0;
-    if (!call.failed && (keys.size != room || tags.size != room || span < 0))
+    if (!call.failed && (keys.size != room || tags.size != room))
         wrong(&call, "columns of lengths that do not fit");
+    if (span < 0)
+        wrong(&call, "a span that is less than nothing");
     if (call.failed)
         return end(&call, 0);
     let_others_run(&call, low.size);
@@ -77,9 +79,12 @@ PyObject *join(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     Map map;
     runs(&call, &map, 0);
     Py_ssize_t room = keys.size, rows = 0;
-    if (!call.failed && (tags.size != room || carried.size != low.size || until.size != low.size || shift < 0 ||
-                         shift > 62 || place < 0 || place > 62))
+    if (!call.failed && (tags.size != room || carried.size != low.size || until.size != low.size))
         wrong(&call, "columns of lengths that do not fit");
+    if (span < 0)
+        wrong(&call, "a span that is less than nothing");
+    if (!is_shift(shift) || !is_shift(place))
+        wrong(&call, "bits that a key does not have");
     if (call.failed)
         return end(&call, 0);
     let_others_run(&call, low.size);

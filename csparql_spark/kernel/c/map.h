@@ -1,8 +1,17 @@
-/* A map from keys to tags that is kept as several sorted runs. */
+/* A map from keys to tags that is kept as several sorted runs; what becomes of two tags of one key. */
 #ifndef KERNEL_MAP_H
 #define KERNEL_MAP_H
 
 #include "call.h"
+
+enum { LATEST, SUM }; /* as `limits.py` numbers them */
+
+static inline int64_t together(int64_t one, int64_t other, int64_t union_)
+{
+    if (union_ == SUM)
+        return (int64_t)((uint64_t)one + (uint64_t)other);
+    return one > other ? one : other;
+}
 
 typedef struct {
     Column keys, tags;

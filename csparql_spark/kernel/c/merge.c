@@ -17,9 +17,11 @@ typedef struct {
     int64_t *out, *out_tag;
 } Part;
 
-static inline __attribute__((always_inline)) int both(const Part *part) { return part->key < part->key_end && part->more < part->more_end; }
+#define INLINE static inline __attribute__((always_inline))
 
-static inline __attribute__((always_inline)) void step(Part *part, int64_t now)
+INLINE int both(const Part *part) { return part->key < part->key_end && part->more < part->more_end; }
+
+INLINE void step(Part *part, int64_t now)
 {
     int64_t left = *part->key, right = *part->more;
     int from_left = left < right;
@@ -129,19 +131,17 @@ PyObject *merge(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
         a = b, a_tags = b_tags, b = swapped, b_tags = swapped_tags;
     }
     Rows out = {keys.data, tags.data, 0};
-    int a_holds = holds(a_tags, now);
-    Py_ssize_t i = 0, j = 0;
-    if (FEW * b.size < a.size) {
-        for (; j < b.size; j++) {
-            Py_ssize_t next = gallop(a.data, i, a.size, b.data[j]);
-            append(&out, a, a_tags, i, next, a_holds, now);
-            out.keys[out.rows] = b.data[j];
-            out.tags[out.rows] = b_tags.data[j];
-            out.rows += b_tags.data[j] > now;
-            i = next;
-        }
-    } else {
+    if (FEW * b.size >= a.size)
         return end(&call, side_by_side(a, a_tags, b, b_tags, now, out));
+    int a_holds = holds(a_tags, now);
+    Py_ssize_t i = 0;
+    for (Py_ssize_t j = 0; j < b.size; j++) {
+        Py_ssize_t next = gallop(a.data, i, a.size, b.data[j]);
+        append(&out, a, a_tags, i, next, a_holds, now);
+        out.keys[out.rows] = b.data[j];
+        out.tags[out.rows] = b_tags.data[j];
+        out.rows += b_tags.data[j] > now;
+        i = next;
     }
     append(&out, a, a_tags, i, a.size, a_holds, now);
     return end(&call, out.rows);

@@ -3,8 +3,6 @@
 #include "map.h"
 #include "search.h"
 
-enum { LATEST, SUM }; /* what becomes of two tags of one key */
-
 /* found(sorted, keys, out places, out rows) -> how many of the keys are among the sorted ones, and where. */
 PyObject *found(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -29,13 +27,6 @@ PyObject *found(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
             }
         }
     return end(&call, hits);
-}
-
-static int64_t together(int64_t one, int64_t other, int64_t union_)
-{
-    if (union_ == SUM)
-        return (int64_t)((uint64_t)one + (uint64_t)other);
-    return one > other ? one : other;
 }
 
 /* tags_of(keys, union, out tags, run keys, run tags, …) -> 0: the unions of the tags of these keys with what is in

@@ -59,7 +59,8 @@ static inline int ascending(Column keys)
     return 1;
 }
 
-/* What goes with the keys at these places is about to be read: all of it is asked for, before the first is waited for. */
+/* What goes with the keys at these places is about to be read: all of it is asked for before the first is waited
+ * for. */
 static inline void ask_for(const int64_t *column, const Py_ssize_t *places, int count)
 {
     for (int k = 0; k < count; k++)

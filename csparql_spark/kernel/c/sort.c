@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernel.h"
+#include "map.h"
 
 /* Bits that are looked at together; so many rows are few enough to be put in order one by one, or need fewer cells. */
 enum { DIGIT = 11, CELLS = 1 << DIGIT, BYTE = 8, FEW = 48, SOME = 2048 };
@@ -17,14 +18,15 @@ typedef struct {
 
 static int bits(uint64_t value) { return value ? 64 - __builtin_clzll(value) : 0; }
 
+/* The sign is turned around: negative keys come first. */
 static inline uint64_t digit(int64_t key, int low, uint64_t mask)
 {
-    return (((uint64_t)key ^ (uint64_t)1 << 63) >> low) & mask; /* the sign is turned around: negative keys come first */
+    return (((uint64_t)key ^ (uint64_t)1 << 63) >> low) & mask;
 }
 
 /* The sorts of pairs and of keys alone are the same but for what is moved. `skip`: so many of the lowest bits are in
- * order already among items whose keys are equal in the others. `spare` has room for as many items; the result is in the
- * one or in the other. */
+ * order already among items whose keys are equal in the others. `spare` has room for as many items; the result is in
+ * the one or in the other. */
 #define SORT(name, Item, key_of)                                                                                       \
     static Item *name(Item *items, Item *spare, Py_ssize_t size, int skip)                                             \
     {                                                                                                                  \
@@ -77,10 +79,8 @@ SORT(sort_keys, int64_t, )
 static Pair *room(Call *call, Py_ssize_t size)
 {
     Pair *pairs = malloc((size_t)(size ? 2 * size : 1) * sizeof *pairs);
-    if (!pairs) {
-        PyErr_NoMemory();
-        call->failed = 1;
-    }
+    if (!pairs)
+        no_memory(call);
     return pairs;
 }
 
@@ -134,11 +134,7 @@ PyObject *unite(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     for (Py_ssize_t i = 0; i < size; i++) {
         int64_t tag = sorted[i].tag;
         if (rows && out_keys.data[rows - 1] == sorted[i].key) {
-            int64_t *all = &out_tags.data[rows - 1];
-            if (union_)
-                *all = (int64_t)((uint64_t)*all + (uint64_t)tag);
-            else if (*all < tag)
-                *all = tag;
+            out_tags.data[rows - 1] = together(out_tags.data[rows - 1], tag, union_);
             continue;
         }
         out_keys.data[rows] = sorted[i].key;
@@ -167,15 +163,21 @@ PyObject *turn(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     if (!call.failed && (tags.size != size || known.size != size || out_keys.size != size || out_tags.size != size ||
                          out_known.size != size || from.size != 3 || masks.size != 3 || to.size != 3))
         wrong(&call, "columns of lengths that do not fit");
+    for (int place = 0; place < 3 && !call.failed; place++)
+        if (!is_shift(from.data[place]) || !is_shift(to.data[place]))
+            wrong(&call, "bits that a key does not have");
+    if (!call.failed && !is_shift(skip))
+        wrong(&call, "bits that a key does not have");
     Pair *pairs = call.failed ? NULL : room(&call, size);
     if (call.failed)
         return end(&call, 0);
     let_others_run(&call, size);
     const int64_t *f = from.data, *m = masks.data, *t = to.data;
     for (Py_ssize_t i = 0; i < size; i++) {
-        int64_t key = keys.data[i];
-        int64_t turned = ((key >> f[0]) & m[0]) << t[0] | ((key >> f[1]) & m[1]) << t[1] | ((key >> f[2]) & m[2]) << t[2];
-        pairs[i] = (Pair){turned, i};
+        uint64_t turned = 0;
+        for (int place = 0; place < 3; place++)
+            turned |= (uint64_t)((keys.data[i] >> f[place]) & m[place]) << t[place];
+        pairs[i] = (Pair){(int64_t)turned, i};
     }
     Pair *sorted = sort_pairs(pairs, pairs + size, size, (int)skip);
     for (Py_ssize_t i = 0; i < size; i++) {
@@ -245,10 +247,8 @@ PyObject *ordered(PyObject *module, PyObject *const *arguments, Py_ssize_t count
     if (!call.failed && out.size != values.size)
         wrong(&call, "columns of lengths that do not fit");
     int64_t *spare = call.failed ? NULL : malloc((size_t)(values.size ? values.size : 1) * sizeof *spare);
-    if (!call.failed && !spare) {
-        PyErr_NoMemory();
-        call.failed = 1;
-    }
+    if (!call.failed && !spare)
+        no_memory(&call);
     if (call.failed)
         return end(&call, 0);
     let_others_run(&call, values.size);

@@ -25,7 +25,7 @@ static void dictionary(Call *call, Dictionary *all, int written)
     all->seeds.two = (uint64_t)number(call);
     if (!call->failed && (slots.size < 1 || (slots.size & (slots.size - 1)) || all->count < 0 ||
                           all->offsets.size <= all->count || 2 * all->count > slots.size ||
-                          all->offsets.data[all->count] > all->data.size))
+                          all->offsets.data[all->count] < 0 || all->offsets.data[all->count] > all->data.size))
         wrong(call, "columns of lengths that do not fit");
 }
 
@@ -141,7 +141,7 @@ PyObject *texts(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     Flags data = flags_in(&call);
     Column ids = column(&call);
     for (Py_ssize_t i = 0; i < ids.size && !call.failed; i++)
-        if (ids.data[i] < 0 || ids.data[i] + 1 >= offsets.size || offsets.data[ids.data[i]] < 0 ||
+        if (ids.data[i] < 0 || ids.data[i] >= offsets.size - 1 || offsets.data[ids.data[i]] < 0 ||
             offsets.data[ids.data[i] + 1] < offsets.data[ids.data[i]] ||
             offsets.data[ids.data[i] + 1] > data.size)
             wrong(&call, "an id that stands for no term");

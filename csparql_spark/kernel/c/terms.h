@@ -1,8 +1,8 @@
 /* Terms as bytes, and where they are in a table of them.
  *
- * A table is open addressing: a slot holds the upper half of a term's hash and, in its lower half, the term's id and one;
- * 0 is empty. At most half of the slots are taken. Who sends terms knows neither seed, so that he can choose none that
- * meet in a slot; and terms are compared byte by byte, whatever their hashes. */
+ * A table is open addressing: a slot holds the upper half of a term's hash and, in its lower half, the term's id and
+ * one; 0 is empty. At most half of the slots are taken. Whoever sends terms knows neither seed, and so can choose none
+ * that meet in a slot; and terms are compared byte by byte, whatever their hashes. */
 #ifndef KERNEL_TERMS_H
 #define KERNEL_TERMS_H
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from csparql_spark.kernel import native
+from csparql_spark.kernel.limits import UNIONS
 
 _library = native.library
 assert _library is not None
 _found, _tags_of, _absorb, _drop = _library.found, _library.tags_of, _library.absorb, _library.drop
-UNIONS: dict[np.ufunc, int] = {np.maximum: 0, np.add: 1}  # as `probe.c` numbers them
 
 
 def found(sorted_keys: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,11 +4,11 @@ import numpy as np
 
 from csparql_spark.kernel import native
 from csparql_spark.kernel.compiled.columns import cut
+from csparql_spark.kernel.limits import UNIONS
 
-UNIONS: dict[np.ufunc, int] = {np.maximum: 0, np.add: 1}  # as `sort.c` numbers them
 _library = native.library
 assert _library is not None
-_order, _unite, _turn, _distinct, _ranks, _ordered = (
+_order, _unite, _turn, _distinct, _dense_ranks, _ordered = (
     _library.order,
     _library.unite,
     _library.turn,
@@ -64,5 +64,5 @@ def distinct(values: np.ndarray) -> np.ndarray:
 def dense_ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values = np.ascontiguousarray(values, np.int64)
     out, places = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
-    (out,) = cut(_ranks(values, out, places), out)
+    (out,) = cut(_dense_ranks(values, out, places), out)
     return out, places
