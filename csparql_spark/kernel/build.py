@@ -102,8 +102,8 @@ def _run(command: list[str], scratch: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotCompiled(f"{command[0]} does not run ({error}).") from error
     if done.returncode:
-        said = [line for line in (done.stderr + done.stdout).splitlines() if "error" in line.lower()]
-        raise NotCompiled(f"{Path(command[0]).name} says: {(said or [f'exit code {done.returncode}'])[0].strip()}.")
+        errors = [line for line in (done.stderr + done.stdout).splitlines() if "error" in line.lower()]
+        raise NotCompiled(f"{Path(command[0]).name} says: {(errors or [f'exit code {done.returncode}'])[0].strip()}.")
 
 
 def main() -> int:

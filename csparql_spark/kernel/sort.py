@@ -5,7 +5,7 @@
     unite(keys, tags, union, now)       # the distinct keys, sorted, each with the union of its tags
     turn(keys, tags, known, places)     # keys with their places in another order, sorted, and what goes with them
     distinct(sorted_values)
-    dense_ranks(values)                      # the distinct values, sorted, and for each value its place among them
+    dense_ranks(values)                 # the distinct values, sorted, and for each value its place among them
 
 Values may be integers of any width, and lie in steps; what is returned is int64.
 """

@@ -1,6 +1,11 @@
-"""What functions about text give back, whichever of the two does it.
+"""What functions about text give back, whichever of the two does it: texts as bytes and offsets.
 
-texts.data[texts.offsets[3] : texts.offsets[4]]     # the bytes of the text with the id 3
+    read = columns(b'<urn:a> <urn:p> "x" .\\n', named=False)                # as LineColumns
+    terms = read.terms
+    terms.data[terms.offsets[2] : terms.offsets[3]].tobytes()              # b'"x"': the text with the id 2
+    read.o                                                                 # [2]: ids, which count the texts
+
+Invariants: offsets ascend from 0 to the length of the data, and are one more than the texts; a text is valid UTF-8.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ import numpy as np
 
 
 class TextColumn(NamedTuple):
-    """TextColumn one after the other, as bytes of UTF-8; each begins at its offset (int32), and ends where the next
+    """Texts one after the other, as bytes of UTF-8; each begins at its offset (int32), and ends where the next
     begins."""
 
     data: np.ndarray

@@ -159,7 +159,7 @@ def test_pairs(sorted_values: list[int], sought: list[int], most: int) -> None:
 @given(values | many().map(lambda map_: np.random.default_rng(5).permutation(map_[0]).tolist()))
 @example([MOST, LEAST, 0, MOST] * 50)
 @settings(max_examples=examples(200), deadline=None)
-def test_order_and_groups(unsorted: list[int]) -> None:
+def test_order_and_ranks(unsorted: list[int]) -> None:
     same(sort.order_of(ints(unsorted)), twin_sort.order_of(ints(unsorted)))
     same(sort.ordered(ints(unsorted)), twin_sort.ordered(ints(unsorted)))
     same(sort.dense_ranks(ints(unsorted)), twin_sort.dense_ranks(ints(unsorted)))

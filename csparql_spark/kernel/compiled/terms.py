@@ -70,10 +70,10 @@ class Terms:
         return int(lengths[(lengths > longer) & ~kept].sum())
 
     def kept(self, ids: np.ndarray) -> Terms:
-        kept, terms = Terms(), self._taken(ids)
-        kept._reserve(2 * len(terms), 2 * terms.nbytes)  # as many will come again
-        kept.encode(terms)
-        return kept
+        table, terms = Terms(), self._taken(ids)
+        table._reserve(2 * len(terms), 2 * terms.nbytes)  # as many will come again
+        table.encode(terms)
+        return table
 
 
 def distinct(terms: pa.StringArray) -> tuple[pa.StringArray, np.ndarray]:

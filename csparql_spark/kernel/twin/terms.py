@@ -48,10 +48,10 @@ class Terms:
         return sum(length for length in lengths if length > longer)
 
     def kept(self, ids: np.ndarray) -> Terms:
-        kept = Terms()
-        kept._terms = self.decode(ids)
-        kept._ids = {term: id for id, term in enumerate(kept._terms)}
-        return kept
+        table = Terms()
+        table._terms = self.decode(ids)
+        table._ids = {term: id for id, term in enumerate(table._terms)}
+        return table
 
 
 def distinct(terms: pa.StringArray) -> tuple[pa.StringArray, np.ndarray]:
