@@ -31,7 +31,9 @@ from csparql_spark.answers import tables
 from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.answers.tables import latest_of
-from csparql_spark.kernel.limits import TooMuchAtOnce
+from csparql_spark.kernel.join import pairs
+from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
+from csparql_spark.kernel.sort import dense_ranks, order_of
 from csparql_spark.relations.graph import Facts, Selection, TaggedGraph
 from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL
 
@@ -138,17 +140,15 @@ def reached(
     start: np.ndarray, end: np.ndarray, tag: np.ndarray, node: int, deadline: Deadline
 ) -> tuple[np.ndarray, np.ndarray]:
     """The nodes to which steps lead from one node, and until when."""
-    nodes, places = np.unique(np.concatenate([start, end, [node]]), return_inverse=True)
-    order = np.argsort(places[: len(start)], kind="stable")
+    nodes, places = dense_ranks(np.concatenate([start, end, [node]]))
+    order = order_of(places[: len(start)])
     start, end, tag = places[: len(start)][order], places[len(start) : -1][order], tag[order]
     until = np.full(len(nodes), NEVER)
     last, latest = places[-1:], np.full(1, ALWAYS)
     while len(last):
         deadline.check()
-        first = start.searchsorted(last)
-        counts = start.searchsorted(last, side="right") - first
-        rows = np.arange(int(counts.sum())) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        found = latest_of(end[rows], UNTIL.join(np.repeat(latest, counts), tag[rows]), len(nodes))
+        index, rows = pairs(start, last, UNBOUNDED)
+        found = latest_of(end[rows], UNTIL.join(latest[index], tag[rows]), len(nodes))
         last = np.flatnonzero(found > until)
         latest = until[last] = found[last]
     there = until > NEVER

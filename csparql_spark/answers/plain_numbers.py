@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.rdf.dictionary import TermDictionary
 
 OTHER, INTEGER, DECIMAL, DOUBLE = 0, 1, 2, 3
@@ -53,7 +54,7 @@ class Plain:
         kinds = self._kinds[ids]
         unread = (kinds == _UNREAD) & ~unbound
         if unread.any():
-            self._read(np.unique(ids[unread]))
+            self._read(distinct(ordered(ids[unread])))
             kinds = self._kinds[ids]
         kinds[unbound] = OTHER
         return kinds, self._values[ids]

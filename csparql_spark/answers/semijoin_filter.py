@@ -29,6 +29,7 @@ import numpy as np
 
 from csparql_spark.answers.patterns import Pattern
 from csparql_spark.answers.relevant import fitting, shared_places
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Facts
 
@@ -80,7 +81,7 @@ class SemijoinFilter:
             parts = [rows for group in fits for rows in group if len(rows)]
             if len(parts[0]) == facts.size:
                 return [facts]
-            return [facts.where(parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts)))]
+            return [facts.where(parts[0] if len(parts) == 1 else distinct(ordered(np.concatenate(parts))))]
         wakes = [group.meet(len(self._dictionary), facts, rows) for group, rows in zip(groups, fits, strict=True)]
         let_in, waits = _sorted_out(groups, facts, fits)
         found = [facts.where(let_in)]

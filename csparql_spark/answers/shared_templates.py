@@ -28,7 +28,7 @@ import numpy as np
 
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.kernel.limits import TooMuchAtOnce
-from csparql_spark.kernel.sort import order_of
+from csparql_spark.kernel.sort import distinct, order_of, ordered
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.changes import REMOVED, Signed
 from csparql_spark.relations.graph import TaggedGraph
@@ -131,7 +131,7 @@ class TemplateFamily:
         members = list(self._members)
         if len(members) < MANY:
             return None
-        wanted = [np.unique(column) for column in np.array([member.constants_apart for member in members]).T]
+        wanted = [distinct(ordered(column)) for column in np.array([member.constants_apart for member in members]).T]
         alike = {name: int(ids[0]) for name, ids in zip(self._constants, wanted, strict=True) if len(ids) == 1}
 
         def ground(node: Node) -> Node:
@@ -207,9 +207,10 @@ class TemplateFamily:
         for name in self._constants[1:]:
             numbers = (numbers << ID_BITS) | columns[name]
         order = order_of(numbers)
-        distinct, starts = np.unique(numbers[order], return_index=True)
+        sorted_ = numbers[order]
+        starts = np.flatnonzero(np.diff(sorted_, prepend=-1))  # numbers are never negative
         ends = [*starts[1:].tolist(), len(order)]
-        places = dict(zip(distinct.tolist(), map(slice, starts.tolist(), ends), strict=True))
+        places = dict(zip(sorted_[starts].tolist(), map(slice, starts.tolist(), ends), strict=True))
         return TemplateMatches(
             places,
             Relation(

@@ -31,6 +31,7 @@ from csparql_spark.asking.passage import Passage, outlines
 from csparql_spark.asking.timeline import stamped
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.language import Window
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log import Entry, Log
@@ -96,7 +97,7 @@ class Moments:
         for entry in islice(self._log.recent(window.stream, moment.since, moment.seq), MOST_OPENED):
             stamps = Chunk.from_ipc(entry.payload).stamped(entry.at).t
             if window.elements is not None:
-                stamps = np.unique(stamps)
+                stamps = distinct(ordered(stamps))
             until = np.count_nonzero(np.maximum.accumulate(stamps) <= moment.instant)
             later += len(stamps) - int(until)
             if until:
@@ -165,7 +166,7 @@ class Follower:
         else:
             stamps = self._open(entry)
         if stamps is not None:
-            self.member.arrived(stream, stamps, np.unique(stamps))
+            self.member.arrived(stream, stamps, distinct(ordered(stamps)))
 
     def _may_turn(self, stream: str, rows: int) -> bool:
         """Whether it matters to a window that counts which stamps so many triples have."""

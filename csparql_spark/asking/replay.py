@@ -31,6 +31,7 @@ from csparql_spark.engine.evaluator_choice import AUTO
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.messages import Message
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.language import ContinuousQuery, Window, show
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.log import Draft, Entry
@@ -114,7 +115,7 @@ class Script:
         if not all(map(is_timed, fed)):  # turns wait for the clock, as instants of time do
             member = Member({"id": 0, "text": self.query.text, "base": self.base, "clocks": {}}, 0)
             for iri, chunk in self._in_order(None):
-                member.arrived(iri, chunk.t, np.unique(chunk.t))
+                member.arrived(iri, chunk.t, distinct(ordered(chunk.t)))
             closed = closed if member.turned is None else max(closed, member.turned)
         return grid.at_or_after(closed)
 

@@ -23,8 +23,6 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine.background_wait import BackgroundWait
 from csparql_spark.engine.closings import Closings
@@ -36,6 +34,7 @@ from csparql_spark.engine.member import Member
 from csparql_spark.engine.messages import BatchCosts, Message, QueryFailure
 from csparql_spark.engine.notes import READING
 from csparql_spark.engine.views import Views
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.log.contents import QueryFailed
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, WAKE, Registration, Row
@@ -304,7 +303,7 @@ class Group:
                     progress.late += self.content.late(stream, row.seq, reading)
                 progress.arrived(row.subject, row.at, first, last)
                 if member.counts and member.failed is None:
-                    member.arrived(row.subject, chunk.t, np.unique(chunk.t))
+                    member.arrived(row.subject, chunk.t, distinct(ordered(chunk.t)))
                     if any(window.elements is not None for window in member.windows):
                         apart = True
         if apart:  # a slide must not hide which triples came in one push

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csparql_spark.kernel.probe import found
+from csparql_spark.kernel.sort import distinct, ordered
+
 BITS = 21  # three ids of 21 bits fit into a positive int64
 MASK = (1 << BITS) - 1
 
@@ -28,7 +31,7 @@ class Triples:
     def of(cls, s: np.ndarray, p: np.ndarray, o: np.ndarray) -> Triples:
         """The set of the triples in these columns."""
         if _packable(s, p, o):
-            return cls._unpack(_distinct(np.sort(_pack(s, p, o))))
+            return cls._unpack(distinct(ordered(_pack(s, p, o))))
         order = np.lexsort((o, p, s))
         s, p, o = s[order], p[order], o[order]
         new = np.ones(len(s), dtype=bool)
@@ -53,8 +56,8 @@ class Triples:
             return self
         if _packable(self.s, self.p, self.o, other.s, other.p, other.o):
             mine, theirs = _pack(self.s, self.p, self.o), _pack(other.s, other.p, other.o)
-            place = np.minimum(np.searchsorted(theirs, mine), len(theirs) - 1)
-            return self._unpack(mine[theirs[place] != mine])
+            there, _ = found(theirs, mine)
+            return self._unpack(np.delete(mine, there))
         columns = [np.concatenate(pair) for pair in ((self.s, other.s), (self.p, other.p), (self.o, other.o))]
         theirs = np.arange(len(columns[0])) >= len(self)
         order = np.lexsort((~theirs, *reversed(columns)))  # of equal triples, theirs come first
@@ -71,12 +74,3 @@ def _packable(*columns: np.ndarray) -> bool:
 
 def _pack(s: np.ndarray, p: np.ndarray, o: np.ndarray) -> np.ndarray:
     return s << 2 * BITS | p << BITS | o
-
-
-def _distinct(values: np.ndarray) -> np.ndarray:
-    # numpy's own `unique` hashes, which is many times slower than comparing neighbours of a sorted array.
-    if not len(values):
-        return values
-    new = np.ones(len(values), dtype=bool)
-    np.not_equal(values[1:], values[:-1], out=new[1:])
-    return values[new]

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.windows.rule import logged_after
 
 SEQ, T = 3, 4  # of the rows of a slide's columns
@@ -80,7 +81,7 @@ class SlideGraphs:
         """An entry begins in the last slide."""
         self._ranked.clear()
         if self._counts[-1] != UNKNOWN:
-            self._counts[-1] += 1 if stamps.min() == stamps.max() else len(np.unique(stamps))
+            self._counts[-1] += 1 if stamps.min() == stamps.max() else len(distinct(ordered(stamps)))
 
     def forget(self, place: int, lowest: np.ndarray, highest: np.ndarray) -> None:
         """Something goes out of a slide: it has another number of graphs, as have those that it shares entries with."""

@@ -22,7 +22,7 @@ from csparql_spark.entailment.evaluate.tables import RuleTable, tables
 from csparql_spark.entailment.evaluate.transitivity import extended, is_transitivity
 from csparql_spark.entailment.rules.safety import check
 from csparql_spark.kernel.limits import TooMuchAtOnce
-from csparql_spark.kernel.sort import distinct
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.language.rules.rule import Rule, is_variable
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.graph import Block, Facts, Keyed, TaggedGraph
@@ -121,7 +121,7 @@ class Program:
         """The ids of the constants of the rules' heads and bodies, sorted, each once. They have had ids since the
         program was made: whoever asks is about to count ids. Guards look at terms, and keep no ids of constants."""
         nodes = {node for rule in self.rules for part in (*rule.head, *rule.body) for node in part.nodes}
-        return distinct(np.sort(self.dictionary.encode(sorted(node for node in nodes if not is_variable(node)))))
+        return distinct(ordered(self.dictionary.encode(sorted(node for node in nodes if not is_variable(node)))))
 
     def consequences(self, graph: TaggedGraph, delta: Facts) -> Iterator[Block]:
         """The heads of all rules for the matches of their bodies of which some atom is matched in `delta`: a part of

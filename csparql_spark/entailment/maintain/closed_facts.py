@@ -14,7 +14,7 @@ import numpy as np
 from csparql_spark.entailment.evaluate.program import Program
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.maintain.strategy import Materialization
-from csparql_spark.kernel.sort import distinct
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.moving import Moving
 
@@ -36,4 +36,4 @@ class ClosedFacts:
         return self._graph.facts(after)
 
     def terms(self) -> np.ndarray:
-        return distinct(np.sort(np.concatenate([self._graph.terms(), self._program.terms()])))
+        return distinct(ordered(np.concatenate([self._graph.terms(), self._program.terms()])))

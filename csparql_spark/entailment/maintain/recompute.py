@@ -20,7 +20,7 @@ from csparql_spark.entailment.evaluate.fixpoint import saturate
 from csparql_spark.entailment.evaluate.program import Program
 from csparql_spark.entailment.maintain.explicit import ExplicitFacts
 from csparql_spark.entailment.maintain.strategy import Materialization
-from csparql_spark.kernel.sort import distinct
+from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.language.rules.rule import Rule
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.changes import Changes
@@ -90,7 +90,7 @@ class Recompute:
 
     def terms(self) -> np.ndarray:
         parts = [self._explicit.terms(), self._program.terms(), self.moving.terms()]
-        return distinct(np.sort(np.concatenate(parts)))
+        return distinct(ordered(np.concatenate(parts)))
 
     def renumber(self, table: np.ndarray) -> None:
         self._explicit.renumber(table)
