@@ -1,9 +1,10 @@
-"""The loops that everything else stands on: over columns of int64, compiled where that is possible.
+"""The loops that everything else stands on: over columns of numbers, and of bytes, compiled where that is possible.
 
-Each function is there twice under one name: in C (`c`, called by `compiled`), and in numpy (`twin`), which shares no
-code with it, does the same to the last bit, and runs where the compiled one is not there. Nobody above asks which.
+Each function is there twice under one name: in C (`c`, called by `compiled`), and in Python and numpy (`twin`), which
+shares no code with it, does the same to the last bit, and runs where the compiled one is not there. Nobody above asks
+which. (Of `lines` the twin reads nothing at all, which the function may do with any body.)
 
-- `limits`     as many rows as there may be, and what is raised when there would be more
+- `limits`     as many rows as there may be, bits of a key, what becomes of two tags
 - `build`      compiles it, where a tree or a wheel is built
 - `native`     the library that was compiled: whether it is there, and why not
 - `merge`      two sorted maps from keys to tags become one

@@ -1,6 +1,6 @@
 """Columns that had room for more rows than there are.
 
-keys, tags = cut(rows, keys, tags)
+keys, tags = cut(rows, keys, tags)      # columns of these rows alone, however much room there was
 """
 
 from __future__ import annotations
