@@ -152,25 +152,30 @@ CASES = {
         lambda random: (unsorted(random, 1_000)[random.integers(0, 1_000, 100_000)],),
     ),
 }
-LIBRARY = "import time; began = time.perf_counter(); from csparql_spark.kernel import native; print((time.perf_counter() - began) * 1e3)"
+LOADING = """
+import time
+began = time.perf_counter()
+from csparql_spark.kernel import native
+print((time.perf_counter() - began) * 1e3)
+"""
 
 
 def measure(turns: int = TURNS) -> dict[str, object]:
     """µs by function, in C and in numpy, and how many times the one the other takes."""
     if native.library is None:
         raise RuntimeError(native.missing)
-    told: dict[str, object] = {}
+    numbers: dict[str, object] = {}
     for name, case in CASES.items():
         arguments = case.arguments(np.random.default_rng(7))
         module, function = case.ours.split(".")
         ours = getattr(__import__(f"csparql_spark.kernel.compiled.{module}", fromlist=[function]), function)
         _same(name, ours(*arguments), case.numpy(*arguments))
         mine, numpys = _by_turns(lambda: ours(*arguments), lambda: case.numpy(*arguments), turns)
-        told |= {f"{name}_us": mine * 1e6, f"{name}_numpy_us": numpys * 1e6, f"{name}_times": numpys / mine}
-    told["call_us"] = call() * 1e6
-    told["load_ms"] = min(float(subprocess.check_output([sys.executable, "-c", LIBRARY])) for _ in range(5))
-    told["library_kb"] = _size() / 1e3
-    return told
+        numbers |= {f"{name}_us": mine * 1e6, f"{name}_numpy_us": numpys * 1e6, f"{name}_times": numpys / mine}
+    numbers["call_us"] = call() * 1e6
+    numbers["load_ms"] = min(float(subprocess.check_output([sys.executable, "-c", LOADING])) for _ in range(5))
+    numbers["library_kb"] = _size() / 1e3
+    return numbers
 
 
 def call() -> float:
