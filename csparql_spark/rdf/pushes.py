@@ -17,7 +17,7 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import UnsupportedFormat
 from csparql_spark.rdf.formats import MEDIA_TYPES, RdfFormat, format_of_media_type, format_of_path, parse_push
 from csparql_spark.rdf.ndjson import read_lines
-from csparql_spark.rdf.unmapped import unmapped_in
+from csparql_spark.rdf.unmapped import CONTEXT, unmapped_in
 
 
 class PushFormat(Enum):
@@ -40,9 +40,8 @@ AnyFormat = RdfFormat | PushFormat
 PUSH_MEDIA_TYPES: tuple[str, ...] = (*MEDIA_TYPES, *(format.media_type for format in PushFormat))
 _BY_MEDIA_TYPE = {name: format for format in PushFormat for name in format.media_types}
 
-
-# What is taken for RDF, and what to do with it: a sentence, and what could be pushed instead.
-DOCUMENT = '{"@context": {"@vocab": "http://example.org/"}, "@id": "http://example.org/kitchen", "celsius": 21.5}'
+# What could be pushed instead of data that is often taken for RDF.
+DOCUMENT = f'{{{CONTEXT}, "@id": "http://example.org/kitchen", "celsius": 21.5}}'
 TRIPLE = '{"s": "<http://example.org/kitchen>", "p": "<http://example.org/celsius>", "o": 21.5}'
 
 

@@ -290,9 +290,9 @@ def asked_settings(broker: bool) -> tuple[StreamSettings, list[str]]:
     delay = length_of_time("delay", settings.get("delay", 0))
     if delay and clock == "arrival":
         raise Problem("bad-setting", 'A delay is how late timestamps may be: it goes with clock "event".')
-    said = remark("delay", settings.get("delay"))
+    note = remark("delay", settings.get("delay"))
     wanted = StreamSettings(clock, delay, *asked_topics(settings.get("mqtt"), settings.get("mqtt_format"), broker))
-    return wanted, [] if said is None else [said]
+    return wanted, [] if note is None else [note]
 
 
 def asked_topics(topics: object, format: object, broker: bool) -> tuple[str | None, str | None]:

@@ -30,6 +30,8 @@ from csparql_spark.language.queries.timestamps import rewrite_timestamps
 from csparql_spark.language.queries.traps import syntax_diagnostic
 from csparql_spark.language.tokens import Token, tokenize
 
+LEAST_STEP = 10  # ms between instants: a step that is shorter is most likely a unit that was mistaken
+
 
 def parse(text: str, *, base: str | None = None, require_register: bool = False) -> ContinuousQuery:
     """The query of a text; raises `LanguageError` and nothing else.
@@ -95,9 +97,6 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
         variables=_variables(tree, form),
         warnings=diagnostics.warnings,
     )
-
-
-LEAST_STEP = 10  # ms between instants: a step that is shorter is most likely a unit that was mistaken
 
 
 @dataclass

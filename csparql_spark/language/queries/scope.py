@@ -249,13 +249,13 @@ def _outermost(node: Node) -> Iterator[Node]:
 def _warn_of_unbound(variable: Token, here: set[str], unit: Node, diagnostics: Diagnostics) -> None:
     name = variable.text[1:]
     if any(name in visible(body) for body in unit.walk("GroupBody")):
-        told = (
+        fault = (
             f"is bound in other braces only, so it is unbound in this FILTER. Write the FILTER where ?{name} is bound."
         )
     else:
         near = get_close_matches(name, sorted(here), n=1)
-        told = f"is bound nowhere, so it is unbound in this FILTER.{f' Did you mean ?{near[0]}?' if near else ''}"
-    diagnostics.warn(variable.start, f"the variable {variable.text} {told}")
+        fault = f"is bound nowhere, so it is unbound in this FILTER.{f' Did you mean ?{near[0]}?' if near else ''}"
+    diagnostics.warn(variable.start, f"the variable {variable.text} {fault}")
 
 
 def _check_binds(body: Node, diagnostics: Diagnostics) -> None:
