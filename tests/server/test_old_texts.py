@@ -12,7 +12,7 @@ from csparql_spark.asking.guarded import Crowded, texts
 from csparql_spark.asking.guarded.pool import Pool
 from csparql_spark.disk import StoreError
 from csparql_spark.language import ContinuousQuery, LanguageError
-from csparql_spark.language.queries import query_cache
+from csparql_spark.language.queries import parser, query_cache
 from csparql_spark.language.queries.query_cache import Readings
 from csparql_spark.log.contents import QueryRegistered, draft_of, registered
 from csparql_spark.log.guards import Every
@@ -29,11 +29,11 @@ OTHER = f"REGISTER QUERY other AS SELECT ?o FROM STREAM <{BASE}/streams/s> [RANG
 
 @pytest.fixture
 def nobody_parses_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(text: str, base: str | None) -> object:
+    def refuse(*words: object) -> object:
         raise AssertionError("it is parsed in the process that serves")
 
     monkeypatch.setattr(query_cache, "_readings", Readings(300, 32 << 20, parsed=refuse))
-    monkeypatch.setattr(texts, "parse", refuse, raising=False)
+    monkeypatch.setattr(parser, "_tree", refuse)  # which nobody parses without, whatever name it is called by
 
 
 def test_old_entries_are_read_in_children(settings: Settings, nobody_parses_here: None) -> None:
