@@ -46,13 +46,9 @@ _BRACES[[ord("{"), ord("[")]] = 1
 _BRACES[[ord("}"), ord("]")]] = -1
 
 
-def read_ndjson(body: bytes, *, base: str | None, blank_prefix: str) -> Chunk:
-    """The triples of a push. Raises `RdfError` if a line is neither a triple nor JSON-LD."""
-    return read_lines(body, base=base, blank_prefix=blank_prefix)[0]
-
-
 def read_lines(body: bytes, *, base: str | None, blank_prefix: str) -> tuple[Chunk, int]:
-    """The triples of a push, and how many members of its JSON-LD nothing maps (see `unmapped`). Raises `RdfError`."""
+    """The triples of a push, and how many members of its JSON-LD nothing maps (see `unmapped`). Raises `RdfError` if a
+    line is neither a triple nor JSON-LD."""
     body = body.removeprefix(_BYTE_ORDER_MARK)
     if not body.strip():
         return Chunk.empty(), 0

@@ -13,7 +13,7 @@ from csparql_spark.rdf import ndjson
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.rdf.formats import RdfFormat, parse_push
-from csparql_spark.rdf.ndjson import read_ndjson
+from csparql_spark.rdf.ndjson import read_lines
 from csparql_spark.rdf.terms import XSD, XSD_STRING, parse
 from tests.examples import examples
 
@@ -24,7 +24,12 @@ A, B = "<urn:a>", "<urn:b>"
 
 def read(*lines: object) -> Chunk:
     body = "\n".join(line if isinstance(line, str) else json.dumps(line, ensure_ascii=False) for line in lines)
-    return read_ndjson(body.encode(), base="http://b.org/", blank_prefix="k")
+    return pushed(body.encode(), "http://b.org/")
+
+
+def pushed(body: bytes, base: str | None = None) -> Chunk:
+    chunk, _ = read_lines(body, base=base, blank_prefix="k")
+    return chunk
 
 
 def triple(o: object, **more: object) -> dict[str, object]:
@@ -109,9 +114,9 @@ def test_a_line_may_be_json_ld() -> None:
 def test_empty_lines_and_line_ends_do_not_matter() -> None:
     line = json.dumps(triple('"1"'))
     for body in (f"{line}\n{line}", f"\n {line}\r\n\r\n  \n{line}\n\n", f"\ufeff{line}\n{line}\n"):
-        assert read_ndjson(body.encode(), base=None, blank_prefix="k").to_ipc() == read(line, line).to_ipc()
+        assert pushed(body.encode()).to_ipc() == read(line, line).to_ipc()
     for body in (b"", b"\n \r\n", b"\xef\xbb\xbf"):
-        assert read_ndjson(body, base=None, blank_prefix="k").to_ipc() == Chunk.empty().to_ipc()
+        assert pushed(body).to_ipc() == Chunk.empty().to_ipc()
 
 
 def test_uniform_lines_are_read_as_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,7 +252,7 @@ def test_what_is_wrong_is_told(lines: tuple[object, ...], sentence: str) -> None
 
 def test_bytes_that_are_not_utf8_are_told() -> None:
     with pytest.raises(RdfError, match="^Line 2, column 8: The line is not UTF-8"):
-        read_ndjson(b'{"s":"<urn:a>","p":"<urn:a>","o":"<urn:a>"}\n{"s": "\xff"}', base=None, blank_prefix="k")
+        pushed(b'{"s":"<urn:a>","p":"<urn:a>","o":"<urn:a>"}\n{"s": "\xff"}')
 
 
 @pytest.mark.parametrize(
