@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.kernel.sort import distinct, order_of, ordered
+from csparql_spark.kernel.sort import distinct
 from csparql_spark.relations import keys
 from csparql_spark.relations.keys import OSP, POS, PSO, SPO, Packing
 from tests.examples import examples
@@ -87,25 +87,3 @@ def test_new_ids_keep_the_order(rows: list) -> None:
     ]
     assert sorted(packing.predicates.tolist()) == sorted(set(table[p].tolist()))
     assert packing.pack(table[s], table[p], table[o]).min() >= 0
-
-
-@given(st.lists(st.integers(-5, 1 << 62), max_size=300), st.booleans())
-@settings(max_examples=examples(50), deadline=None)
-def test_sorting(values: list[int], nearly: bool) -> None:
-    array = np.array(sorted(values) if nearly else values, dtype=np.int64)
-    assert ordered(array).tolist() == array[order_of(array)].tolist() == sorted(values)
-    assert distinct(ordered(array)).tolist() == sorted(set(values))
-
-
-@given(
-    st.sampled_from([3, 1 << 40, 1 << 62]).flatmap(lambda most: st.lists(st.integers(-1, most), max_size=300)),
-    st.booleans(),
-)
-@settings(max_examples=examples(100), deadline=None)
-def test_equal_values_stay_in_the_order_that_they_have(values: list[int], nearly: bool) -> None:
-    """Also those that leave no bits for the place of their row."""
-    values = sorted(values) if nearly else values
-    expected = sorted(range(len(values)), key=values.__getitem__)
-    assert order_of(np.array(values, dtype=np.int64)).tolist() == expected
-    if len(values) and max(values) < 1 << 31:
-        assert order_of(np.array(values, dtype=np.int32)).tolist() == expected
