@@ -31,6 +31,9 @@ STAMPING_NAME = "<urn:t:"
 EARLIEST = -62_135_596_800_000  # 0001-01-01T00:00:00Z
 LATEST = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
 
+DAY = 86_400_000
+AROUND_NOW = 2 * 366 * DAY  # producers stamp what has just happened, or what is played again
+
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DATE_TIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
@@ -64,6 +67,14 @@ def parse_stamp(text: str) -> int:
     if not EARLIEST <= at <= LATEST:
         raise ValueError("it is outside the years 0001 to 9999")
     return at
+
+
+def likely_seconds(t: np.ndarray, now: int) -> np.ndarray:
+    """Which of these stamps are surely meant as seconds: as milliseconds they lie in the first weeks of 1970, and as
+    seconds within two years of `now`."""
+    if now <= AROUND_NOW:  # a clock that was never set tells nothing
+        return np.zeros(len(t), bool)
+    return (t >= -(-(now - AROUND_NOW) // 1000)) & (t <= (now + AROUND_NOW) // 1000)
 
 
 def _stamps_of_names(names: pa.StringArray) -> np.ndarray:

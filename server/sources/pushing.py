@@ -8,8 +8,8 @@
     body = pusher.push(iri, chunk, unmapped=unmapped)               # with a warning, if keys of JSON were left out
 
 On the arrival clock the log stamps what is pushed, and stamps of the producer are dropped, with a warning. On the event
-clock they are kept, and triples without one are stamped on arrival. What the web process remembers of streams does not
-outlive them: the log looks again, in its own order.
+clock they are kept, with a warning where they are surely seconds, and triples without one are stamped on arrival. What
+the web process remembers of streams does not outlive them: the log looks again, in its own order.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from typing import NotRequired, TypedDict, cast
 
 import numpy as np
 
+from csparql_spark.asking.timeline import written
 from csparql_spark.log import Entry, Refused
 from csparql_spark.log.contents import TriplesPushed, draft_of
 from csparql_spark.log.contract import Reused
 from csparql_spark.log.entries import Draft, Keys, Reply
 from csparql_spark.log.guards import Every, Same, Unused
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.rdf.stamps import likely_seconds
 from csparql_spark.rdf.unmapped import told
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.sources.reading import BodyReader
@@ -142,7 +144,7 @@ class Pusher:
         )
         while True:
             stream = self.stream(iri)
-            chunk, warnings = clocked(pushed, stream)
+            chunk, warnings = clocked(pushed, stream, self._writer.now())
             body: PushBody = {
                 "stream": iri,
                 "accepted": len(chunk),
@@ -198,19 +200,21 @@ def draft_of_chunk(chunk: Chunk, iri: str) -> Draft:
     return draft_of(TriplesPushed(chunk.to_ipc(), len(chunk), chunk.first, chunk.last, chunk.unstamped), iri)
 
 
-def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[PushWarningBody]]:
+def clocked(chunk: Chunk, stream: StreamRecord, now: int) -> tuple[Chunk, list[PushWarningBody]]:
     """The chunk as the stream's clock wants it, and what the producer should know about that."""
     unstamped = chunk.unstamped
     if stream.clock == "event":
+        seconds = _seconds(chunk, now)
         if not unstamped:
-            return chunk, []
+            return chunk, seconds
         return chunk, [
+            *seconds,
             {
                 "code": "stamped-on-arrival",
                 "triples": unstamped,
                 "message": f"{unstamped} of the triples had no timestamp, and this stream is on the event clock: they "
                 "are stamped with the time of their arrival.",
-            }
+            },
         ]
     stamped = len(chunk) - unstamped
     if not stamped:
@@ -222,5 +226,21 @@ def clocked(chunk: Chunk, stream: StreamRecord) -> tuple[Chunk, list[PushWarning
             "triples": stamped,
             "message": f"{stamped} of the triples had a timestamp, and this stream is on the arrival clock: all are "
             'stamped with the time of their arrival. Create a stream with clock "event" to keep timestamps.',
+        }
+    ]
+
+
+def _seconds(chunk: Chunk, now: int) -> list[PushWarningBody]:
+    """A warning, if stamps are surely seconds that were taken for milliseconds: such a push lies in January 1970."""
+    found = np.flatnonzero(likely_seconds(chunk.t, now))
+    if not len(found):
+        return []
+    stamp = int(chunk.t[found[0]])
+    return [
+        {
+            "code": "stamps-in-seconds",
+            "triples": len(found),
+            "message": f"The timestamp {stamp} is {written(stamp)}: if these are seconds, write milliseconds: "
+            f"{stamp}000.",
         }
     ]

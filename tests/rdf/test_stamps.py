@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
+import numpy as np
 import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.errors import RdfError
 from csparql_spark.rdf.formats import RdfFormat, parse_push
-from csparql_spark.rdf.stamps import EARLIEST, LATEST, parse_stamp
+from csparql_spark.rdf.stamps import AROUND_NOW, EARLIEST, LATEST, likely_seconds, parse_stamp
 from tests.examples import examples
 
 U = Chunk.UNSTAMPED
@@ -206,3 +207,25 @@ def test_stamps_agree_with_a_reading_of_one_quad_at_a_time(rows: list[tuple[str,
     assert chunk.t.tolist() == expected
     assert [quad.object.value for quad in ox.parse(document, format=ox.RdfFormat.N_QUADS)] == [o for _, _, o, _ in rows]
     assert [o for _, _, o in chunk.triples()] == [f'"{o}"' for _, _, o, _ in rows]
+
+
+NOW = 1_795_154_840_123
+
+
+@given(
+    st.lists(
+        st.sampled_from([Chunk.UNSTAMPED, EARLIEST, LATEST, 0, NOW, NOW // 1000])
+        | st.integers(NOW // 1000 - AROUND_NOW // 1000 - 3, NOW // 1000 - AROUND_NOW // 1000 + 3)
+        | st.integers(NOW // 1000 + AROUND_NOW // 1000 - 3, NOW // 1000 + AROUND_NOW // 1000 + 3)
+    )
+)
+@settings(max_examples=examples(200))
+def test_seconds_are_known_by_what_they_would_be_as_milliseconds(stamps: list[int]) -> None:
+    """1970 ─┬─ stamps ────────────────────────────────┬─ the same, as seconds ─┬───▶
+    two years before now     two years after it"""
+    found = likely_seconds(np.array(stamps, np.int64), NOW)
+    assert found.tolist() == [NOW - AROUND_NOW <= 1000 * stamp <= NOW + AROUND_NOW for stamp in stamps]
+
+
+def test_a_clock_that_was_never_set_knows_no_seconds() -> None:
+    assert not likely_seconds(np.array([0, 5000]), 100_000).any()

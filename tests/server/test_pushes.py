@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import re
 import shutil
 import subprocess
 import threading
@@ -128,6 +129,29 @@ def test_the_event_clock_keeps_stamps_and_says_what_had_none(client, backend: Ba
     ]
     (chunk,) = pushed(backend)
     assert (chunk.first, chunk.last, chunk.unstamped) == (5000, 7000, 1)
+
+
+def test_seconds_that_were_taken_for_milliseconds_are_told_once(client, backend: Backend) -> None:
+    """seconds ──┐ as milliseconds                                  as seconds ┌── now
+    1970 ────────┴─────────────────────────────────────────────────────────────┴──▶"""
+    client.put("/streams/e?clock=event")
+    now = backend.stores.now() // 1000
+
+    def told(*stamps: object, stream: str = "e") -> list[dict[str, object]]:
+        lines = "".join(
+            json.dumps({"s": "<urn:a>", "p": "<urn:p>", "o": n, "t": t}) + "\n" for n, t in enumerate(stamps)
+        )
+        return client.post(f"/streams/{stream}", data=lines, content_type="application/x-ndjson").json["warnings"]
+
+    (warning,) = told(now * 1000, now, now - 60)
+    assert (warning["code"], warning["triples"]) == ("stamps-in-seconds", 2)
+    assert re.fullmatch(
+        rf"The timestamp {now} is 1970-01-2\dT[\d:.]+Z: if these are seconds, write milliseconds: {now}000\.",
+        warning["message"],
+    )
+    assert told(now * 1000, "1970-06-01T00:00:00Z", 0, 5000, now // 2) == []
+    client.put("/streams/arrival")
+    assert [warning["code"] for warning in told(now, stream="arrival")] == ["timestamps-ignored"]
 
 
 @pytest.mark.parametrize("body", [b"\n", b"  \n# nothing\n", b"\xef\xbb\xbf", b"@prefix : <urn:> ."])
