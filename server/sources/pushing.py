@@ -24,6 +24,7 @@ from typing import NotRequired, TypedDict, cast
 import numpy as np
 
 from csparql_spark.asking.timeline import written
+from csparql_spark.language.durations import in_words
 from csparql_spark.log import Entry, Refused
 from csparql_spark.log.contents import TriplesPushed, draft_of
 from csparql_spark.log.contract import Reused
@@ -207,13 +208,15 @@ def clocked(chunk: Chunk, stream: StreamRecord, now: int) -> tuple[Chunk, list[P
         seconds = _seconds(chunk, now)
         if not unstamped:
             return chunk, seconds
+        behind = f"{in_words(stream.delay)} before now" if stream.delay else "now"
         return chunk, [
             *seconds,
             {
                 "code": "stamped-on-arrival",
                 "triples": unstamped,
                 "message": f"{unstamped} of the triples had no timestamp, and this stream is on the event clock: they "
-                "are stamped with the time of their arrival.",
+                f"are stamped with the time of their arrival. The stream's clock moves on to {behind} with them, and "
+                "what comes with an older timestamp after that is late: give all triples a timestamp, or none.",
             },
         ]
     stamped = len(chunk) - unstamped

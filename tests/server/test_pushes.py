@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.server.playing import BASE
 NT = "application/n-triples"
 ONE = b'<urn:a> <urn:p> "1" .\n'
 STAMPED = b'<urn:a> <urn:p> "1" <urn:t:5000> .\n<urn:a> <urn:p> "2" <urn:t:7000> .\n<urn:a> <urn:p> "3" .\n'
+PRODUCERS = Path(__file__).parents[2] / "docs" / "producers.md"
 TRIPLES = [("<urn:a>", "<urn:p>", '"1"')]
 
 
@@ -124,11 +126,30 @@ def test_the_event_clock_keeps_stamps_and_says_what_had_none(client, backend: Ba
             "code": "stamped-on-arrival",
             "triples": 1,
             "message": "1 of the triples had no timestamp, and this stream is on the event clock: they are stamped with the time of "
-            "their arrival.",
+            "their arrival. The stream's clock moves on to now with them, and what comes with an older timestamp after that "
+            "is late: give all triples a timestamp, or none.",
         }
     ]
     (chunk,) = pushed(backend)
     assert (chunk.first, chunk.last, chunk.unstamped) == (5000, 7000, 1)
+
+
+def test_where_elements_without_a_stamp_move_the_clock_is_said_with_its_delay(client) -> None:
+    client.put("/streams/e?clock=event&delay=2s")
+    (warning,) = client.post("/streams/e", data=ONE, content_type=NT).json["warnings"]
+    assert warning["code"] == "stamped-on-arrival"
+    assert "The stream's clock moves on to 2 s before now with them, and what comes with an older" in warning["message"]
+
+
+def test_json_ld_has_its_timestamp_in_the_name_of_a_graph(client, backend: Backend) -> None:
+    """As docs/producers.md has it: `t` of a document is data."""
+    client.put("/streams/e?clock=event")
+    (line,) = (line for line in PRODUCERS.read_text("utf-8").splitlines() if '"@id": "urn:t:' in line)
+    told = client.post("/streams/e", data=line, content_type="application/ld+json").json
+    assert (told["first"], told["last"], told["warnings"]) == (1_700_000_000_000, 1_700_000_000_000, [])
+    data = {"@context": {"@vocab": "http://ex.org/"}, "@id": "urn:a", "t": 1_700_000_000_000}
+    told = client.post("/streams/e", json=data, content_type="application/ld+json").json
+    assert (told["accepted"], told["first"]) == (1, None)
 
 
 def test_seconds_that_were_taken_for_milliseconds_are_told_once(client, backend: Backend) -> None:
