@@ -11,6 +11,7 @@ import click
 
 from csparql_spark.cli.failure import Failure, as_failure
 from csparql_spark.client import Client, ProblemError, Unreachable
+from csparql_spark.client.asking import BadToken
 
 URL = "http://127.0.0.1:8000"
 PATIENCE_SECONDS = 60.0
@@ -36,6 +37,8 @@ def reaching(command: Callable) -> Callable:
                 raise Failure(f"the token file {token_file} cannot be read: {error}") from error
         try:
             client = Client(url, token, patience=PATIENCE_SECONDS, waiting=None if quiet else _waiting)
+        except BadToken as error:
+            raise Failure(f"{'CSPARQL_TOKEN' if token_file is None else token_file}: {error}") from error
         except ValueError as error:
             raise Failure(f"--url: {error}") from error
         with client, refused():

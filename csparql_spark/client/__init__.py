@@ -2,7 +2,7 @@
 
     from csparql_spark.client import IRI, Client
 
-    client = Client("http://127.0.0.1:8000", token="…")
+    client = Client("http://127.0.0.1:8000")            # token=open("lab.token").read().strip(), where one is asked for
     client.create_stream("temp", clock="event", delay="2s")
     client.push("temp", [(IRI("http://ex.org/kitchen"), IRI("http://ex.org/celsius"), 21.5, 1700000000000)])
     client.register("Hot", "REGISTER QUERY Hot AS SELECT ?room ?c FROM STREAM <…> [RANGE 5s STEP 1s] WHERE { … }")

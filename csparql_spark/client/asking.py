@@ -45,6 +45,10 @@ class Unreachable(OSError):
     """The server could not be asked, also after trying for as long as the client has patience."""
 
 
+class BadToken(ValueError):
+    """A token that cannot be told to any server."""
+
+
 class Wire:
     """May be used by several threads: each has its own connection."""
 
@@ -59,6 +63,11 @@ class Wire:
         if not host:
             meant = f"http://{url}" if re.fullmatch(r"[\w.-]+:\d{1,5}/?", url) else "http://127.0.0.1:8000"
             raise ValueError(f"{url!r} is not the URL of a server: write it as {meant}")
+        if strange := re.search(r"[^\x21-\x7e]", token or ""):  # http.client would speak of a codec
+            raise BadToken(
+                f"the token has the character {strange[0]!r} (U+{ord(strange[0]):04X}), which no header can carry: "
+                "give it as `csparql-spark token add` has printed it, or none to a server that asks for none"
+            )
         self.url, self.patience = url.rstrip("/"), patience
         self._waiting = waiting
         self._token, self._timeout, self._parts, self._host = token, timeout, parts, host

@@ -101,6 +101,16 @@ def test_what_is_used_wrongly_is_one_line(arguments: list[str], said: str) -> No
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"csparql-spark: {said}\n")
 
 
+def test_a_token_that_cannot_be_told_is_named_by_where_it_came_from(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("csp_…", encoding="utf-8")
+    for given, arguments in (("CSPARQL_TOKEN", []), (str(file), ["--token-file", str(file)])):
+        environment = {"CSPARQL_TOKEN": "csp_…"} if given == "CSPARQL_TOKEN" else {}
+        result = CliRunner().invoke(main, ["tail", "Q", *arguments], prog_name="csparql-spark", env=environment)
+        assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+        assert result.stderr.startswith(f"csparql-spark: {given}: the token has the character '…' (U+2026), which no ")
+
+
 def test_the_demo_names_its_own_directory() -> None:
     shown = " ".join(CliRunner().invoke(main, ["demo", "--help"]).stdout.split())
     assert "[default: demo-data]" in shown and "[default: data]" not in shown

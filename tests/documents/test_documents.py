@@ -14,12 +14,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from csparql_spark.client import Client
 from tests.documents.commands import Command, commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,3 +95,28 @@ def test_the_tour_of_the_readme(reader: dict[str, object]) -> None:
 
 def test_the_tutorial(reader: dict[str, object]) -> None:
     play(ROOT / "docs" / "tutorial.md", reader)
+
+
+def test_the_example_in_python_says_something(reader: dict[str, object]) -> None:
+    """As copied: it goes on for ever, so it is ended when it has said a line."""
+    section = (ROOT / "docs" / "producers.md").read_text(encoding="utf-8").partition("\n## Python\n")[2]
+    program = section.partition("```python\n")[2].partition("```\n")[0]
+    url = f"http://127.0.0.1:{reader['port']}"
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", program.replace("http://127.0.0.1:8000", url)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    watch = threading.Timer(PATIENCE_SECONDS, process.kill)
+    watch.start()
+    try:
+        line = process.stdout.readline()
+    finally:
+        watch.cancel()
+        process.kill()
+        _, errors = process.communicate()
+        with Client(url) as client:
+            client.delete("Hot")
+            client.delete_stream("temp")
+    assert re.fullmatch(r"\d{13} http://ex\.org/kitchen .*2\d\.5.*\n", line), errors or "it said nothing"

@@ -307,3 +307,10 @@ def test_pausing(client: Client) -> None:
     made(client)
     assert client.pause("q")["status"] == "paused"
     assert client.resume("q")["status"] == "running"
+
+
+@pytest.mark.parametrize("token", ["…", "csp_a\n", "a b", "\x00"])
+def test_a_token_that_no_header_can_carry_is_refused_with_a_sentence(token: str) -> None:
+    with pytest.raises(ValueError, match=r"^the token has the character '.+' \(U\+[0-9A-F]{4}\), which no header"):
+        Client("http://127.0.0.1:8000", token=token)
+    Client("http://127.0.0.1:8000", token="csp_a-Z_0~").close()
