@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,8 +32,11 @@ GLIBC = "2.28"  # for wheels, and where ziglang compiles: of 2018
 # Comparisons of eight bytes side by side: numpy's packages need as much (x86-64-v2), and refuse what is older.
 PROCESSOR = {"x86_64": ["-msse4.2"]}
 FLAGS = ("-std=c17", "-O3", "-fPIC", "-shared", "-fvisibility=hidden")
-NO_COMPILER = "There is no C compiler (`cc`, or what CC names)"
-INSTEAD = "The functions in numpy run instead: all answers are the same, later."
+INSTEAD = (
+    "The functions in numpy do the same work, more slowly. To have it compiled: install a C compiler, run `make "
+    "install` again, and start the server anew."
+)
+_FAR = ("connection", "retry", "timed out", "name resolution", "network", "proxyerror", "max retries")  # what pip says
 PATIENCE_SECONDS = 900
 
 
@@ -69,6 +73,12 @@ def present() -> list[str] | None:
     return named if shutil.which(named[0]) else None
 
 
+def no_compiler() -> str:
+    """That there is none, as half a sentence."""
+    named = os.environ.get("CC", "").strip()
+    return f"CC names {named!r}, and no such program is there" if named else "There is no C compiler (`cc`)"
+
+
 def fresh(library: Path = LIBRARY) -> bool:
     """Whether the library is there, and no older than what it is made of."""
     made_of = [*SOURCES.iterdir(), Path(__file__)]
@@ -78,19 +88,31 @@ def fresh(library: Path = LIBRARY) -> bool:
 def _fetched(scratch: Path, machine: str) -> list[str]:
     """A compiler from PyPI. Without a target it would compile for just the processor that it runs on."""
     if not sys.platform.startswith("linux"):
-        raise NotCompiled(f"{NO_COMPILER}.")
+        raise NotCompiled(f"{no_compiler()}.")
+    why = no_compiler() if present() is None else ""  # for another machine that of this one does not count
     libc = f"gnu.{GLIBC}" if platform.libc_ver()[0] == "glibc" else "musl"
     target = ["cc", "-target", f"{machine}-linux-{libc}", "-s"]
     if importlib.util.find_spec("ziglang") is not None:
+        if why:
+            print(f"{why}: ziglang, which is installed, compiles instead.", file=sys.stderr, flush=True)
         return [sys.executable, "-m", "ziglang", *target]
     place = scratch / "ziglang"
     pip = ["pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--no-deps", "--target"]
+    said = f"{why}: " if why else ""
+    print(f"{said}{ZIGLANG} is fetched from PyPI to compile, about 100 MB …", file=sys.stderr, flush=True)
     try:
         # A build of pip's hides pip itself from the search path: without PYTHONPATH it is there.
         _run([sys.executable, "-I", "-m", *pip, str(place), ZIGLANG], scratch)
     except NotCompiled as reason:
-        raise NotCompiled(f"{NO_COMPILER}, and {ZIGLANG} is not to be had: {reason}") from reason
+        raise NotCompiled(f"{f'{why}, and ' if why else ''}{_unfetched(str(reason))}") from reason
     return [str(place / "ziglang" / "zig"), *target]
+
+
+def _unfetched(reason: str) -> str:
+    """Why there is no compiler from PyPI either, as half a sentence: of a network pip tells its inner life."""
+    if any(word in reason.lower() for word in _FAR):
+        return f"PyPI, which has one ({ZIGLANG}), could not be reached."
+    return f"{ZIGLANG} is not to be had: {re.sub(r'^[^ ]+ says: (ERROR: )?', 'pip says: ', reason)}"
 
 
 def _run(command: list[str], scratch: Path) -> None:
@@ -115,6 +137,7 @@ def main() -> int:
         LIBRARY.unlink(missing_ok=True)  # it is of other sources
         print(f"The kernel was not compiled. {reason} {INSTEAD}", file=sys.stderr)
         return 1
+    print("Compiled.")
     return 0
 
 

@@ -22,15 +22,19 @@ VERSION = 4  # of what it is called with: a library of another version is not us
 def _loaded() -> tuple[ModuleType | None, str]:
     if os.environ.get(CHOICE) == "numpy":
         return None, f"{CHOICE}=numpy asks for the functions in numpy."
-    again = "`python -m csparql_spark.kernel.build` compiles it"
+    again = (
+        "numpy does the same work, more slowly. To have it compiled: install a C compiler if there is none, run "
+        "`make install` again (or `python -m csparql_spark.kernel.build`, where it was installed otherwise), and start "
+        "the server anew."
+    )
     try:
         library = importlib.import_module("csparql_spark.kernel._kernel")
     except ModuleNotFoundError:
-        return None, f"There is no compiled kernel: {again}."
+        return None, f"There is no compiled kernel: {again}"
     except ImportError as error:
-        return None, f"The compiled kernel cannot be loaded ({error}): {again} anew."
+        return None, f"The compiled kernel cannot be loaded ({error}): {again}"
     if library.version() != VERSION:
-        return None, f"The compiled kernel is of another version: {again} anew."
+        return None, f"The compiled kernel is of another version: {again}"
     return library, ""
 
 

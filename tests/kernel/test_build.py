@@ -65,9 +65,43 @@ def test_without_a_compiler_and_without_pypi(
     assert build.main() == 1
     told = capfd.readouterr()
     assert told.out == "" and "Traceback" not in told.err
-    assert told.err.startswith("The kernel was not compiled. There is no C compiler (`cc`, or what CC names), and ")
-    assert told.err.endswith(f"{build.INSTEAD}\n") and told.err.count("\n") == 1
+    why = f"CC names '{tmp_path / 'nix'}', and no such program is there"
+    fetching, failed = told.err.splitlines()
+    assert fetching == f"{why}: {build.ZIGLANG} is fetched from PyPI to compile, about 100 MB …"
+    assert failed.startswith(
+        f"The kernel was not compiled. {why}, and {build.ZIGLANG} is not to be had: pip says: Could not"
+    )
+    assert failed.endswith(f" {build.INSTEAD}")
     assert not old.exists()  # what was made of other sources does not run in its place
+
+
+def test_a_network_that_is_not_there_is_told_as_that(
+    tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """pip tells of its attempts, and of the classes of its errors."""
+    monkeypatch.setattr(build, "LIBRARY", old)
+    monkeypatch.setattr(build, "fresh", lambda: False)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    for name in [name for name in os.environ if name.startswith("PIP_") or name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    assert build.main() == 1
+    assert capfd.readouterr().err.splitlines()[1:] == [
+        f"The kernel was not compiled. There is no C compiler (`cc`), and PyPI, which has one ({build.ZIGLANG}), could "
+        f"not be reached. {build.INSTEAD}"
+    ]
+    assert "install a C compiler, run `make install` again, and start the server anew" in build.INSTEAD
+
+
+def test_that_it_is_compiled_is_said(
+    tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build, "LIBRARY", old)
+    monkeypatch.setattr(build, "fresh", lambda: False)
+    monkeypatch.setenv("CC", str(compiler(tmp_path, 'for last; do :; done; echo made > "$last"')))
+    assert build.main() == 0 and tuple(capfd.readouterr()) == ("Compiled.\n", "")
 
 
 def test_what_is_fresh_is_not_compiled_again(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +164,9 @@ def test_why_there_is_none(load: Callable[[str], object], said: str, monkeypatch
     monkeypatch.delenv(native.CHOICE, raising=False)
     monkeypatch.setattr(importlib, "import_module", load)
     library, missing = native._loaded()
-    assert library is None and missing.startswith(said) and missing.endswith(".")
+    assert library is None and missing.startswith(said)
+    assert missing.endswith(", and start the server anew.") and "numpy does the same work, more slowly" in missing
+    assert missing.index("install a C compiler") < missing.index("run `make install` again")
 
 
 def test_numpy_is_asked_for() -> None:
