@@ -120,16 +120,25 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
         oldest = f"; oldest={bounds[0]}" if bounds else ""
         return f"{last}{oldest}; {KEEPING}={settings.keep_answers}"
 
+    def to_come(query: QueryRecord, instant: int, bounds: tuple[int, int] | None) -> str:
+        """Why an instant after the newest answer has none."""
+        timeline, grid = f"{names.query_url(query.name)}/timeline", instants_of(query)
+        newest = f"; the newest answer is that of {written(bounds[1])}" if bounds else ""
+        if stores.answers.failure(query.id) is not None:
+            return f"the query has failed, and answers no more{newest}: {timeline} tells why"
+        if grid is not None and grid.at_or_after(instant) != instant:
+            return f"that is none of its instants, the next one is {written(grid.after(instant))}{newest}"
+        return f"that instant has not been answered yet{newest}: {timeline} tells what it waits for"
+
     def parts_at(query: QueryRecord, instant: int) -> list[StoredAnswer]:
         parts = stores.answers.at(query.id, instant)
         if not parts:
             bounds = stores.answers.bounds(query.id)
             gone = threads.fanout.order.gone(query.id)
-            known = (
-                f"answers are kept from {written(bounds[0])} to {written(bounds[1])}"
-                if bounds
-                else "it has no answers yet"
-            )
+            if bounds is None or instant > bounds[1]:
+                known = to_come(query, instant, bounds)
+            else:
+                known = f"answers are kept from {written(bounds[0])} to {written(bounds[1])}"
             if gone is not None and instant <= gone[1]:
                 known += (
                     f", older ones no longer (the server's setting {KEEPING} says how many: {settings.keep_answers})"

@@ -361,3 +361,25 @@ def test_each_window_as_of_its_own_step(client, engine: Engine, text: str, expec
     told = client.get("/queries/q/answers")
     assert told.json["windows"] == [{"stream": f"{BASE}/streams/s"} | window for window in expected]
     assert "None" not in told.headers["X-CSPARQL-Windows"]
+
+
+def test_an_instant_that_is_still_to_come_is_not_told_as_forgotten(client, engine: Engine) -> None:
+    """kept: 1000 2000 │ asked: 3000, and 3500, which is between two instants"""
+    query = registered(client)
+
+    def detail(instant: int) -> str:
+        refused = client.get(f"/queries/q/answers?at={instant}")
+        assert (refused.status_code, refused.json["code"]) == (404, "no-answer")
+        return refused.json["detail"].partition(": ")[2]
+
+    asks = f"{BASE}/queries/q/timeline tells what it waits for."
+    assert detail(3000) == f"that instant has not been answered yet: {asks}"
+    engine.answer(query, 1000, TABLE)
+    engine.answer(query, 2000, TABLE)
+    newest = "; the newest answer is that of 1970-01-01T00:00:02.000Z"
+    assert detail(3000) == f"that instant has not been answered yet{newest}: {asks}"
+    assert detail(3500) == f"that is none of its instants, the next one is 1970-01-01T00:00:04.000Z{newest}."
+    assert detail(1500).startswith("answers are kept from 1970-01-01T00:00:01.000Z to ")
+    engine.fail(query, 3000, "too many rows")
+    told = f"the query has failed, and answers no more{newest}: {BASE}/queries/q/timeline tells why."
+    assert detail(3000) == told
