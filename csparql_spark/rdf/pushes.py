@@ -9,6 +9,7 @@ Background graphs are read in the RDF syntaxes alone (`formats`): what is here h
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import NamedTuple
 
@@ -45,6 +46,9 @@ DOCUMENT = f'{{{CONTEXT}, "@id": "http://example.org/kitchen", "celsius": 21.5}}
 TRIPLE = '{"s": "<http://example.org/kitchen>", "p": "<http://example.org/celsius>", "o": 21.5}'
 
 
+_BEGINNING = 64 << 10
+
+
 class Instead(NamedTuple):
     """What to do with data that is no RDF."""
 
@@ -53,7 +57,7 @@ class Instead(NamedTuple):
     example: str
 
 
-_JSON = Instead(
+AS_JSON = Instead(
     f"JSON is read as JSON-LD ({RdfFormat.JSON_LD.media_type}), with an @context that says which IRIs its names stand "
     f"for, or as NDJSON ({PushFormat.NDJSON.media_type}), with such an object, or a triple, on each line.",
     RdfFormat.JSON_LD.media_type,
@@ -66,8 +70,8 @@ _TABLE = Instead(
     TRIPLE,
 )
 NO_RDF = {
-    "application/json": _JSON,
-    "text/json": _JSON,
+    "application/json": AS_JSON,
+    "text/json": AS_JSON,
     "text/csv": _TABLE,
     "application/csv": _TABLE,
     "text/tab-separated-values": _TABLE,
@@ -77,6 +81,17 @@ NO_RDF = {
 def instead_of(header: str | None) -> Instead | None:
     """What to do with a body whose Content-Type names what is often taken for RDF."""
     return NO_RDF.get((header or "").lower().partition(";")[0].strip())
+
+
+def json_format(body: bytes) -> AnyFormat | None:
+    """What a body that nobody has named could be, if it looks like JSON; its beginning is looked at, and not read."""
+    begin = body[:_BEGINNING].removeprefix(b"\xef\xbb\xbf").strip()
+    if not re.match(rb"[{[]\s*([{\"[]|$)", begin):  # Turtle may begin with [ ], or [ and a name
+        return None
+    line, _, rest = begin.partition(b"\n")
+    several = line.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
+    triple = line.startswith(b"{") and all(name in line for name in (b'"s"', b'"p"', b'"o"'))
+    return PushFormat.NDJSON if several or triple else RdfFormat.JSON_LD
 
 
 def push_format(header: str | None) -> AnyFormat:

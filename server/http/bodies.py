@@ -22,7 +22,8 @@ import pyarrow as pa
 from flask import Request
 
 from csparql_spark.rdf.errors import UnsupportedFormat
-from csparql_spark.rdf.pushes import instead_of
+from csparql_spark.rdf.formats import RdfFormat
+from csparql_spark.rdf.pushes import AS_JSON, AnyFormat, instead_of
 from csparql_spark.server.http.problems import Problem
 
 if TYPE_CHECKING:
@@ -106,11 +107,22 @@ def declared(request: Request, limit: int, accepted: tuple[str, ...], what: str)
     return utf8(read(request.environ, limit), what)
 
 
-def strange(error: UnsupportedFormat, kind: str | None, stream: str | None = None) -> Problem:
-    """What is said of a body that is called something else than RDF; `stream`: the URL of the one that it is for."""
+def is_form(kind: str | None) -> bool:
+    """Whether it is what curl says when nobody told it what it sends."""
+    return (kind or "").startswith("application/x-www-form-urlencoded")
+
+
+def strange(
+    error: UnsupportedFormat, kind: str | None, stream: str | None = None, looks: AnyFormat | None = None
+) -> Problem:
+    """What is said of a body that is called something else than RDF; `stream`: the URL of the one that it is for;
+    `looks`: what the body of a form could be."""
     instead = None if stream is None else instead_of(kind)
-    if (kind or "").startswith("application/x-www-form-urlencoded"):
-        curl = " With curl that is -H 'Content-Type: text/turtle'; without it, curl says that it sends a form."
+    if is_form(kind):
+        known = RdfFormat.TURTLE if looks is None else looks
+        curl = f" With curl that is -H 'Content-Type: {known.media_type}'; without it, curl says that it sends a form."
+        if looks is RdfFormat.JSON_LD:
+            curl += f" {AS_JSON.advice}"
     elif instead is not None:
         # In $'…' a shell reads \" as ", so it may be copied from the JSON of the problem as it is, too.
         curl = (

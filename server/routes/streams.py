@@ -23,7 +23,7 @@ from csparql_spark.log import Refused
 from csparql_spark.log.contents import StreamDropped, StreamMade, draft_of
 from csparql_spark.log.guards import Absent, Every, Same, Unread
 from csparql_spark.rdf.errors import UnsupportedFormat
-from csparql_spark.rdf.pushes import PushFormat, push_format
+from csparql_spark.rdf.pushes import PushFormat, json_format, push_format
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.dependents import asked_of, readers, streams_of
 from csparql_spark.server.http import bodies
@@ -247,7 +247,9 @@ def routes(backend: Backend) -> Blueprint:
         try:
             format = push_format(content_type)
         except UnsupportedFormat as error:
-            raise bodies.strange(error, content_type, names.stream_url(iri)) from None
+            form = bodies.is_form(content_type)
+            looks = json_format(bodies.read(request.environ, backend.settings.body_limit)) if form else None
+            raise bodies.strange(error, content_type, names.stream_url(iri), looks) from None
         key = request.headers.get("Idempotency-Key")
         body = bodies.read(request.environ, backend.settings.body_limit)
         if not body:

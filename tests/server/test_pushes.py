@@ -51,6 +51,26 @@ def test_what_curl_says_when_it_is_not_told(client, stream: str, url: str) -> No
     assert "curl" not in client.post(url, data=ONE, content_type="image/png").json["detail"]
 
 
+@pytest.mark.parametrize(
+    ("body", "meant"),
+    [
+        (b' {"s": "<urn:a>", "p": "<urn:p>", "o": 1}', "application/x-ndjson"),
+        (b'{"@id": "urn:a", "urn:p": 1}\n\n{"@id": "urn:b"}\n', "application/x-ndjson"),
+        (b'\xef\xbb\xbf{\n  "room": "kitchen",\n  "celsius": 21.5\n}\n', "application/ld+json"),
+        (b'[{"room": "kitchen"},\n{"room": "hall"}]', "application/ld+json"),
+        (b"[] <urn:p> 1 .", "text/turtle"),
+        (b"[ <urn:p> 1 ] .", "text/turtle"),
+        (b"<urn:a> <urn:p> 1 .", "text/turtle"),
+    ],
+)
+def test_json_that_curl_calls_a_form_is_advised_as_json(client, stream: str, body: bytes, meant: str) -> None:
+    refused = client.post("/streams/s", data=body, content_type="application/x-www-form-urlencoded")
+    assert (refused.status_code, refused.json["code"]) == (415, "unsupported-format")
+    told = f" With curl that is -H 'Content-Type: {meant}'; without it, curl says that it sends a form."
+    assert told in refused.json["detail"]
+    assert ("@context" in refused.json["detail"]) == (meant == "application/ld+json")
+
+
 def test_a_push_is_logged_and_told(client, stream: str, backend: Backend) -> None:
     response = client.post("/streams/s", data=ONE, content_type=NT)
     entry = backend.stores.log.last(stream, "chunk", backend.stores.log.tail())
