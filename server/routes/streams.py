@@ -23,7 +23,7 @@ from csparql_spark.log import Refused
 from csparql_spark.log.contents import StreamDropped, StreamMade, draft_of
 from csparql_spark.log.guards import Absent, Every, Same, Unread
 from csparql_spark.rdf.errors import UnsupportedFormat
-from csparql_spark.rdf.pushes import PushFormat, json_format, push_format
+from csparql_spark.rdf.pushes import AnyFormat, PushFormat, json_format, push_format
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.dependents import asked_of, readers, streams_of
 from csparql_spark.server.http import bodies
@@ -243,13 +243,7 @@ def routes(backend: Backend) -> Blueprint:
     def push(name: str) -> PushBody:
         iri = names.stream_iri(name)
         pusher.stream(iri)
-        content_type = request.headers.get("Content-Type")
-        try:
-            format = push_format(content_type)
-        except UnsupportedFormat as error:
-            form = bodies.is_form(content_type)
-            looks = json_format(bodies.read(request.environ, backend.settings.body_limit)) if form else None
-            raise bodies.strange(error, content_type, names.stream_url(iri), looks) from None
+        format = sent_format(names.stream_url(iri), backend.settings.body_limit)
         key = request.headers.get("Idempotency-Key")
         body = bodies.read(request.environ, backend.settings.body_limit)
         if not body:
@@ -268,6 +262,16 @@ def routes(backend: Backend) -> Blueprint:
         return pusher.push(iri, chunk, once, unmapped=unmapped)
 
     return blueprint
+
+
+def sent_format(stream: str, limit: int) -> AnyFormat:
+    """The format that the request names, for the stream of that URL. Raises `Problem`."""
+    kind = request.headers.get("Content-Type")
+    try:
+        return push_format(kind)
+    except UnsupportedFormat as error:
+        looks = json_format(bodies.read(request.environ, limit)) if bodies.is_form(kind) else None
+        raise bodies.strange(error, kind, stream, looks) from None
 
 
 def asked_settings(broker: bool) -> tuple[StreamSettings, list[str]]:
