@@ -21,11 +21,13 @@ from csparql_spark.cli.watch import Watch
 from csparql_spark.disk import Database, DatabaseFault, DataDirectory, StoreError
 from csparql_spark.disk.directory import private
 from csparql_spark.disk.vacuum import convert
+from csparql_spark.log import Log
 from csparql_spark.log.sqlite.incarnations import Incarnations
 from csparql_spark.pulse import DRIVER, FRONT, JOB
 from csparql_spark.settings import MAINTENANCE, WORKER_MEMORY, Settings
 from csparql_spark.store import Status
 from csparql_spark.store.indexes import made_anew
+from csparql_spark.store.progress import answered
 from csparql_spark.store.tokens import Tokens, made, refuse_open_doors
 
 POOLS = "MALLOC_ARENA_MAX"
@@ -36,9 +38,9 @@ POOLS = "MALLOC_ARENA_MAX"
 def serve(config: Path | None, **given: object) -> None:
     """Start the server.
 
-    Two processes: the web process answers HTTP at once; the engine (Spark) is ready some seconds later, and a line
-    says so. Either is started again when it dies. Ctrl-C stops both; nothing that was acknowledged is lost, however
-    they end.
+    Two processes: the web process answers HTTP at once; the engine (Spark) is ready some seconds later, when it has
+    answered what waited for it, and a line says so. Either is started again when it dies. Ctrl-C stops both; nothing
+    that was acknowledged is lost, however they end.
 
     Each flag is a setting, and may stand in csparql-spark.toml or in the environment, too: `csparql-spark config`
     tells what holds, and why.
@@ -184,14 +186,19 @@ def limits(settings: Settings) -> dict[str, str]:
 
 
 def engine_ready(database: Database) -> Callable[[int], bool]:
-    """Whether the engine of that process runs; when it does, it is said on stdout."""
+    """Whether the engine of that process runs, and is through with its first batch if something waits for it: the
+    longest one, until which /health says `starting`. When it is, it is said on stdout."""
 
     def ready(process: int) -> bool:
         try:
             words = Status(database).of("engine") or {}
+            position, tail = answered(database.connection), Log(database).tail()
         except DatabaseFault:  # whoever has to use it says what is the matter
             return False
         if words.get("state") != "running" or words.get("pid") != process:
+            return False
+        began = words.get("began")
+        if isinstance(began, int) and position <= began and position < tail:
             return False
         database.close()
         click.echo("csparql-spark: the engine is ready")

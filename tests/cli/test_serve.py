@@ -16,8 +16,10 @@ from csparql_spark.cli.processes import Child
 from csparql_spark.cli.serve import limits
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.errors import DatabaseFull
+from csparql_spark.log import Draft, LogWriter
 from csparql_spark.settings import WORKER_MEMORY, Settings
 from csparql_spark.store import Status
+from csparql_spark.store.progress import advance
 from csparql_spark.store.tokens import Tokens, made
 
 
@@ -72,10 +74,17 @@ def test_that_the_engine_is_ready_is_said_when_it_says_so_itself(
     for words in ({"state": "starting", "pid": 17}, {"state": "running", "pid": 16}):
         Status(database).say("engine", words)
         assert not ready(17)
-    Status(database).say("engine", {"state": "running", "pid": 17})
+    log = LogWriter(database, tmp_path / "bell").start()
+    log.append(Draft("background", "urn:g", b""))
+    Status(database).say("engine", {"state": "running", "pid": 17, "began": 0})
+    assert not ready(17), "its first batch is not through: /health says `starting`"
+    with database.transaction() as connection:
+        advance(connection, batch_end=1)
+    log.append(Draft("background", "urn:g", b""))  # one that comes later waits for no first batch
     assert capsys.readouterr().out == ""
     assert ready(17) and capsys.readouterr().out == "csparql-spark: the engine is ready\n"
     assert children["web"].ready is None
+    log.stop()
     database.close()
 
 
