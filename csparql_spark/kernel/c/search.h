@@ -10,7 +10,7 @@
 #include "call.h"
 
 /* So many keys are sought at once; where there are less than so many times as many, one looks at all of them. */
-enum { TOGETHER = 16, DENSE = 64 };
+enum { TOGETHER = 16, DENSE = 128 };
 
 /* The first place from `begin` on whose key is not less than `key`. */
 static inline Py_ssize_t gallop(const int64_t *keys, Py_ssize_t begin, Py_ssize_t size, int64_t key)
