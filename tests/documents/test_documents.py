@@ -4,6 +4,7 @@ For example:
 
     README.md „Five minutes" ─┐
     docs/tutorial.md         ─┴─▶ commands, in order ─▶ bash ─▶ printed as shown, or at least without an error
+    docs/producers.md „Python" ─▶ the example ─▶ python ─▶ an answer
 """
 
 from __future__ import annotations
@@ -91,6 +92,13 @@ def play(document: Path, reader: dict[str, object], within: str | None = None) -
 
 def test_the_tour_of_the_readme(reader: dict[str, object]) -> None:
     play(ROOT / "README.md", reader, within="Five minutes")
+
+
+def test_the_tutorial_frees_the_port_before_it_takes_it() -> None:
+    """Who comes from the README has `make serve` running."""
+    before, _, after = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8").partition("/csparql-spark serve\n")
+    assert "`make serve`" in before and "(Ctrl-C)" in before
+    assert "CSPARQL_URL" in after.partition("\n## ")[0], "where another port is named"
 
 
 def test_the_tutorial(reader: dict[str, object]) -> None:
