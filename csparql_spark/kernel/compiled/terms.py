@@ -9,6 +9,9 @@ import pyarrow as pa
 from csparql_spark.kernel import native
 
 LEAST_TERMS, LEAST_BYTES = 256, 1 << 13
+MOST_SPARE = (
+    16 << 20
+)  # bytes of room in a column beyond what is asked for: a limit of memory counts what is not used, too
 _library = native.library
 assert _library is not None
 _encode, _find, _spread, _texts = _library.encode, _library.find, _library.spread, _library.texts
@@ -42,15 +45,12 @@ class Terms:
     def _reserve(self, terms: int, size: int) -> None:
         """Have room for so many terms more, and so many bytes."""
         terms += self._count
-        if terms >= len(self._offsets):
-            self._offsets = _longer(self._offsets, self._count + 1, terms + 1)
+        _lengthen(self._offsets, terms + 1)
         if 2 * terms > len(self._slots):
             slots = np.zeros(1 << (2 * terms - 1).bit_length(), np.int64)
             _spread(self._slots, slots)
             self._slots = slots
-        used = int(self._offsets[self._count])
-        if used + size > len(self._data):
-            self._data = _longer(self._data, used, used + size)
+        _lengthen(self._data, int(self._offsets[self._count]) + size)
 
     def find(self, term: str) -> int:
         return _find(self._slots, self._offsets, self._data, self._count, *self._seeds, term.encode())
@@ -71,7 +71,7 @@ class Terms:
 
     def kept(self, ids: np.ndarray) -> Terms:
         table, terms = Terms(), self._taken(ids)
-        table._reserve(2 * len(terms), 2 * terms.nbytes)  # as many will come again
+        table._reserve(len(terms), terms.nbytes)
         table.encode(terms)
         return table
 
@@ -87,8 +87,8 @@ def distinct(terms: pa.StringArray) -> tuple[pa.StringArray, np.ndarray]:
     )
 
 
-def _longer(column: np.ndarray, used: int, least: int) -> np.ndarray:
-    """A copy with more room: pages that nothing is written to take no memory."""
-    longer = np.empty(max(least, 2 * len(column)), column.dtype)
-    longer[:used] = column[:used]
-    return longer
+def _lengthen(column: np.ndarray, least: int) -> None:
+    """Have room in it for so many. It is made longer where it is, which needs no more memory than what is new of it:
+    who has a view of it must be done with it."""
+    if least > len(column):
+        column.resize(least + min(len(column), MOST_SPARE // column.itemsize), refcheck=False)
