@@ -20,7 +20,11 @@ from csparql_spark.kernel import build, native
 ROOT = Path(__file__).parents[2]
 SANITIZED = ("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Wvla", "-Werror")
-BUILDING = ("test_build.py", "test_sanitizers.py")
+APART = (
+    "test_build.py",
+    "test_sanitizers.py",
+    "test_room.py",
+)  # they build, or count memory, which sanitizers take more of
 EXAMPLES = "12"  # a twelfth of them: each takes three times as long
 PATIENCE_SECONDS = 300
 LOADED = """
@@ -79,7 +83,7 @@ import pytest
 load("csparql_spark.kernel._kernel", sys.argv[1])
 sys.exit(pytest.main([*sys.argv[2:], "-s", "-p", "no:xdist", "-k", "not every_character"]))
 """
-    paths = [str(path) for path in sorted(Path(__file__).parent.glob("test_*.py")) if path.name not in BUILDING]
+    paths = [str(path) for path in sorted(Path(__file__).parent.glob("test_*.py")) if path.name not in APART]
     assert len(paths) >= 3
     done = child(program, str(library), *paths)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[:3000]

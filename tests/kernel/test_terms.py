@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -84,27 +81,3 @@ def test_an_id_that_stands_for_nothing(id: int) -> None:
     terms.encode(pa.array(["<urn:a>", "<urn:b>"]))
     with pytest.raises(TypeError, match="an id that stands for no term"):
         terms.decode(np.array([0, id]))
-
-
-NARROW = """
-import resource
-import pyarrow as pa
-from csparql_spark.kernel.compiled.terms import Terms
-
-def pushed(terms, number):
-    return terms.encode(pa.array([f"{number}:{place}".ljust(1 << 16, "x") for place in range(32)])).tolist()[-1]
-
-terms = Terms()
-for number in range(64):  # of two megabytes each
-    pushed(terms, number)
-held = int(open("/proc/self/statm").read().split()[5]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_DATA, (held + (64 << 20), resource.RLIM_INFINITY))
-print([pushed(terms, number) + 1 for number in (64, 65, 66, 67)], terms.decode(terms.encode(pa.array(["a", "b"]))))
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="what a process has is read from /proc")
-def test_a_table_with_many_bytes_takes_a_few_more_where_memory_is_limited() -> None:
-    """To have twice as much room for them would need more than is allowed, though little is asked for."""
-    done = subprocess.run([sys.executable, "-c", NARROW], capture_output=True, text=True, check=False)
-    assert done.stdout == f"{[32 * number for number in (65, 66, 67, 68)]} ['a', 'b']\n", done.stderr

@@ -166,6 +166,16 @@ def test_order_and_ranks(unsorted: list[int]) -> None:
     same(sort.distinct(ints(sorted(unsorted))), twin_sort.distinct(ints(sorted(unsorted))))
 
 
+@pytest.mark.parametrize("least", [0, -5, LEAST, 1 << 61])
+@pytest.mark.parametrize("rows", [1, 2, 63, 64, 127, 128, 3000])
+def test_order_of_the_widest_values_that_fit_beside_their_rows_and_of_wider_ones(least: int, rows: int) -> None:
+    for bits in (62, 63, 64):
+        highest = min(least + (1 << bits - rows.bit_length()) - 1, MOST)
+        unsorted = np.random.default_rng(rows).choice(ints([least, least + 1, highest - 1, highest]), rows)
+        unsorted[0], unsorted[-1] = highest, least
+        same(sort.order_of(unsorted), twin_sort.order_of(unsorted))
+
+
 @given(st.lists(st.tuples(few | extremes, tags), max_size=150), unions, st.sampled_from([LEAST, 0, 5]))
 @settings(max_examples=examples(200), deadline=None)
 def test_unite(rows: list[tuple[int, int]], union: np.ufunc, now: int) -> None:
