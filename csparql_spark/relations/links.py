@@ -14,10 +14,12 @@ may name a triple more than once. Each holds as long as both that it is made of.
 
 from __future__ import annotations
 
+import numpy as np
+
 from csparql_spark.kernel.join import join
 from csparql_spark.kernel.limits import UNBOUNDED, Field
 from csparql_spark.relations.graph import Keyed, TaggedGraph
-from csparql_spark.relations.keys import POS, PSO
+from csparql_spark.relations.keys import POS, PSO, Permutation
 
 
 class Links:
@@ -27,33 +29,17 @@ class Links:
         self._predicate = int(packing.ranks(predicate)) << 2 * packing.width
 
     def after(self, more: Keyed, fresh: bool = True, most: int = UNBOUNDED) -> Keyed:
-        keys = more.keys
-        low = self._predicate | (keys & self._term) << self._width
-        runs = self._graph.ordered_by(PSO)
-        found = join(
-            runs.columns(fresh),
-            low,
-            1 << self._width,
-            keys & ~self._term,
-            more.tag,
-            runs.now,
-            most,
-            Field(0, self._term, 0),
-        )
-        return Keyed(*found, self._width)
+        ends, rest = more.keys & self._term, more.keys & ~self._term
+        return self._joined(PSO, ends, more._replace(keys=rest), fresh, most)
 
     def before(self, more: Keyed, fresh: bool = True, most: int = UNBOUNDED) -> Keyed:
-        keys = more.keys
-        low = self._predicate | (keys >> self._width & self._term) << self._width
-        runs = self._graph.ordered_by(POS)
-        found = join(
-            runs.columns(fresh),
-            low,
-            1 << self._width,
-            self._predicate | keys & self._term,
-            more.tag,
-            runs.now,
-            most,
-            Field(0, self._term, self._width),
-        )
-        return Keyed(*found, self._width)
+        begins, rest = more.keys >> self._width & self._term, self._predicate | more.keys & self._term
+        return self._joined(POS, begins, more._replace(keys=rest), fresh, most)
+
+    def _joined(self, order: Permutation, met: np.ndarray, rest: Keyed, fresh: bool, most: int) -> Keyed:
+        """The links that have `met` in the second place of an order: the third is put where it belongs in the rest."""
+        runs, shifts = self._graph.ordered_by(order), self._graph.packing.shifts
+        third = Field(0, self._term, shifts[PSO][order.places[2]])
+        low = self._predicate | met << self._width
+        keys, tags = join(runs.columns(fresh), low, 1 << self._width, rest.keys, rest.tag, runs.now, most, third)
+        return Keyed(keys, tags, self._width)

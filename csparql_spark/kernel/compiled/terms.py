@@ -9,9 +9,8 @@ import pyarrow as pa
 from csparql_spark.kernel import native
 
 LEAST_TERMS, LEAST_BYTES = 256, 1 << 13
-MOST_SPARE = (
-    16 << 20
-)  # bytes of room in a column beyond what is asked for: a limit of memory counts what is not used, too
+# Bytes of room in a column beyond what is asked for: a limit of memory counts what is not used, too.
+MOST_SPARE = 16 << 20
 _library = native.library
 assert _library is not None
 _encode, _find, _spread, _texts = _library.encode, _library.find, _library.spread, _library.texts
