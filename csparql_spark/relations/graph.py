@@ -120,9 +120,9 @@ class TaggedGraph:
         return Keyed(keys, tags, self.packing.width)
 
     def _keys(self, blocks: Iterable[Block | Keyed]) -> tuple[np.ndarray, np.ndarray]:
-        blocks = list(blocks)
+        blocks = [block for block in blocks if (block.size if isinstance(block, Keyed) else len(block[3]))]
         for block in blocks:  # first, because it may change how keys are packed
-            previous = None if isinstance(block, Keyed) or not len(block[3]) else self.packing.learn(block[1])
+            previous = None if isinstance(block, Keyed) else self.packing.learn(block[1])
             if previous is not None:
                 self._widen(previous)
         parts = [self._packed(block) for block in blocks]
