@@ -53,7 +53,7 @@ For both:
 - `last_answer`  what was answered last, as an answer and what has changed since
 - `stamps`       when a triple came
 - `bindings`     answers as columns, and as bytes
-- `batch_bytes`  the bytes of few cells, as Arrow writes them
+- `batch_bytes`  the bytes of a table, as Arrow writes them
 - `media_types`  what answers and graphs can be written as
 - `row_text`, `graph_text`   tables and graphs as text, piece by piece
 - `formats`      answers in the formats of SPARQL and RDF

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from csparql_spark.answers import batch_bytes
+from csparql_spark.answers.batch_bytes import Cells, TermTexts
 
 ResultKind = Literal["bindings", "boolean", "graph"]
 Column: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str | None]
@@ -128,14 +129,24 @@ class Bindings:
 
     def batch(self) -> bytes | pa.Buffer:
         """The table as Arrow writes it, without the schema, which is always the same."""
+        if not self.length:
+            return _nothing(self.variables)
         if self._lists is not None and self._lists[0]:
-            batch = batch_bytes.written(_batch, self.variables, *self._lists)
+            lists, columns = self._lists
+            batch = batch_bytes.written(_batch, self.variables, TermTexts.of(lists), Cells.of(columns))
             if batch is not None:
                 return batch
-        elif not self.length:
-            return _nothing(self.variables)
-        terms, ids = self.encoded()
-        return _batch_of(self.variables, self.length, terms, np.concatenate(ids) if ids else np.empty(0, np.int32))
+        if self._made_of is not None:
+            terms, cells = _used(*self._made_of)
+            texts = TermTexts.of_array(terms)
+            if len(terms) and texts is not None:
+                batch = batch_bytes.written(_batch, self.variables, texts, Cells(self.length, cells.tobytes()))
+                if batch is not None:
+                    return batch
+        else:
+            terms, ids = self.encoded()
+            cells = np.concatenate(ids) if ids else np.empty(0, np.int32)
+        return _batch_of(self.variables, self.length, terms, cells)
 
     def __len__(self) -> int:
         return self.length
@@ -167,7 +178,8 @@ class Bindings:
         if not self.variables:
             return pa.array([], pa.string()), []
         if self._made_of is not None:
-            return _used(*self._made_of)
+            terms, cells = _used(*self._made_of)
+            return terms, [cells[i * self.length : (i + 1) * self.length] for i in range(len(self.variables))]
         if self._lists is not None:
             few, columns = self._lists
             return pa.array(few, pa.string()), [np.array(column, np.int32) for column in columns]
@@ -234,7 +246,7 @@ class Result:
 
     def holding(self, until: np.ndarray | None) -> Result:
         """The same answer, saying until when each row holds (a boolean: until when it is true)."""
-        return self if until is self.until else replace(self, until=until)
+        return self if until is self.until else Result(self.kind, self.table, self.truth, self.ntriples, until)
 
     def __len__(self) -> int:
         """How many rows, or triples; a boolean counts one."""
@@ -308,18 +320,19 @@ def _in_order(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, np.ndarray]:
     return encoded.dictionary.take(order), rank[pc.fill_null(encoded.indices, -1).to_numpy()]
 
 
-def _used(terms: pa.StringArray, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, list[np.ndarray]]:
-    """The terms that ids stand for, in their order, and the ids of the cells among these."""
-    columns = [ids.astype(np.int32, copy=False) for ids in columns]
+def _used(terms: pa.StringArray, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, np.ndarray]:
+    """The terms that ids stand for, in their order, and the ids of the cells among these, column by column."""
+    cells = np.concatenate(columns, dtype=np.int32, casting="same_kind")
     used = np.zeros(len(terms) + 1, dtype=bool)  # the last is of what is unbound
-    for ids in columns:
-        used[ids] = True
+    used[cells] = True
     used[-1] = False
-    if used[:-1].all():
-        return terms, columns
-    numbers = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    places = np.flatnonzero(used)
+    if len(places) == len(terms):
+        return terms, cells
+    numbers = np.empty(len(used), dtype=np.int32)
+    numbers[places] = np.arange(len(places), dtype=np.int32)
     numbers[-1] = -1
-    return terms.take(pa.array(np.flatnonzero(used))), [numbers[ids] for ids in columns]
+    return terms.take(pa.array(places)), numbers[cells]
 
 
 def _taken(terms: pa.StringArray, ids: np.ndarray) -> pa.StringArray:

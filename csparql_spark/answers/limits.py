@@ -62,12 +62,12 @@ class Limits:
                 "FILTER"
             )
 
-    def check_bytes(self, used: int, of: str) -> None:
-        """`of` says of what so many bytes are."""
+    def check_bytes(self, used: int, of: str, count: int = 0) -> None:
+        """`of` says of what so many bytes are, with `count` in its place."""
         if used > self.bytes:
             raise TooMuch(
-                f"{of} need {size(used)}, and a query may have {size(self.bytes)}: choose a narrower RANGE, "
-                "or ask for less"
+                f"{of.format(count)} need {size(used)}, and a query may have {size(self.bytes)}: choose a narrower "
+                "RANGE, or ask for less"
             )
 
     @property

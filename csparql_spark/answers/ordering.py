@@ -50,6 +50,7 @@ class Ordering:
     def __init__(self) -> None:
         self._askers: weakref.WeakSet[object] = weakref.WeakSet()
         self._ordered: Ordered | None = None
+        self.nbytes = 0  # of what is held: it is asked for at each answer
 
     def join(self, asker: object) -> None:
         self._askers.add(asker)
@@ -59,12 +60,9 @@ class Ordering:
         """Whether somebody may cut rows out of those of another."""
         return len(self._askers) > 1
 
-    @property
-    def nbytes(self) -> int:
-        return 0 if self._ordered is None else self._ordered.nbytes
-
     def hold(self, ordered: Ordered) -> None:
         self._ordered = ordered if self.shared else None
+        self.nbytes = 0 if self._ordered is None else self._ordered.nbytes
 
     def later(self, versions: tuple[int, ...], after: int) -> Ordered | None:
         ordered = self._ordered

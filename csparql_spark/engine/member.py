@@ -27,6 +27,7 @@ A member sees only elements logged after it (`id` is the place of its registrati
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NotRequired, TypedDict
 
 import numpy as np
@@ -42,7 +43,7 @@ from csparql_spark.log.contents import QueryFailed
 from csparql_spark.schedule.routing import Registration
 from csparql_spark.windows.counting import CountState, arrive, count_of
 from csparql_spark.windows.progress import Arrival, Clock, Progress
-from csparql_spark.windows.rule import END_OF_TIME, aligned, grid_of, has_tags, horizon_of, looks_of, widest_of
+from csparql_spark.windows.rule import END_OF_TIME, aligned, at_once, grid_of, has_tags, horizon_of, looks_of, widest_of
 
 MOST_INSTANTS = 200_000  # a step of one second, and silence for more than two days
 
@@ -95,6 +96,11 @@ class Member:
             for graph in self.graphs
             if graph.places
         }
+        # What each window sees, as others may see it, too.
+        self.sight_keys: tuple[Hashable, ...] = tuple(
+            (self.id, place) if count_of(window) is not None else at_once(window)
+            for place, window in enumerate(self.windows)
+        )
         self.widest = widest_of(self.windows)
         self.grid = grid_of(self.query)
         clocks = {stream: Clock(**clock) for stream, clock in registration["clocks"].items()}

@@ -38,7 +38,7 @@ from csparql_spark.engine.r2s import RelationToStream, answer_of, by_rows
 from csparql_spark.entailment.evaluate.bounds import closing_seconds
 from csparql_spark.language import Window
 from csparql_spark.windows.content import END_OF_TIME, Content, Elements
-from csparql_spark.windows.rule import at_once, bounds_of, logged_after
+from csparql_spark.windows.rule import bounds_of, logged_after
 from csparql_spark.windows.slides import Extent
 
 LIMITS = Limits()  # of each query, where nobody says anything else
@@ -169,9 +169,9 @@ class Views:
         member.see(instant)
         sights = [self._look(member, place, instant, seq) for place in range(len(member.windows))]
         elements = sum(sight.extent.elements for sight in sights)
-        parts = [(_what(member, place), sight.extent.nbytes) for place, sight in enumerate(sights)]
+        parts = [(view, sight.extent.nbytes) for view, sight in zip(member.sight_keys, sights, strict=True)]
         size = sum(nbytes for _, nbytes in parts)
-        limits.check_bytes(size, f"the {elements:,} elements in its windows")
+        limits.check_bytes(size, "the {:,} elements in its windows", elements)
         # When all that the windows can see came after the registration, the member sees the same as everybody.
         shared = not member.counts and all(logged_after(sight.extent.oldest, member.id) for sight in sights)
         moment = Moment(0 if shared else member.id, instant, seq)
@@ -195,7 +195,7 @@ class Views:
         parts.append((member.id, self._r2s.nbytes(member)))
         size = sum(nbytes for _, nbytes in parts)
         self._members[member.id] = LastLook(view, elements, tuple(parts))
-        limits.check_bytes(size, f"the {elements:,} elements in its windows and what follows from them")
+        limits.check_bytes(size, "the {:,} elements in its windows and what follows from them", elements)
         return reply
 
     def _view(self, member: Member, since: int) -> View:
@@ -352,11 +352,6 @@ class Views:
                 lambda: contents(self._content, stream, window, Moment(0, instant, seq), None),
             )
         return sight
-
-
-def _what(member: Member, place: int) -> Hashable:
-    """What a window sees, as others may see it, too."""
-    return (member.id, place) if place in member.counts else at_once(member.windows[place])
 
 
 def _since(elements: Elements, since: int) -> Elements:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.answers import batch_bytes
-from csparql_spark.answers.batch_bytes import written
+from csparql_spark.answers.batch_bytes import Cells, TermTexts, written
 from csparql_spark.answers.bindings import Bindings, Result, _batch
 
 names = st.lists(st.text("abcdé", min_size=1, max_size=9), min_size=1, max_size=4, unique=True).map(tuple)
@@ -36,11 +36,22 @@ def test_as_arrow_writes_them(table) -> None:
         variables, pa.array(terms, pa.string()), [np.array(one, np.int32) for one in columns], in_order=True
     )
     if terms:
-        assert written(_batch, variables, terms, columns) == _batch(variables, terms, columns)
+        assert written(_batch, variables, TermTexts.of(terms), Cells.of(columns)) == _batch(variables, terms, columns)
     payload = Result.from_table(bindings).to_bytes()
     assert payload == Result.from_table(arrays).to_bytes()
     assert Result.from_bytes(payload).table == bindings == arrays
     assert bindings.rows() == arrays.rows() and len(bindings) == len(arrays)
+
+
+@given(tables(), st.integers(0, 3))
+def test_terms_that_no_row_has_are_left_out(table, more: int) -> None:
+    variables, terms, columns = table
+    array = pa.array([*("\0" * (n + 1) for n in range(more)), *terms, *("\U0010ffff" * (13 + n) for n in range(more))])
+    ids = [np.array([-1 if cell < 0 else cell + more for cell in column], np.int32) for column in columns]
+    some = Bindings.from_ids(variables, array.cast(pa.string()), ids, in_order=True)
+    sliced = Bindings.from_ids(variables, pa.concat_arrays([array[:1], array])[1:], ids, in_order=True)
+    expected = bytes(_batch(variables, terms, columns))
+    assert bytes(some.batch()) == bytes(sliced.batch()) == expected
 
 
 def test_a_table_of_no_rows() -> None:
@@ -53,7 +64,7 @@ def test_where_arrow_writes_something_else_nothing_is_made() -> None:
     def other(*table) -> bytes:
         return b"!" + _batch(*table)
 
-    assert written(other, ("s",), ["<urn:a>"], [[0]]) is None
+    assert written(other, ("s",), TermTexts.of(["<urn:a>"]), Cells.of([[0]])) is None
     with mock.patch.object(batch_bytes, "written", return_value=None):
         few = Result.from_table(Bindings.from_lists(("s",), ["<urn:a>"], [[0, -1]])).to_bytes()
     assert few == Result.bindings(("s",), [["<urn:a>", None]]).to_bytes()
