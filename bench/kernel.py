@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.kernel import native
-from csparql_spark.kernel.limits import UNBOUNDED
+from csparql_spark.kernel.limits import UNBOUNDED, Field
 from csparql_spark.kernel.twin import join as twin_join
 from csparql_spark.kernel.twin import merge as twin_merge
 from csparql_spark.kernel.twin import probe as twin_probe
@@ -80,6 +80,19 @@ def narrow(random: np.random.Generator) -> tuple[object, ...]:
     return runs, np.sort(random.permutation(runs[0])[:10_000]) & -(1 << 30), 1 << 30, 5, UNBOUNDED
 
 
+def joined(random: np.random.Generator) -> tuple[object, ...]:
+    """What is found becomes the object of a key that whoever asks has begun."""
+    runs, low, span, now, most = narrow(random)
+    return runs, low, span, np.arange(len(low)) << 30, tags(random, low), now, most, Field(0, (1 << 30) - 1, 0)
+
+
+def to_absorb(random: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Keys that come to a map which has half of them; each time as if for the first, since their rows are dropped."""
+    runs = map_of(random, 500_000, 50_000, 5_000)
+    new = np.unique(np.concatenate((random.permutation(runs[0])[:20_000], keys(random, 20_000))))
+    return runs, new, tags(random, new)
+
+
 def to_turn(random: np.random.Generator) -> tuple[object, ...]:
     """Triples by predicate, subject and object become triples by predicate, object and subject."""
     p, s, o = (random.integers(0, count, 100_000) for count in (20, 50_000, 50_000))
@@ -110,7 +123,11 @@ CASES = {
     "found_shuffled": Case(
         "the same in no order", "probe.found", twin_probe.found, lambda random: shuffled(random, 500_000, 40_000)
     ),
+    "held": Case(
+        "those of 500,000 rows that hold", "merge.held", twin_merge.held, lambda random: (*map_of(random, 500_000), 200)
+    ),
     "slices": Case("the rows of 10,000 subjects, of two runs", "join.slices", twin_join.slices, narrow),
+    "join": Case("keys made of them", "join.join", twin_join.join, joined),
     "pairs": Case(
         "join 40,000 values with 500,000",
         "join.pairs",
@@ -126,6 +143,15 @@ CASES = {
             *((new := keys(random, 40_000)), tags(random, new)),
             np.maximum,
         ),
+    ),
+    "absorb": Case(
+        "40,000 keys come to a map of three runs",
+        "probe.absorb",
+        twin_probe.absorb,
+        lambda random: (*to_absorb(random), np.maximum, NEVER),
+    ),
+    "drop": Case(
+        "40,000 keys are dropped from it", "probe.drop", twin_probe.drop, lambda random: (*to_absorb(random)[:2], NEVER)
     ),
     "unite": Case(
         "unite 100,000 rows of 10,000 keys",
@@ -145,6 +171,12 @@ CASES = {
         "the order of 100,000 keys", "sort.order_of", twin_sort.order_of, lambda random: (unsorted(random, 100_000),)
     ),
     "turn": Case("turn 100,000 triples around", "sort.turn", twin_sort.turn, to_turn),
+    "distinct": Case(
+        "the distinct of 500,000 sorted values",
+        "sort.distinct",
+        twin_sort.distinct,
+        lambda random: (np.sort(keys(random, 250_000)[random.integers(0, 250_000, 500_000)]),),
+    ),
     "dense_ranks": Case(
         "rank 100,000 values of 1,000",
         "sort.dense_ranks",
@@ -166,11 +198,12 @@ def measure(turns: int = TURNS) -> dict[str, object]:
         raise RuntimeError(native.missing)
     numbers: dict[str, object] = {}
     for name, case in CASES.items():
-        arguments = case.arguments(np.random.default_rng(7))
+        # Each has columns of its own: some are written to.
+        arguments, others = (case.arguments(np.random.default_rng(7)) for _ in range(2))
         module, function = case.ours.split(".")
         ours = getattr(__import__(f"csparql_spark.kernel.compiled.{module}", fromlist=[function]), function)
-        _same(name, ours(*arguments), case.numpy(*arguments))
-        mine, numpys = _by_turns(lambda: ours(*arguments), lambda: case.numpy(*arguments), turns)
+        _same(name, ours(*arguments), case.numpy(*others))
+        mine, numpys = _by_turns(lambda: ours(*arguments), lambda: case.numpy(*others), turns)
         numbers |= {f"{name}_us": mine * 1e6, f"{name}_numpy_us": numpys * 1e6, f"{name}_times": numpys / mine}
     numbers["call_us"] = call() * 1e6
     numbers["load_ms"] = min(float(subprocess.check_output([sys.executable, "-c", LOADING])) for _ in range(5))
@@ -198,7 +231,8 @@ def _size() -> int:
 
 def _same(name: str, ours: object, numpys: object) -> None:
     for one, other in zip(*(part if isinstance(part, tuple) else (part,) for part in (ours, numpys)), strict=True):
-        if name != "slices" and not np.array_equal(one, other) or len(one) != len(other):
+        # Rows of several runs come in another order.
+        if name not in ("slices", "join") and not np.array_equal(one, other) or len(one) != len(other):
             raise RuntimeError(f"{name}: not the same")
 
 

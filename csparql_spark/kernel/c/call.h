@@ -9,11 +9,15 @@
  *     return end(&call, rows);
  *
  * Arguments are taken in the order in which they were given. After the first that is wrong, `failed` is set, and what
- * is taken then is empty. */
+ * is taken then is empty. Columns are told apart by the size of their items alone: to ask whether they are integers
+ * makes a call with ten of them half as long again (0.54 µs for 0.38). */
 #ifndef KERNEL_CALL_H
 #define KERNEL_CALL_H
 
 #include "python.h"
+
+/* For what is given a function that it calls: so it is made anew for each, and calls none. */
+#define INLINE static inline __attribute__((always_inline))
 
 enum { MOST_ARGUMENTS = 144 }; /* ten columns, and two for each run of a map */
 

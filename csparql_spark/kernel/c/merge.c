@@ -17,8 +17,6 @@ typedef struct {
     int64_t *out, *out_tag;
 } Part;
 
-#define INLINE static inline __attribute__((always_inline))
-
 INLINE int both(const Part *part) { return part->key < part->key_end && part->more < part->more_end; }
 
 INLINE void step(Part *part, int64_t now)

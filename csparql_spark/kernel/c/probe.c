@@ -29,6 +29,60 @@ PyObject *found(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     return end(&call, hits);
 }
 
+/* What is done with the tag of a key that a map has: `place` is that of the key, `r` that of the run. */
+typedef struct {
+    Column keys, tags, dropped;
+    Flags grown, known;
+    int64_t union_, zero;
+} Tags;
+
+typedef void (*Hit)(const Tags *with, int64_t *tag, int r, Py_ssize_t place);
+
+INLINE void look_up(const Map *map, const Tags *with, int ascend, Hit hit)
+{
+    for (int r = 0; r < map->count; r++) {
+        const Run run = map->run[r];
+        Py_ssize_t first;
+        Search sought;
+        search(&sought, with->keys, ascend);
+        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));) {
+            ask_for(run.tags.data, sought.places, n);
+            for (int k = 0; k < n; k++) {
+                Py_ssize_t row = sought.places[k], place = first + k;
+                if (row < run.keys.size && run.keys.data[row] == with->keys.data[place])
+                    hit(with, &run.tags.data[row], r, place);
+            }
+        }
+    }
+}
+
+INLINE void unite_tag(const Tags *with, int64_t *tag, int r, Py_ssize_t place)
+{
+    (void)r;
+    with->tags.data[place] = together(with->tags.data[place], *tag, with->union_);
+}
+
+INLINE void absorb_tag(const Tags *with, int64_t *tag, int r, Py_ssize_t place)
+{
+    int64_t before = *tag, after = together(before, with->tags.data[place], with->union_);
+    with->known.data[place] = 1;
+    if (with->union_ == SUM)
+        with->tags.data[place] = after;
+    if (after == before) {
+        with->grown.data[place] = 0;
+        return;
+    }
+    with->dropped.data[r] += before != with->zero;
+    *tag = with->zero;
+}
+
+INLINE void drop_tag(const Tags *with, int64_t *tag, int r, Py_ssize_t place)
+{
+    (void)place;
+    with->dropped.data[r] += *tag != with->zero;
+    *tag = with->zero;
+}
+
 /* tags_of(keys, union, out tags, run keys, run tags, …) -> 0: the unions of the tags of these keys with what is in
  * `out tags`. */
 PyObject *tags_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
@@ -36,31 +90,18 @@ PyObject *tags_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count
     (void)module;
     Call call;
     begin(&call, arguments, count);
-    Column keys = column(&call);
-    int64_t union_ = number(&call);
-    Column tags = column_out(&call);
+    Tags with;
+    with.keys = column(&call);
+    with.union_ = number(&call);
+    with.tags = column_out(&call);
     Map map;
     runs(&call, &map, 0);
-    if (!call.failed && tags.size != keys.size)
+    if (!call.failed && with.tags.size != with.keys.size)
         wrong(&call, "columns of lengths that do not fit");
     if (call.failed)
         return end(&call, 0);
-    let_others_run(&call, keys.size);
-    int ascend = ascending(keys);
-    for (int r = 0; r < map.count; r++) {
-        Run run = map.run[r];
-        Py_ssize_t first;
-        Search sought;
-        search(&sought, keys, ascend);
-        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));) {
-            ask_for(run.tags.data, sought.places, n);
-            for (int k = 0; k < n; k++) {
-                Py_ssize_t row = sought.places[k], place = first + k;
-                if (row < run.keys.size && run.keys.data[row] == keys.data[place])
-                    tags.data[place] = together(tags.data[place], run.tags.data[row], union_);
-            }
-        }
-    }
+    let_others_run(&call, with.keys.size);
+    look_up(&map, &with, ascending(with.keys), unite_tag);
     return end(&call, 0);
 }
 
@@ -74,42 +115,21 @@ PyObject *absorb(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     (void)module;
     Call call;
     begin(&call, arguments, count);
-    Column keys = column(&call), tags = column_out(&call);
-    int64_t union_ = number(&call), zero = number(&call);
-    Flags grown = flags_out(&call), known = flags_out(&call);
-    Column dropped = column_out(&call);
+    Tags with;
+    with.keys = column(&call), with.tags = column_out(&call);
+    with.union_ = number(&call), with.zero = number(&call);
+    with.grown = flags_out(&call), with.known = flags_out(&call);
+    with.dropped = column_out(&call);
     Map map;
     runs(&call, &map, 1);
-    if (!call.failed && (tags.size != keys.size || grown.size != keys.size || known.size != keys.size ||
-                         dropped.size != map.count))
+    Py_ssize_t size = with.keys.size;
+    if (!call.failed && (with.tags.size != size || with.grown.size != size || with.known.size != size ||
+                         with.dropped.size != map.count))
         wrong(&call, "columns of lengths that do not fit");
     if (call.failed)
         return end(&call, 0);
-    let_others_run(&call, keys.size);
-    for (int r = 0; r < map.count; r++) {
-        Run run = map.run[r];
-        Py_ssize_t first;
-        Search sought;
-        search(&sought, keys, 1);
-        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));) {
-            ask_for(run.tags.data, sought.places, n);
-            for (int k = 0; k < n; k++) {
-                Py_ssize_t row = sought.places[k], i = first + k;
-                if (row == run.keys.size || run.keys.data[row] != keys.data[i])
-                    continue;
-                int64_t before = run.tags.data[row], after = together(before, tags.data[i], union_);
-                known.data[i] = 1;
-                if (union_ == SUM)
-                    tags.data[i] = after;
-                if (after == before) {
-                    grown.data[i] = 0;
-                    continue;
-                }
-                dropped.data[r] += before != zero;
-                run.tags.data[row] = zero;
-            }
-        }
-    }
+    let_others_run(&call, size);
+    look_up(&map, &with, 1, absorb_tag);
     return end(&call, 0);
 }
 
@@ -120,31 +140,17 @@ PyObject *drop(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     (void)module;
     Call call;
     begin(&call, arguments, count);
-    Column keys = column(&call);
-    int64_t zero = number(&call);
-    Column dropped = column_out(&call);
+    Tags with;
+    with.keys = column(&call);
+    with.zero = number(&call);
+    with.dropped = column_out(&call);
     Map map;
     runs(&call, &map, 1);
-    if (!call.failed && dropped.size != map.count)
+    if (!call.failed && with.dropped.size != map.count)
         wrong(&call, "columns of lengths that do not fit");
     if (call.failed)
         return end(&call, 0);
-    let_others_run(&call, keys.size);
-    for (int r = 0; r < map.count; r++) {
-        Run run = map.run[r];
-        Py_ssize_t first;
-        Search sought;
-        search(&sought, keys, 1);
-        for (int n; (n = seek(&sought, run.keys.data, run.keys.size, &first));) {
-            ask_for(run.tags.data, sought.places, n);
-            for (int k = 0; k < n; k++) {
-                Py_ssize_t row = sought.places[k];
-                if (row < run.keys.size && run.keys.data[row] == keys.data[first + k]) {
-                    dropped.data[r] += run.tags.data[row] != zero;
-                    run.tags.data[row] = zero;
-                }
-            }
-        }
-    }
+    let_others_run(&call, with.keys.size);
+    look_up(&map, &with, 1, drop_tag);
     return end(&call, 0);
 }

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from csparql_spark.kernel import native
+from csparql_spark.kernel.compiled.columns import cut
 from csparql_spark.kernel.limits import Field, TooMuchAtOnce
 
 _library = native.library
@@ -21,7 +22,8 @@ def slices(runs: Sequence[np.ndarray], low: np.ndarray, span: int, now: int, mos
         index, keys, tags = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
         rows = _slices(low, span, now, most, index, keys, tags, *runs)
         if rows >= 0:
-            return index[:rows], keys[:rows], tags[:rows]
+            index, keys, tags = cut(rows, index, keys, tags)
+            return index, keys, tags
         if rows == TOO_MUCH:
             raise TooMuchAtOnce
         room = -1 - rows
@@ -42,7 +44,8 @@ def join(
         keys, until = np.empty(room, np.int64), np.empty(room, np.int64)
         rows = _join(low, span, carried, tags, now, most, *field, keys, until, *runs)
         if rows >= 0:
-            return keys[:rows], until[:rows]
+            keys, until = cut(rows, keys, until)
+            return keys, until
         if rows == TOO_MUCH:
             raise TooMuchAtOnce
         room = -1 - rows
@@ -54,7 +57,8 @@ def pairs(sorted_values: np.ndarray, sought: np.ndarray, most: int) -> tuple[np.
         places, rows = np.empty(room, np.int64), np.empty(room, np.int64)
         total = _pairs(sorted_values, sought, most, places, rows)
         if total >= 0:
-            return places[:total], rows[:total]
+            places, rows = cut(total, places, rows)
+            return places, rows
         if total == TOO_MUCH:
             raise TooMuchAtOnce
         room = -1 - total
