@@ -19,9 +19,11 @@ import numpy as np
 
 from csparql_spark.kernel import native
 from csparql_spark.kernel.limits import UNBOUNDED, Field
+from csparql_spark.kernel.twin import group as twin_group
 from csparql_spark.kernel.twin import join as twin_join
 from csparql_spark.kernel.twin import merge as twin_merge
 from csparql_spark.kernel.twin import probe as twin_probe
+from csparql_spark.kernel.twin import rows as twin_rows
 from csparql_spark.kernel.twin import sort as twin_sort
 
 TURNS = 15  # of three times each: the least counts
@@ -29,11 +31,16 @@ LEAST_SECONDS = 0.002  # that a turn takes: short calls are repeated
 NEVER = -(1 << 62)
 
 
+def called(function: Callable[..., object], *arguments: object) -> Callable[[], object]:
+    return lambda: function(*arguments)
+
+
 class Case(NamedTuple):
     what: str
-    ours: str  # the module of `compiled`, and its function
+    ours: str  # the module of `compiled`, and its function or class
     numpy: Callable[..., object]
     arguments: Callable[[np.random.Generator], tuple[object, ...]]
+    ready: Callable[..., Callable[[], object]] = called  # what is measured, of the function or class and the arguments
 
 
 def keys(random: np.random.Generator, size: int, bits: int = 50) -> np.ndarray:
@@ -91,6 +98,63 @@ def to_absorb(random: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray
     runs = map_of(random, 500_000, 50_000, 5_000)
     new = np.unique(np.concatenate((random.permutation(runs[0])[:20_000], keys(random, 20_000))))
     return runs, new, tags(random, new)
+
+
+def rows_of(random: np.random.Generator, groups: int, whole: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """100,000 rows of a group and a value."""
+    values = random.normal(20, 5, 100_000)
+    return random.integers(0, groups, 100_000), (values * 1e6).astype(np.int64) if whole else values
+
+
+def summed(kind: Callable[[], object], groups: np.ndarray, values: np.ndarray) -> Callable[[], object]:
+    def sums() -> object:
+        table = kind()
+        table.add(groups, values)
+        return table.of(np.arange(len(table)))
+
+    return sums
+
+
+def changed(kind: Callable[[], object], groups: np.ndarray, values: np.ndarray) -> Callable[[], object]:
+    """Three rows come to sums of all, and go again; both times it is asked what their groups have."""
+    table = kind()
+    table.add(groups, values)
+    few, often = np.arange(3), np.ones(3, np.int64)
+
+    def change() -> object:
+        table.add(few, values[:3], often)
+        after = table.of(few)
+        table.add(few, values[:3], -often)
+        return after, table.of(few)
+
+    return change
+
+
+def rows_that_repeat(random: np.random.Generator, distinct: int) -> tuple[list[np.ndarray]]:
+    """100,000 rows of three columns."""
+    one, two, three = (random.integers(0, 100_000, distinct) for _ in range(3))
+    rows = random.integers(0, distinct, 100_000)
+    return ([one[rows], two[rows], three[rows]],)
+
+
+def counted(kind: Callable[[int], object], columns: list[np.ndarray]) -> Callable[[], object]:
+    """A thousand rows come to a bag of all, and go again."""
+    bag = kind(len(columns))
+    bag.add(columns)
+    some, often = [column[:1000] + 7 for column in columns], np.ones(1000, np.int64)
+
+    def count() -> object:
+        return *bag.add(some, often), *bag.add(some, -often)
+
+    return count
+
+
+def two_bags(random: np.random.Generator) -> tuple[np.ndarray, int, int]:
+    """Two bags of 100,000 rows of which one in a hundred is another."""
+    one = random.permutation(100_000)
+    other = one.copy()
+    other[:1000] = np.arange(100_000, 101_000)
+    return np.concatenate((one, random.permutation(other))), 100_000, 101_000
 
 
 def to_turn(random: np.random.Generator) -> tuple[object, ...]:
@@ -153,6 +217,62 @@ CASES = {
     "drop": Case(
         "40,000 keys are dropped from it", "probe.drop", twin_probe.drop, lambda random: (*to_absorb(random)[:2], NEVER)
     ),
+    "reduced": Case(
+        "count, least and greatest of 100,000 values in 50 groups",
+        "group.reduced",
+        twin_group.reduced,
+        lambda random: (*rows_of(random, 50, whole=True), 50),
+    ),
+    "integer_sums": Case(
+        "sum 100,000 integers in 50 groups",
+        "group.IntegerSums",
+        twin_group.IntegerSums,
+        lambda random: rows_of(random, 50, whole=True),
+        summed,
+    ),
+    "double_sums": Case(
+        "sum 100,000 doubles in 50 groups, rounded once",
+        "group.DoubleSums",
+        twin_group.DoubleSums,
+        lambda random: rows_of(random, 50),
+        summed,
+    ),
+    "double_sums_10000": Case(
+        "the same in 10,000 groups",
+        "group.DoubleSums",
+        twin_group.DoubleSums,
+        lambda random: rows_of(random, 10_000),
+        summed,
+    ),
+    "double_changes": Case(
+        "3 of 100,000 doubles in 50 groups come and go",
+        "group.DoubleSums",
+        twin_group.DoubleSums,
+        lambda random: rows_of(random, 50),
+        changed,
+    ),
+    "dense_rows_50": Case(
+        "number 100,000 rows of three columns, 50 of them distinct",
+        "rows.dense_rows",
+        twin_rows.dense_rows,
+        lambda random: rows_that_repeat(random, 50),
+    ),
+    "dense_rows_100000": Case(
+        "the same, nearly all of them distinct",
+        "rows.dense_rows",
+        twin_rows.dense_rows,
+        lambda random: rows_that_repeat(random, 1_000_000),
+    ),
+    "row_bag": Case(
+        "1,000 rows come to a bag of 100,000 and go",
+        "rows.RowBag",
+        twin_rows.RowBag,
+        lambda random: rows_that_repeat(random, 1_000_000),
+        counted,
+    ),
+    "unpaired": Case(
+        "how two bags of 100,000 rows differ, in 1,000 of them", "rows.unpaired", twin_rows.unpaired, two_bags
+    ),
     "unite": Case(
         "unite 100,000 rows of 10,000 keys",
         "sort.unite",
@@ -202,8 +322,9 @@ def measure(turns: int = TURNS) -> dict[str, object]:
         arguments, others = (case.arguments(np.random.default_rng(7)) for _ in range(2))
         module, function = case.ours.split(".")
         ours = getattr(__import__(f"csparql_spark.kernel.compiled.{module}", fromlist=[function]), function)
-        _same(name, ours(*arguments), case.numpy(*others))
-        mine, numpys = _by_turns(lambda: ours(*arguments), lambda: case.numpy(*others), turns)
+        one, other = case.ready(ours, *arguments), case.ready(case.numpy, *others)
+        _same(name, one(), other())
+        mine, numpys = _by_turns(one, other, turns)
         numbers |= {f"{name}_us": mine * 1e6, f"{name}_numpy_us": numpys * 1e6, f"{name}_times": numpys / mine}
     numbers["call_us"] = call() * 1e6
     numbers["load_ms"] = min(float(subprocess.check_output([sys.executable, "-c", LOADING])) for _ in range(5))

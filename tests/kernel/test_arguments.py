@@ -42,16 +42,22 @@ def text(body: bytes) -> np.ndarray:
     return np.frombuffer(body, dtype=np.uint8).copy()
 
 
+def doubles(size: int) -> np.ndarray:
+    return ints(size) / 4
+
+
 def flags(size: int) -> np.ndarray:
     return np.zeros(size, dtype=np.bool_)
 
 
 class Right(NamedTuple):
-    """What a function takes. `written`: which of it is written to; `runs`: it takes any number of runs at the end."""
+    """What a function takes. `written`: which of it is written to; `runs`: it takes any number of runs at the end;
+    `cells`: the columns at the end, of which it takes any number, and of int32, too."""
 
     arguments: Callable[[], list[object]]
     written: tuple[int, ...]
     runs: bool = False
+    cells: tuple[int, ...] = ()
 
 
 RIGHT = {
@@ -70,6 +76,25 @@ RIGHT = {
         True,
     ),
     "pairs": Right(lambda: [ints(20), ints(9), 99, ints(12), ints(12)], (3, 4)),
+    "reduce": Right(lambda: [ints(20) % 5, ints(20), ints(5), ints(5), ints(5)], (2, 3, 4)),
+    "reduce_doubles": Right(lambda: [ints(20) % 5, doubles(20), ints(5), doubles(5), doubles(5)], (2, 3, 4)),
+    "total": Right(lambda: [zeros(10), zeros(5), ints(20) % 5, ints(20), ints(20)], (0, 1)),
+    "accumulate": Right(lambda: [zeros(20), 15, 4, zeros(5), ints(20) % 5, doubles(20), ints(20)], (0, 3)),
+    "combine": Right(lambda: [zeros(20), 15, 4, ints(6), 16, 2, ints(3), 0], (0,)),
+    "rounded": Right(lambda: [ints(20), 15, 4, ints(5), doubles(5)], (4,)),
+    "dense_rows": Right(lambda: [2, 5, 7, zeros(10), zeros(10), ints(10) % 3, ints(10) % 2], (3, 4), cells=(5, 6)),
+    "count_rows": Right(
+        lambda: [
+            *(zeros(64), zeros(20), zeros(10), 0, 2, 5, 7),  # no row, and room for ten
+            *(ints(10), zeros(10), zeros(10), zeros(10), ints(10) % 3, ints(10) % 2),
+        ],
+        (0, 1, 2, 8, 9, 10),
+        cells=(11, 12),
+    ),
+    "find_rows": Right(
+        lambda: [zeros(64), zeros(20), zeros(10), 0, 2, 5, 7, zeros(10), ints(10), ints(10)], (7,), cells=(8, 9)
+    ),
+    "unpaired": Right(lambda: [ints(10) % 4, 5, 4, zeros(10)], (3,)),
     "ordered": Right(lambda: [ints(60)[::-1].copy(), ints(60)], (1,)),
     "order": Right(lambda: [ints(60)[::-1].copy(), ints(60)], (1,)),
     "unite": Right(lambda: [ints(60) % 7, ints(60), 0, 5, ints(60), ints(60)], (4, 5)),
@@ -135,7 +160,7 @@ def test_too_few_and_too_many(name: str) -> None:
             call(name, arguments[:count])
     with pytest.raises(TypeError, match="too many arguments"):
         call(name, arguments + [ints(2)] * 144)
-    if not RIGHT[name].runs:
+    if not RIGHT[name].runs and not RIGHT[name].cells:
         with pytest.raises(TypeError, match="too many arguments"):
             call(name, [*arguments, 1])
 
@@ -145,7 +170,9 @@ def test_other_types(name: str) -> None:
     for place, right in others(name):
         wrong: list[object] = [None, "columns", [1, 2], 1.5]
         if isinstance(right, np.ndarray):
-            wrong += [7, *(right.astype(other) for other in OTHERS[right.itemsize])]
+            others_ = (np.int16, np.complex128) if place in RIGHT[name].cells else OTHERS[right.itemsize]
+            wrong += [7, *(right.astype(other) for other in others_)]
+            wrong += [right.astype(np.int64)] if right.dtype == np.float64 else []
             wrong += [np.repeat(right, 2)[::2]] if len(right) > 1 else []  # one row is no stride
         else:
             wrong += [1 << 63, -(1 << 63) - 1, ints(3)]
@@ -198,6 +225,30 @@ def test_columns_of_one_map_are_of_one_length(name: str, place: int) -> None:
         ("turn", 5, ints(3) + 62, "bits that a key does not have"),
         ("turn", 6, -1, "bits that a key does not have"),
         ("turn", 6, 64, "bits that a key does not have"),
+        ("reduce", 0, ints(20) - 1, "a group that there is not"),
+        ("reduce", 0, ints(20), "a group that there is not"),
+        ("reduce_doubles", 0, ints(20) - 1, "a group that there is not"),
+        ("total", 2, ints(20), "a group that there is not"),
+        ("accumulate", 4, ints(20), "a group that there is not"),
+        ("combine", 6, ints(3) + 3, "a group that there is not"),
+        ("rounded", 3, ints(5) + 1, "a group that there is not"),
+        ("accumulate", 1, -1, "lengths that do not fit"),
+        ("accumulate", 1, 40, "lengths that do not fit"),
+        ("accumulate", 2, 37, "lengths that do not fit"),
+        ("combine", 1, 17, "lengths that do not fit"),
+        ("combine", 4, 18, "lengths that do not fit"),
+        ("rounded", 2, -4, "lengths that do not fit"),
+        ("dense_rows", 0, 0, "columns that are no rows"),
+        ("dense_rows", 0, 3, "columns that are no rows"),
+        ("count_rows", 3, 1, "no room for so many rows"),
+        ("count_rows", 3, -1, "lengths that do not fit"),
+        ("count_rows", 4, 3, "lengths that do not fit"),
+        ("find_rows", 3, 11, "lengths that do not fit"),
+        ("find_rows", 4, 1 << 62, "lengths that do not fit"),
+        ("unpaired", 0, ints(10), "a number that no row has"),
+        ("unpaired", 0, ints(10) % 4 - 1, "a number that no row has"),
+        ("unpaired", 1, 11, "lengths that do not fit"),
+        ("unpaired", 2, 1 << 62, "lengths that do not fit"),
         ("encode", 1, ints(3) - 9, "lengths that do not fit"),
         ("find", 1, ints(1) - 9, "lengths that do not fit"),
         ("texts", 2, ints(2) + ((1 << 63) - 2), "an id that stands for no term"),

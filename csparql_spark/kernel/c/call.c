@@ -37,7 +37,7 @@ static PyObject *next(Call *call)
     return call->failed ? NULL : call->arguments[call->next++];
 }
 
-static Py_buffer *buffer(Call *call, int how, Py_ssize_t itemsize)
+static Py_buffer *any_buffer(Call *call, int how)
 {
     PyObject *argument = next(call);
     if (!argument)
@@ -48,9 +48,15 @@ static Py_buffer *buffer(Call *call, int how, Py_ssize_t itemsize)
         return NULL;
     }
     call->columns++;
-    if (view->itemsize != itemsize) {
+    return view;
+}
+
+static Py_buffer *buffer(Call *call, int how, Py_ssize_t itemsize)
+{
+    Py_buffer *view = any_buffer(call, how);
+    if (view && view->itemsize != itemsize) {
         wrong(call, "a column of another type");
-        return NULL;
+        view = NULL;
     }
     return view;
 }
@@ -67,8 +73,20 @@ static Flags flags(Call *call, int how)
     return view ? (Flags){view->buf, view->len} : (Flags){NULL, 0};
 }
 
+static Doubles real(Call *call, int how)
+{
+    Py_buffer *view = buffer(call, how | PyBUF_FORMAT, 8);
+    if (view && !(view->format && view->format[0] == 'd')) {
+        wrong(call, "a column of another type");
+        view = NULL;
+    }
+    return view ? (Doubles){view->buf, view->len / 8} : (Doubles){NULL, 0};
+}
+
 Column column(Call *call) { return integers(call, PyBUF_SIMPLE); }
 Column column_out(Call *call) { return integers(call, PyBUF_WRITABLE); }
+Doubles doubles(Call *call) { return real(call, PyBUF_SIMPLE); }
+Doubles doubles_out(Call *call) { return real(call, PyBUF_WRITABLE); }
 Flags flags_in(Call *call) { return flags(call, PyBUF_SIMPLE); }
 Flags flags_out(Call *call) { return flags(call, PyBUF_WRITABLE); }
 
@@ -76,6 +94,16 @@ Ids ids_out(Call *call)
 {
     Py_buffer *view = buffer(call, PyBUF_WRITABLE, 4);
     return view ? (Ids){view->buf, view->len / 4} : (Ids){NULL, 0};
+}
+
+Cells cells(Call *call)
+{
+    Py_buffer *view = any_buffer(call, PyBUF_SIMPLE);
+    if (view && view->itemsize != 8 && view->itemsize != 4) {
+        wrong(call, "a column of another type");
+        view = NULL;
+    }
+    return view ? (Cells){view->buf, view->len / view->itemsize, view->itemsize == 8} : (Cells){NULL, 0, 1};
 }
 
 int64_t number(Call *call)

@@ -9,8 +9,8 @@
  *     return end(&call, rows);
  *
  * Arguments are taken in the order in which they were given. After the first that is wrong, `failed` is set, and what
- * is taken then is empty. Columns are told apart by the size of their items alone: to ask whether they are integers
- * makes a call with ten of them half as long again (0.54 µs for 0.38). */
+ * is taken then is empty. Columns are told apart by the size of their items alone, but for doubles: to ask whether
+ * ten of them are integers makes a call half as long again (0.54 µs for 0.38). */
 #ifndef KERNEL_CALL_H
 #define KERNEL_CALL_H
 
@@ -27,6 +27,11 @@ typedef struct {
 } Column;
 
 typedef struct {
+    double *data;
+    Py_ssize_t size;
+} Doubles;
+
+typedef struct {
     uint8_t *data;
     Py_ssize_t size;
 } Flags;
@@ -35,6 +40,12 @@ typedef struct {
     int32_t *data;
     Py_ssize_t size;
 } Ids;
+
+typedef struct {
+    const void *data;
+    Py_ssize_t size;
+    int wide; /* of eight bytes, and not of four */
+} Cells;
 
 typedef struct {
     PyObject *const *arguments;
@@ -47,9 +58,12 @@ typedef struct {
 void begin(Call *call, PyObject *const *arguments, Py_ssize_t count);
 Column column(Call *call);          /* of int64, to be read */
 Column column_out(Call *call);      /* of int64, to be written */
+Doubles doubles(Call *call);        /* of double, to be read */
+Doubles doubles_out(Call *call);    /* of double, to be written */
 Flags flags_in(Call *call);         /* of bool or of bytes, to be read */
 Flags flags_out(Call *call);        /* of bool or of bytes, to be written */
 Ids ids_out(Call *call);            /* of int32, to be written */
+Cells cells(Call *call);            /* of int64 or int32, to be read */
 int64_t number(Call *call);
 static inline int is_shift(int64_t bits) { return bits >= 0 && bits < 64; }
 Py_ssize_t left(const Call *call);  /* how many arguments were not taken yet */

@@ -20,6 +20,20 @@ PyObject *slices(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 PyObject *join(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *pairs(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
+/* group.c */
+PyObject *reduce(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *reduce_doubles(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *total(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *accumulate(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *combine(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *rounded(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+/* rows.c */
+PyObject *dense_rows(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *count_rows(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *find_rows(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *unpaired(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
 /* sort.c */
 PyObject *order(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *unite(PyObject *module, PyObject *const *arguments, Py_ssize_t count);

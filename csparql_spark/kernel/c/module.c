@@ -2,7 +2,7 @@
 
 #define FUNCTION(name) {#name, name, METH_FASTCALL, NULL}
 
-enum { VERSION = 4 }; /* as `native.py` wants it */
+enum { VERSION = 5 }; /* as `native.py` wants it */
 
 static PyObject *version(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -15,6 +15,9 @@ static PyMethodDef functions[] = {
     FUNCTION(merge), FUNCTION(held),
     FUNCTION(found), FUNCTION(tags_of), FUNCTION(absorb), FUNCTION(drop),
     FUNCTION(slices), FUNCTION(join), FUNCTION(pairs),
+    FUNCTION(reduce), FUNCTION(reduce_doubles), FUNCTION(total), FUNCTION(accumulate), FUNCTION(combine),
+    FUNCTION(rounded),
+    FUNCTION(dense_rows), FUNCTION(count_rows), FUNCTION(find_rows), FUNCTION(unpaired),
     FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(dense_ranks), FUNCTION(ordered),
     FUNCTION(lines),
     FUNCTION(encode), FUNCTION(find), FUNCTION(spread), FUNCTION(texts),

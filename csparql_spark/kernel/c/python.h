@@ -43,7 +43,7 @@ typedef struct {
     void *slots, *traverse, *clear, *free;
 } PyModuleDef;
 
-enum { METH_FASTCALL = 0x80, PYTHON_API_VERSION = 1013, PyBUF_SIMPLE = 0, PyBUF_WRITABLE = 1 };
+enum { METH_FASTCALL = 0x80, PYTHON_API_VERSION = 1013, PyBUF_SIMPLE = 0, PyBUF_WRITABLE = 1, PyBUF_FORMAT = 4 };
 
 extern PyObject *PyExc_TypeError, *PyExc_ValueError;
 

@@ -1,5 +1,5 @@
 """The kernel's functions in C, called with columns for their results to be written into.
 
 - `columns`    what is done with columns that had room for more rows than there are
-- `merge`, `probe`, `join`, `sort`, `lines`, `terms`    each as the module of that name in the room says
+- `merge`, `probe`, `join`, `sort`, `group`, `rows`, `lines`, `terms`    each as the module of that name says
 """

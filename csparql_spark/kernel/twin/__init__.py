@@ -1,4 +1,4 @@
 """The kernel's functions in numpy: what the compiled ones are compared with, and what runs where there are none.
 
-- `merge`, `probe`, `join`, `sort`, `lines`, `terms`    each as the module of that name in the room says
+- `merge`, `probe`, `join`, `sort`, `group`, `rows`, `lines`, `terms`    each as the module of that name says
 """

@@ -1,0 +1,31 @@
+"""Rows of several columns, told apart by a hash table: of int64 or of int32, contiguous or not.
+
+    dense_rows([a, b])          # of each row its number, in the order in which they are first seen; where each is first
+    unpaired(numbers, 3, 5)     # the places of those of the first 3 rows, and of the others, that have no equal there
+
+    bag = RowBag(2)
+    numbers, came, went = bag.add([a, b])       # the numbers of the rows; of those that were not there, and are now
+    bag.add([a, b], -ones)                      # the same go: `went` has the numbers of those that are there no more
+    bag.find([a, b])                            # -1 for those that were never there
+    bag.columns(numbers), bag.counts, bag.nbytes    # the rows again; how often each is there; bytes
+
+A row that has gone keeps its number, and has it again when it comes back. Who finds that few of `len(bag)` are there
+begins another bag with these, as does who has the ids renumbered: `fresh.add([table[a], table[b]], counts)`. A count
+may be less than 0: what goes before it comes is there when it has come more often than it went. A bag takes no more
+than `most` bytes: where it would need more, it raises `TooMuchAtOnce` and is as it was.
+
+Rows that come once, few of them equal and of small numbers, are told apart by sorting them as well: packed into keys
+(`sort`), as quickly up to some thousand. A hash table sorts nothing, takes columns of any width as they are, and is
+quick where many are equal.
+"""
+
+from __future__ import annotations
+
+from csparql_spark.kernel import native
+
+if native.library is not None:
+    from csparql_spark.kernel.compiled.rows import RowBag, dense_rows, unpaired
+else:
+    from csparql_spark.kernel.twin.rows import RowBag, dense_rows, unpaired  # type: ignore[assignment]  # see terms
+
+__all__ = ["RowBag", "dense_rows", "unpaired"]

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce, times_of
+from csparql_spark.kernel.twin.sort import dense_ranks, order_of
+
+CELL, ROW = 40, 300  # bytes of a cell and of a row of a bag, as objects of Python
+Three = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def dense_rows(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    size = len(columns[0])
+    there, ranks = dense_ranks(columns[0])
+    for column in columns[1:]:
+        values, places = dense_ranks(column)
+        there, ranks = dense_ranks(ranks * len(values) + places)
+    firsts = np.empty(len(there), np.int64)
+    firsts[ranks[::-1]] = np.arange(size)[::-1]  # of equal ones, the last that is written stays
+    order = np.argsort(firsts)
+    numbers = np.empty(len(there), np.int64)
+    numbers[order] = np.arange(len(there))
+    return numbers[ranks], firsts[order]
+
+
+def unpaired(numbers: np.ndarray, split: int, distinct: int) -> tuple[np.ndarray, np.ndarray]:
+    order = order_of(numbers)  # of equal rows, those before the split come first
+    values, first = numbers[order], order < split
+    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if len(values) else order
+    sizes = np.diff(np.append(starts, len(values)))
+    run = np.repeat(np.arange(len(starts)), sizes)
+    mine = np.bincount(run[first], minlength=len(starts))[run]
+    nth = np.arange(len(values)) - starts[run]
+    alone = np.where(first, nth >= sizes[run] - mine, nth - mine >= mine)
+    places = np.sort(order[alone])
+    middle = int(places.searchsorted(split))
+    return places[:middle], places[middle:] - split
+
+
+class RowBag:
+    def __init__(self, width: int, most: int = UNBOUNDED) -> None:
+        self._width, self._most = width, most
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._rows: list[tuple[int, ...]] = []
+        self._often: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def nbytes(self) -> int:
+        return self._bytes(len(self._rows))
+
+    def _bytes(self, rows: int) -> int:
+        return rows * (ROW + CELL * self._width)
+
+    @property
+    def counts(self) -> np.ndarray:
+        return np.array(self._often, np.int64)
+
+    def add(self, columns: Sequence[np.ndarray], signs: np.ndarray | None = None) -> Three:
+        often = [1] * len(columns[0]) if signs is None else times_of(signs).tolist()
+        if self._bytes(len(self._rows) + len(often)) > self._most:
+            raise TooMuchAtOnce
+        numbers: list[int] = []
+        before: dict[int, bool] = {}
+        turns: dict[int, None] = {}  # in the order in which their presence first changed
+        for row, sign in zip(zip(*(column.tolist() for column in columns)), often):
+            known = self._numbers.setdefault(row, len(self._rows))
+            if known == len(self._rows):
+                self._rows.append(row)
+                self._often.append(0)
+            numbers.append(known)
+            was = self._often[known]
+            before.setdefault(known, was > 0)
+            self._often[known] = was + sign
+            if (was > 0) != (was + sign > 0):
+                turns[known] = None
+        came = [known for known in turns if not before[known] and self._often[known] > 0]
+        went = [known for known in turns if before[known] and self._often[known] <= 0]
+        return np.array(numbers, np.int64), np.array(came, np.int64), np.array(went, np.int64)
+
+    def find(self, columns: Sequence[np.ndarray]) -> np.ndarray:
+        rows = zip(*(column.tolist() for column in columns))
+        return np.array([self._numbers.get(row, -1) for row in rows], np.int64)
+
+    def columns(self, numbers: np.ndarray) -> list[np.ndarray]:
+        rows = [self._rows[number] for number in numbers.tolist()]
+        return [np.array([row[place] for row in rows], np.int64) for place in range(self._width)]
