@@ -95,11 +95,21 @@ def _added(bag: Bag) -> Number | None:
     if rank < 2:
         with localcontext(prec=EXACT):
             return Number(_RANKS[rank], sum(found.value * count for found, count in numbers))
-    doubles = [(_double(found.value), count) for found, count in numbers]
+    return Number(_RANKS[rank], _rounded([(_double(found.value), count) for found, count in numbers]))
+
+
+def _rounded(doubles: list[tuple[float, int]]) -> float:
+    """The sum of so many of each, rounded once."""
     try:
-        return Number(_RANKS[rank], math.fsum(value for value, count in doubles for _ in range(count)))
-    except (OverflowError, ValueError):  # both infinities, or more than a double can hold
-        return Number(_RANKS[rank], sum(sorted(value * count for value, count in doubles)))
+        return math.fsum(value for value, count in doubles for _ in range(count))
+    except (OverflowError, ValueError):  # both infinities; or some of them, in this order, are more than a double holds
+        if infinite := [value for value, _ in doubles if not math.isfinite(value)]:
+            return sum(infinite)
+        exact = sum(Fraction(value) * count for value, count in doubles)
+        try:
+            return float(exact)
+        except OverflowError:
+            return math.inf if exact > 0 else -math.inf
 
 
 def _double(value: int | Decimal | float) -> float:

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from csparql_spark.answers.bindings import Bindings, Result
-from csparql_spark.answers.tables import numbered
-from csparql_spark.kernel.sort import dense_ranks, order_of, ordered
+from csparql_spark.kernel.rows import dense_rows, unpaired
+from csparql_spark.kernel.sort import dense_ranks
 
 FEW = 64  # rows of both that are compared one by one: columns take more calls than these have cells
 
@@ -49,25 +49,8 @@ def unshared(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> tuple[
     if count + len(theirs[0]) <= FEW:
         some, others = (list(zip(*(column.tolist() for column in columns))) for columns in (mine, theirs))
         return _alone(some, others), _alone(others, some)
-    numbers = numbered([np.concatenate(pair) for pair in zip(mine, theirs, strict=True)])
-    order = order_of(numbers)  # of equal rows, mine come first
-    values, first = numbers[order], order < count
-    same = np.concatenate([[False], values[1:] == values[:-1], [False]])  # as the one before
-    # Most rows are there once in either: these go at once, and few are left to be counted.
-    pair = same[1:-1] & ~same[:-2] & ~same[2:] & first[:-1] & ~first[1:]
-    left = np.ones(len(order), dtype=bool)
-    left[:-1] &= ~pair
-    left[1:] &= ~pair
-    order, values, first = order[left], values[left], first[left]
-    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if len(values) else order
-    sizes = np.diff(np.append(starts, len(values)))
-    run = np.repeat(np.arange(len(starts)), sizes)
-    of_mine = np.bincount(run[first], minlength=len(starts))[run]
-    nth = np.arange(len(values)) - starts[run]
-    alone = np.where(first, nth >= sizes[run] - of_mine, nth - of_mine >= of_mine)
-    places = ordered(order[alone])
-    split = int(places.searchsorted(count))
-    return places[:split], places[split:] - count
+    numbers, firsts = dense_rows([np.concatenate(pair) for pair in zip(mine, theirs, strict=True)])
+    return unpaired(numbers, count, len(firsts))
 
 
 def _alone(rows: list[tuple[int, ...]], others: list[tuple[int, ...]]) -> np.ndarray:

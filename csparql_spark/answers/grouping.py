@@ -12,10 +12,8 @@ there is one group, whether or not there are rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import NamedTuple
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -24,38 +22,71 @@ from csparql_spark.answers.algebra import Aggregate, Expression
 from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, INTEGER, OTHER, PLACES
 from csparql_spark.answers.ranks import ranks_by
-from csparql_spark.answers.tables import UNBOUND, Table, groups, numbered
+from csparql_spark.answers.tables import UNBOUND, Table
 from csparql_spark.answers.values import Number, decimal_term, integer_term, number_term
+from csparql_spark.kernel.group import DoubleSums, IntegerSums, reduced
+from csparql_spark.kernel.rows import dense_rows
+from csparql_spark.kernel.sort import order_of
 from csparql_spark.rdf.dictionary import TermDictionary
 
 FEW = 64  # groups that are told one by one
-_EXACT = 1 << 62  # sums of whole numbers below stay in an int64
+# A decimal of less is so near to its double that the next whole number of millionths is what was meant.
+_EXACT = float(1 << 51) / 10**PLACES
 TermColumn = list[str | None]
 
 
 class Values:
-    """The values of one expression, group by group: so many of each group, without those that were errors."""
+    """The values of one expression, and the group of each, without those that were errors."""
 
-    def __init__(self, ids: np.ndarray, counts: np.ndarray, failed: np.ndarray) -> None:
-        self.ids, self.counts, self.failed = ids, counts, failed
-        self.starts = np.cumsum(counts) - counts
-        self.some = np.flatnonzero(counts)  # the groups that have values
+    def __init__(self, ids: np.ndarray, groups: np.ndarray, failed: np.ndarray) -> None:
+        self.ids, self.groups, self.failed = ids, groups, failed
+        self.counts = np.bincount(groups, minlength=len(failed))
+        self._order: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return len(self.failed)
 
     def of(self, group: int) -> np.ndarray:
-        return self.ids[self.starts[group] : self.starts[group] + self.counts[group]]
-
-    def reduced(self, function: np.ufunc, column: np.ndarray) -> np.ndarray:
-        """What becomes of a column of the values, for each of `some`."""
-        return function.reduceat(column, self.starts[self.some]) if len(self.some) else column[:0]
+        if self._order is None:
+            self._order, self._ends = order_of(self.groups), np.cumsum(self.counts)
+        return self.ids[self._order[self._ends[group] - self.counts[group] : self._ends[group]]]
 
 
-class Plains(NamedTuple):
-    """Values as plain numbers, and the least and the greatest kind in each of the groups that have values."""
+class Plains:
+    """Values as plain numbers; of each group the least and the greatest kind, and number."""
 
-    kinds: np.ndarray
-    numbers: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
+    def __init__(self, values: Values, kinds: np.ndarray, numbers: np.ndarray) -> None:
+        self.values, self.kinds, self.numbers = values, kinds, numbers
+        self.kind = int(kinds[0]) if kinds.min() == kinds.max() else None  # that all have
+
+    @cached_property
+    def group_kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.kind is not None:
+            return (np.full(self.values.size, self.kind),) * 2
+        return reduced(self.values.groups, self.kinds.astype(np.int64), self.values.size)[1:]
+
+    @cached_property
+    def extremes(self) -> tuple[np.ndarray, np.ndarray]:
+        return reduced(self.values.groups, self.numbers, self.values.size)[1:]
+
+    def exact_decimals(self) -> np.ndarray | bool:
+        """In which groups the double of each decimal tells how many millionths it is."""
+        if max(self.numbers.max(), -self.numbers.min()) < _EXACT:
+            return True
+        least, most = self.extremes
+        return (self.group_kinds[1] != DECIMAL) | (np.maximum(most, -least) < _EXACT)
+
+    def rows(self, groups: np.ndarray, kind: int | None = None) -> np.ndarray | slice:
+        """The rows of the groups of a mask, of one kind."""
+        if groups.all() and (kind is None or self.kind == kind):
+            return slice(None)
+        rows = groups[self.values.groups]
+        return np.flatnonzero(rows if kind is None else rows & (self.kinds == kind))
 
 
 class Grouping:
@@ -63,43 +94,37 @@ class Grouping:
         self._computing, self._dictionary = computing, dictionary
 
     def grouped(self, table: Table, keys: Sequence[str], aggregates: Sequence[Aggregate]) -> Table:
+        size = 1
         if keys:
-            order, starts = groups(numbered([table.column(key) for key in keys]))
+            groups, firsts = dense_rows([table.column(key) for key in keys])
+            size = len(firsts)
+            columns = {key: table.column(key)[firsts] for key in keys}
         else:
-            order, starts = np.arange(table.length), np.zeros(1, dtype=np.int64)
-        sizes = np.diff(np.append(starts, table.length))
-        columns = {key: table.column(key)[order[starts]] for key in keys}
-        values = cache(lambda expression, distinct: self._values(expression, distinct, table, order, sizes))
+            groups, columns = np.zeros(table.length, dtype=np.int64), {}
+        values = cache(lambda expression, distinct: self._values(expression, distinct, table, groups, size))
         plains = cache(self._plains)
         for aggregate in aggregates:
             columns[aggregate.name] = (
-                self._counts(sizes)
+                self._counts(np.bincount(groups, minlength=size))
                 if aggregate.expression is None
                 else self._aggregated(aggregate, values(aggregate.expression, aggregate.distinct), plains)
             )
-        return Table(columns, len(starts), None)
+        return Table(columns, size, None)
 
-    def _values(
-        self, expression: Expression, distinct: bool, table: Table, order: np.ndarray, sizes: np.ndarray
-    ) -> Values:
-        ids = self._computing.term(expression, table.columns, table.length)[order]
-        failed = np.zeros(len(sizes), dtype=bool)
-        errors = len(ids) > 0 and ids.min() == UNBOUND
-        if not errors and not distinct:
-            return Values(ids, sizes, failed)
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        if errors:
+    def _values(self, expression: Expression, distinct: bool, table: Table, groups: np.ndarray, size: int) -> Values:
+        ids = self._computing.term(expression, table.columns, table.length)
+        failed = np.zeros(size, dtype=bool)
+        if len(ids) and ids.min() == UNBOUND:
             bound = ids != UNBOUND
-            failed[group[~bound]] = True
-            ids, group = ids[bound], group[bound]
+            failed[groups[~bound]] = True
+            ids, groups = ids[bound], groups[bound]
         if distinct:
-            pairs, firsts = groups(numbered([group, ids]))
-            ids, group = ids[pairs[firsts]], group[pairs[firsts]]
-        return Values(ids, np.bincount(group, minlength=len(sizes)), failed)
+            _, firsts = dense_rows([ids * size + groups])
+            ids, groups = ids[firsts], groups[firsts]
+        return Values(ids, groups, failed)
 
     def _plains(self, values: Values) -> Plains:
-        kinds, numbers = self._computing.plain.of(values.ids)
-        return Plains(kinds, numbers, values.reduced(np.minimum, kinds), values.reduced(np.maximum, kinds))
+        return Plains(values, *self._computing.plain.of(values.ids))
 
     def _aggregated(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> np.ndarray:
         if aggregate.function == "count":
@@ -124,17 +149,20 @@ class Grouping:
 
     def _results(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> TermColumn:
         """The term of each group."""
-        results: TermColumn = [None] * len(values.counts)
-        rest = np.ones(len(results), dtype=bool)
-        if aggregate.function in ("sum", "avg", "min", "max") and len(values.ids):
+        results: TermColumn = [None] * values.size
+        rest = np.ones(values.size, dtype=bool)
+        if aggregate.function in ("sum", "avg", "min", "max") and len(values):
             found = plains(values)
-            # Whoever adds a double to a decimal rounds, and whoever compares them must not.
-            plain = np.flatnonzero((found.least > OTHER) & ((found.most < DOUBLE) | (found.least == DOUBLE)))
+            least_kind, most_kind = found.group_kinds
+            plain = (values.counts > 0) & (least_kind > OTHER)
             if aggregate.function in ("sum", "avg"):
-                plain = self._sums(aggregate.function, values, found, plain, results)
+                plain &= found.exact_decimals()
+                self._sums(aggregate.function, found, plain, results)
             else:
-                self._extremes(aggregate.function, values, found.numbers, plain, results)
-            rest[values.some[plain]] = False
+                # Whoever compares a double with a decimal must not round.
+                plain &= (most_kind < DOUBLE) | (least_kind == DOUBLE)
+                self._extremes(aggregate.function, found, plain, results)
+            rest = ~plain
         for group in np.flatnonzero(rest).tolist():
             ids, counts = np.unique(values.of(group), return_counts=True)
             results[group] = AGGREGATES[aggregate.function](
@@ -142,64 +170,59 @@ class Grouping:
             )
         return results
 
-    def _sums(self, function: str, values: Values, found: Plains, plain: np.ndarray, results: TermColumn) -> np.ndarray:
-        """Fill in the sums or means of groups of plain numbers, told by their places in `some`; returns those for
-        which it could."""
-        decimal, double = found.most[plain] == DECIMAL, found.least[plain] == DOUBLE
-        largest = values.reduced(np.maximum, np.abs(found.numbers))[plain] * values.counts[values.some[plain]]
-        fits = double | (largest * np.where(decimal, 10.0**PLACES, 1.0) < _EXACT / 2)
-        plain, decimal, double = plain[fits], decimal[fits], double[fits]
-        some = values.some[plain]
-        units = _whole(values, found, INTEGER, 1.0)[plain].tolist()
-        parts = _whole(values, found, DECIMAL, 10.0**PLACES)[plain].tolist()
-        for group, first, count, is_decimal, is_double, unit, part in zip(
-            some.tolist(),
-            values.starts[some].tolist(),
-            values.counts[some].tolist(),
-            decimal.tolist(),
-            double.tolist(),
-            units,
-            parts,
-        ):
-            if is_double:
-                total = Number("double", math.fsum(found.numbers[first : first + count].tolist()))
+    def _sums(self, function: str, found: Plains, plain: np.ndarray, results: TermColumn) -> None:
+        """Fill in the sums or means of groups of plain numbers. Where a double is among them all are doubles."""
+        values, (_, most_kind) = found.values, found.group_kinds
+        double = plain & (most_kind == DOUBLE)
+        doubles = np.flatnonzero(double)
+        if len(doubles):
+            rows = found.rows(double)
+            sums = DoubleSums(values.size)
+            sums.add(values.groups[rows], found.numbers[rows])
+            for group, sum_, count in zip(doubles.tolist(), sums.of(doubles).tolist(), values.counts[doubles].tolist()):
+                total = Number("double", sum_)
                 results[group] = number_term(average(total, count) if function == "avg" else total)
-            elif function == "avg":
+        exact = plain & ~double
+        groups = np.flatnonzero(exact)
+        if not len(groups):
+            return
+        for group, count, decimal, unit, part in zip(
+            groups.tolist(),
+            values.counts[groups].tolist(),
+            (most_kind[groups] == DECIMAL).tolist(),
+            _whole(found, exact, INTEGER, 1).exact(groups),
+            _whole(found, exact, DECIMAL, 10**PLACES).exact(groups),
+        ):
+            if function == "avg":
                 results[group] = decimal_term(
                     _divided((unit * 10**PLACES + part) * 10 ** (MEAN_PLACES - PLACES), count), MEAN_PLACES
                 )
-            elif is_decimal:
+            elif decimal:
                 results[group] = decimal_term(unit * 10**PLACES + part, PLACES)
             else:
                 results[group] = integer_term(unit)
-        return plain
 
-    def _extremes(
-        self, function: str, values: Values, numbers: np.ndarray, plain: np.ndarray, results: TermColumn
-    ) -> None:
-        """Fill in the least or greatest of groups of plain numbers, told by their places in `some`: of equal ones,
-        that whose text comes first."""
-        counts = values.counts[values.some]
-        extreme = values.reduced(np.minimum if function == "min" else np.maximum, numbers)
-        best = np.flatnonzero(numbers == np.repeat(extreme, counts))
-        place, ids = np.searchsorted(np.cumsum(counts), best, side="right"), values.ids[best]
-        order = np.lexsort((ranks_by(None, self._dictionary, ids), place))
-        place, ids = place[order], ids[order]
-        first = ids[np.searchsorted(place, plain)]
-        for group, term in zip(values.some[plain].tolist(), self._dictionary.decode(first)):
+    def _extremes(self, function: str, found: Plains, plain: np.ndarray, results: TermColumn) -> None:
+        """Fill in the least or greatest of groups of plain numbers: of equal ones, that whose text comes first."""
+        values, (least, most) = found.values, found.extremes
+        best = np.flatnonzero(found.numbers == (least if function == "min" else most)[values.groups])
+        groups, ids = values.groups[best], values.ids[best]
+        order = np.lexsort((ranks_by(None, self._dictionary, ids), groups))
+        groups, ids = groups[order], ids[order]
+        wanted = np.flatnonzero(plain)
+        first = ids[np.searchsorted(groups, wanted)]
+        for group, term in zip(wanted.tolist(), self._dictionary.decode(first)):
             results[group] = term
 
 
-def _whole(values: Values, found: Plains, kind: int, scale: float) -> np.ndarray:
-    """The sums of those of one kind, as whole numbers of a unit, for each of `some`. Those of groups whose sum does
-    not fit mean nothing."""
-    if (found.least > kind).all() or (found.most < kind).all():
-        return np.zeros(len(values.some), dtype=np.int64)
-    numbers = found.numbers
-    if found.least.min() < kind or found.most.max() > kind:
-        numbers = np.where(found.kinds == kind, numbers, 0.0)
-    with np.errstate(invalid="ignore"):  # of a number that does not fit
-        return values.reduced(np.add, np.rint(numbers * scale).astype(np.int64))
+def _whole(found: Plains, groups: np.ndarray, kind: int, scale: int) -> IntegerSums:
+    """The sums of the numbers of one kind, as whole numbers of a unit, in the groups of a mask."""
+    sums = IntegerSums(found.values.size)
+    if found.kind is None or found.kind == kind:
+        rows = found.rows(groups, kind)
+        numbers = found.numbers[rows]
+        sums.add(found.values.groups[rows], (numbers if scale == 1 else np.rint(numbers * scale)).astype(np.int64))
+    return sums
 
 
 def _divided(units: int, count: int) -> int:

@@ -20,11 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from csparql_spark.answers.matches import Columns, TooManyMatches
+from csparql_spark.kernel.group import reduced
 from csparql_spark.kernel.join import pairs
 from csparql_spark.kernel.limits import TooMuchAtOnce
+from csparql_spark.kernel.rows import dense_rows
 from csparql_spark.kernel.sort import dense_ranks, order_of, ordered
 from csparql_spark.kernel.sort import distinct as distinct_of_sorted
-from csparql_spark.relations.tags import ALWAYS, NEVER, UNTIL
+from csparql_spark.relations.tags import ALWAYS, UNTIL
 
 UNBOUND = -1
 MOST_ROWS = 20_000_000  # rows of any table on the way to an answer
@@ -99,20 +101,16 @@ def united(tables: Sequence[Table]) -> Table:
 
 def distinct(table: Table) -> Table:
     """Each row once, where it stood first, with the latest tag that it had."""
-    if not table.columns:
-        rows = np.zeros(table.length, dtype=np.int64)
+    if table.columns:
+        numbers, firsts = dense_rows(list(table.columns.values()))
     else:
-        rows = numbered(list(table.columns.values()))
-    order, starts = groups(rows)
-    firsts = order[starts]  # the order is stable: the first of each
-    tag = None
-    if table.tag is not None and len(starts):
-        tag = UNTIL.union.reduceat(table.tag[order], starts)
-    elif table.tag is not None:
-        tag = table.tag
-    back = order_of(firsts)
-    first = table.untagged().take(firsts[back])
-    return Table(first.columns, first.length, None if tag is None else tag[back])
+        numbers, firsts = np.zeros(table.length, dtype=np.int64), np.arange(min(table.length, 1))
+    if len(firsts) == table.length:
+        return table
+    first = table.untagged().take(firsts)
+    return Table(
+        first.columns, first.length, None if table.tag is None else latest_of(numbers, table.tag, first.length)
+    )
 
 
 def joined(left: Table, right: Table) -> Table:
@@ -218,15 +216,6 @@ def dense(values: np.ndarray) -> np.ndarray:
     return dense_ranks(values)[1]
 
 
-def groups(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The places of all rows, those with equal numbers together, and where each group begins among them."""
-    order = order_of(numbers)
-    sorted_ = numbers[order]
-    new = np.ones(len(numbers), dtype=bool)
-    new[1:] = sorted_[1:] != sorted_[:-1]
-    return order, np.flatnonzero(new)
-
-
 def _with_tag(table: Table, unit: Table) -> Table:
     if table.tag is None or unit.tag is None:
         return table.untagged()
@@ -245,8 +234,13 @@ def _ways(table: Table, shared: Sequence[str]) -> Iterator[tuple[np.ndarray, fro
 
 
 def _members(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> Pairs:
-    mine, theirs = _numbered_alike(left, right)
-    found = np.flatnonzero(np.isin(mine, theirs))
+    if len(left) == 1:
+        found = np.flatnonzero(np.isin(left[0], right[0]))
+    else:
+        numbers, firsts = dense_rows([np.concatenate(pair) for pair in zip(left, right)])
+        there = np.zeros(len(firsts), dtype=bool)
+        there[numbers[len(left[0]) :]] = True
+        found = np.flatnonzero(there[numbers[: len(left[0])]])
     return found, np.zeros(len(found), dtype=np.int64)
 
 
@@ -277,8 +271,4 @@ def _check_cells(cells: int) -> None:
 
 def latest_of(rows: np.ndarray, tags: np.ndarray, length: int) -> np.ndarray:
     """For each of `length` places the latest of the tags that its rows have, NEVER if it has none."""
-    result = np.full(length, NEVER)
-    order, starts = groups(rows)
-    if len(starts):
-        result[rows[order[starts]]] = UNTIL.union.reduceat(tags[order], starts)
-    return result
+    return reduced(rows, tags, length)[2]  # the greatest: what UNTIL unites; that of none is NEVER

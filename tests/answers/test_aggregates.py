@@ -54,6 +54,22 @@ INTEGERS = [typed(n, "integer") for n in (1, 2, 2, 5)]
         ("sum", [typed("0.1", "float"), typed("0.2", "float")], typed("0.3", "float")),
         ("sum", [typed("INF", "double"), typed("-INF", "double")], typed("NaN", "double")),
         ("sum", [typed("1e308", "double")] * 2, typed("INF", "double")),
+        (
+            "sum",
+            [typed("1e308", "double"), typed("1E308", "double"), typed("-1e308", "double")],
+            typed(10**308, "double"),
+        ),
+        (
+            "sum",
+            [typed("-1e308", "double"), typed("1e308", "double"), typed("1E308", "double")],
+            typed(10**308, "double"),
+        ),
+        (
+            "sum",
+            [typed("-1e308", "double")] * 2 + [typed("1e308", "double")] * 2 + [typed("1", "double")],
+            typed(1, "double"),
+        ),
+        ("sum", [typed("1e308", "double")] * 3 + [typed("-INF", "double")], typed("-INF", "double")),
         ("sum", [typed("9" * 400, "integer"), typed(1, "double")], typed("INF", "double")),
         ("sum", [typed("9" * 400, "integer"), typed(1, "integer")], typed("1" + "0" * 400, "integer")),
         (

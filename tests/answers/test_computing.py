@@ -193,6 +193,9 @@ def test_a_base_and_names_that_are_taken() -> None:
     st.integers(0, 999),
 )
 @example([[typed("9223372036854.775807", "decimal")]], False, 0)
+@example([[typed("999999999999.999", "decimal")]], False, 0)  # more digits than millionths have bits in a double
+@example([[typed("2251799813.685247", "decimal")] * 3, [typed("2251799813.685248", "decimal")] * 3], False, 0)
+@example([[typed("0.1", "double"), typed("0.1", "decimal"), typed("3", "integer")] * 4], False, 0)
 def test_aggregates_of_columns_are_those_of_bags(groups: list[list[str]], distinct: bool, seed: int) -> None:
     content = Content()
     rows = [(group, term) for group, bag in enumerate(groups) for term in bag]

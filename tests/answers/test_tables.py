@@ -23,6 +23,7 @@ from csparql_spark.answers.tables import (
     numbered,
     united,
 )
+from csparql_spark.relations.tags import NEVER
 from tests.examples import examples
 
 Row = tuple[tuple[tuple[str, int], ...], int | None]  # what is bound, and the tag
@@ -139,4 +140,4 @@ def test_a_table_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_latest_of_the_rows_of_a_place() -> None:
-    assert latest_of(np.array([2, 0, 2]), np.array([5, 3, 7]), 4).tolist() == [3, module.NEVER, 7, module.NEVER]
+    assert latest_of(np.array([2, 0, 2]), np.array([5, 3, 7]), 4).tolist() == [3, NEVER, 7, NEVER]
