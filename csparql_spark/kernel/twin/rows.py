@@ -8,15 +8,13 @@ from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce, times_of
 from csparql_spark.kernel.twin.sort import dense_ranks, order_of
 
 CELL, ROW = 40, 300  # bytes of a cell and of a row of a bag, as objects of Python
+ROOM = 62  # bits of a number for a row
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def dense_rows(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     size = len(columns[0])
-    there, ranks = dense_ranks(columns[0])
-    for column in columns[1:]:
-        values, places = dense_ranks(column)
-        there, ranks = dense_ranks(ranks * len(values) + places)
+    there, ranks = dense_ranks(_packed(columns))
     firsts = np.empty(len(there), np.int64)
     firsts[ranks[::-1]] = np.arange(size)[::-1]  # of equal ones, the last that is written stays
     order = np.argsort(firsts)
@@ -28,6 +26,13 @@ def dense_rows(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 def unpaired(numbers: np.ndarray, split: int, distinct: int) -> tuple[np.ndarray, np.ndarray]:
     order = order_of(numbers)  # of equal rows, those before the split come first
     values, first = numbers[order], order < split
+    same = np.concatenate([[False], values[1:] == values[:-1], [False]])  # as the one before
+    # Most rows are there once in either: these go at once, and few are left to be counted.
+    pair = same[1:-1] & ~same[:-2] & ~same[2:] & first[:-1] & ~first[1:]
+    left = np.ones(len(order), dtype=bool)
+    left[:-1] &= ~pair
+    left[1:] &= ~pair
+    order, values, first = order[left], values[left], first[left]
     starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if len(values) else order
     sizes = np.diff(np.append(starts, len(values)))
     run = np.repeat(np.arange(len(starts)), sizes)
@@ -37,6 +42,25 @@ def unpaired(numbers: np.ndarray, split: int, distinct: int) -> tuple[np.ndarray
     places = np.sort(order[alone])
     middle = int(places.searchsorted(split))
     return places[:middle], places[middle:] - split
+
+
+def _packed(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """One number for each row: its columns side by side, or their ranks where these have too many bits."""
+    keys = columns[0]
+    for column in columns[1:]:
+        bits, room = _bits(column), _bits(keys)
+        if bits + room > ROOM:
+            keys = dense_ranks(keys)[1]
+            room = _bits(keys)
+        if bits + room > ROOM:
+            column = dense_ranks(column)[1]
+            bits = _bits(column)
+        keys = (keys.astype(np.int64) - keys.min(initial=0)) << bits | (column.astype(np.int64) - column.min(initial=0))
+    return keys
+
+
+def _bits(column: np.ndarray) -> int:
+    return (int(column.max(initial=0)) - int(column.min(initial=0))).bit_length()
 
 
 class RowBag:
