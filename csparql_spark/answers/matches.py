@@ -326,7 +326,9 @@ class Matches:
 
     @property
     def nbytes(self) -> int:
-        return sum(run_.keys.nbytes + run_.tags.nbytes for run_ in self._runs.runs) if self._mark is not None else 0
+        if self._mark is None:
+            return 0
+        return self._records.nbytes + sum(run_.keys.nbytes + run_.tags.nbytes for run_ in self._runs.runs)
 
     # --- ids
 

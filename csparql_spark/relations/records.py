@@ -10,7 +10,8 @@ by the number that their combination was given when it was first seen:
     keys = records.pack([a, b, c, d])       # equal rows, equal keys; other rows, other keys
     records.column(keys, 2)                 # c
 
-Numbers are given and never taken back: who keeps few of many records makes new ones (`given` tells).
+Numbers are given and never taken back: who keeps few of many records makes new ones (`given` tells). A hash table
+(`kernel.rows`) would give them in half to four fifths of the time, for 60 to 90 bytes each instead of 24.
 """
 
 from __future__ import annotations
@@ -63,6 +64,10 @@ class Numbers:
     def values(self, numbers: np.ndarray) -> np.ndarray:
         return self._values[numbers]
 
+    @property
+    def nbytes(self) -> int:
+        return self._values.nbytes + sum(run.keys.nbytes + run.tags.nbytes for run in self._numbers.runs)
+
 
 class Records:
     def __init__(self, width: int, bits: int) -> None:
@@ -84,6 +89,11 @@ class Records:
     def given(self) -> int:
         """How many numbers were given."""
         return max((numbers.given for numbers in self._numbers), default=0)
+
+    @property
+    def nbytes(self) -> int:
+        """What the numbers take; a record itself is whoever's that keeps it."""
+        return sum(numbers.nbytes for numbers in self._numbers)
 
     def pack(self, columns: Sequence[np.ndarray]) -> np.ndarray:
         """Raises `KeysTooWide` for values that have too many bits."""

@@ -42,3 +42,4 @@ def test_only_what_does_not_fit_side_by_side_gets_numbers() -> None:
     wide.pack(columns)
     wide.pack(columns)
     assert (narrow.given, wide.given) == (0, 100)
+    assert narrow.nbytes == 0 and wide.nbytes >= 24 * 100

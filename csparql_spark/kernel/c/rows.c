@@ -245,8 +245,8 @@ static inline int is_turned(int64_t count) { return ((count >> 62) ^ (count >> 6
  *            columns, …) -> how many rows came, times 2^32, and how many went
  *
  * Rows come, each so many times, or once where `signs` is empty; less than 0 times they go. Those that were not there
- * and are now came, those that were and are not went: by their numbers, in the order in which that was first seen. A
- * row is there as long as its count is greater than 0. There is room for all of them: half of the slots stay empty. */
+ * and are now came, those that were and are not went: by their numbers, in no order. A row is there as long as its
+ * count is greater than 0. There is room for all of them: half of the slots stay empty. */
 PyObject *count_rows(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

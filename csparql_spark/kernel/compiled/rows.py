@@ -8,6 +8,7 @@ import numpy as np
 
 from csparql_spark.kernel import native
 from csparql_spark.kernel.compiled.columns import cut
+from csparql_spark.kernel.compiled.sort import ordered
 from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce, times_of
 
 LEAST = 64  # slots of a bag
@@ -69,7 +70,7 @@ class RowBag:
         changed = _count(*self._state(), often, numbers, came, went, *given)
         self._size = max(self._size, int(numbers.max(initial=-1)) + 1)
         (came,), (went,) = cut(changed >> 32, came), cut(changed & 0xFFFFFFFF, went)
-        return numbers, came, went
+        return numbers, ordered(came), ordered(went)
 
     def find(self, columns: Sequence[np.ndarray]) -> np.ndarray:
         numbers = np.empty(len(columns[0]), np.int64)
@@ -77,6 +78,8 @@ class RowBag:
         return numbers
 
     def columns(self, numbers: np.ndarray) -> list[np.ndarray]:
+        if self._width == 1:
+            return [self._cells[: self._size].take(numbers)]
         rows = self._cells.reshape(-1, self._width)[: self._size]
         return [rows[:, place].take(numbers) for place in range(self._width)]
 

@@ -68,7 +68,7 @@ class RowBag:
         self._width, self._most = width, most
         self._numbers: dict[tuple[int, ...], int] = {}
         self._rows: list[tuple[int, ...]] = []
-        self._often: list[int] = []
+        self._often = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -82,34 +82,31 @@ class RowBag:
 
     @property
     def counts(self) -> np.ndarray:
-        return np.array(self._often, np.int64)
+        return self._often
 
     def add(self, columns: Sequence[np.ndarray], signs: np.ndarray | None = None) -> Three:
-        often = [1] * len(columns[0]) if signs is None else times_of(signs).tolist()
-        if self._bytes(len(self._rows) + len(often)) > self._most:
+        size = len(columns[0])
+        often = np.ones(size, np.int64) if signs is None else times_of(signs)
+        if self._bytes(len(self._rows) + size) > self._most:
             raise TooMuchAtOnce
-        numbers: list[int] = []
-        before: dict[int, bool] = {}
-        turns: dict[int, None] = {}  # in the order in which their presence first changed
-        for row, sign in zip(zip(*(column.tolist() for column in columns)), often):
-            known = self._numbers.setdefault(row, len(self._rows))
-            if known == len(self._rows):
-                self._rows.append(row)
-                self._often.append(0)
-            numbers.append(known)
-            was = self._often[known]
-            before.setdefault(known, was > 0)
-            self._often[known] = was + sign
-            if (was > 0) != (was + sign > 0):
-                turns[known] = None
-        came = [known for known in turns if not before[known] and self._often[known] > 0]
-        went = [known for known in turns if before[known] and self._often[known] <= 0]
-        return np.array(numbers, np.int64), np.array(came, np.int64), np.array(went, np.int64)
+        within, firsts = dense_rows(columns)
+        rows = _rows([column[firsts] for column in columns])
+        known = np.array([self._numbers.setdefault(row, len(self._numbers)) for row in rows], np.int64)
+        new = len(self._numbers) - len(self._rows)
+        self._rows += [row for row, number in zip(rows, known.tolist()) if number >= len(self._rows)]
+        self._often = np.concatenate((self._often, np.zeros(new, np.int64)))
+        before = self._often[known] > 0
+        np.add.at(self._often, known[within], often)
+        after = self._often[known] > 0
+        return known[within], np.sort(known[after & ~before]), np.sort(known[before & ~after])
 
     def find(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        rows = zip(*(column.tolist() for column in columns))
-        return np.array([self._numbers.get(row, -1) for row in rows], np.int64)
+        return np.array([self._numbers.get(row, -1) for row in _rows(columns)], np.int64)
 
     def columns(self, numbers: np.ndarray) -> list[np.ndarray]:
         rows = [self._rows[number] for number in numbers.tolist()]
         return [np.array([row[place] for row in rows], np.int64) for place in range(self._width)]
+
+
+def _rows(columns: Sequence[np.ndarray]) -> list[tuple[int, ...]]:
+    return list(zip(*(column.tolist() for column in columns)))
