@@ -19,7 +19,7 @@ from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.kernel.rows import dense_rows, unpaired
 from csparql_spark.kernel.sort import dense_ranks
 
-FEW = 64  # rows of both that are compared one by one: columns take more calls than these have cells
+FEW = 16  # rows of both that are compared one by one: columns take more calls than these have cells
 
 
 def difference(answer: Result, other: Result | None) -> Result:
