@@ -26,8 +26,11 @@ Maintained, matches that move with the windows:
 - `operators`    how they are run, over columns
 - `tables`       these columns: rows of ids, each with a tag
 - `matches`      the matches of basic graph patterns, as they come and go
+- `graph_scan`   those of a pattern that the graph itself is a table of
 - `semijoin_filter`   triples that nothing can be made of yet, kept out of the graph
 - `shared_templates`  patterns that differ in constants only, and what is new for all of them
+- `match_rows`  the rows that all of them keep, in one map
+- `keeping`  which rows which of them keep
 - `paths`        what is reached by paths that repeat their steps, kept closed
 - `computing`    expressions of rows, by Oxigraph, once for each tuple of terms
 - `plain_numbers`  expressions of plain numbers, by columns

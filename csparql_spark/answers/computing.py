@@ -18,6 +18,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,7 @@ AT_ONCE = 10_000  # rows of one VALUES
 SPARE = 3  # bits
 
 Columns = dict[str, np.ndarray]
+PlainTerms = tuple[np.ndarray, np.ndarray]  # kinds and numbers, as `Plain` tells them
 COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -47,6 +49,7 @@ COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "<=": operator.le,
     ">=": operator.ge,
 }
+MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}  # with the sides exchanged
 # Which kinds are compared as they are. A decimal is not compared with a double here: it would have to be rounded to one
 # first.
 ALIKE = np.ones((4, 4), dtype=bool)
@@ -127,15 +130,18 @@ class Computing:
             return _column(columns, expression.names[0], length)
         return self._found("term", expression, columns, length)
 
+    def numbers(self, ids: np.ndarray) -> PlainTerms:
+        """Which of these are plain numbers, and which ones."""
+        self._ready()
+        return self.plain.of(ids)
+
     def _compare(self, expression: Expression, comparison: Comparison, columns: Columns, length: int) -> np.ndarray:
-        kinds, values = zip(
-            *(
-                self.plain.of(_column(columns, operand, length)) if operand[0] == "?" else self._constant(operand)
-                for operand in (comparison.left, comparison.right)
-            )
+        left, right = (
+            self.plain.of(_column(columns, operand, length)) if operand[0] == "?" else self._constant(operand)
+            for operand in (comparison.left, comparison.right)
         )
-        alike = ALIKE[kinds]
-        result = np.broadcast_to(alike & COMPARISONS[comparison.sign](*values), length)
+        result, alike = compared(comparison.sign, left, right)
+        result = np.broadcast_to(result, length)
         if alike.all():
             return result
         others = np.flatnonzero(~np.broadcast_to(alike, length))
@@ -234,6 +240,15 @@ class Computing:
         return " ".join(f"<i:{next(ids)}>" if type(piece) is Constant else piece for piece in pieces)
 
 
+class Threshold(NamedTuple):
+    """A comparison of a variable with a constant."""
+
+    computing: Computing
+    sign: str
+    name: str
+    constant: str
+
+
 @dataclass(frozen=True)
 class Test:
     """An expression that rows are kept by; equal ones keep the same. `computing` is that of the group."""
@@ -250,8 +265,25 @@ class Test:
         """Whether it is cheap enough to be asked of rows that may never become matches."""
         return self.expression.comparison is not None
 
+    @property
+    def threshold(self) -> Threshold | None:
+        """The same, if it is nothing but a comparison of a variable with a constant."""
+        comparison = self.expression.comparison
+        if comparison is None or (comparison.left[0] == "?") == (comparison.right[0] == "?"):
+            return None
+        sign, name, constant = comparison.sign, comparison.left, comparison.right
+        if name[0] != "?":
+            sign, name, constant = MIRRORED[sign], constant, name
+        return Threshold(self.computing, sign, name, constant)
+
     def mask(self, columns: Columns, length: int) -> np.ndarray:
         return self.computing.test(self.expression, columns, length)
+
+
+def compared(sign: str, left: PlainTerms, right: PlainTerms) -> tuple[np.ndarray, np.ndarray]:
+    """Where a comparison of plain numbers is true, and where it is one."""
+    alike = ALIKE[left[0], right[0]]
+    return alike & COMPARISONS[sign](left[1], right[1]), alike
 
 
 def _column(columns: Columns, name: str, length: int) -> np.ndarray:

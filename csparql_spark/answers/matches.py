@@ -12,8 +12,9 @@ for each variable, the triples that it was made from are known by it: with one o
 
 Blank nodes are variables here. A match has a column for each variable, also for those that nobody wants to see: rows
 that are equal but for these are several rows. Patterns without a variable match once or not at all. A table may be told
-to keep only some of the matches (`keep`): whoever wants to see no others looks at fewer. What a move adds is looked for
-together with others whose patterns differ in their constants only (see `shared_templates`).
+to keep only some of the matches (`keep`): whoever wants to see no others looks at fewer. The rows of tables whose
+patterns differ in their constants only are kept together, and what a move adds is looked for together, once they are
+many (see `shared_templates`); else each of them looks for itself.
 
 Whoever has the content's ids renumbered has to tell it (`terms`, `renumber`).
 """
@@ -21,81 +22,52 @@ Whoever has the content's ids renumbered has to tell it (`terms`, `renumber`).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from csparql_spark.answers.computing import Columns
+from csparql_spark.answers.graph_scan import GraphScan
+from csparql_spark.answers.keeping import Keep
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.answers.shared_templates import Generalized, TemplateFamily, TemplateSpan, generalized
+from csparql_spark.answers.shared_templates import MOST, TemplateFamily, generalized, made_of
 from csparql_spark.kernel.limits import TooMuchAtOnce
-from csparql_spark.kernel.sort import distinct, order_of, ordered
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.changes import ADDED, REMOVED, Signed
 from csparql_spark.relations.graph import Facts, TaggedGraph
-from csparql_spark.relations.joins import PLACES, Plan, Relation, Shape, in_order, matched, plan, run
+from csparql_spark.relations.joins import Plan, Relation, Shape, in_order, matched, plan, run
 from csparql_spark.relations.moving import Mark, Moving
-from csparql_spark.relations.records import KeysTooWide, Records
-from csparql_spark.relations.runs import Runs
-from csparql_spark.relations.tags import NEVER, UNTIL
 from csparql_spark.relations.union import GraphUnion
 
-MOST = 5_000_000  # matches that are kept of one pattern
 AT_ONCE = 10_000_000  # rows that a step of a join may come across at once
 FEW = 1_000  # so many matches are looked at, rather than to join what was taken back with the graph
-SPARE = 2  # bits: terms may become four times as many before keys are packed again
-
-Columns = dict[str, np.ndarray]
 
 
 class TooManyMatches(Exception):
     """What is asked for has more matches than can be kept."""
 
 
-class Keep(Protocol):
-    """Which matches to keep. Equal ones keep the same."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...  # the variables that are looked at
-
-    @property
-    def early(self) -> bool: ...  # whether rows may be asked that are not whole yet, and many
-
-    def mask(self, columns: Columns, length: int) -> np.ndarray: ...
-
-
 class Matches:
-    def __init__(
-        self,
-        moving: Moving,
-        dictionary: TermDictionary,
-        patterns: tuple[Pattern, ...],
-        keep: tuple[Keep, ...] = (),
-        families: Callable[[tuple[Pattern, ...]], TemplateFamily] | None = None,
-    ) -> None:
+    def __init__(self, tables: MatchTables, patterns: tuple[Pattern, ...], keep: tuple[Keep, ...] = ()) -> None:
         self.variables = tuple(dict.fromkeys(node for triple in patterns for node in triple if is_variable(node)))
-        self.version = 0  # grows when there is more to be seen
-        self._moving, self._dictionary, self._patterns, self._keep = moving, dictionary, patterns, keep
-        self._constants = np.empty(0, dtype=np.int64)
-        self._mark: Mark | None = None
-        self._shared: tuple[Generalized, TemplateFamily] | None = None  # with whom matches are looked for
-        if families is not None and (general := generalized(patterns)) is not None:
-            self._shared = general, families(general.template)
-        self.constants_apart: tuple[int, ...] = ()
-        self._begin()
-        if self._shared is not None:
-            self._shared[1].join(self)
+        self.keep, self._patterns = keep, patterns
+        self._moving, self._dictionary = tables.moving, tables.dictionary
+        template, self.names, self._apart = generalized(patterns)
+        self._places = {name: place for place, name in enumerate(self.variables)}
+        self.mark: Mark | None = None  # how far it has followed the graph by itself
+        self._known = False  # whether its rows are there
+        self._family = tables.family(template)
+        self.restart()
+        self.slot = self._family.join(self)
 
-    def _begin(self) -> None:
+    def restart(self) -> None:
         """Look up the constants: ids have a meaning, or another one than before."""
         terms = list(dict.fromkeys(node for triple in self._patterns for node in triple if not is_variable(node)))
-        self._constants = self._dictionary.encode(terms)
-        ids = dict(zip(terms, self._constants.tolist(), strict=True))
+        self.constants = self._dictionary.encode(terms)
+        ids = dict(zip(terms, self.constants.tolist(), strict=True))
         self._shape = Shape(
             tuple((ids.get(s, s), ids.get(p, p), ids.get(o, o)) for s, p, o in self._patterns), self.variables
         )
-        if self._shared is not None:
-            self.constants_apart = tuple(ids[term] for term in self._shared[0].constants)
+        self.constants_apart = tuple(ids[term] for term in self._apart)
         self._plans: dict[int, Plan] = {}
         self._scale = -1
 
@@ -103,82 +75,64 @@ class Matches:
 
     def move(self) -> None:
         """Follow the graph. It costs what was added to it since."""
-        graph = self._moving.graph
-        mark, self._mark = self._mark, None  # unknown, should one of the next steps fail
-        before = -1 if mark is None else mark.place
+        family = self._family
+        family.move()
+        if not family.is_together(self):
+            self._move_alone()
+            family.take(self)
+
+    def _move_alone(self) -> None:
+        mark, self.mark = self.mark, None  # unknown, should one of the next steps fail
         changes = None if mark is None else self._moving.since(mark)
         if mark is None or changes is None:
             mark = self._moving.mark()
-            self._records, self._runs = self._made(), Runs(graph.now)
-            self.version += 1
+            if self._known:
+                self._family.rows.clear([self.slot])
+            self._known = True
             place = self._smallest()
-            self._extend(place, matched(self._shape.body[place], graph.facts()))
+            self._extend(place, matched(self._shape.body[place], self._moving.graph.facts()))
         else:
-            self._runs.expire(graph.now)
-            span = TemplateSpan(before, mark.place, graph.now)
             if changes.removed.size:
-                self._shrink(changes.removed, span)
+                self._shrink(changes.removed)
             if changes.added.size:
-                self._grow(changes.added.where(changes.added.tag > graph.now), span)
-        self._mark = mark
+                for place, pattern in enumerate(self._shape.body):
+                    self._extend(place, matched(pattern, _with(pattern, changes.added)))
+        self.mark = mark
 
-    def _grow(self, added: Facts, span: TemplateSpan) -> None:
-        """Add the matches that there are since these were added."""
-        share = self._share(Signed(ADDED, added), span)
-        if share is None:
-            for place, pattern in enumerate(self._shape.body):
-                self._extend(place, matched(pattern, _with(pattern, added)))
-            return
-        self._add(self._sifted(share, self._keep)[0])
-        if self._runs.rows > MOST:
-            raise self._too_many(MOST)
-
-    def _shrink(self, removed: Facts, span: TemplateSpan) -> None:
+    def _shrink(self, removed: Facts) -> None:
         """Drop the matches that were made from facts that were taken back: what these facts are joined with is what the
         graph has, and they themselves. That may find matches that never were, or come again with what was added
         since."""
-        if self._runs.rows > max(FEW, removed.size):
-            share = self._share(Signed(REMOVED, removed), span)
-            if share is not None:
-                self._drop(self._keys(self._sifted(share, self._keep)[0]))
-                return
-        gone = TaggedGraph()
-        gone.add([removed])
-        if self._runs.rows > max(FEW, removed.size):
+        rows = self._family.rows
+        if self.rows > max(FEW, removed.size):
+            gone = TaggedGraph()
+            gone.add([removed])
             graph = GraphUnion(self._moving.graph, gone)
             try:
                 for place, pattern in enumerate(self._shape.body):
                     start = matched(pattern, _with(pattern, removed))
-                    for found in self._found(self._plan(place), start, self._keep, graph):
-                        self._drop(self._keys(found))
+                    for found in self._found(self._plan(place), start, self.keep, graph):
+                        rows.drop(self.slot, rows.keys(self.slot, *self._columns(found)))
                 return
             except TooManyMatches:
                 pass  # more than are kept: these can be looked at
-        self._drop(self._made_of(gone))
-
-    def _made_of(self, facts: TaggedGraph) -> np.ndarray:
-        """The keys of the matches that any of these facts is in. It costs as much as matches are kept."""
-        keys, tags = self._runs.holding()
-        columns = {name: self._records.column(keys, place) for place, name in enumerate(self.variables)}
-        made = np.zeros(len(tags), dtype=bool)
-        for pattern in self._shape.body:
-            s, p, o = (columns[node] if isinstance(node, str) else np.full(len(tags), node) for node in pattern)
-            made |= facts.tags_of(s, p, o) > NEVER
-        return keys[made]
-
-    def _share(self, changed: Signed, span: TemplateSpan) -> Relation | None:
-        """The matches with what has changed, found together with others; None if that is not done."""
-        if self._shared is None:
-            return None
-        general, family = self._shared
-        return family.shares(self, general.names, span, changed)
+        keys, _ = rows.seen(self.slot, rows.now)
+        columns = dict(zip(self.variables, rows.columns(keys)))
+        rows.drop(self.slot, keys[made_of(self._shape.body, columns, len(keys), removed)])
 
     def _extend(self, place: int, start: Relation) -> None:
         """Add the matches that begin with these."""
-        for found in self._found(self._plan(place), start, self._keep, self._moving.graph):
-            self._add(found)
-            if self._runs.rows > MOST:
+        rows = self._family.rows
+        for found in self._found(self._plan(place), start, self.keep, self._moving.graph):
+            columns, _ = self._columns(found)
+            rows.add(self.slot, columns, found.tag)
+            if rows.total > MOST and rows.rows(self.slot) > MOST:
                 raise self._too_many(MOST)
+
+    def _columns(self, found: Relation) -> tuple[list[np.ndarray], int]:
+        if not len(found.tag):  # what was found before may not have all columns
+            return [found.tag for _ in self.variables], 0
+        return [found.columns[name] for name in self.variables], len(found.tag)
 
     def _found(
         self, steps: Plan, rows: Relation, keep: Sequence[Keep], graph: TaggedGraph | GraphUnion
@@ -242,78 +196,27 @@ class Matches:
             self._plans[place] = plan(self._shape, graph, known, place, all_fresh=True)
         return self._plans[place]
 
-    def _add(self, found: Relation) -> None:
-        if not len(found.tag):
-            return
-        keys = self._keys(found)  # before the runs are looked at: they may be written again for it
-        grown, _ = self._runs.add(*UNTIL.united(keys, found.tag))
-        self._runs.settle()
-        self.version += bool(grown.any())
-        if self._records.given > 65_536 + 4 * self._runs.rows:
-            self._repack()
-
-    def _keys(self, found: Relation) -> np.ndarray:
-        columns = [found.columns[name] for name in self.variables] if len(found.tag) else []
-        if not columns:
-            return np.zeros(len(found.tag), dtype=np.int64)
-        try:
-            return self._records.pack(columns)
-        except KeysTooWide:
-            self._repack()
-            return self._records.pack(columns)
-
-    def _drop(self, keys: np.ndarray) -> None:
-        """Matches that are not there do not matter."""
-        keys = distinct(ordered(keys))
-        keys = keys[self._runs.tags_of(keys) > NEVER]
-        if len(keys):
-            self._runs.remove(keys)
-            self.version += 1
-
-    def _made(self) -> Records:
-        return Records(len(self.variables), len(self._dictionary).bit_length() + SPARE)
-
-    def _repack(self, table: np.ndarray | None = None) -> None:
-        """Write what is kept again: for wider ids, or for others."""
-        keys, tags = self._runs.holding()
-        columns = [self._records.column(keys, place) for place in range(len(self.variables))]
-        if table is not None:
-            columns = [table[column] for column in columns]
-        self._records, self._runs = self._made(), Runs(self._runs.now)
-        if len(tags):
-            keys = self._records.pack(columns) if columns else np.zeros(len(tags), dtype=np.int64)
-            order = order_of(keys)
-            self._runs.add(keys[order], tags[order])
-            self._runs.settle()
-
     # --- looking
+
+    @property
+    def version(self) -> int:
+        """Grows when there is more to be seen."""
+        return self._family.rows.version(self.slot)
 
     def visible(self, after: int, names: Sequence[str]) -> tuple[Columns, np.ndarray]:
         """Columns of the matches with tags later than `after`, in no order, and these tags."""
-        keys, tags = [], []
-        for run_ in self._runs.runs:
-            after_ = max(after, self._runs.now)
-            later = slice(None) if run_.all_hold(after_) else run_.tags > after_
-            keys.append(run_.keys[later])
-            tags.append(run_.tags[later])
-        if len(keys) != 1:
-            keys = [np.concatenate(keys) if keys else np.empty(0, dtype=np.int64)]
-            tags = [np.concatenate(tags) if tags else np.empty(0, dtype=np.int64)]
-        places = {name: place for place, name in enumerate(self.variables)}
-        return {name: self._records.column(keys[0], places[name]) for name in names}, tags[0]
+        rows = self._family.rows
+        keys, tags = rows.seen(self.slot, after)
+        return {name: rows.column(keys, self._places[name]) for name in names}, tags
 
     def count(self, after: int) -> int:
         """How many matches have tags later than `after`."""
-        after = max(after, self._runs.now)
-        return sum(
-            len(run_.tags) if run_.all_hold(after) else int(np.count_nonzero(run_.tags > after))
-            for run_ in self._runs.runs
-        )
+        return self._family.rows.count(self.slot, after)
 
     @property
     def rows(self) -> int:
         """How many are kept, also those that hold no more."""
-        return self._runs.rows if self._mark is not None else 0
+        return self._family.rows.rows(self.slot)
 
     def orders(self) -> list[list[int]]:
         """For a change in each triple pattern: its place, and those of the others in the order in which they would be
@@ -326,80 +229,7 @@ class Matches:
 
     @property
     def nbytes(self) -> int:
-        if self._mark is None:
-            return 0
-        return self._records.nbytes + sum(run_.keys.nbytes + run_.tags.nbytes for run_ in self._runs.runs)
-
-    # --- ids
-
-    def terms(self) -> np.ndarray:
-        """The ids that are kept."""
-        if self._mark is None:
-            return self._constants
-        keys, _ = self._runs.holding()
-        return np.concatenate(
-            [self._constants, *(self._records.column(keys, place) for place in range(len(self.variables)))]
-        )
-
-    def renumber(self, table: np.ndarray) -> None:
-        self._begin()
-        if self._mark is not None:
-            self._repack(table)
-
-
-class GraphScan:
-    """The matches of a single pattern that the graph itself is a table of: `?s p ?o`, or `?s ?p ?o`."""
-
-    def __init__(self, moving: Moving, dictionary: TermDictionary, pattern: Pattern) -> None:
-        self.variables = tuple(filter(is_variable, pattern))
-        self.version = 0
-        self._moving, self._dictionary, self._pattern = moving, dictionary, pattern
-        self._mark: Mark | None = None
-        self._places = {node: place for node, place in zip(pattern, PLACES) if is_variable(node)}
-        self._begin()
-
-    @staticmethod
-    def fits(patterns: tuple[Pattern, ...]) -> bool:
-        if len(patterns) != 1:
-            return False
-        s, _, o = map(is_variable, patterns[0])
-        return s and o and len(set(patterns[0])) == 3
-
-    def _begin(self) -> None:
-        self._constants = self._dictionary.encode([node for node in self._pattern if not is_variable(node)])
-        self._predicate = int(self._constants[0]) if len(self._constants) else None
-
-    def move(self) -> None:
-        changes = None if self._mark is None else self._moving.since(self._mark)
-        if changes is None:
-            self._mark = self._moving.mark()
-            self.version += 1
-        elif changes.size:
-            self.version += self._predicate is None or any(
-                bool((facts.p == self._predicate).any()) for facts in (changes.added, changes.removed)
-            )
-
-    def visible(self, after: int, names: Sequence[str]) -> tuple[Columns, np.ndarray]:
-        found = self._moving.graph.search(p=self._predicate)
-        later = found.tag > after
-        if not later.all():
-            found = found.where(later)
-        return {name: found.column(self._places[name]) for name in names}, found.tag
-
-    def count(self, after: int) -> int:
-        return self._moving.graph.holding(after, self._predicate)
-
-    rows = nbytes = 0  # they are the graph's
-
-    @staticmethod
-    def orders() -> list[list[int]]:
-        return [[0]]
-
-    def terms(self) -> np.ndarray:
-        return self._constants
-
-    def renumber(self, table: np.ndarray) -> None:
-        self._begin()
+        return self._family.rows.nbytes(self.slot)
 
 
 class MatchTables:
@@ -418,25 +248,27 @@ class MatchTables:
             if GraphScan.fits(patterns) and not keep:
                 found = GraphScan(self.moving, self.dictionary, patterns[0])
             else:
-                found = Matches(self.moving, self.dictionary, patterns, keep, self._family)
+                found = Matches(self, patterns, keep)
             self._tables[key] = found
         return found
 
-    def _family(self, template: tuple[Pattern, ...]) -> TemplateFamily:
+    def family(self, template: tuple[Pattern, ...]) -> TemplateFamily:
+        """All whose patterns differ in constants only."""
         family = self._families.get(template)
         if family is None:
             family = self._families[template] = TemplateFamily(self.moving, self.dictionary, template)
         return family
 
+    def _parts(self) -> list[GraphScan | TemplateFamily]:
+        scans = [table for table in list(self._tables.values()) if isinstance(table, GraphScan)]
+        return [*scans, *list(self._families.values())]
+
     def terms(self) -> np.ndarray:
-        parts = [table.terms() for table in list(self._tables.values())]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+        return np.concatenate([np.empty(0, dtype=np.int64), *(part.terms() for part in self._parts())])
 
     def renumber(self, table: np.ndarray) -> None:
-        for matches in list(self._tables.values()):
-            matches.renumber(table)
-        for family in list(self._families.values()):
-            family.restart()
+        for part in self._parts():
+            part.renumber(table)
 
 
 def parted(patterns: Sequence[Pattern]) -> list[tuple[Pattern, ...]]:

@@ -28,9 +28,10 @@ from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
 from csparql_spark.answers.computing import Computing, Expression, Test
 from csparql_spark.answers.deadline import Deadline
+from csparql_spark.answers.graph_scan import GraphScan
 from csparql_spark.answers.grouping import Grouping
 from csparql_spark.answers.limits import Limits
-from csparql_spark.answers.matches import GraphScan, Matches, MatchTables, renamed
+from csparql_spark.answers.matches import Matches, MatchTables, renamed
 from csparql_spark.answers.order import order_text
 from csparql_spark.answers.paths import Paths, reached
 from csparql_spark.answers.patterns import is_variable

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csparql_spark.answers.matches import Columns, TooManyMatches
+from csparql_spark.answers.computing import Columns
+from csparql_spark.answers.matches import TooManyMatches
 from csparql_spark.kernel.group import reduced
 from csparql_spark.kernel.join import pairs
 from csparql_spark.kernel.limits import TooMuchAtOnce

@@ -67,7 +67,9 @@ class Changes(NamedTuple):
         expired = together(facts for sign, facts in signed if sign == EXPIRED) if expiry else Facts.none()
         if all(sign != REMOVED for sign, _ in signed):
             added = together(facts for sign, facts in signed if sign == ADDED)
-            return cls(added.where(added.tag > graph.now) if expired.size else added, Facts.none(), expired)
+            if added.size and added.tag.min() <= graph.now:
+                added = added.where(added.tag > graph.now)
+            return cls(added, Facts.none(), expired)
         parts = [one for one in signed if one.sign != EXPIRED]
         facts = together(one.facts for one in parts)
         signs = np.repeat([one.sign for one in parts], [one.facts.size for one in parts])

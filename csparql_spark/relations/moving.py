@@ -64,12 +64,23 @@ class Moving:
 
     def mark(self, *, expiry: bool = False) -> Mark:
         """With `expiry` whoever holds the mark is told what expires, too."""
-        mark = Mark(self._first + len(self._journal), expiry)
+        mark = Mark(self.place, expiry)
         self._marks.add(mark)
         if expiry:
             self._hearing.add(mark)
             self._write_calendar()
         return mark
+
+    def beside(self, mark: Mark) -> Mark:
+        """Another mark, where this one stands."""
+        other = Mark(mark.place)
+        self._marks.add(other)
+        return other
+
+    @property
+    def place(self) -> int:
+        """Where a mark would stand now."""
+        return self._first + len(self._journal)
 
     def tell(self, *added: Facts, removed: Facts = NOTHING) -> None:
         """These facts are not in the graph any more, or hold shorter, and had these tags; then, these were added to it,
@@ -135,7 +146,7 @@ class Moving:
     def since(self, mark: Mark) -> Changes | None:
         """What has changed since a mark, which then stands at now; None: it was too much to be remembered, or it is not
         known."""
-        place, mark.place = mark.place, self._first + len(self._journal)
+        place, mark.place = mark.place, self.place
         if place < self._first:
             return None
         changes = Changes.between(self._journal[place - self._first :], self.graph, expiry=mark.expiry)

@@ -100,13 +100,20 @@ class Records:
         for column in columns:
             if len(column) and int(column.max()) >> self.bits:
                 raise KeysTooWide
-        keys, place = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64), 0
+        return self.packed(columns)
+
+    def packed(self, columns: Sequence[np.ndarray]) -> np.ndarray:
+        """As `pack`, of values that are known not to have too many bits."""
+        if not columns:
+            return np.zeros(0, dtype=np.int64)
+        keys, place = columns[0], 1
         for level, count in enumerate(self._parts):
             if level:
                 keys = self._numbers[level - 1].of(keys)
-            for column in columns[place : place + count]:
+                count += place
+            for column in columns[place:count]:
                 keys = (keys << self.bits) | column
-            place += count
+            place = count
         return keys
 
     def column(self, keys: np.ndarray, place: int) -> np.ndarray:

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import matches as module
-from csparql_spark.answers.matches import GraphScan, MatchTables, TooManyMatches, parted, renamed
+from csparql_spark.answers.computing import Columns
+from csparql_spark.answers.graph_scan import GraphScan
+from csparql_spark.answers.matches import MatchTables, TooManyMatches, parted, renamed
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.relations.graph import Facts
@@ -149,8 +151,9 @@ class Differing:
 
     names: tuple[str, str]
     early: bool
+    threshold = None
 
-    def mask(self, columns: module.Columns, length: int) -> np.ndarray:
+    def mask(self, columns: Columns, length: int) -> np.ndarray:
         nothing = np.full(length, -1)
         return columns.get(self.names[0], nothing) != columns.get(self.names[1], nothing)
 
@@ -239,6 +242,7 @@ def test_the_version_grows_when_there_is_more_to_see() -> None:
 def test_only_what_passes_is_kept() -> None:
     class Odd:
         names = ("?o",)
+        threshold = None
 
         def mask(self, columns: dict[str, np.ndarray], length: int) -> np.ndarray:
             asked.append(length)

@@ -57,7 +57,8 @@ def test_members_that_come_and_go_have_what_trying_finds(many: int, least: int, 
         patch.setattr(module, "MANY", many)
         patch.setattr(module, "LEAST_ROWS", least)
         patch.setattr(module, "PASSED_OVER", 1)
-        patch.setattr("csparql_spark.answers.matches.FEW", random.choice((0, 1000)))
+        patch.setattr(module, "FEW", random.choice((0, 1000)))
+        patch.setattr("csparql_spark.answers.matches.FEW", module.FEW)
         for now in range(1, 9):
             if random.random() < 0.4 and members:
                 members.pop(random.randrange(len(members)))
@@ -85,8 +86,11 @@ def test_what_differs_in_constants_only_is_of_one_family() -> None:
     assert generalized(first).template == generalized(second).template == generalized(renamed).template
     assert generalized(second).constants == ("<urn:3>", "<urn:4>")
     assert generalized(asked(1, "<urn:1>", "<urn:1>")).template != generalized(first).template
-    assert generalized((("?s", "<urn:p>", "?o"),)) is None
-    assert generalized(tuple(("?s", "<urn:p>", f"<urn:{n}>") for n in range(3))) is None
+    assert generalized((("?a", "<urn:p>", "?b"),)) == ((("?0", "<urn:p>", "?1"),), {"?a": "?0", "?b": "?1"}, ())
+    many = tuple(("?s", "<urn:p>", f"<urn:{n}>") for n in range(3))
+    assert generalized(many) == (tuple(("?0", *rest) for _, *rest in many), {"?s": "?0"}, ())
+    alone = (("<urn:a>", "<urn:p>", "<urn:b>"),)
+    assert generalized(alone) == (alone, {}, ())
 
 
 class Watched(module.TemplateFamily):
@@ -115,7 +119,7 @@ def test_a_crowd_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_crowd_looks_once_for_what_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("csparql_spark.answers.matches.TemplateFamily", Watched)
-    monkeypatch.setattr("csparql_spark.answers.matches.FEW", 0)
+    monkeypatch.setattr(module, "FEW", 0)
     graph = Followed()
     crowd = {thing: graph.tables.table(asked(0, thing, "")) for thing in (*THINGS, "<urn:other1>", "<urn:other2>")}
     graph.move(1, {(one, verb, other): 9 for one in THINGS for verb in ("<urn:in>", "<urn:value>") for other in THINGS})

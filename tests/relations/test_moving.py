@@ -48,6 +48,19 @@ def test_who_follows_is_told_what_came_since_the_last_look() -> None:
     assert added(moving, mark) == added(moving, other) == set()
 
 
+def test_a_mark_beside_another_is_told_the_same_by_itself() -> None:
+    moving = Moving()
+    mark = moving.mark()
+    moving.tell(moving.graph.add([facts((1, 0, 2, 5))]))
+    other = moving.beside(mark)
+    assert mark.place == other.place < moving.place
+    assert added(moving, mark) == {(1, 0, 2, 5)} and mark.place == moving.place
+    assert moving.remembered == 1  # the other has not seen it
+    moving.graph.expire(5)
+    moving.tell(moving.graph.add([facts((1, 0, 3, 6))]))
+    assert added(moving, other) == {(1, 0, 3, 6)}  # what is no more is not told
+
+
 def test_nothing_is_remembered_for_nobody() -> None:
     moving = Moving()
     moving.tell(moving.graph.add([facts((1, 0, 2, 5))]))

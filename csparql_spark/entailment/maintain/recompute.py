@@ -141,6 +141,11 @@ class Derived(Moving):
         self._derived()
         return super().since(mark)
 
+    @property
+    def place(self) -> int:
+        self._derived()
+        return super().place
+
     def _derived(self) -> TaggedGraph:
         """The graph, after what is different in it has been noted."""
         return self.graph

@@ -1,0 +1,136 @@
+"""Rows of several members are as if each had a table of its own."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.answers import match_rows as module
+from csparql_spark.answers.match_rows import MatchRows
+from csparql_spark.rdf.dictionary import TermDictionary
+from tests.examples import examples
+
+Row = tuple[int, ...]
+
+
+class Apart:
+    """Some tables, each a mapping from rows to tags."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.dictionary = TermDictionary()
+        self.dictionary.encode([f"<urn:{n}>" for n in range(9)])
+        self.rows = MatchRows(width, self.dictionary)
+        self.tables: dict[int, dict[Row, int]] = {}
+        self.versions: dict[int, tuple[int, dict[Row, int]]] = {}
+        self.now = 0
+
+    def some(self, random: Random, count: int) -> list[tuple[int, Row, int]]:
+        ids = range(len(self.dictionary))
+        return [
+            (
+                random.choice(list(self.tables)),
+                tuple(random.choices(ids, k=self.width)),
+                self.now + random.randint(1, 6),
+            )
+            for _ in range(count)
+        ]
+
+    def columns(self, rows: list[Row]) -> list[np.ndarray]:
+        return [np.array([row[place] for row in rows], dtype=np.int64) for place in range(self.width)]
+
+    def add(self, came: list[tuple[int, Row, int]], alone: bool) -> None:
+        if alone:
+            came = [one for one in came if one[0] == came[0][0]]
+        slots = came[0][0] if alone else np.array([slot for slot, _, _ in came], dtype=np.int64)
+        self.rows.add(slots, self.columns([row for _, row, _ in came]), np.array([tag for _, _, tag in came]))
+        for slot, row, tag in came:
+            self.tables[slot][row] = max(tag, self.tables[slot].get(row, tag))
+
+    def drop(self, gone: list[tuple[int, Row, int]]) -> None:
+        slots = np.array([slot for slot, _, _ in gone], dtype=np.int64)
+        self.rows.drop(slots, self.rows.keys(slots, self.columns([row for _, row, _ in gone]), len(gone)))
+        for slot, row, _ in gone:
+            self.tables[slot].pop(row, None)
+
+    def expire(self, now: int) -> None:
+        self.now = now
+        self.rows.expire(now)
+        self.tables = {
+            slot: {row: tag for row, tag in table.items() if tag > now} for slot, table in self.tables.items()
+        }
+
+    def check(self, after: int) -> None:
+        keys, slots = self.rows.holding()
+        columns = [column.tolist() for column in self.rows.columns(keys)]
+        found = sorted(zip(slots.tolist(), *columns, strict=True))
+        assert found == sorted((slot, *row) for slot, table in self.tables.items() for row in table)
+        for slot, table in self.tables.items():
+            keys, tags = self.rows.seen(slot, after)
+            columns = [self.rows.column(keys, place).tolist() for place in range(self.width)]
+            seen = sorted(zip(*columns, tags.tolist(), strict=True))
+            assert seen == sorted((*row, tag) for row, tag in table.items() if tag > after)
+            assert self.rows.count(slot, after) == len(seen)
+            assert self.rows.rows(slot) >= len(table) and self.rows.nbytes(slot) >= 16 * len(table)
+            # The version says what else is different than that time has passed.
+            version, before = self.versions.get(slot, (-1, {}))
+            left = {row: tag for row, tag in before.items() if tag > self.now}
+            assert self.rows.version(slot) != version or table == left
+            self.versions[slot] = self.rows.version(slot), dict(table)
+
+
+@pytest.mark.parametrize("bits", (62, 7))  # 7: rows are numbered
+@settings(max_examples=examples(120), deadline=None)
+@given(width=st.integers(0, 4), seed=st.integers(0, 10**9))
+def test_members_have_what_tables_apart_would_have(bits: int, width: int, seed: int) -> None:
+    random, apart = Random(seed), Apart(width)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BITS", bits)
+        patch.setattr(module, "GIVEN", random.choice((0, 1000)))
+        patch.setattr(module, "INSTANTS", random.choice((0, 1, 4)))
+        for now in range(1, 9):
+            for _ in range(random.randint(now == 1, 3)):
+                apart.tables[apart.rows.open()] = {}
+            if random.random() < 0.3 and len(apart.tables) > 1:
+                gone = random.sample(list(apart.tables), 1)
+                apart.rows.close(gone)
+                for slot in gone:
+                    del apart.tables[slot]
+                    apart.versions.pop(slot, None)
+            if random.random() < 0.3:
+                cleared = random.sample(list(apart.tables), 1)
+                apart.rows.clear(cleared)
+                apart.tables[cleared[0]] = {}
+            if random.random() < 0.3:
+                apart.dictionary.encode([f"<urn:{now}-{n}>" for n in range(40)])
+            apart.expire(now)
+            for alone in (False, True):
+                apart.add(apart.some(random, random.randint(1, 12)), alone)
+            apart.drop(
+                [
+                    *apart.some(random, 3),
+                    *((slot, row, 0) for slot in apart.tables for row in [*apart.tables[slot]][:1]),
+                ]
+            )
+            if random.random() < 0.3:
+                table = np.arange(len(apart.dictionary))[::-1].copy()
+                apart.rows.renumber(table)
+                apart.tables = {
+                    slot: {tuple(table[list(row)].tolist()): tag for row, tag in rows.items()}
+                    for slot, rows in apart.tables.items()
+                }
+                apart.versions.clear()
+            for after in (now, now + 2):
+                apart.check(after)
+
+
+def test_who_has_too_many_rows_is_found() -> None:
+    apart = Apart(1)
+    one, other = apart.rows.open(), apart.rows.open()
+    apart.rows.add(np.array([one, other, other]), [np.array([1, 1, 2])], np.array([5, 5, 5]))
+    assert apart.rows.largest(1) == [other]
+    assert apart.rows.largest(2) == [] and apart.rows.total == 3
