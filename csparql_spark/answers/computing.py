@@ -141,10 +141,11 @@ class Computing:
             for operand in (comparison.left, comparison.right)
         )
         result, alike = compared(comparison.sign, left, right)
-        result = np.broadcast_to(result, length)
+        if len(result) != length:  # of two constants
+            result, alike = np.broadcast_to(result, length), np.broadcast_to(alike, length)
         if alike.all():
             return result
-        others = np.flatnonzero(~np.broadcast_to(alike, length))
+        others = np.flatnonzero(~alike)
         result = result.copy()
         result[others] = (
             self._found(

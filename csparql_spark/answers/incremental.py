@@ -42,8 +42,9 @@ from csparql_spark.answers.computing import Computing
 from csparql_spark.answers.construct import instantiated
 from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.few_rows import few_in_order, is_few
+from csparql_spark.answers.graph_scan import GraphScan
 from csparql_spark.answers.limits import Limits, TooManyRows, TooMuch
-from csparql_spark.answers.matches import MatchTables, TooManyMatches
+from csparql_spark.answers.matches import Matches, MatchTables, TooManyMatches
 from csparql_spark.answers.nodes import PlanNode, tree
 from csparql_spark.answers.operators import Evaluation, GraphTables
 from csparql_spark.answers.ordering import Ordered, Ordering, in_order, longest_first
@@ -137,9 +138,16 @@ class Incremental:
         """See what holds later than `after`, in the graphs as they are now."""
         before, self._marks = self._marks, None  # unknown, should the next step fail
         now = self._evaluation.move(after)
-        self._after, self._versions = after, tuple(version for version, _ in now)
-        self.version += now != before
+        self._after = after
+        if now != before:
+            self._versions = tuple([version for version, _ in now])
+            self.version += 1
         self._marks = now
+
+    @property
+    def matches(self) -> list[Matches | GraphScan]:
+        """The tables that answers are made of."""
+        return self._evaluation.matches
 
     def nodes(self) -> PlanNode:
         """The plan as a tree (see `nodes`), with what its parts took for the last answer."""

@@ -29,7 +29,7 @@ from csparql_spark.relations.runs import Run, Runs
 from csparql_spark.relations.tags import NEVER, UNTIL
 
 SPARE = 2  # bits: terms may become four times as many before keys are packed again
-MORE_SLOTS = 3  # bits: and members eight times as many
+MORE_SLOTS = 2  # bits: and members, too
 GIVEN = 65_536  # numbers that are given besides four for each row, before those of rows that are gone are forgotten
 ROW_BYTES = 16  # a key and a tag
 INSTANTS = 4  # at once for which it is counted for all members how many rows hold later
@@ -95,7 +95,7 @@ class MatchRows:
         self._changed()
 
     def version(self, slot: int) -> int:
-        return int(self._versions[slot])
+        return self._versions.item(slot)
 
     # --- rows
 

@@ -22,7 +22,8 @@ Whoever has the content's ids renumbered has to tell it (`terms`, `renumber`).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,20 +31,31 @@ from csparql_spark.answers.computing import Columns
 from csparql_spark.answers.graph_scan import GraphScan
 from csparql_spark.answers.keeping import Keep
 from csparql_spark.answers.patterns import Pattern, is_variable
-from csparql_spark.answers.shared_templates import MOST, TemplateFamily, generalized, made_of
+from csparql_spark.answers.shared_templates import MOST, TemplateFamily, generalized, made_of, together
 from csparql_spark.kernel.limits import TooMuchAtOnce
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.graph import Facts, TaggedGraph
+from csparql_spark.relations.changes import Changes
+from csparql_spark.relations.graph import TaggedGraph
 from csparql_spark.relations.joins import Plan, Relation, Shape, in_order, matched, plan, run
 from csparql_spark.relations.moving import Mark, Moving
+from csparql_spark.relations.predicates import ByPredicate
 from csparql_spark.relations.union import GraphUnion
 
 AT_ONCE = 10_000_000  # rows that a step of a join may come across at once
+TOGETHER = 1_000_000  # rows that are added at once
+FEW_ROWS = 256  # so many are not put to a test before they are whole
 FEW = 1_000  # so many matches are looked at, rather than to join what was taken back with the graph
 
 
 class TooManyMatches(Exception):
     """What is asked for has more matches than can be kept."""
+
+
+class Sifted(NamedTuple):
+    """Rows, and the tests that they have not been put to yet."""
+
+    rows: Relation
+    later: Sequence[Keep]
 
 
 class Matches:
@@ -83,6 +95,10 @@ class Matches:
 
     def _move_alone(self) -> None:
         mark, self.mark = self.mark, None  # unknown, should one of the next steps fail
+        scale = self._moving.graph.rows.bit_length() // 2
+        if scale != self._scale:  # the graph has become another one: four times as large, or a quarter
+            self._plans.clear()
+            self._scale = scale
         changes = None if mark is None else self._moving.since(mark)
         if mark is None or changes is None:
             mark = self._moving.mark()
@@ -90,29 +106,34 @@ class Matches:
                 self._family.rows.clear([self.slot])
             self._known = True
             place = self._smallest()
-            self._extend(place, matched(self._shape.body[place], self._moving.graph.facts()))
+            self._extend([(place, matched(self._shape.body[place], self._moving.graph.facts()))])
         else:
             if changes.removed.size:
-                self._shrink(changes.removed)
+                self._shrink(changes)
             if changes.added.size:
-                for place, pattern in enumerate(self._shape.body):
-                    self._extend(place, matched(pattern, _with(pattern, changes.added)))
+                self._extend(self._starts(changes.came))
         self.mark = mark
 
-    def _shrink(self, removed: Facts) -> None:
+    def _starts(self, facts: ByPredicate) -> Iterator[tuple[int, Relation]]:
+        """The matches of each of the patterns in some facts."""
+        for place, pattern in enumerate(self._shape.body):
+            some = facts.of(pattern[1])
+            if some.size:
+                yield place, matched(pattern, some, known=True)
+
+    def _shrink(self, changes: Changes) -> None:
         """Drop the matches that were made from facts that were taken back: what these facts are joined with is what the
         graph has, and they themselves. That may find matches that never were, or come again with what was added
         since."""
-        rows = self._family.rows
+        rows, removed = self._family.rows, changes.removed
         if self.rows > max(FEW, removed.size):
             gone = TaggedGraph()
             gone.add([removed])
             graph = GraphUnion(self._moving.graph, gone)
             try:
-                for place, pattern in enumerate(self._shape.body):
-                    start = matched(pattern, _with(pattern, removed))
-                    for found in self._found(self._plan(place), start, self.keep, graph):
-                        rows.drop(self.slot, rows.keys(self.slot, *self._columns(found)))
+                for place, start in self._starts(changes.went):
+                    for found in self._found(self._plan(place), Sifted(start, self.keep), graph):
+                        rows.drop(self.slot, rows.keys(self.slot, *self._columns(self._sifted(found).rows)))
                 return
             except TooManyMatches:
                 pass  # more than are kept: these can be looked at
@@ -120,49 +141,62 @@ class Matches:
         columns = dict(zip(self.variables, rows.columns(keys)))
         rows.drop(self.slot, keys[made_of(self._shape.body, columns, len(keys), removed)])
 
-    def _extend(self, place: int, start: Relation) -> None:
+    def _extend(self, starts: Iterable[tuple[int, Relation]]) -> None:
         """Add the matches that begin with these."""
+        waiting: list[Sifted] = []
+        count = 0
+        for place, start in starts:
+            for found in self._found(self._plan(place), Sifted(start, self.keep), self._moving.graph):
+                if len(found.rows.tag):
+                    waiting.append(found)
+                    count += len(found.rows.tag)
+                if count > TOGETHER:
+                    self._add(waiting)
+                    waiting, count = [], 0
+        if waiting:
+            self._add(waiting)
+
+    def _add(self, found: list[Sifted]) -> None:
         rows = self._family.rows
-        for found in self._found(self._plan(place), start, self.keep, self._moving.graph):
-            columns, _ = self._columns(found)
-            rows.add(self.slot, columns, found.tag)
-            if rows.total > MOST and rows.rows(self.slot) > MOST:
-                raise self._too_many(MOST)
+        whole = together([one.rows for one in found], self.variables)
+        if any(one.later for one in found):
+            whole = self._sifted(Sifted(whole, self.keep)).rows
+        rows.add(self.slot, self._columns(whole)[0], whole.tag)
+        if rows.total > MOST and rows.rows(self.slot) > MOST:
+            raise self._too_many(MOST)
 
     def _columns(self, found: Relation) -> tuple[list[np.ndarray], int]:
         if not len(found.tag):  # what was found before may not have all columns
             return [found.tag for _ in self.variables], 0
         return [found.columns[name] for name in self.variables], len(found.tag)
 
-    def _found(
-        self, steps: Plan, rows: Relation, keep: Sequence[Keep], graph: TaggedGraph | GraphUnion
-    ) -> Iterator[Relation]:
-        """The matches that rows lead to in a graph, of which they `keep` some; in parts, where they are many more than
-        there are triples. What can be left out already is not joined."""
+    def _found(self, steps: Plan, found: Sifted, graph: TaggedGraph | GraphUnion) -> Iterator[Sifted]:
+        """The matches that rows lead to in a graph; in parts, where they are many more than there are triples. What can
+        be left out already is not joined, unless it is so little that to find out takes longer."""
         for number, step in enumerate(steps):
-            rows, keep = self._sifted(rows, keep)
+            if len(found.rows.tag) > FEW_ROWS:
+                found = self._sifted(found)
+            rows, later = found
             try:
-                rows = run((step,), graph, rows, AT_ONCE)
+                found = Sifted(run((step,), graph, rows, AT_ONCE), later)
             except TooMuchAtOnce:
                 if len(rows.tag) == 1:
                     raise self._too_many(AT_ONCE) from None
                 half = len(rows.tag) // 2
                 for part in (slice(None, half), slice(half, None)):
-                    yield from self._found(
-                        steps[number:],
-                        Relation({name: column[part] for name, column in rows.columns.items()}, rows.tag[part]),
-                        keep,
-                        graph,
-                    )
+                    some = Relation({name: column[part] for name, column in rows.columns.items()}, rows.tag[part])
+                    yield from self._found(steps[number:], Sifted(some, later), graph)
                 return
-        yield self._sifted(rows, keep)[0]
+        yield self._sifted(found) if len(found.rows.tag) > FEW_ROWS else found
 
-    def _sifted(self, rows: Relation, keep: Sequence[Keep]) -> tuple[Relation, Sequence[Keep]]:
-        """The rows that are to be kept, by what can be told of them, and what cannot be told yet."""
-        columns, tag = rows
+    def _sifted(self, found: Sifted) -> Sifted:
+        """The rows that are to be kept, by what can be told of them."""
+        (columns, tag), tests = found
+        if not tests:
+            return found
         later = []
         whole = len(columns) == len(self.variables)
-        for one in keep:
+        for one in tests:
             if not whole and not (one.early and all(name in columns for name in one.names if name in self.variables)):
                 later.append(one)
             elif len(tag):
@@ -170,7 +204,7 @@ class Matches:
                 if not mask.all():
                     columns = {name: column[mask] for name, column in columns.items()}
                     tag = tag[mask]
-        return Relation(columns, tag), later
+        return Sifted(Relation(columns, tag), later)
 
     def _too_many(self, most: int) -> TooManyMatches:
         return TooManyMatches(f"the pattern {_text(self._patterns)} has more than {most:,} matches")
@@ -186,15 +220,11 @@ class Matches:
         )
 
     def _plan(self, place: int) -> Plan:
-        graph = self._moving.graph
-        scale = graph.rows.bit_length() // 2
-        if scale != self._scale:  # the graph has become another one: four times as large, or a quarter
-            self._plans.clear()
-            self._scale = scale
-        if place not in self._plans:
+        found = self._plans.get(place)
+        if found is None:
             known = [node for node in self._shape.body[place] if isinstance(node, str)]
-            self._plans[place] = plan(self._shape, graph, known, place, all_fresh=True)
-        return self._plans[place]
+            found = self._plans[place] = plan(self._shape, self._moving.graph, known, place, all_fresh=True)
+        return found
 
     # --- looking
 
@@ -292,13 +322,6 @@ def renamed(patterns: Sequence[Pattern]) -> tuple[tuple[Pattern, ...], dict[str,
         return names.setdefault(node, f"?{len(names)}") if is_variable(node) else node
 
     return tuple((name(s), name(p), name(o)) for s, p, o in patterns), names
-
-
-def _with(pattern: tuple[int | str, ...], facts: Facts) -> Facts:
-    """Facts, less some that cannot match."""
-    if isinstance(pattern[1], int) and facts.size:
-        return facts.where(facts.p == pattern[1])
-    return facts
 
 
 def _text(patterns: tuple[Pattern, ...]) -> str:

@@ -83,10 +83,11 @@ class Evaluation:
                 tests = tuple(Test(computing, test) for test in part.tests)
                 tables, offset = graphs[part.graph]
                 self._scans[part] = ScannedTable(tables.table(patterns, tests), names, offset)
+        self._scanned = list(self._scans.values())
 
     @property
     def matches(self) -> list[Matches | GraphScan]:
-        return [scanned.table for scanned in self._scans.values()]
+        return [scanned.table for scanned in self._scanned]
 
     def matches_of(self, scan: algebra.Scan) -> Matches | GraphScan:
         return self._scans[scan].table
@@ -103,9 +104,9 @@ class Evaluation:
     def move(self, after: int) -> tuple[tuple[int, int], ...]:
         """See what holds later than `after`. Two moves that return the same see the same."""
         self._after = after
-        for table in self.matches:
+        for table, _, _ in self._scanned:
             table.move()
-        return tuple((table.version, table.count(after + offset)) for table, _, offset in self._scans.values())
+        return tuple([(table.version, table.count(after + offset)) for table, _, offset in self._scanned])
 
     def answer(self, operator: Operator, deadline: Deadline) -> Table:
         """The solutions of a body; `TooMuch` if they are not there in time."""

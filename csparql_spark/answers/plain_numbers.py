@@ -41,28 +41,25 @@ class Plain:
 
     def restart(self) -> None:
         """Ids mean other terms now."""
-        self._kinds = np.full(1024, _UNREAD, dtype=np.int8)
-        self._values = np.zeros(1024)
+        self._kinds, self._values = np.zeros(0, dtype=np.int8), np.zeros(0)
+        self._grow(1024)
 
     def of(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The kinds of ids and their numbers; what is unbound is OTHER."""
-        highest = int(ids.max(initial=0))
-        if highest >= len(self._kinds):
-            self._grow(max(highest + 1, 2 * len(self._kinds)))
-        unbound = ids < 0
-        ids = np.where(unbound, 0, ids) if unbound.any() else ids
+        if len(self._dictionary) >= len(self._kinds):
+            self._grow(max(len(self._dictionary) + 1, 2 * len(self._kinds)))
         kinds = self._kinds[ids]
-        unread = (kinds == _UNREAD) & ~unbound
-        if unread.any():
-            self._read(distinct(ordered(ids[unread])))
+        if kinds.min(initial=OTHER) == _UNREAD:
+            self._read(distinct(ordered(ids[kinds == _UNREAD])))
             kinds = self._kinds[ids]
-        kinds[unbound] = OTHER
         return kinds, self._values[ids]
 
     def _grow(self, size: int) -> None:
-        more = size - len(self._kinds)
-        self._kinds = np.concatenate([self._kinds, np.full(more, _UNREAD, dtype=np.int8)])
-        self._values = np.concatenate([self._values, np.zeros(more)])
+        """The last place is never that of an id: what is unbound, -1, is found there."""
+        before, kinds, values = max(0, len(self._kinds) - 1), np.full(size, _UNREAD, dtype=np.int8), np.zeros(size)
+        kinds[:before], values[:before] = self._kinds[:before], self._values[:before]
+        kinds[-1] = OTHER
+        self._kinds, self._values = kinds, values
 
     def _read(self, ids: np.ndarray) -> None:
         if len(ids) <= FEW:

@@ -36,7 +36,7 @@ from csparql_spark.kernel.join import pairs
 from csparql_spark.kernel.limits import TooMuchAtOnce
 from csparql_spark.kernel.sort import distinct, order_of, ordered
 from csparql_spark.rdf.dictionary import TermDictionary
-from csparql_spark.relations.changes import ADDED, REMOVED, Changes, Signed
+from csparql_spark.relations.changes import ADDED, REMOVED, Changes
 from csparql_spark.relations.graph import Facts, TaggedGraph
 from csparql_spark.relations.joins import Node, Plan, Relation, Shape, matched, plan, run
 from csparql_spark.relations.joins import Pattern as Triple
@@ -239,8 +239,8 @@ class TemplateFamily:
         """Whether what has changed was found for all of them. If not, nothing is different."""
         removed, added = changes.removed, changes.added
         few = self.rows.total <= max(FEW, removed.size)
-        gone = self._look(Signed(REMOVED, removed), roster) if removed.size and not few else None
-        came = self._look(Signed(ADDED, added), roster) if added.size else None
+        gone = self._look(REMOVED, changes, roster) if removed.size and not few else None
+        came = self._look(ADDED, changes, roster) if added.size else None
         if (removed.size and not few and gone is None) or (added.size and came is None):
             self._passes = PASSED_OVER
             return False
@@ -263,7 +263,7 @@ class TemplateFamily:
         gone = made_of(self._body, columns, len(keys), removed)
         self.rows.drop(slots, keys[gone])
 
-    def _look(self, changed: Signed, roster: TemplateRoster) -> MemberMatches | None:
+    def _look(self, sign: int, changes: Changes, roster: TemplateRoster) -> MemberMatches | None:
         """What members get that is made with these facts; some may be there more than once, and of those that go some
         may never have been. None if there is too much to go through."""
 
@@ -272,31 +272,40 @@ class TemplateFamily:
 
         body = tuple((ground(s), ground(p), ground(o)) for s, p, o in self._body)
         shape = Shape(body, tuple(name for name in self._used if name not in roster.alike))
+        graph: TaggedGraph | GraphUnion = self._moving.graph
+        if sign == REMOVED:
+            gone = TaggedGraph()
+            gone.add([changes.removed])
+            graph = GraphUnion(self._moving.graph, gone)
+        facts, size = (changes.went, changes.removed.size) if sign == REMOVED else (changes.came, changes.added.size)
+        most = max(LEAST_ROWS, size * len(roster.slots) // 4)
+        found = []
         try:
-            found = [
-                rows for place in range(len(body)) if len((rows := self._joined(shape, place, changed, roster)).tag)
-            ]
-            rows = _together(found, shape.used)
-            index, slots = roster.parted(rows, self._constants)
+            for place, pattern in enumerate(body):
+                start = matched(pattern, facts.of(pattern[1]), known=True)
+                rows = self._joined(shape, place, start, graph, (roster, most))
+                if len(rows.tag):
+                    found.append(rows)
+            whole = together(found, shape.used)
+            index, slots = roster.parted(whole, self._constants)
         except TooMuchAtOnce:
             return None
-        return MemberMatches(slots, [rows.columns[name][index] for name in self._variables], rows.tag[index])
+        return MemberMatches(slots, [whole.columns[name][index] for name in self._variables], whole.tag[index])
 
-    def _joined(self, shape: Shape, place: int, changed: Signed, roster: TemplateRoster) -> Relation:
-        """The matches that begin with one of the patterns in what has changed. `TooMuchAtOnce` if there is too much to
-        go through."""
-        pattern, facts = shape.body[place], changed.facts
-        most = max(LEAST_ROWS, facts.size * len(roster.slots) // 4)
-        graph: TaggedGraph | GraphUnion = self._moving.graph
-        if isinstance(pattern[1], int):
-            facts = facts.where(facts.p == pattern[1])
-        rows = _wanted(matched(pattern, facts), pattern, roster.some)
+    def _joined(
+        self,
+        shape: Shape,
+        place: int,
+        rows: Relation,
+        graph: TaggedGraph | GraphUnion,
+        given: tuple[TemplateRoster, int],
+    ) -> Relation:
+        """The matches that begin with these of one of the patterns. `TooMuchAtOnce` if there is too much to go
+        through."""
+        roster, most = given
+        rows = _wanted(rows, shape.body[place], roster.some)
         if not len(rows.tag):
             return rows
-        if changed.sign == REMOVED:
-            gone = TaggedGraph()
-            gone.add([changed.facts])
-            graph = GraphUnion(self._moving.graph, gone)
         for step in self._steps(shape, place, tuple(sorted(roster.alike.items()))):
             rows = _wanted(run((step,), graph, rows, most), step.new, roster.some)
             if not len(rows.tag):
@@ -340,13 +349,16 @@ def made_of(body: Sequence[Triple], columns: dict[str, np.ndarray], length: int,
     return made
 
 
-def _together(found: list[Relation], names: Sequence[str]) -> Relation:
+def together(found: list[Relation], names: Sequence[str]) -> Relation:
+    """All of these rows."""
     if len(found) == 1:
         return found[0]
-    nothing = np.empty(0, dtype=np.int64)
+    if not found:
+        nothing = np.empty(0, dtype=np.int64)
+        return Relation(dict.fromkeys(names, nothing), nothing)
     return Relation(
-        {name: np.concatenate([nothing, *(rows.columns[name] for rows in found)]) for name in names},
-        np.concatenate([nothing, *(rows.tag for rows in found)]),
+        {name: np.concatenate([rows.columns[name] for rows in found]) for name in names},
+        np.concatenate([rows.tag for rows in found]),
     )
 
 

@@ -20,6 +20,7 @@ The life of a tuple:
 - `union`    two graphs that are searched as one
 - `links`    what one predicate's triples compose to
 - `joins`    the ways to match some patterns in a graph, as columns
+- `predicates` facts by their predicates
 - `changes`  what makes another graph of a graph: signed, tagged facts
 - `calendar` facts by the instant at which they cease
 - `moving`   a graph with a journal of its changes, for those who follow it

@@ -22,11 +22,14 @@ that the listener never saw, or one that was added more than once: neither matte
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from csparql_spark.relations.graph import Facts, TaggedGraph
+from csparql_spark.relations.predicates import ByPredicate
 from csparql_spark.relations.tags import NEVER
 
 ADDED, REMOVED, EXPIRED = 1, -1, 0  # signs
@@ -44,10 +47,21 @@ class Signed(NamedTuple):
         return Signed(self.sign, Facts(s, p, o, self.facts.tag).where((s >= 0) & (p >= 0) & (o >= 0)))
 
 
-class Changes(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Changes:
     added: Facts
     removed: Facts
     expired: Facts
+
+    @cached_property
+    def came(self) -> ByPredicate:
+        """What was added."""
+        return ByPredicate(self.added)
+
+    @cached_property
+    def went(self) -> ByPredicate:
+        """What was removed."""
+        return ByPredicate(self.removed)
 
     @property
     def size(self) -> int:

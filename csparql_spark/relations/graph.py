@@ -231,6 +231,10 @@ class TaggedGraph:
         one search. `fresh`: whether the fresh triples are looked at too; `most`: see `Runs.slices`."""
         bound = {place: column for place, column in (("o", o), ("p", p), ("s", s)) if column is not None}
         order = BY_BOUND["".join(bound)] if bound else PSO
+        return self.look(order, bound, fresh, most)
+
+    def look(self, order: Permutation, bound: dict[str, Column], fresh: bool, most: int) -> Selection:
+        """As `search`, in an order that begins with the places that are bound."""
         if not bound:
             return Selection(*self._main.slices(0, ALL, fresh, most), order, self.packing)
         low, span = self.packing.prefix(order, bound)

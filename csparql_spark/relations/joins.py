@@ -18,6 +18,7 @@ import numpy as np
 
 from csparql_spark.kernel.limits import UNBOUNDED, TooMuchAtOnce
 from csparql_spark.relations.graph import Facts, Selection, TaggedGraph
+from csparql_spark.relations.keys import BY_BOUND, PSO, Column, Permutation
 from csparql_spark.relations.union import GraphUnion, UnionSelection
 
 Node = int | str  # the id of a term, or a variable
@@ -49,15 +50,18 @@ class Step:
     same: tuple[tuple[str, str], ...]  # places that have to be equal: a variable that occurs twice
     carried: tuple[str, ...]  # columns from before that are needed further on
     fresh: bool  # whether to look at the graph's fresh facts
+    order: Permutation  # in which they are looked up
 
 
 Plan = tuple[Step, ...]
 
 
-def matched(pattern: Pattern, facts: Facts) -> Relation:
-    """The matches of one pattern in some facts."""
+def matched(pattern: Pattern, facts: Facts, known: bool = False) -> Relation:
+    """The matches of one pattern in some facts. `known`: that all of them have its predicate, if it names one."""
     rows, columns = None, {}
-    for node, column in zip(pattern, facts):
+    for place, (node, column) in enumerate(zip(pattern, facts)):
+        if known and place == 1 and isinstance(node, int):
+            continue
         if isinstance(node, str) and node not in columns:
             columns[node] = column
             continue
@@ -123,6 +127,7 @@ def _step(pattern: Pattern, before: frozenset[str], needed: set[str], fresh: boo
         tuple(same),
         tuple(sorted(before & needed)),
         fresh,
+        BY_BOUND["".join(sorted((*constants, *bound)))] if constants or bound else PSO,
     )
 
 
@@ -144,9 +149,10 @@ def run(
 
 def _extended(step: Step, graph: TaggedGraph | GraphUnion, rows: Relation, most: int, pairs: int) -> Relation:
     columns, tag = rows
-    found: Selection | UnionSelection = graph.search(
-        **step.constants, **{place: columns[name] for place, name in step.bound.items()}, fresh=step.fresh, most=most
-    )
+    bound: dict[str, Column] = {**step.constants}
+    for place, name in step.bound.items():
+        bound[place] = columns[name]
+    found: Selection | UnionSelection = graph.look(step.order, bound, step.fresh, most)
     for one, other in step.same:
         found = found.where(found.column(one) == found.column(other))
     index = found.index
@@ -157,5 +163,6 @@ def _extended(step: Step, graph: TaggedGraph | GraphUnion, rows: Relation, most:
         index = np.repeat(np.arange(len(tag)), len(found))
         found = found.where(np.tile(np.arange(len(found)), len(tag)))
     found_columns = {name: columns[name][index] for name in step.carried}
-    found_columns.update((name, found.column(place)) for name, place in step.new.items())
+    for name, place in step.new.items():
+        found_columns[name] = found.column(place)
     return Relation(found_columns, graph.algebra.join(tag[index], found.tag))

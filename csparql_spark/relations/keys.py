@@ -24,7 +24,7 @@ RANK_BITS = 11  # at first; there are 26 for each term then
 Column = np.ndarray | int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # there is one of each: it is looked up as itself
 class Permutation:
     """Places of a triple ("p", "s", "o") from the most significant one."""
 

@@ -55,6 +55,7 @@ class Moving:
         self._marks: weakref.WeakSet[Mark] = weakref.WeakSet()
         self._hearing: weakref.WeakSet[Mark] = weakref.WeakSet()  # those that are told what expires
         self._calendar: Calendar | None = None  # while there are any
+        self._latest: tuple[tuple[int, int, int, bool], Changes] | None = None  # what the last who looked was told
         self._looks = 0  # how often somebody has looked since it was found out what all have seen
 
     @property
@@ -149,7 +150,10 @@ class Moving:
         place, mark.place = mark.place, self.place
         if place < self._first:
             return None
-        changes = Changes.between(self._journal[place - self._first :], self.graph, expiry=mark.expiry)
+        key = place, mark.place, self.graph.now, mark.expiry
+        if self._latest is None or self._latest[0] != key:
+            self._latest = key, Changes.between(self._journal[place - self._first :], self.graph, expiry=mark.expiry)
+        changes = self._latest[1]
         self._looks += 1
         # To find out who has seen what takes a look at all marks: it is done once for as many as there are.
         if self._journal and self._looks >= len(self._marks):
@@ -160,6 +164,7 @@ class Moving:
     def renumber(self, table: np.ndarray) -> None:
         """The graph was renumbered: the id `i` has become `table[i]`, or -1 where nothing that holds has it. What names
         such an id is told to nobody: who had seen it would hold the id."""
+        self._latest = None
         self._journal = [signed.renumbered(table) for signed in self._journal]
         self._count = sum(signed.facts.size for signed in self._journal)
         if self._calendar is not None:

@@ -27,7 +27,7 @@ from csparql_spark.relations.tags import UNTIL, Algebra
 SMALL = 4096  # rows that are merged without a thought
 RATIO = 3  # a run is merged into one that is less than so many times as long
 SAMPLE = 1000  # so many rows tell when about half of a run is dead
-TINY = 64  # rows that are counted rather than guessed at
+FEW = 4096  # rows that are counted rather than guessed at: a run of so few is soon written again
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -50,7 +50,7 @@ class Run:
             return True
         if self.least > now:
             return False
-        if len(self.tags) <= TINY:
+        if len(self.tags) <= FEW:
             return 2 * int(np.count_nonzero(self.tags <= now)) > len(self.tags)
         if self.half is None:
             sample = np.sort(self.tags[:: 1 + len(self.tags) // SAMPLE])

@@ -8,11 +8,13 @@ It is for what is looked at seldom, or little: what is found is written out as c
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from csparql_spark.kernel.limits import UNBOUNDED
-from csparql_spark.relations.graph import TaggedGraph
-from csparql_spark.relations.keys import Column
+from csparql_spark.relations.graph import Selection, TaggedGraph
+from csparql_spark.relations.keys import Column, Permutation
 
 
 class UnionSelection:
@@ -49,9 +51,16 @@ class GraphUnion:
         most: int = UNBOUNDED,
     ) -> UnionSelection:
         """See `TaggedGraph.search`."""
+        return self._both(lambda graph, most: graph.search(s, p, o, fresh, most), most)
+
+    def look(self, order: Permutation, bound: dict[str, Column], fresh: bool, most: int) -> UnionSelection:
+        """See `TaggedGraph.look`."""
+        return self._both(lambda graph, most: graph.look(order, bound, fresh, most), most)
+
+    def _both(self, look: Callable[[TaggedGraph, int], Selection], most: int) -> UnionSelection:
         found = []
         for graph in self._graphs:
-            found.append(graph.search(s, p, o, fresh, most))
+            found.append(look(graph, most))
             most -= len(found[-1])
         return UnionSelection(
             np.concatenate([part.index for part in found]),

@@ -128,7 +128,7 @@ class Program:
         the graph, ordered by predicate. Where it is what is fresh in the graph, each match is found once."""
         for number, place, facts in self._triggered(delta):
             rule = self.compiled[number]
-            start = rule.table.joined(matched(rule.body[place], facts))
+            start = rule.table.joined(matched(rule.body[place], facts, known=True))
             if len(start.tag):
                 yield from rule.heads(self._matches(graph, number, "body", place, start))
 
@@ -146,7 +146,7 @@ class Program:
             rule, absorbed = self.compiled[number], self._absorbed.get(number)
             if number == source and place == absorbed:
                 continue
-            start = rule.table.joined(matched(rule.body[place], facts))
+            start = rule.table.joined(matched(rule.body[place], facts, known=True))
             if len(start.tag):
                 kind = "body" if absorbed is None else "any"
                 for block in rule.heads(self._matches(graph, number, kind, place, start)):
@@ -159,6 +159,7 @@ class Program:
         return 0 if source in self.transitive else 1 if source is None else 2
 
     def _triggered(self, delta: Facts) -> Iterator[tuple[int, int, Facts]]:
+        """The places in the bodies of rules that may be matched, and the facts that have the predicate there."""
         if not self._triggers:
             return
         for number, place in self._triggers.get(None, ()):
