@@ -61,6 +61,7 @@ PARTS: dict[str, Part] = {
     "parsing": Part("parsing", 3, lambda m: m.measure(60_000), 2, lambda m: m.measure(15_000)),
     "formats": Part("formats", 12, lambda m: m.measure(200_000), 3, lambda m: m.measure(20_000)),
     "kernel": Part("kernel", 13, lambda m: m.measure()),
+    "limits": Part("limits", 60, ()),
     "start-up": Part("resting", 20, lambda m: m.start_up(), 18, lambda m: m.start_up()),
     "latency-1000": Part("latency", 90, lambda m: m.measure(1_000, 60), 30, lambda m: m.measure(1_000, 5)),
     "latency-10000": Part("latency", 90, lambda m: m.measure(10_000, 60)),
