@@ -228,6 +228,18 @@ def test_values_that_are_far_apart_make_a_table_wider_if_they_may() -> None:
     with pytest.raises(TooMuchAtOnce):
         sums.add(np.array([3, 120]), np.array([TINY, HUGE]))
     assert len(sums) == 100 and sums.of(np.array([0, 3])).tolist() == [1.0, 0.0]
+    few = module.DoubleSums(100, most=100 * 5 * 8)
+    few.add(np.arange(100), np.full(100, 0.5))
+    others = module.DoubleSums(100)
+    others.add(np.zeros(2, np.int64), np.array([math.inf, 1.0]))
+    for come in (
+        lambda: few.add(np.zeros(2, np.int64), np.array([math.inf, 1.0])),
+        lambda: few.merge(others, np.arange(100)),
+    ):
+        with pytest.raises(TooMuchAtOnce):  # what is counted apart takes as much again
+            come()
+        assert few.of(np.arange(100)).tolist() == [0.5] * 100 and few.counts.tolist() == [1] * 100
+        assert few.nbytes <= 100 * 5 * 8
     wide = module.DoubleSums(100)
     wide.add(np.array([3, 4, 3]), np.array([TINY, HUGE, -1.0]))
     assert wide.nbytes == 100 * (34 + 1) * 8

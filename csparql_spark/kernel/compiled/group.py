@@ -138,23 +138,28 @@ class DoubleSums(_Sums):
 
     def add(self, groups: np.ndarray, values: np.ndarray, times: np.ndarray | None = None) -> None:
         often = _once if times is None else times_of(times)
-        before, apart = self._size, None
+        rows = groups, values, often
+        before, apart = (self._size, self._apart), None
         try:
             self._reserve(groups, self._low, self._low + self._width)
-            while done := _accumulate(self._limbs, self._low, self._width, self._counts, groups, values, often):
+            while done := _accumulate(self._limbs, self._low, self._width, self._counts, *rows):
                 if done == NO_NUMBER:
+                    self._begin_apart()
+                    self._reserve(groups, self._low, self._low + self._width)
                     finite = np.isfinite(values)
-                    apart = tuple(column[~finite] if len(column) else column for column in (groups, values, often))
-                    groups, values, often = (
-                        column[finite] if len(column) else column for column in (groups, values, often)
-                    )
+                    apart, rows = _of(rows, ~finite), _of(rows, finite)
                 else:
                     self._reserve(groups, *divmod(-1 - done, 1 << REACH))
         except TooMuchAtOnce:
-            self._size = before
+            self._size, self._apart = before
             raise
         if apart is not None:
             self._set_apart(*apart)
+
+    def _begin_apart(self) -> None:
+        """From now on there is room to be had for what is counted apart."""
+        if self._apart is None:
+            self._apart = np.zeros((0, 3), np.int64)
 
     def _set_apart(self, groups: np.ndarray, values: np.ndarray, often: np.ndarray) -> None:
         kinds = np.where(np.isnan(values), NAN, np.where(values > 0, INFINITE, MINUS))
@@ -163,20 +168,25 @@ class DoubleSums(_Sums):
         np.add.at(self._all_apart(), (groups, kinds), often)
 
     def _all_apart(self) -> np.ndarray:
-        """What is counted apart, with room for all groups."""
-        more = len(self._counts) - (0 if self._apart is None else len(self._apart))
-        if more:
-            none = np.zeros((more, 3), np.int64)
-            self._apart = none if self._apart is None else np.concatenate((self._apart, none))
+        """What is counted apart, of all groups that there is room for."""
         assert self._apart is not None
+        more = len(self._counts) - len(self._apart)
+        if more:
+            self._apart = np.concatenate((self._apart, np.zeros((more, 3), np.int64)))
         return self._apart
 
     def merge(self, other: Self, groups: np.ndarray, taken: bool = False) -> None:
-        apart = other._apart
-        super().merge(other, groups, taken)
-        if apart is not None:
-            counted = apart[: len(groups)].copy()
-            np.add.at(self._all_apart()[:, :], groups[: len(counted)], -counted if taken else counted)
+        before, counted = (self._size, self._apart), None
+        if other._apart is not None:
+            counted = other._all_apart()[: len(groups)].copy()
+            self._begin_apart()
+        try:
+            super().merge(other, groups, taken)
+        except TooMuchAtOnce:
+            self._size, self._apart = before
+            raise
+        if counted is not None:
+            np.add.at(self._all_apart(), groups, -counted if taken else counted)
 
     def kept(self, groups: np.ndarray) -> Self:
         table = super().kept(groups)
@@ -194,3 +204,8 @@ class DoubleSums(_Sums):
             sums[minus] = -np.inf
             sums[none | (infinite & minus)] = np.nan
         return sums
+
+
+def _of(rows: tuple[np.ndarray, ...], mask: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Some of the rows; a column without any stands for the same in all."""
+    return tuple(column[mask] if len(column) else column for column in rows)
