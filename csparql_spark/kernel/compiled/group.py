@@ -138,7 +138,7 @@ class DoubleSums(_Sums):
 
     def add(self, groups: np.ndarray, values: np.ndarray, times: np.ndarray | None = None) -> None:
         often = _once if times is None else times_of(times)
-        rows = groups, values, often
+        rows: tuple[np.ndarray, ...] = groups, values, often
         before, apart = (self._size, self._apart), None
         try:
             self._reserve(groups, self._low, self._low + self._width)
