@@ -2,7 +2,8 @@
 
 Each function is there twice under one name: in C (`c`, called by `compiled`), and in Python and numpy (`twin`), which
 shares no code with it, does the same to the last bit, and runs where the compiled one is not there. Nobody above asks
-which. (Of `lines` the twin reads nothing at all, which the function may do with any body.)
+which. (Of `lines` the twin reads nothing at all, which the function may do with any body; of `spellings` it leaves all
+terms to others.)
 
 - `limits`     as many rows as there may be, how often they may come, bits of a key, what becomes of two tags
 - `build`      compiles it, where a tree or a wheel is built
@@ -15,7 +16,9 @@ which. (Of `lines` the twin reads nothing at all, which the function may do with
 - `rows`       rows of several columns, told apart and counted
 - `lines`      lines of N-Triples and N-Quads become columns of ids
 - `terms`      terms have ids, and ids terms
-- `texts`      texts as bytes and offsets, as functions about text give them back
+- `spellings`  terms as JSON and CSV spell them
+- `row_text`   the rows of a table, as text
+- `texts`      texts as bytes and offsets, as functions about text give them back, and what is around cells
 - `compiled`, `twin`   both of them, module by module
 
     keys, tags = merge(keys, tags, more_keys, more_tags, now)

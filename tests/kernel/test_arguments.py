@@ -121,6 +121,17 @@ RIGHT = {
     "find": Right(lambda: [zeros(4), zeros(1), text(BODY[:6]), 0, 5, 7, text(BODY[:6])], ()),
     "spread": Right(lambda: [zeros(4), zeros(8)], (1,)),
     "texts": Right(lambda: [ints(3) * 6, text(BODY[:12]), ints(2)], ()),
+    "spell": Right(
+        lambda: [ids(3) * 7, text(b'<urn:a>"b c"@en'), 0, flags(14 + 2 * 40).view(np.uint8), ints(3), ints(2)],
+        (3, 4, 5),
+    ),
+    "row_text": Right(
+        lambda: [
+            *(ints(4) * 2, text(b"aabbcc"), ids(6) // 2, 1),  # three rows of two cells each: the last two are asked for
+            *(ints(7), text(b"1234te"), 1, 99, ints(1)),
+        ],
+        (8,),
+    ),
 }
 WITHOUT = {"version"}
 WITHOUT_RUNS = {"slices", "join", "tags_of"}  # no run at all is right, too
@@ -252,6 +263,23 @@ def test_columns_of_one_map_are_of_one_length(name: str, place: int) -> None:
         ("encode", 1, ints(3) - 9, "lengths that do not fit"),
         ("find", 1, ints(1) - 9, "lengths that do not fit"),
         ("texts", 2, ints(2) + ((1 << 63) - 2), "an id that stands for no term"),
+        ("spell", 0, ids(3)[::-1].copy(), "not where they are said to be"),
+        ("spell", 0, ids(3) * 9, "not where they are said to be"),
+        ("spell", 0, ids(3) - 1, "lengths that do not fit"),
+        ("spell", 2, 2, "a format that nothing is spelled for"),
+        ("spell", 3, text(bytes(14 + 2 * 40 - 1)), "no room for so many spellings"),
+        ("row_text", 0, ints(4) * 3, "a place that no text has"),
+        ("row_text", 0, ints(4)[::-1].copy(), "a place that no text has"),
+        ("row_text", 0, ints(4) - 9, "a place that no text has"),
+        ("row_text", 2, ids(6) + (1 << 30), "a place that no text has"),
+        ("row_text", 2, ids(6) - 5, "a place that no text has"),
+        ("row_text", 2, ids(5), "lengths that do not fit"),
+        ("row_text", 3, -1, "a row that is not there"),
+        ("row_text", 3, 4, "a row that is not there"),
+        ("row_text", 4, ints(7)[::-1].copy(), "not where they are said to be"),
+        ("row_text", 4, ints(7) * 2, "not where they are said to be"),
+        ("row_text", 4, ints(7) - 1, "not where they are said to be"),
+        ("row_text", 7, -1, "less room than none"),
     ],
 )
 def test_numbers_that_lead_out_of_a_column_or_a_key(name: str, place: int, wrong: object, told: str) -> None:

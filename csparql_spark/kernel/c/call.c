@@ -23,9 +23,7 @@ void wrong(Call *call, const char *sentence)
 
 void no_memory(Call *call)
 {
-    if (call->thread)
-        PyEval_RestoreThread(call->thread);
-    call->thread = NULL;
+    take_turn(call);
     PyErr_NoMemory();
     call->failed = 1;
 }
@@ -83,18 +81,20 @@ static Doubles real(Call *call, int how)
     return view ? (Doubles){view->buf, view->len / 8} : (Doubles){NULL, 0};
 }
 
+static Ids ids(Call *call, int how)
+{
+    Py_buffer *view = buffer(call, how, 4);
+    return view ? (Ids){view->buf, view->len / 4} : (Ids){NULL, 0};
+}
+
 Column column(Call *call) { return integers(call, PyBUF_SIMPLE); }
 Column column_out(Call *call) { return integers(call, PyBUF_WRITABLE); }
 Doubles doubles(Call *call) { return real(call, PyBUF_SIMPLE); }
 Doubles doubles_out(Call *call) { return real(call, PyBUF_WRITABLE); }
 Flags flags_in(Call *call) { return flags(call, PyBUF_SIMPLE); }
 Flags flags_out(Call *call) { return flags(call, PyBUF_WRITABLE); }
-
-Ids ids_out(Call *call)
-{
-    Py_buffer *view = buffer(call, PyBUF_WRITABLE, 4);
-    return view ? (Ids){view->buf, view->len / 4} : (Ids){NULL, 0};
-}
+Ids ids_in(Call *call) { return ids(call, PyBUF_SIMPLE); }
+Ids ids_out(Call *call) { return ids(call, PyBUF_WRITABLE); }
 
 Cells cells(Call *call)
 {
@@ -125,10 +125,16 @@ void let_others_run(Call *call, Py_ssize_t rows)
         call->thread = PyEval_SaveThread();
 }
 
-static void let_go(Call *call)
+void take_turn(Call *call)
 {
     if (call->thread)
         PyEval_RestoreThread(call->thread);
+    call->thread = NULL;
+}
+
+static void let_go(Call *call)
+{
+    take_turn(call);
     for (int i = 0; i < call->columns; i++)
         PyBuffer_Release(&call->held[i]);
     if (call->next < call->count)

@@ -62,6 +62,7 @@ Doubles doubles(Call *call);        /* of double, to be read */
 Doubles doubles_out(Call *call);    /* of double, to be written */
 Flags flags_in(Call *call);         /* of bool or of bytes, to be read */
 Flags flags_out(Call *call);        /* of bool or of bytes, to be written */
+Ids ids_in(Call *call);             /* of int32, to be read */
 Ids ids_out(Call *call);            /* of int32, to be written */
 Cells cells(Call *call);            /* of int64 or int32, to be read */
 int64_t number(Call *call);
@@ -70,6 +71,7 @@ Py_ssize_t left(const Call *call);  /* how many arguments were not taken yet */
 void wrong(Call *call, const char *sentence);
 void no_memory(Call *call);
 void let_others_run(Call *call, Py_ssize_t rows); /* releases the interpreter's lock where there is much to do */
+void take_turn(Call *call);                       /* has it again, for what is Python's */
 PyObject *end(Call *call, int64_t result);
 PyObject *end_with(Call *call, PyObject *result); /* NULL: it says itself what was wrong */
 

@@ -51,4 +51,10 @@ PyObject *find(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *spread(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *texts(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
+/* spellings.c */
+PyObject *spell(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+/* row_text.c */
+PyObject *row_text(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
 #endif

@@ -2,7 +2,7 @@
 
 #define FUNCTION(name) {#name, name, METH_FASTCALL, NULL}
 
-enum { VERSION = 5 }; /* as `native.py` wants it */
+enum { VERSION = 6 }; /* as `native.py` wants it */
 
 static PyObject *version(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -21,6 +21,8 @@ static PyMethodDef functions[] = {
     FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(dense_ranks), FUNCTION(ordered),
     FUNCTION(lines),
     FUNCTION(encode), FUNCTION(find), FUNCTION(spread), FUNCTION(texts),
+    FUNCTION(spell),
+    FUNCTION(row_text),
     {NULL, NULL, 0, NULL},
 };
 

@@ -54,6 +54,8 @@ PyObject *PyLong_FromLongLong(long long value);
 long long PyLong_AsLongLong(PyObject *number);
 PyObject *PyList_New(Py_ssize_t size);
 int PyList_SetItem(PyObject *list, Py_ssize_t place, PyObject *item); /* takes the reference to the item */
+PyObject *PyBytes_FromStringAndSize(const char *bytes, Py_ssize_t size); /* NULL: to be written by who asks for it */
+char *PyBytes_AsString(PyObject *bytes);
 PyObject *PyUnicode_DecodeUTF8(const char *bytes, Py_ssize_t size, const char *errors);
 void Py_DecRef(PyObject *object);
 PyObject *PyErr_Occurred(void);
