@@ -303,7 +303,10 @@ class Result:
             batch = pa.ipc.read_record_batch(pa.py_buffer(rest), _SCHEMA)
             batch.validate(full=True)
             variables, length = batch.column(0)[0].as_py(), batch.column(1)[0].as_py()
-            terms, ids = batch.column(2).flatten(), batch.column(3).flatten().to_numpy().reshape(len(variables), length)
+            terms, cells = (batch.column(place)[0].values for place in (2, 3))
+            if terms is None or cells is None:
+                raise CorruptAnswer("The table of the answer is damaged: it has no terms, or no cells.")
+            ids = cells.to_numpy().reshape(len(variables), length)
             if terms.null_count or len(ids) and ids.size and not -1 <= int(ids.min()) <= int(ids.max()) < len(terms):
                 raise CorruptAnswer(f"The table of the answer is damaged: it has cells outside its {len(terms)} terms.")
             # They were written in their order (see `encoded`), so nothing is made of them before it is asked for.
