@@ -13,12 +13,14 @@ is `true` or `false` where there is no form for it.
 
 from __future__ import annotations
 
+import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from xml.sax.saxutils import escape
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -40,7 +42,9 @@ from csparql_spark.answers.media_types import (
     XML,
     Unwritable,
 )
-from csparql_spark.answers.row_text import RowForm, RowText, joined, text, text_array
+from csparql_spark.answers.row_text import RowForm, RowText
+from csparql_spark.kernel import spellings
+from csparql_spark.kernel.texts import Spelled
 from csparql_spark.rdf import terms as term
 from csparql_spark.relations.tags import ALWAYS
 
@@ -82,7 +86,14 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
 
 def write(answer: Result, media_type: str, *, extra: Mapping[str, object] | None = None) -> bytes:
     """The answer in that format, as a whole: see `pieces`."""
-    return b"".join(pieces(answer, media_type, extra=extra))
+    return together(pieces(answer, media_type, extra=extra))
+
+
+def together(parts: Iterable[bytes]) -> bytes:
+    """All parts, of which none is held beside the whole for longer than it takes to put it there."""
+    whole = io.BytesIO()
+    whole.writelines(parts)
+    return whole.getvalue()  # no copy is made of it
 
 
 def pieces(
@@ -148,10 +159,6 @@ def _without_end(parts: Iterator[bytes]) -> Iterator[bytes]:
         yield before[:-1]
 
 
-def _json_cell(name: str, cells: pa.Array) -> pa.Array:
-    return joined([text(_json(name) + ":"), cells], text(""))
-
-
 def _xml_pieces(answer: Result) -> Iterator[bytes]:
     if answer.table is None:
         return iter([f"{_XML_HEAD}><head/><boolean>{_json(answer.truth)}</boolean></sparql>\n".encode()])
@@ -162,16 +169,27 @@ def _xml_pieces(answer: Result) -> Iterator[bytes]:
     return chain([head.encode()], rows.pieces(), [b"</results></sparql>\n"])
 
 
-def _xml_cell(name: str, cells: pa.Array) -> pa.Array:
-    return joined([text(f'<binding name="{name}">'), cells, text("</binding>")], text(""))
+def _one_by_one(terms: pa.StringArray, spell: Callable[[term.Term], str]) -> pa.LargeStringArray:
+    return pa.array([spell(term.parse(one)) for one in terms.to_pylist()], pa.large_string())
 
 
-def _plain_cell(name: str, cells: pa.Array) -> pa.Array:
-    return pc.fill_null(cells, "")
+def _spelling(
+    plain: Callable[[pa.StringArray], Spelled], spell: Callable[[term.Term], str]
+) -> Callable[[pa.StringArray], pa.LargeStringArray]:
+    """All that are plain at once, and the others one by one."""
 
+    def spelled(terms: pa.StringArray) -> pa.LargeStringArray:
+        texts, doubtful = plain(terms)
+        if not len(doubtful):
+            return texts
+        if len(doubtful) == len(terms):
+            return _one_by_one(terms, spell)
+        others = _one_by_one(terms.take(pa.array(doubtful)), spell)
+        source = np.arange(len(terms))
+        source[doubtful] = len(terms) + np.arange(len(doubtful))
+        return pa.concat_arrays([texts, others]).take(pa.array(source))
 
-def _spelling(spell: Callable[[term.Term], str]) -> Callable[[pa.StringArray], pa.Array]:
-    return lambda terms: text_array([spell(term.parse(one)) for one in terms.to_pylist()])
+    return spelled
 
 
 def _json_term(parts: term.Term) -> str:
@@ -232,10 +250,19 @@ def _match(range_: tuple[str, str, float], media_type: str) -> tuple[int, float]
     return (3, weight) if f"{type_}/{subtype}" == media_type else None
 
 
+_json_terms = _spelling(spellings.json, _json_term)
 _FORMS = {
-    JSON: RowForm(_spelling(_json_term), _json_cell, "{", ",", "},"),
-    ND_JSON: RowForm(_spelling(_json_term), _json_cell, "{", ",", "}\n"),
-    XML: RowForm(_spelling(_xml_term), _xml_cell, "<result>", "", "</result>\n", choosy=True),
-    CSV: RowForm(_spelling(_csv_term), _plain_cell, "", ",", "\r\n"),
-    TSV: RowForm(lambda terms: terms.cast(pa.large_string()), _plain_cell, "", "\t", "\n"),
+    JSON: RowForm(_json_terms, lambda name: f"{_json(name)}:", "", "{", ",", "},"),
+    ND_JSON: RowForm(_json_terms, lambda name: f"{_json(name)}:", "", "{", ",", "}\n"),
+    XML: RowForm(
+        lambda terms: _one_by_one(terms, _xml_term),
+        lambda name: f'<binding name="{name}">',
+        "</binding>",
+        "<result>",
+        "",
+        "</result>\n",
+        choosy=True,
+    ),
+    CSV: RowForm(_spelling(spellings.csv, _csv_term), lambda name: "", "", "", ",", "\r\n", skips=False),
+    TSV: RowForm(lambda terms: terms.cast(pa.large_string()), lambda name: "", "", "", "\t", "\n", skips=False),
 }

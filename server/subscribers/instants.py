@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NotRequired, TypedDict
 
 from csparql_spark.answers.bindings import Bindings, Result
-from csparql_spark.answers.formats import JSON, pieces, until_pieces
+from csparql_spark.answers.formats import JSON, pieces, together, until_pieces
 from csparql_spark.answers.row_text import text_size
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.language import Window
@@ -61,16 +62,20 @@ def whole(parts: Sequence[StoredAnswer]) -> Result:
 
 def event(id: str, name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = ()) -> bytes:
     """The answer as a server-sent event. Raises `Damaged` and `TooLargeToTell`."""
-    return b"id: %b\nevent: answer\ndata: %b\n\n" % (id.encode(), envelope(name, parts, windows))
+    return together(chain([f"id: {id}\nevent: answer\ndata: ".encode()], _told(name, parts, windows), [b"\n\n"]))
 
 
 def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = ()) -> bytes:
     """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through. Raises
     `Damaged` and `TooLargeToTell`."""
+    return together(_told(name, parts, windows))
+
+
+def _told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds]) -> Iterator[bytes]:
     refuse_large(sum(len(part.payload) for part in parts))
     answer = whole(parts)
     refuse_large(text_size(answer.table) if answer.table is not None else 0)
-    return b"".join(_envelope(answer, name, parts[0].instant, windows))
+    return _envelope(answer, name, parts[0].instant, windows)
 
 
 def refuse_large(size: int) -> None:

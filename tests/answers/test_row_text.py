@@ -20,7 +20,7 @@ from csparql_spark.relations.tags import ALWAYS
 TERMS = st.sampled_from(
     ["<urn:a>", "<urn:b>", "_:x", '"1"', '"a,\\"b"', '"zwei"@de', '"x"@ar--rtl', f'"{"long " * 40}"', '"\\n"']
 )
-CUTS = st.fixed_dictionaries({name: st.sampled_from([0, 1, 2, 7, 50, 300]) for name in ("AT_ONCE", "LONG_ROW", "HELD")})
+CUTS = st.fixed_dictionaries({name: st.sampled_from([0, 1, 2, 7, 50, 300]) for name in ("AT_ONCE", "HELD")})
 NAMES = st.sampled_from([(), ("a",), ("a", "b"), ("a", "b", "c")])
 
 
