@@ -5,6 +5,7 @@ For example:
     measure()       # {"merge_20000_us": …, "merge_20000_numpy_us": …, "merge_20000_times": …, "call_us": …, …}
 
 A call is told apart from what it does by one with ten columns of a row or two. What is compared must be equal first.
+The cases of terms and of text are in `kernel_terms`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
+from bench import kernel_terms
+from bench.case import Case
 from csparql_spark.kernel import native
 from csparql_spark.kernel.limits import UNBOUNDED, Field
 from csparql_spark.kernel.twin import group as twin_group
@@ -29,18 +31,6 @@ from csparql_spark.kernel.twin import sort as twin_sort
 TURNS = 15  # of three times each: the least counts
 LEAST_SECONDS = 0.002  # that a turn takes: short calls are repeated
 NEVER = -(1 << 62)
-
-
-def called(function: Callable[..., object], *arguments: object) -> Callable[[], object]:
-    return lambda: function(*arguments)
-
-
-class Case(NamedTuple):
-    what: str
-    ours: str  # the module of `compiled`, and its function or class
-    numpy: Callable[..., object]
-    arguments: Callable[[np.random.Generator], tuple[object, ...]]
-    ready: Callable[..., Callable[[], object]] = called  # what is measured, of the function or class and the arguments
 
 
 def keys(random: np.random.Generator, size: int, bits: int = 50) -> np.ndarray:
@@ -303,6 +293,7 @@ CASES = {
         twin_sort.dense_ranks,
         lambda random: (unsorted(random, 1_000)[random.integers(0, 1_000, 100_000)],),
     ),
+    **kernel_terms.CASES,
 }
 LOADING = """
 import time
@@ -323,7 +314,7 @@ def measure(turns: int = TURNS) -> dict[str, object]:
         module, function = case.ours.split(".")
         ours = getattr(__import__(f"csparql_spark.kernel.compiled.{module}", fromlist=[function]), function)
         one, other = case.ready(ours, *arguments), case.ready(case.numpy, *others)
-        _same(name, one(), other())
+        _same(name, case.told(one()), case.told(other()))
         mine, numpys = _by_turns(one, other, turns)
         numbers |= {f"{name}_us": mine * 1e6, f"{name}_numpy_us": numpys * 1e6, f"{name}_times": numpys / mine}
     numbers["call_us"] = call() * 1e6

@@ -10,6 +10,9 @@
     distinct(pa.array(["b", "a", "b"]))     # ["b", "a"], and the ids [0, 1, 0] (int32)
 
 What is compiled holds no object of Python for a term: 100 bytes for one of 36 characters, where the twin has 200.
+
+A table is not for several threads: while one of them adds terms, its columns grow where they are, and no other one may
+read it or add to it. Whoever shares a table has a lock around each call.
 """
 
 from __future__ import annotations
