@@ -31,6 +31,7 @@ from csparql_spark.relations.tags import NEVER, UNTIL
 SPARE = 2  # bits: terms may become four times as many before keys are packed again
 MORE_SLOTS = 2  # bits: and members, too
 GIVEN = 65_536  # numbers that are given besides four for each row, before those of rows that are gone are forgotten
+ALONE = 16  # times that it is found out for one member only, where its rows are
 ROW_BYTES = 16  # a key and a tag
 INSTANTS = 4  # at once for which it is counted for all members how many rows hold later
 
@@ -57,6 +58,7 @@ class MatchRows:
         self._changed()
 
     def _changed(self) -> None:
+        self._asked = 0  # how often since then
         self._bounds: list[list[int]] | None = None  # by run and slot, where its rows begin
         self._counts: dict[int, list[int]] = {}  # by instant and slot, how many rows hold later
 
@@ -200,8 +202,8 @@ class MatchRows:
     def seen(self, slot: int, after: int) -> tuple[np.ndarray, np.ndarray]:
         """Keys and tags of a member's rows with tags later than `after`."""
         after, keys, tags = max(after, self._runs.now), [], []
-        for run, part in self._parts(slot):
-            some, until = run.keys[part], run.tags[part]
+        for run, begin, end in self._parts(slot):
+            some, until = run.keys[begin:end], run.tags[begin:end]
             if not run.all_hold(after):
                 later = until > after
                 some, until = some[later], until[later]
@@ -212,15 +214,22 @@ class MatchRows:
         nothing = np.empty(0, dtype=np.int64)
         return np.concatenate([nothing, *keys]), np.concatenate([nothing, *tags])
 
-    def _parts(self, slot: int) -> list[tuple[Run, slice]]:
+    def _parts(self, slot: int) -> list[tuple[Run, int, int]]:
+        """The runs that a member has rows in, from where to where."""
         runs = self._runs.runs
         if not self._slot_bits:
-            return [(run, slice(None)) for run in runs]
-        return [
-            (run, slice(one[slot], one[slot + 1]))
-            for run, one in zip(runs, self._starts())
-            if one[slot] < one[slot + 1]
-        ]
+            return [(run, 0, len(run.keys)) for run in runs]
+        if not self._for_all():
+            ends = np.array([slot, slot + 1]) << self._shift
+            parts = [(run, *run.keys.searchsorted(ends).tolist()) for run in runs]
+        else:
+            parts = [(run, one[slot], one[slot + 1]) for run, one in zip(runs, self._starts())]
+        return [part for part in parts if part[1] < part[2]]
+
+    def _for_all(self) -> bool:
+        """Whether it is asked so often that it pays to find out for all members at once."""
+        self._asked += 1
+        return self._asked > ALONE
 
     def _starts(self) -> list[list[int]]:
         if self._bounds is None:
@@ -230,9 +239,7 @@ class MatchRows:
 
     def rows(self, slot: int) -> int:
         """How many rows of a member are in memory, dead ones included."""
-        if not self._slot_bits:
-            return self._runs.rows
-        return sum(one[slot + 1] - one[slot] for one in self._starts())
+        return sum(end - begin for _, begin, end in self._parts(slot))
 
     def nbytes(self, slot: int) -> int:
         """What these take, and what they have part in of the numbers of rows."""
@@ -247,15 +254,13 @@ class MatchRows:
     def count(self, slot: int, after: int) -> int:
         """How many rows of a member hold later than `after`."""
         after = max(after, self._runs.now)
-        if not self._slot_bits:
-            return sum(
-                len(run.tags) if run.all_hold(after) else int(np.count_nonzero(run.tags > after))
-                for run in self._runs.runs
-            )
         counts = self._counts.get(after)
         if counts is None:
-            if len(self._counts) >= INSTANTS:
-                return len(self.seen(slot, after)[1])
+            if not self._slot_bits or len(self._counts) >= INSTANTS or not self._for_all():
+                return sum(
+                    end - begin if run.all_hold(after) else int(np.count_nonzero(run.tags[begin:end] > after))
+                    for run, begin, end in self._parts(slot)
+                )
             counts = self._counts[after] = self._counted(after)
         return counts[slot]
 

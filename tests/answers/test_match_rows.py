@@ -92,6 +92,7 @@ def test_members_have_what_tables_apart_would_have(bits: int, width: int, seed: 
         patch.setattr(module, "BITS", bits)
         patch.setattr(module, "GIVEN", random.choice((0, 1000)))
         patch.setattr(module, "INSTANTS", random.choice((0, 1, 4)))
+        patch.setattr(module, "ALONE", random.choice((0, 3, 16)))
         for now in range(1, 9):
             for _ in range(random.randint(now == 1, 3)):
                 apart.tables[apart.rows.open()] = {}
