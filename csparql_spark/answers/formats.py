@@ -16,7 +16,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from xml.sax.saxutils import escape
 
@@ -55,6 +55,7 @@ OFFERED: dict[ResultKind, tuple[str, ...]] = {
     "graph": (JSON_LD, TURTLE, N_TRIPLES, PLAIN_JSON, N_QUADS, TRIG, RDF_XML),
 }
 _SPARQL_ALIASES = {PLAIN_JSON: JSON, "application/xml": XML, "text/xml": XML, "application/ndjson": ND_JSON}
+MANY = 256 << 10  # bytes of an answer that are put together in another way than few
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _RANGE = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)/([!#$%&'*+.^_`|~0-9A-Za-z-]+)")
 _WEIGHT = re.compile(r"[01](?:\.[0-9]{0,3})?")
@@ -89,9 +90,20 @@ def write(answer: Result, media_type: str, *, extra: Mapping[str, object] | None
     return together(pieces(answer, media_type, extra=extra))
 
 
-def together(parts: Iterable[bytes]) -> bytes:
-    """All parts, of which none is held beside the whole for longer than it takes to put it there."""
+def together(parts: Iterator[bytes]) -> bytes:
+    """All parts. Of many bytes none are held beside the whole for longer than it takes to put them there; of few that
+    would cost more than it spares: memory that grows is asked for again and again."""
+    begun, size = [], 0
+    for part in parts:
+        begun.append(part)
+        size += len(part)
+        if size > MANY:
+            break
+    else:
+        return b"".join(begun)
     whole = io.BytesIO()
+    whole.writelines(begun)
+    begun.clear()
     whole.writelines(parts)
     return whole.getvalue()  # no copy is made of it
 

@@ -72,9 +72,13 @@ def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowB
 
 
 def _told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds]) -> Iterator[bytes]:
-    refuse_large(sum(len(part.payload) for part in parts))
+    size = sum(len(part.payload) for part in parts)
+    refuse_large(size)
     answer = whole(parts)
-    refuse_large(text_size(answer.table) if answer.table is not None else 0)
+    table = answer.table
+    # No cell has more text than all that is stored: of most answers nothing has to be counted.
+    if table is not None and table.length * len(table.variables) * size > MOST_TOLD:
+        refuse_large(text_size(table))
     return _envelope(answer, name, parts[0].instant, windows)
 
 

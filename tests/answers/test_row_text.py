@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers import row_text
+from csparql_spark.answers import formats, row_text
 from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.formats import CSV, JSON, ND_JSON, TSV, XML, Unwritable, pieces, until_pieces, write
 from csparql_spark.answers.row_text import text_size
@@ -70,6 +70,13 @@ def test_what_a_format_cannot_say_is_told_before_the_first_piece(monkeypatch: py
         monkeypatch.setattr(row_text, "HELD", held)
         with pytest.raises(Unwritable):
             pieces(answer, XML)
+
+
+@given(st.lists(st.binary(max_size=9)), st.integers(0, 20))
+def test_parts_are_put_together_in_one_way_or_the_other(parts: list[bytes], many: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(formats, "MANY", many)
+        assert formats.together(iter(parts)) == b"".join(parts)
 
 
 @given(st.lists(st.one_of(st.just(ALWAYS), st.integers(0, 1 << 60))), st.integers(1, 4))
