@@ -31,8 +31,7 @@ def difference(answer: Result, other: Result | None) -> Result:
         return Result.graph(b"".join(line for line in answer.ntriples.splitlines(keepends=True) if line not in known))
     table = answer.solutions
     count = table.length
-    ids = _numbered(table, other.solutions)
-    mine, theirs = ids[:count], ids[count:]
+    mine, theirs = numbered_alike(table, other.solutions)
     left, right = np.arange(count), np.arange(len(theirs))
     if answer.until is not None and other.until is not None:
         _, lasting = dense_ranks(np.concatenate([answer.until, other.until]))
@@ -68,12 +67,12 @@ def _alone(rows: list[tuple[int, ...]], others: list[tuple[int, ...]]) -> np.nda
     return np.array(places, dtype=np.int64)
 
 
-def _numbered(mine: Bindings, theirs: Bindings) -> np.ndarray:
-    """One number for each row of both tables, the same for equal rows."""
+def numbered_alike(mine: Bindings, theirs: Bindings) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each row of both tables, the same for equal rows."""
     total = mine.length + theirs.length
     number = np.zeros(total, dtype=np.int64)
     for first, second in zip(mine.columns, theirs.columns, strict=True):
         codes = pa.concat_arrays([first, second]).dictionary_encode(null_encoding="encode").indices.to_numpy()
         # Numbers stay small: each step renumbers the distinct pairs.
         _, number = dense_ranks(number * (int(codes.max(initial=0)) + 1) + codes)
-    return number
+    return number[: mine.length], number[mine.length :]

@@ -20,12 +20,9 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import numpy as np
-import pyarrow as pa
-
 from csparql_spark.answers.bag_difference import difference
-from csparql_spark.answers.bindings import Bindings, CorruptAnswer, Result
-from csparql_spark.answers.ordering import in_order
+from csparql_spark.answers.bag_union import in_row_order, united
+from csparql_spark.answers.bindings import CorruptAnswer, Result
 
 MOST = 100  # changes that are held: each of them takes time to be read
 _HEAD = struct.Struct("<qqq")
@@ -67,9 +64,9 @@ class LastAnswer:
         if not self.changes:
             return whole
         last = self.changes[-1].instant
-        gone = _united([Result.from_bytes(change.gone) for change in self.changes])
-        come = _united([whole, *(Result.from_bytes(change.new) for change in self.changes)])
-        return _in_order(difference(_lasting(come, last), _lasting(gone, last)))
+        gone = united([Result.from_bytes(change.gone) for change in self.changes])
+        come = united([whole, *(Result.from_bytes(change.new) for change in self.changes)])
+        return in_row_order(difference(_lasting(come, last), _lasting(gone, last)))
 
 
 def packed(changes: Iterable[Change]) -> bytes:
@@ -92,28 +89,9 @@ def unpacked(payload: bytes) -> Iterator[Change]:
         yield Change(instant, payload[start:middle], payload[middle:place])
 
 
-def _united(answers: list[Result]) -> Result:
-    """The rows of all of them."""
-    tables = [answer.solutions for answer in answers]
-    columns = [pa.concat_arrays(parts) for parts in zip(*(table.columns for table in tables))]
-    united = Result.bindings(tables[0].variables, columns, sum(map(len, tables)))
-    untils = [answer.until for answer in answers if answer.until is not None]
-    return united if len(untils) < len(answers) else united.holding(np.concatenate(untils))
-
-
 def _lasting(answer: Result, instant: int) -> Result:
     """The rows whose time is not over at an instant."""
     if answer.until is None:
         return answer
     lasting = answer.until > instant
     return Result.from_table(answer.solutions.take(lasting)).holding(answer.until[lasting])
-
-
-def _in_order(answer: Result) -> Result:
-    """The rows in the order of their terms, of equal ones those first that hold longest."""
-    table = answer.solutions
-    terms, ranks = table.encoded()
-    ranks, until = in_order(ranks, answer.until)
-    return Result.from_table(Bindings.from_ids(table.variables, terms, ranks, table.length, in_order=True)).holding(
-        until
-    )
