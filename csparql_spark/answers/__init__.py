@@ -53,6 +53,8 @@ For both:
 - `order`        the order of terms
 - `construct`    graphs as answers
 - `bag_difference`  what is new, and what has ceased
+- `bag_union`    rows of several answers together
+- `delta`        what changes from one answer to another one
 - `last_answer`  what was answered last, as an answer and what has changed since
 - `stamps`       when a triple came
 - `bindings`     answers as columns, and as bytes

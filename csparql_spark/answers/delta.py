@@ -12,7 +12,7 @@ its order. All other answers are in the order of their terms, so nobody needs to
     delta.removed.table.rows(), delta.revoked(at)  # rows, and which of them went before their time
     folded(before, delta) == now                   # and so are its bytes
 
-A truth value that changes is told anew: it has come, and the other one has gone. Of a graph triples come and go.
+A truth value that changes is told anew. Of a graph triples come and go.
 
 Invariants: `folded(before, delta_of(before, now))` has the bytes of `now`. A row that stays is in no other part.
 """
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.answers.bag_difference import difference, numbered_alike, unshared
-from csparql_spark.answers.bindings import Result
+from csparql_spark.answers.bindings import Result, ResultKind
 from csparql_spark.answers.bag_union import in_row_order, united
 from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.relations.tags import NEVER
@@ -35,12 +35,15 @@ MOST_MOVES = 10_000  # rows of a list that are compared one by one, to see which
 
 Places = np.ndarray
 NOTHING = np.empty(0, dtype=np.int64)
+NO_TRIPLES = Result.graph(b"")
 
 
 class Delta(NamedTuple):
-    """`stayed` are rows that hold till another time than before, which is `was`; the places are those of the rows of an
+    """`kind` is that of the answers, and what there is not in such answers is empty. `stayed` are rows that hold till another time than before, which is `was`; the places are those of the rows of an
     answer that is in an order of its own: of what goes before, and of the others now. `timed`: until when rows hold is
-    told now."""
+    told now. `truth`: what an ASK says now, if that is something else, or holds till another time."""
+
+    kind: ResultKind
 
     added: Result
     removed: Result
@@ -50,10 +53,16 @@ class Delta(NamedTuple):
     added_places: Places | None = None
     removed_places: Places | None = None
     stayed_places: Places | None = None
+    truth: Result | None = None
 
     @property
     def empty(self) -> bool:
-        return not (len(self.added) or len(self.removed) or len(self.stayed))
+        return self.truth is None and not (len(self.added) or len(self.removed) or len(self.stayed))
+
+    @property
+    def was_timed(self) -> bool:
+        """Whether it was told until when the rows hold that stay."""
+        return not len(self.was) or bool(self.was[0] != UNTOLD)
 
     def revoked(self, at: int) -> np.ndarray:
         """Of each row that has gone at an instant, whether it was told that it holds longer."""
@@ -68,14 +77,14 @@ def delta_of(before: Result, now: Result, *, listed: bool = False) -> Delta:
     added, removed, (was, stayed) = (_of_lists if listed else _of_bags)(before, now)
     rows = _rows(now, added), _rows(before, removed), _rows(now, stayed)
     places = (added, removed, stayed) if listed else ()
-    return Delta(*rows, _until(before)[was], now.until is not None, *places)
+    return Delta(now.kind, *rows, _until(before)[was], now.until is not None, *places)
 
 
 def folded(before: Result, delta: Delta) -> Result:
     """The answer after a change."""
     if before.table is None:
         if before.ntriples is None:
-            return before if delta.empty else delta.added
+            return before if delta.truth is None else delta.truth
         rest = difference(before, delta.removed).triples.splitlines(keepends=True)
         return Result.graph(b"".join(sorted([*rest, *delta.added.triples.splitlines(keepends=True)])))
     if delta.added_places is not None:
@@ -89,14 +98,12 @@ def folded(before: Result, delta: Delta) -> Result:
 
 
 def _of_graph(before: Result, now: Result) -> Delta:
-    nothing = Result.graph(b"")
-    return Delta(difference(now, before), difference(before, now), nothing, NOTHING)
+    return Delta("graph", difference(now, before), difference(before, now), NO_TRIPLES, NOTHING)
 
 
 def _of_truth(before: Result, now: Result) -> Delta:
-    nothing = Result.graph(b"")
-    same = before == now
-    return Delta(nothing if same else now, nothing if same else before, nothing, NOTHING)
+    other = None if before == now else now
+    return Delta("boolean", NO_TRIPLES, NO_TRIPLES, NO_TRIPLES, NOTHING, truth=other)
 
 
 def _of_bags(before: Result, now: Result) -> tuple[Places, Places, tuple[Places, Places]]:

@@ -156,8 +156,12 @@ def _json_pieces(answer: Result, extra: Mapping[str, object], until: bool) -> It
     if answer.table is None:
         return chain([f'{{"head":{{}},"boolean":{_json(answer.truth)}'.encode(), members], told, [b"}"])
     head = f'{{"head":{{"vars":{_json(answer.table.variables)}}},"results":{{"bindings":['.encode()
-    rows = _without_end(RowText(answer.table, _FORMS[JSON]).pieces())
-    return chain([head], rows, [b"]}", members], told, [b"}"])
+    return chain([head], binding_pieces(answer), [b"]}", members], told, [b"}"])
+
+
+def binding_pieces(answer: Result) -> Iterator[bytes]:
+    """The rows of a table as SPARQL JSON has them among its `bindings`, with commas between."""
+    return _without_end(RowText(answer.solutions, _FORMS[JSON]).pieces())
 
 
 def _without_end(parts: Iterator[bytes]) -> Iterator[bytes]:

@@ -39,11 +39,11 @@ CREATE TABLE IF NOT EXISTS observers (
 """
 # Columns that directories of earlier versions do not have, with what holds for the observers there.
 LATER = {
-    "tells": "TEXT NOT NULL DEFAULT 'always'",  # which answers: `nonempty`, or `always`
+    "tells": "TEXT NOT NULL DEFAULT 'always'",  # which answers: `nonempty`, `always`, or `changes` of them
     "begin": "TEXT",  # where it began: `latest`, `beginning`, an instant; NULL: not known
     "gap": "INTEGER",
 }  # answers after this instant were forgotten or are damaged, and it is not told yet
-ALWAYS, NONEMPTY = "always", "nonempty"
+ALWAYS, NONEMPTY, CHANGES = "always", "nonempty", "changes"
 _COLUMNS = "id, query, url, secret, created, position, state, delivered, failures, failing, error, tells, begin, gap"
 
 

@@ -130,6 +130,12 @@ class AnswerOrder:
             "SELECT max(instant) FROM answers WHERE query = ? AND +position <= ?", (query, position)
         ).fetchone()[0]
 
+    def instant_before(self, query: int, instant: int) -> int | None:
+        """The newest instant of a query that is kept and is before that one."""
+        return self._database.connection.execute(
+            "SELECT max(instant) FROM answers WHERE query = ? AND instant < ?", (query, instant)
+        ).fetchone()[0]
+
     def up_to(self, query: int, instant: int) -> int | None:
         """The position of the newest instant t <= `instant` of a query; None if none is kept."""
         return self._database.connection.execute(

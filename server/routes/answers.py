@@ -5,6 +5,9 @@
     GET /queries/HotRooms/answers?from=…&to=…&limit=100             all instants between the two, both counted
     GET /queries/HotRooms/answers    Accept: text/event-stream      server-sent events
 
+With `?changes` each of them tells what has changed: events, a range, which begins with a whole, and the newest instant
+or that of `at`, whose change is since the one before.
+
 A range is an array of what events hold, or (application/x-ndjson) a line for each; it is sent as it is read, at most
 `limit` instants, and a Link header with rel="next" says where it goes on. Where it asks for what is kept no longer,
 X-CSPARQL-Forgotten says up to when that is gone. In the place of an answer that is damaged on the disk there is
@@ -34,12 +37,13 @@ from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.server.http.holdings import Holding, Holdings
 from csparql_spark.server.http.negotiation import asked_type, spelled
 from csparql_spark.server.http.problems import Problem, sentence
-from csparql_spark.server.routes.events import EVENTS, last_event_id, subscribed
+from csparql_spark.server.routes.events import EVENTS, asked_changes, last_event_id, subscribed
 from csparql_spark.server.routes.health import engine_now, starts
 from csparql_spark.server.routes.registration import found
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers import instants
+from csparql_spark.server.subscribers.changes import change_envelopes
 from csparql_spark.server.subscribers.fanout import instants_of
 from csparql_spark.server.subscribers.instants import whole, windows_of
 from csparql_spark.server.subscribers.subscription import (
@@ -50,6 +54,7 @@ from csparql_spark.server.subscribers.subscription import (
     after_instant,
     start_after,
 )
+from csparql_spark.server.subscribers.voices import Changes
 from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.store.order import AnswerOrder
@@ -72,10 +77,13 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
     def answers(name: str) -> Response:
         query = found(stores, name)
         if prefers_events():
-            return subscribed(settings, threads, [query.name], asked_start(threads.fanout.order, query))
+            start = asked_start(threads.fanout.order, query)
+            return subscribed(settings, threads, [query.name], start, changes=asked_changes())
         if not request.args.keys().isdisjoint(("from", "to", "limit")):
             return range_of(query)
         instant = instant_of("at", request.args["at"]) if "at" in request.args else None
+        if asked_changes() is not Changes.NONE:
+            return change_of(query, instant)
         holding = holdings.take(HELD * stores.answers.size(query.id, instant))
         try:
             parts = stores.answers.latest(query.id) if instant is None else parts_at(query, instant)
@@ -104,13 +112,35 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
         if (gone := threads.fanout.order.gone(query.id)) is not None and low <= gone[1]:
             headers["X-CSPARQL-Forgotten"] = forgotten(query, gone[1])
         holding = holdings.take(HELD * stores.answers.largest(query.id, found))
-        envelopes = (
-            instants.envelope_pieces(query.name, parts, windows_of(query, instant))
-            for instant in found
-            if (parts := stores.answers.at(query.id, instant))
-        )
+        answers = (parts for instant in found if (parts := stores.answers.at(query.id, instant)))
+        if (changes := asked_changes()) is not Changes.NONE:
+            envelopes = change_envelopes(query, answers, every=changes is Changes.ALL)
+        else:
+            envelopes = (
+                instants.envelope_pieces(query.name, parts, windows_of(query, parts[0].instant)) for parts in answers
+            )
         body = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
         response = Response(body, headers=headers, content_type=media_type)
+        response.call_on_close(holding.release)
+        return response
+
+    def change_of(query: QueryRecord, instant: int | None) -> Response:
+        """What has changed at an instant, the newest one if it is None, since the one before."""
+        media_type = asked_type("what has changed", RANGES)
+        parts = stores.answers.latest(query.id) if instant is None else parts_at(query, instant)
+        if not parts:
+            return waiting(query)
+        before = threads.fanout.order.instant_before(query.id, parts[0].instant)
+        kept = [parts] if before is None else [stores.answers.at(query.id, before), parts]
+        holding = holdings.take(HELD * sum(len(part.payload) for some in kept for part in some))
+        try:
+            *_, body = change_envelopes(query, iter(kept), every=True)
+            response = Response(
+                gathered(chain(body, [b"\n"])), headers={"Cache-Control": "no-store"}, content_type=media_type
+            )
+        except BaseException:
+            holding.release()
+            raise
         response.call_on_close(holding.release)
         return response
 

@@ -6,7 +6,8 @@
 They begin after `Last-Event-ID` (or `?lastEventId=`), at `?from=beginning`, after `?from=<id>`, or with the newest
 answer of each query (`?from=latest`, and by default). What a client has seen counts more than what its URL asks for: a
 browser that reconnects sends both. Queries may have been added to the URL meanwhile, or deleted and registered again:
-their answers since then are told, too. What is told, and how, says `subscription`.
+their answers since then are told, too. What is told, and how, says `subscription`; with
+`?changes` it is what has changed, in place of whole answers (see `voices`).
 
 A client that comes back for queries that are all gone gets 204, which tells a browser to come back no more.
 """
@@ -26,10 +27,12 @@ from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers.delivery import Delivery
 from csparql_spark.server.subscribers.fanout import TooManySubscribers
 from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Subscription, SubscriptionStart, start_after
+from csparql_spark.server.subscribers.voices import Changes
 from csparql_spark.server.threads import Threads
 
 EVENTS = "text/event-stream"
 MOST_QUERIES = 1000
+CHANGES = {"": Changes.CHANGED, "yes": Changes.CHANGED, "all": Changes.ALL, "no": Changes.NONE}
 
 
 def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
@@ -48,7 +51,7 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
                 found(stores, name)
         if names is not None and start.returning and not start.restored and threads.fanout.is_over(names, start.after):
             return Response(status=204, headers={"Cache-Control": "no-store"})
-        return subscribed(settings, threads, names, start, progress=True)
+        return subscribed(settings, threads, names, start, progress=True, changes=asked_changes())
 
     def asked_start() -> SubscriptionStart:
         event_id = last_event_id()
@@ -75,6 +78,21 @@ def asked_names() -> list[str] | None:
     return names or None
 
 
+def asked_changes() -> Changes:
+    """Whether the client asks for changes: `?changes`, or `?changes=all` if also where nothing has changed."""
+    asked = request.args.get("changes")
+    if asked is None:
+        return Changes.NONE
+    try:
+        return CHANGES[asked.strip().lower()]
+    except KeyError:
+        raise Problem(
+            "bad-setting",
+            f"changes={asked[:100]} is nothing that can be asked for: write ?changes to be told what has changed, "
+            "?changes=all to be told also at which instants nothing has, and leave it out to be told whole answers.",
+        ) from None
+
+
 def last_event_id() -> str:
     """The id of the last event that the client has seen; empty if there is none."""
     return (request.headers.get("Last-Event-ID") or request.args.get("lastEventId") or "").strip()
@@ -87,6 +105,7 @@ def subscribed(
     start: SubscriptionStart,
     *,
     progress: bool = False,
+    changes: Changes = Changes.NONE,
 ) -> Response:
     """The response that goes on for as long as both sides like."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
@@ -100,6 +119,7 @@ def subscribed(
             heartbeat_seconds=settings.heartbeat_seconds,
             slow_instants=settings.slow_instants,
             progress=progress,
+            changes=changes,
         )
     except TooManySubscribers:
         raise Problem(

@@ -7,8 +7,8 @@
     DELETE /queries/HotRooms/observers/{id}         204
     POST   /queries/HotRooms                        action=pause, or action=restart      200
 
-A new observer hears what is said after it was added, or from where `from` says: each answer that says something, or
-`always` each. One that has failed goes on where it stopped when it is added again. What is sent is what is shown, under
+A new observer hears what is said after it was added, or from where `from` says: each answer that says something,
+`always` each, or the `changes` from one to the next. One that has failed goes on where it stopped when it is added again. What is sent is what is shown, under
 the same names; only the secret is not shown. `url` is an older name of `callback`. How answers are delivered: see
 `webhooks`. Where they may be sent is a setting.
 """
@@ -33,14 +33,18 @@ from csparql_spark.server.sinks.webhooks import BEGINNING, Webhooks
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord
-from csparql_spark.store.observers import ALWAYS, NONEMPTY, Observer, ObserverDraft, TooManyObservers
+from csparql_spark.store.observers import ALWAYS, CHANGES, NONEMPTY, Observer, ObserverDraft, TooManyObservers
 
 LONGEST_BODY = 16 << 10
 LONGEST_SECRET = 1000
 EXAMPLE = '{"callback": "https://hooks.example.org/", "secret": "…", "when": "nonempty"}'
 MEMBERS = ("callback", "secret", "from", "when")
 OLDER = "url"  # of `callback`
-WANTED = {NONEMPTY: "an answer that says something", ALWAYS: "each answer"}
+WANTED = {
+    NONEMPTY: "an answer that says something",
+    ALWAYS: "each answer",
+    CHANGES: "what has changed, where something has",
+}
 
 
 class ObserverSettings(NamedTuple):

@@ -12,7 +12,8 @@
     {"query":"HotRooms","at":1700000000000,"windows":…,"results":…}
 
 Who asks to hear `when` it is `nonempty` is not told what says nothing: a table without rows (for ISTREAM and DSTREAM:
-no change), a graph without triples. An ASK always says something. An answer is taken when the response is 2xx. Else it
+no change), a graph without triples. An ASK always says something. Who asks for `changes` is told a whole, and then what
+has changed since what it took last, where something has (see `subscribers.changes`); after a gap a whole again. An answer is taken when the response is 2xx. Else it
 is told again, ever later: after a second, two, four, …, five minutes. An observer that has missed too often or for too
 long (or says 410) is failed; it keeps its position.
 
@@ -38,9 +39,10 @@ from csparql_spark import __version__
 from csparql_spark.disk import StoreError
 from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, Undelivered, send
 from csparql_spark.server.stores import Stores
+from csparql_spark.server.subscribers.changes import change_body
 from csparql_spark.server.subscribers.instants import MOST_TOLD, TooLargeToTell, envelope, windows_of
 from csparql_spark.store import QueryRecord, StoredAnswer
-from csparql_spark.store.observers import NONEMPTY, Observer
+from csparql_spark.store.observers import CHANGES, NONEMPTY, Observer
 from csparql_spark.store.order import AnswerOrder
 
 THREADS = 8
@@ -181,11 +183,12 @@ class Webhooks:
             if not parts:  # or forgotten in this moment
                 gap = observer.position if gap is None else gap
                 continue
-            if observer.when == NONEMPTY and not any(part.rows for part in parts):
-                passed = instant
-                continue
             try:
-                self._deliver(observer, record, parts, gap)
+                body = self._body(observer, record, parts, gap)
+                if body is None:
+                    passed = instant
+                    continue
+                self._deliver(observer, record, parts, body, gap)
             except TooLargeToTell:
                 passed, gap = instant, observer.position if gap is None else gap
                 continue
@@ -202,13 +205,27 @@ class Webhooks:
             self._observers.passed(id, passed, gap=gap)
         return 0.0 if len(instants) == PAGE_INSTANTS else None
 
-    def _deliver(self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], gap: int | None) -> None:
-        """Raises `Undelivered` and `TooLargeToTell`."""
+    def _body(
+        self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], gap: int | None
+    ) -> bytes | None:
+        """What an observer is told at an instant; None if nothing that it wants to hear. Raises `TooLargeToTell`."""
+        instant = parts[0].instant
+        if observer.when == NONEMPTY and not any(part.rows for part in parts):
+            return None
+        if observer.when != CHANGES:
+            return envelope(record.name, parts, windows_of(record, instant))
+        # What it has taken before is where its changes begin, if it has taken all since then.
+        before = self._answers.at(record.id, observer.position) if observer.delivered and gap is None else []
+        return change_body(record, before, parts)
+
+    def _deliver(
+        self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], body: bytes, gap: int | None
+    ) -> None:
+        """Raises `Undelivered`."""
         refusal = self.allowed.refusal(observer.url)  # the setting may be another one since it was added
         if refusal is not None:
             raise Undelivered(refusal, gone=True)
         instant = parts[0].instant
-        body = envelope(record.name, parts, windows_of(record, instant))
         headers = {
             "Content-Type": "application/json",
             "User-Agent": f"csparql-spark/{__version__}",

@@ -20,7 +20,7 @@ MOST_BYTES = 32 << 20
 UNUSED_SECONDS = 30.0
 LOCKS = 16
 
-Key = tuple[int, int]  # a query, and the position of its answer
+Key = tuple[int | str, ...]  # a query, the position of its answer, and what is told of it
 
 
 class EventCache:

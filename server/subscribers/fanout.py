@@ -8,6 +8,7 @@ nothing.
     news = fanout.news                              # one consistent look: head, roster, version
     for place in fanout.following(48000, news, queries=[17]):
         fanout.spelled(place, news)                 # the bytes to send; None if they have just been forgotten
+        fanout.change(16_000, place, news)          # what has changed since an instant
     fanout.wait(news.version, timeout=15)           # until there may be more
 
 `heard` is told of all that is new: the ids of the queries that have answers, or none where others have come, gone or
@@ -31,10 +32,11 @@ from csparql_spark.disk.bell import Bell
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.server.subscribers import instants
-from csparql_spark.server.subscribers.event_cache import EventCache
+from csparql_spark.server.subscribers.changes import change_text, delta_from, key_of
+from csparql_spark.server.subscribers.event_cache import EventCache, Key
 from csparql_spark.server.subscribers.event_ids import event_id
 from csparql_spark.server.subscribers.roster import Roster, RosterReader
-from csparql_spark.store import AnswerStore, QueryRecord, Registry
+from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer
 from csparql_spark.store.order import AnswerOrder, AnswerPlace
 from csparql_spark.windows.grid import Grid
 from csparql_spark.windows.rule import grid_of, is_known_before
@@ -49,6 +51,10 @@ REMEMBERED = 256  # answers to "what follows?", between two looks
 
 class TooManySubscribers(Exception):
     """All places are taken."""
+
+
+class NoBase(Exception):
+    """The answer that a change would be from is not there: it is forgotten, damaged or too large."""
 
 
 class News(NamedTuple):
@@ -178,26 +184,53 @@ class Fanout:
 
     def spelled(self, place: AnswerPlace, news: News) -> bytes | None:
         """The event of an answer; None if it is forgotten. Raises `Damaged` and `TooLargeToTell`."""
-        key = (place.query, place.position)
+        return self._once((place.query, place.position), lambda: self._spell(place, news.roster))
+
+    def keyframe(self, place: AnswerPlace, news: News) -> bytes | None:
+        """The same, as an event that changes begin with."""
+        return self._once((place.query, place.position, "keyframe"), lambda: self._spell(place, news.roster, key=True))
+
+    def change(self, base: int, place: AnswerPlace, news: News) -> bytes | None:
+        """What has changed since the instant `base` of its query; empty if nothing has, None if it is forgotten. Raises
+        `NoBase`, `Damaged` and `TooLargeToTell`."""
+        key = (place.query, place.position, base)
+        return self._once(key, lambda: self._changed(base, place, news.roster))
+
+    def _once(self, key: Key, spell: Callable[[], bytes | None]) -> bytes | None:
         event = self._cache.get(key)
         if event is None:
             with self._cache.lock(key):  # nobody spells what another one is spelling
                 event = self._cache.get(key)
                 if event is None:
-                    event = self._spell(place, news.roster)
+                    event = spell()
                     if event is not None:
                         self._cache.put(key, event)
         return event
 
-    def _spell(self, place: AnswerPlace, roster: Roster) -> bytes | None:
-        if place.instant is None:
-            return None
-        instants.refuse_large(self._answers.size(place.query, place.instant))
-        parts = self._answers.at(place.query, place.instant)
-        if not parts:
+    def _spell(self, place: AnswerPlace, roster: Roster, *, key: bool = False) -> bytes | None:
+        if (parts := self._parts(place.query, place.instant)) is None:
             return None
         query, id = roster.known[place.query], event_id(self.order.lineage, place.position)
-        return instants.event(id, query.name, parts, instants.windows_of(query, place.instant))
+        windows = instants.windows_of(query, parts[0].instant)
+        if key:
+            return instants.keyframe(id, query.name, parts, windows, key_of(query))
+        return instants.event(id, query.name, parts, windows)
+
+    def _changed(self, base: int, place: AnswerPlace, roster: Roster) -> bytes | None:
+        if (now := self._parts(place.query, place.instant)) is None:
+            return None
+        query = roster.known[place.query]
+        delta = delta_from(query, self._answers.at(query.id, base), now)
+        if delta is None:
+            raise NoBase
+        return b"" if delta.empty else change_text(delta, now[0].instant)
+
+    def _parts(self, query: int, instant: int | None) -> list[StoredAnswer] | None:
+        """Those of an answer, if it is there. Raises `TooLargeToTell`."""
+        if instant is None:
+            return None
+        instants.refuse_large(self._answers.size(query, instant))
+        return self._answers.at(query, instant) or None
 
     def _run(self) -> None:
         while self.running:

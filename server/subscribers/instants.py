@@ -65,13 +65,28 @@ def event(id: str, name: str, parts: Sequence[StoredAnswer], windows: Sequence[W
     return together(chain([f"id: {id}\nevent: answer\ndata: ".encode()], _told(name, parts, windows), [b"\n\n"]))
 
 
-def envelope(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = ()) -> bytes:
-    """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through. Raises
-    `Damaged` and `TooLargeToTell`."""
-    return together(_told(name, parts, windows))
+def keyframe(
+    id: str, name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], key: Sequence[str]
+) -> bytes:
+    """The same as one that changes begin with. `key`: the columns that tell its rows apart."""
+    begin = f"id: {id}\nevent: keyframe\ndata: ".encode()
+    return together(chain([begin], _told(name, parts, windows, key), [b"\n\n"]))
 
 
-def _told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds]) -> Iterator[bytes]:
+def envelope(
+    name: str,
+    parts: Sequence[StoredAnswer],
+    windows: Sequence[WindowBounds] = (),
+    key: Sequence[str] | None = None,
+) -> bytes:
+    """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through; `key`:
+    what tells its rows apart, if that is to be told. Raises `Damaged` and `TooLargeToTell`."""
+    return together(_told(name, parts, windows, key))
+
+
+def _told(
+    name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], key: Sequence[str] | None = None
+) -> Iterator[bytes]:
     size = sum(len(part.payload) for part in parts)
     refuse_large(size)
     answer = whole(parts)
@@ -79,7 +94,7 @@ def _told(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBoun
     # No cell has more text than all that is stored: of most answers nothing has to be counted.
     if table is not None and table.length * len(table.variables) * size > MOST_TOLD:
         refuse_large(text_size(table))
-    return _envelope(answer, name, parts[0].instant, windows)
+    return _envelope(answer, _head(name, parts[0].instant, windows, key if table is not None else None))
 
 
 def refuse_large(size: int) -> None:
@@ -88,13 +103,22 @@ def refuse_large(size: int) -> None:
         raise TooLargeToTell
 
 
-def _envelope(answer: Result, name: str, instant: int, windows: Sequence[WindowBounds]) -> Iterator[bytes]:
-    yield _json({"query": name, "at": instant, **({"windows": list(windows)} if windows else {})})[:-1]
+def _head(
+    name: str, instant: int, windows: Sequence[WindowBounds], key: Sequence[str] | None = None
+) -> dict[str, object]:
+    head: dict[str, object] = {"query": name, "at": instant}
+    if windows:
+        head["windows"] = list(windows)
+    if key is not None:
+        head["key"] = list(key)
+    return head
+
+
+def _envelope(answer: Result, head: Mapping[str, object]) -> Iterator[bytes]:
+    yield _json(head)[:-1]
     if answer.ntriples is not None:
         yield b',"triples":"'
-        for begin in range(0, len(answer.ntriples), PIECE):
-            # A character may be cut in two: Latin-1 has one for each byte, and JSON's escapes are those of ASCII.
-            yield _json(answer.ntriples[begin : begin + PIECE].decode("latin-1"))[1:-1].decode().encode("latin-1")
+        yield from graph_pieces(answer.ntriples)
         yield b'"}'
         return
     if answer.until is not None:
@@ -105,7 +129,19 @@ def _envelope(answer: Result, name: str, instant: int, windows: Sequence[WindowB
     yield b"}"
 
 
-def envelope_pieces(name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds]) -> Iterator[bytes]:
+def graph_pieces(ntriples: bytes) -> Iterator[bytes]:
+    """A graph as a string of JSON, without the quotes."""
+    for begin in range(0, len(ntriples), PIECE):
+        # A character may be cut in two: Latin-1 has one for each byte, and JSON's escapes are those of ASCII.
+        yield _json(ntriples[begin : begin + PIECE].decode("latin-1"))[1:-1].decode().encode("latin-1")
+
+
+def envelope_pieces(
+    name: str,
+    parts: Sequence[StoredAnswer],
+    windows: Sequence[WindowBounds],
+    key: Sequence[str] | None = None,
+) -> Iterator[bytes]:
     """The envelope of an answer, or in its place what is the matter with it: for who is told many of them. It may be of
     any size."""
     try:
@@ -113,7 +149,7 @@ def envelope_pieces(name: str, parts: Sequence[StoredAnswer], windows: Sequence[
     except Damaged as damaged:
         yield _json({"query": name, "at": parts[0].instant, "problem": sentence(str(damaged))})
         return
-    yield from _envelope(answer, name, parts[0].instant, windows)
+    yield from _envelope(answer, _head(name, parts[0].instant, windows, key if answer.table is not None else None))
 
 
 def windows_of(query: QueryRecord, instant: int) -> list[WindowBounds]:

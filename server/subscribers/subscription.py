@@ -6,6 +6,7 @@
     event: answer
     data: {"query":"HotRooms","at":1700000000000,"windows":[…],"results":{"head":…,"results":…}}
 
+`event: keyframe`, `event: change`, `event: unchanged`    in place of answers, who asks for changes (see `voices`)
 `event: gap`         {"query", "after", "next", "reason"}: the instants between the two are not told. They are kept no
                      longer ("forgotten": `setting` is what says how many are), or the reader is too slow ("slow":
                      then `first` and `last` name them, and they can still be had), or one is damaged on the disk
@@ -27,7 +28,7 @@ if a query does not run, and whenever it changes, after the answers that were th
 
 Invariant: a client that comes back with the last id it has seen misses nothing and sees nothing twice. If it was told
 what the log has lost since, it is told so before anything else. Who asks for the past, with an id or without one, is
-told where what is kept of it begins.
+told where what is kept of it begins. Changes that follow a gap begin with a keyframe.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.subscribers.event_ids import event_id, read_id
 from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, News
 from csparql_spark.server.subscribers.instants import TooLargeToTell, notice
-from csparql_spark.server.subscribers.roster import Roster, changes, ended, registered
+from csparql_spark.server.subscribers.roster import Roster, changes as roster_changes, ended, registered
+from csparql_spark.server.subscribers.voices import Changes, voice_of
 from csparql_spark.store.order import AnswerOrder, AnswerPlace
 
 RETRY = b"retry: 1000\n\n"
@@ -112,11 +114,13 @@ class Subscription:
         heartbeat_seconds: float = 15.0,
         slow_instants: int = 100,
         progress: bool = False,
+        changes: Changes = Changes.NONE,
     ) -> None:
         """Takes a place. Raises `TooManySubscribers`."""
         self._fanout, self._order = fanout, fanout.order
         self._names = None if names is None else frozenset(names)
         self._returning = start.returning
+        self._voice = voice_of(changes, fanout, start.after if start.returning else None)
         self._last = dict(start.instants)  # the newest instant that it knows, by query
         self._heartbeat, self._slow, self._progress = heartbeat_seconds, slow_instants, progress
         self._live = False  # it has caught up once: what it asked for of the past was not skipped
@@ -234,12 +238,12 @@ class Subscription:
             if self._names is not None:
                 yield from (ended(name) for name in sorted(self._names) if name not in news.roster.ids)
             before, self._announced = Roster(), news.roster
-            yield from (piece for id, piece in changes(before, news.roster) if self._hears(id, news.roster))
+            yield from (piece for id, piece in roster_changes(before, news.roster) if self._hears(id, news.roster))
         elif self._announced is not news.roster:
             before, self._announced = self._announced, news.roster
             yield from (
                 piece
-                for id, piece in changes(before, news.roster)
+                for id, piece in roster_changes(before, news.roster)
                 if self._hears(id, before) or self._hears(id, news.roster)
             )
         if self._names is not None and not any(name in news.roster.ids for name in self._names):
@@ -256,6 +260,7 @@ class Subscription:
         has an id, so that it is told only once."""
         concerned = [id for id in news.roster.standing if self._hears(id, news.roster)]
         for query in concerned:
+            self._voice.lose(query)
             if (instant := self._order.last_instant(query, self._cursor)) is not None:
                 self._last[query] = instant
         gaps = [self._gap(query, self._cursor, news, "restored") for query in concerned]
@@ -275,13 +280,15 @@ class Subscription:
         if place.instant is None:
             if place.position <= self._forgiven.get(place.query, 0) or place.query not in news.roster.known:
                 return b""
+            self._voice.lose(place.query)
             return self._id(place.position) + self._gap(place.query, place.position, news, "forgotten")
         if place.query not in news.roster.known:
             return b""  # its query is so long gone that not even its name is known
         try:
-            piece = self._fanout.spelled(place, news)
+            piece = self._voice.tell(place, news)
         except (Damaged, TooLargeToTell) as error:
             reason = "damaged" if isinstance(error, Damaged) else "large"
+            self._voice.lose(place.query)
             piece = self._id(place.position) + self._gap(
                 place.query, place.position, news, reason, first=place.instant, last=place.instant
             )
@@ -312,6 +319,7 @@ class Subscription:
         gaps = []
         for query, (_, first, last) in self._order.waiting(self._cursor, cut, self._ids).items():
             if query in news.roster.known:
+                self._voice.lose(query)
                 gaps.append(self._gap(query, cut, news, "slow", first=first, last=last))
                 self._last[query] = last
         skipped = self._order.waiting(self._cursor, cut, self._ids)

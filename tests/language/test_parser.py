@@ -33,6 +33,8 @@ def query(text: str, body: str, **fields: object) -> ContinuousQuery:
         "entailment": (),
         "body": body,
         "variables": (),
+        "groups": None,
+        "listed": False,
         "warnings": (),
     }
     return ContinuousQuery(**{**usual, **fields})
@@ -386,3 +388,26 @@ def test_parsing_in_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert sorted(query.name or "" for query in found) == sorted(list(EXPECTED)[:6])
+
+
+@pytest.mark.parametrize(
+    ("select", "key"),
+    [
+        ("SELECT ?s ?o WHERE {?s ?p ?o}", ("s", "o")),
+        ("SELECT DISTINCT ?s WHERE {?s ?p ?o} ORDER BY ?s", ("s",)),
+        ("SELECT ?s (COUNT(*) AS ?n) WHERE {?s ?p ?o} GROUP BY ?s", ("s",)),
+        ("SELECT (COUNT(*) AS ?n) ?p ?s WHERE {?s ?p ?o} GROUP BY ?s (?p)", ("s", "p")),
+        ("SELECT ?k (COUNT(*) AS ?n) WHERE {?s ?p ?o} GROUP BY (STR(?s) AS ?k)", ("k",)),
+        ("SELECT (COUNT(*) AS ?n) (MAX(?o) AS ?m) WHERE {?s ?p ?o}", ()),
+        # What is grouped by is not shown, or has no name, or may come twice.
+        ("SELECT (COUNT(*) AS ?n) WHERE {?s ?p ?o} GROUP BY ?s", ("n",)),
+        ("SELECT ?s (COUNT(*) AS ?n) WHERE {?s ?p ?o} GROUP BY ?s STR(?p)", ("s", "n")),
+        ("SELECT ?s (COUNT(*) AS ?n) WHERE {?s ?p ?o} GROUP BY ?s VALUES ?x {1 2}", ("s", "n")),
+        ("SELECT ?s WHERE { {SELECT ?s ?p WHERE {?s ?p ?o} GROUP BY ?s ?p} }", ("s",)),
+        ("ASK {?s ?p ?o}", ()),
+    ],
+)
+def test_what_tells_rows_apart(select: str, key: tuple[str, ...]) -> None:
+    asked = parse(select)
+    assert asked.key == key
+    assert asked.listed == ("ORDER BY" in select)

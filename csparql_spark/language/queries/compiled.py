@@ -1,6 +1,6 @@
 """The compiled form: what a text asks for, as JSON that travels with it in the log, so that it is read only once.
 
-    form = compiled(parse(text))               {"version": 3, "form": "SELECT", "windows": [{"stream": …}], "body": …}
+    form = compiled(parse(text))               {"version": 4, "form": "SELECT", "windows": [{"stream": …}], "body": …}
     restored(form, text) == parse(text)        None, if another version wrote the form: then the text is read again
 
 Invariants. A form is a function of the text, of its base and of `VERSION` alone; it has no text in it, and what is as
@@ -15,7 +15,7 @@ from dataclasses import fields
 
 from csparql_spark.language.queries.query import ContinuousQuery, Window
 
-VERSION = 3
+VERSION = 4
 
 Form = dict[str, object]  # JSON: what each member is, its field says
 
@@ -29,6 +29,8 @@ _USUAL: Form = {
     "named_graphs": (),
     "entailment": (),
     "variables": (),
+    "groups": None,
+    "listed": False,
     "warnings": (),
 }
 _FIELDS = tuple(field.name for field in fields(ContinuousQuery) if field.name not in ("text", "windows"))

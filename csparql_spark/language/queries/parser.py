@@ -23,7 +23,14 @@ from csparql_spark.language.queries.graphs import DatasetClauses, check_graphs, 
 from csparql_spark.language.queries.prologue import NameProblem, Names
 from csparql_spark.language.queries.query import ContinuousQuery
 from csparql_spark.language.queries.rewriting import Rewriting
-from csparql_spark.language.queries.scope import check_patterns, check_projections, projected, visible
+from csparql_spark.language.queries.scope import (
+    check_patterns,
+    check_projections,
+    grouped_variables,
+    is_grouped,
+    projected,
+    visible,
+)
 from csparql_spark.language.queries.standard import form_groups_below, standardise_blocks, standardise_words
 from csparql_spark.language.queries.syntax import Node, Unexpected, read_tree
 from csparql_spark.language.queries.timestamps import rewrite_timestamps
@@ -95,6 +102,8 @@ def parse(text: str, *, base: str | None = None, require_register: bool = False)
         entailment=tuple(dict.fromkeys(registration.entailment + dataset.entailment)),
         body=_body(text, tokens, form, names, rewriting),
         variables=_variables(tree, form),
+        groups=_groups(tree, form),
+        listed=any(True for node in form.nodes("Modifiers") for _ in node.nodes("OrderBy")),
         warnings=diagnostics.warnings,
     )
 
@@ -279,6 +288,16 @@ def _variables(tree: Node, form: Node) -> tuple[str, ...]:
         for item in form.walk("AggregateTuple"):
             names[item.tokens("VAR")[0].text[1:]] = None
     return tuple(names)
+
+
+def _groups(tree: Node, form: Node) -> tuple[str, ...] | None:
+    """What a query groups by, if it shows all of that, and no VALUES behind it repeats groups."""
+    if form.rule != "Select" or not is_grouped(form) or tree.nodes("Values"):
+        return None
+    modifiers = form.child("Modifiers")
+    conditions = [condition for node in modifiers.nodes("GroupBy") for condition in node.nodes("GroupCondition")]
+    keys = tuple(grouped_variables(modifiers))
+    return keys if len(keys) == len(conditions) and set(keys) <= set(_variables(tree, form)) else None
 
 
 def _names(base: str | None) -> Names:

@@ -41,7 +41,8 @@ class Window:
 
 @dataclass(frozen=True)
 class ContinuousQuery:
-    """A registered (or plain) query, as the rest of the house knows it."""
+    """A registered (or plain) query, as the rest of the house knows it. `groups`: what a SELECT groups by, if that
+    tells its rows apart. `listed`: they are in an order of their own."""
 
     text: str = field(compare=False, repr=False)
     name: str | None
@@ -55,4 +56,11 @@ class ContinuousQuery:
     entailment: tuple[str, ...]
     body: str
     variables: tuple[str, ...]
+    groups: tuple[str, ...] | None
+    listed: bool
     warnings: tuple[str, ...] = field(compare=False)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that tell the rows of a SELECT apart; without any there is one row."""
+        return self.variables if self.groups is None else self.groups
